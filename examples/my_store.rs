@@ -20,8 +20,8 @@ use std::io::{self, Write};
 use std::ops::Bound;
 use std::process::ExitCode;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use syncline_contract::key_value::{About, Change, KeyValue, KeyValueTarget, Pair};
-use syncline_contract::{Durability, LogPlace, Order};
+use syncline_contract::key_value::{Change, KeyValue, KeyValueTarget, Pair, StoreInfo};
+use syncline_contract::{Durability, LogLocation, Order};
 
 const LOG: &str = "my_store.log";
 
@@ -33,13 +33,13 @@ struct MyStore {
 }
 
 impl KeyValue for MyStore {
-    fn about(&self) -> About {
-        About {
+    fn about(&self) -> StoreInfo {
+        StoreInfo {
             name: "my store".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             durability: Durability::Data,
             durability_evidence: "each commit calls fdatasync on its log".to_owned(),
-            log_place: LogPlace::Directory(".".into()),
+            log_place: LogLocation::Directory(".".into()),
         }
     }
 

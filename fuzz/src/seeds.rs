@@ -12,7 +12,7 @@ fn main() -> io::Result<()> {
     };
     let engine = syncline_engine::fuzzing::TARGETS;
     let engine = engine.map(|target| (target.name, (target.seeds)()));
-    let servers = syncline_targets::fuzzing::TARGETS;
+    let servers = syncline_stores::fuzzing::TARGETS;
     let servers = servers.map(|target| (target.name, (target.seeds)()));
     for (name, seeds) in engine.into_iter().chain(servers) {
         let corpus = folder.join(name);

@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| syncline_targets::fuzzing::etcd_answers(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| syncline_stores::fuzzing::etcd_answers(data));

@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| syncline_targets::fuzzing::mysql_packets(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| syncline_stores::fuzzing::mysql_packets(data));

@@ -9,7 +9,7 @@ static INSTALLED: OnceLock<()> = OnceLock::new();
 /// The flag that everything long looks at; set by the first signal.
 pub(crate) fn stop_flag() -> &'static AtomicBool {
     INSTALLED.get_or_init(|| {
-        syncline_targets::wire::interrupt_by(&STOP);
+        syncline_stores::wire::interrupt_by(&STOP);
         let installed = ctrlc::set_handler(|| {
             if STOP.swap(true, Ordering::SeqCst) {
                 syncline_probe::remove_all();

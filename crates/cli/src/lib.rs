@@ -4,7 +4,7 @@
 //! target, `mine`, a store of your own:
 //!
 //! ```no_run
-//! # fn my_store() -> impl syncline_contract::Target { syncline_targets::null::Null::default() }
+//! # fn my_store() -> impl syncline_contract::Target { syncline_stores::null::Null::default() }
 //! fn main() -> std::process::ExitCode {
 //!     syncline_cli::main_with("mine", my_store())
 //! }
@@ -12,15 +12,15 @@
 
 mod args;
 mod commands;
-mod doors;
+mod compat;
 mod exit;
 mod interrupt;
-mod privates;
+mod private_servers;
 mod program;
 mod progress;
-mod recorded;
+mod recording_mount;
+mod registry;
 mod secrets;
-mod shelf;
 mod terminal;
 
 pub use program::{main, main_with};

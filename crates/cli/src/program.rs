@@ -2,11 +2,11 @@
 
 use crate::args::{self, Verb};
 use crate::commands;
-use crate::doors;
+use crate::compat;
 use crate::exit::Outcome;
-use crate::privates::Privates;
+use crate::private_servers::PrivateServers;
+use crate::registry::{BuiltIn, TargetRegistry, WithThirdParty};
 use crate::secrets;
-use crate::shelf::{BuiltIn, Shelf, WithOwn};
 use crate::terminal;
 use std::process::ExitCode;
 use syncline_contract::Target;
@@ -25,22 +25,22 @@ pub fn main() -> ExitCode {
 )]
 pub fn main_with<T: Target>(name: &str, store: T) -> ExitCode {
     secrets::hide();
-    story(&WithOwn {
+    story(&WithThirdParty {
         name,
         store: &store,
-        privates: Privates::default(),
+        privates: PrivateServers::default(),
     })
 }
 
 /// A child of a verification speaks to its parent only, and ends as that wants it.
-fn story<S: Shelf>(shelf: &S) -> ExitCode {
+fn story<S: TargetRegistry>(shelf: &S) -> ExitCode {
     match args::parse() {
         Verb::VerifyChild => syncline_verify::durability::child(),
         verb => end(perform(verb, shelf)),
     }
 }
 
-fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
+fn perform<S: TargetRegistry>(verb: Verb, shelf: &S) -> Outcome {
     match verb {
         Verb::Survey(args) => commands::survey(&args, shelf),
         Verb::Probe(args) => commands::probe(&args),
@@ -59,9 +59,9 @@ fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
         Verb::Observe(args) => commands::observe(&args, shelf),
         Verb::Clean(args) => commands::clean(&args, shelf),
         Verb::Private(args) => commands::private(&args),
-        Verb::Ycsb(args) => doors::ycsb(&args, shelf),
-        Verb::Sysbench(args) => doors::sysbench(&args, shelf),
-        Verb::Pgbench(args) => doors::pgbench(&args, shelf),
+        Verb::Ycsb(args) => compat::ycsb(&args, shelf),
+        Verb::Sysbench(args) => compat::sysbench(&args, shelf),
+        Verb::Pgbench(args) => compat::pgbench(&args, shelf),
         Verb::Completions(args) => commands::completions(&args),
         Verb::Manual(args) => commands::manual(&args),
     }

@@ -12,7 +12,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use syncline_metering::{Nanos, clock};
+use syncline_instrument::{Nanos, clock};
 use syncline_report::units;
 
 const SECOND_NS: Nanos = 1_000_000_000;

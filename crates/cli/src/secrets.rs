@@ -10,8 +10,8 @@ use crate::terminal;
 use std::ops::Range;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use syncline_targets::libpq;
-use syncline_targets::server::{names_server, shown, without_secrets};
+use syncline_stores::libpq;
+use syncline_stores::server::{names_server, shown, without_secrets};
 
 /// How the name of a variable of ours begins.
 const OURS: &str = "${SYNCLINE_PASSWORD_";

@@ -1,6 +1,6 @@
 //! A commit's way through a store, step by step, where the store times it.
 
-use syncline_metering::Nanos;
+use syncline_instrument::Nanos;
 
 /// How long the steps of one commit took, from begin to acknowledgement, by the store's own word.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -147,7 +147,7 @@ pub struct Many<F>(PhantomData<F>);
 #[derive(Debug)]
 pub enum Several<'a, F> {
     /// Values to be sent, of that kind each.
-    Given(&'a [Value<'a>]),
+    Values(&'a [Value<'a>]),
     /// A row that was answered, whose kinds were looked at.
     Answered(Row<'a>, PhantomData<F>),
 }
@@ -156,7 +156,7 @@ impl<'a, F: Field> Several<'a, F> {
     /// How many.
     pub fn len(&self) -> usize {
         match self {
-            Several::Given(values) => values.len(),
+            Several::Values(values) => values.len(),
             Several::Answered(row, _) => row.width(),
         }
     }
@@ -170,7 +170,7 @@ impl<'a, F: Field> Several<'a, F> {
     #[inline]
     pub fn get(&self, index: usize) -> F::Of<'a> {
         let value = match self {
-            Several::Given(values) => values[index],
+            Several::Values(values) => values[index],
             Several::Answered(row, _) => row.value(index),
         };
         F::take(value).expect("the kinds were looked at")
@@ -191,7 +191,7 @@ impl<F: Field> Fields for Many<F> {
     #[inline]
     fn put<'a, T>(given: Self::Of<'a>, then: impl FnOnce(&[Value<'a>]) -> T) -> T {
         match given {
-            Several::Given(values) => then(values),
+            Several::Values(values) => then(values),
             Several::Answered(row, _) => then(&row.values().collect::<Vec<_>>()),
         }
     }

@@ -22,12 +22,12 @@ mod capabilities;
 mod commit_path;
 pub mod conformance;
 mod counter;
+mod dry_run_plan;
 mod fields;
-mod intent;
 mod internal;
 pub mod key_value;
 mod named_file;
-mod observed;
+mod observation;
 mod operation;
 mod options;
 mod outcome;
@@ -47,18 +47,18 @@ mod workload;
 pub use capabilities::{Capabilities, ClientModel, Durability, Isolation};
 pub use commit_path::{CommitPath, CommitPaths};
 pub use counter::{Counter, CounterUnit, Meaning};
+pub use dry_run_plan::{DryRunPlan, PlannedOperation};
 pub use fields::{
     Any, Bytes, Exact, Field, Fields, Float, Int, Many, Nullable, Several, Text, Timestamp,
 };
-pub use intent::{IntendedOperation, Intent};
 pub use internal::{Internal, TIME_CLASSES};
 pub use key_value::{KeyValue, KeyValueTarget};
 pub use named_file::{read_named, read_named_text};
-pub use observed::Observed;
+pub use observation::StoreObservation;
 pub use operation::{
     Action, Aggregate, By, Limit, Lock, Operation, OperationId, Order, Path, Range, Set, Side,
 };
-pub use options::{Given, OptionError, OptionListing};
+pub use options::{OptionArgs, OptionError, OptionListing};
 pub use outcome::{Cause, Ending, Failure, FailureKind, Stop};
 pub use pause::Timer;
 pub use plan::{Plan, Read, Scan, Write};
@@ -66,11 +66,11 @@ pub use protocol::Protocol;
 pub use queue::Queue;
 pub use rows::{Replies, Row, Rows};
 pub use schema::{Column, ColumnId, Index, IndexId, KeyGivenBy, Name, Table, TableId};
-pub use session::{AnsweredWrite, Session, Shape};
+pub use session::{AccessPattern, AnsweredWrite, Session};
 pub use target::{
-    Evidence, LogPlace, LogSegments, Setting, StoreProcess, Target, TargetResult, Worker,
+    LogLocation, LogSegments, ReportedSettings, Setting, StoreProcess, Target, TargetResult, Worker,
 };
-pub use transaction::{Asked, Transaction};
+pub use transaction::{RequestTracker, Transaction};
 pub use user_view::UserView;
 pub use value::{Decimal, Kind, Value};
 pub use workload::{

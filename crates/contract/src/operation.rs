@@ -69,7 +69,7 @@ pub enum Limit {
     /// That many.
     Fixed(u64),
     /// As many as the last parameter, an integer, says.
-    Asked,
+    Parameter,
 }
 
 /// An access path: a table, a key or index, and the part of it that parameters choose.

@@ -53,19 +53,19 @@ pub enum OptionError {
 
 /// The options given to one target or workload, from which it takes what it knows.
 #[derive(Debug)]
-pub struct Given<'a> {
+pub struct OptionArgs<'a> {
     of: String,
     listed: &'static [OptionListing],
     pairs: &'a [(String, String)],
 }
 
-impl<'a> Given<'a> {
+impl<'a> OptionArgs<'a> {
     /// The options of `of` ("target sqlite"); refuses names that are not listed or given twice.
     pub fn new(
         of: String,
         listed: &'static [OptionListing],
         pairs: &'a [(String, String)],
-    ) -> Result<Given<'a>, OptionError> {
+    ) -> Result<OptionArgs<'a>, OptionError> {
         for (index, (name, _)) in pairs.iter().enumerate() {
             let option = name.clone();
             if !listed.iter().any(|option| option.name == name) {
@@ -81,7 +81,7 @@ impl<'a> Given<'a> {
                 return Err(OptionError::Twice { of, option });
             }
         }
-        Ok(Given { of, listed, pairs })
+        Ok(OptionArgs { of, listed, pairs })
     }
 
     /// A whole number of that range, if given.
@@ -151,7 +151,7 @@ impl<'a> Given<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Given, OptionError, OptionListing};
+    use super::{OptionArgs, OptionError, OptionListing};
 
     const LISTED: &[OptionListing] = &[
         OptionListing {
@@ -170,33 +170,33 @@ mod tests {
 
     fn given<T>(
         pairs: &[(&str, &str)],
-        take: impl Fn(&Given<'_>) -> Result<T, OptionError>,
+        take: impl Fn(&OptionArgs<'_>) -> Result<T, OptionError>,
     ) -> Result<T, OptionError> {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let pairs: Vec<_> = pairs.iter().map(owned).collect();
-        take(&Given::new("target toy".to_owned(), LISTED, &pairs)?)
+        take(&OptionArgs::new("target toy".to_owned(), LISTED, &pairs)?)
     }
 
     #[test]
     fn what_is_given_is_taken_and_what_is_not_is_none() {
-        let size = |given: &Given<'_>| given.number("size", 1..=9);
-        let hue = |given: &Given<'_>| given.word("hue", &["red", "blue"], |word| word);
+        let size = |given: &OptionArgs<'_>| given.number("size", 1..=9);
+        let hue = |given: &OptionArgs<'_>| given.word("hue", &["red", "blue"], |word| word);
         assert_eq!(given(&[("size", "9")], size), Ok(Some(9)));
         assert_eq!(given(&[("hue", "blue")], hue), Ok(Some("blue")));
-        let share = |given: &Given<'_>| given.fraction("size", 0.0..=1.0);
+        let share = |given: &OptionArgs<'_>| given.fraction("size", 0.0..=1.0);
         assert_eq!(given(&[("size", "0.25")], share), Ok(Some(0.25)));
         for wrong in ["1.5", "NaN", "inf", "-0.1", ""] {
             assert!(given(&[("size", wrong)], share).is_err(), "{wrong}");
         }
         assert_eq!(given(&[("size", "9")], hue), Ok(None));
-        let letter = |given: &Given<'_>| given.parsed("hue", |text| text.chars().next());
+        let letter = |given: &OptionArgs<'_>| given.parsed("hue", |text| text.chars().next());
         assert_eq!(given(&[("hue", "blue")], letter), Ok(Some('b')));
         assert!(given(&[("hue", "")], letter).is_err());
     }
 
     #[test]
     fn every_refusal_is_one_sentence_that_names_the_option() {
-        let size = |given: &Given<'_>| given.number("size", 1..=9);
+        let size = |given: &OptionArgs<'_>| given.number("size", 1..=9);
         for (pairs, words) in [
             (
                 &[("colour", "red")][..],

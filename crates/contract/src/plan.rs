@@ -387,7 +387,7 @@ impl Plan {
             }
             Action::Scan { path, limit, .. } => {
                 let mut parameters = self.of_path(path);
-                parameters.extend((*limit == Limit::Asked).then_some((Kind::Int, false)));
+                parameters.extend((*limit == Limit::Parameter).then_some((Kind::Int, false)));
                 parameters
             }
             Action::Join { path, .. }
@@ -537,7 +537,7 @@ mod tests {
             Scan {
                 path: of_branch(table),
                 order: Order::Descending,
-                limit: Limit::Asked,
+                limit: Limit::Parameter,
                 columns: &["number"],
                 lock: Lock::None,
             },

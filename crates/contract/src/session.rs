@@ -18,11 +18,11 @@ use crate::outcome::{Failure, FailureKind, Stop};
 use crate::rows::Rows;
 use crate::schema::TableId;
 use crate::value::Value;
-use syncline_metering::Nanos;
+use syncline_instrument::Nanos;
 
 /// What a transaction will do; remembered by `begin`, so that the store can choose how to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum AccessPattern {
     /// One operation and nothing else; its `send` may already be the commit, so that an abort after
     /// it undoes nothing.
     Single,
@@ -49,7 +49,7 @@ pub struct AnsweredWrite {
 /// One client's connection.
 pub trait Session {
     /// Starts a transaction; sent with the first operation.
-    fn begin(&mut self, shape: Shape);
+    fn begin(&mut self, shape: AccessPattern);
 
     /// Sends one operation of the plan. Parameters stand in the order that `operation.rs` states.
     fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop>;

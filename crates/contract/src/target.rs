@@ -3,9 +3,9 @@
 use crate::capabilities::{Capabilities, Durability, Isolation};
 use crate::commit_path::CommitPaths;
 use crate::counter::Counter;
-use crate::intent::Intent;
+use crate::dry_run_plan::DryRunPlan;
 use crate::internal::Internal;
-use crate::observed::Observed;
+use crate::observation::StoreObservation;
 use crate::outcome::{Failure, FailureKind};
 use crate::plan::Plan;
 use crate::session::Session;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
-use syncline_metering::Nanos;
+use syncline_instrument::Nanos;
 
 /// The result of what a target does outside transactions.
 pub type TargetResult<T> = Result<T, Failure>;
@@ -78,7 +78,7 @@ pub struct Setting {
 
 /// What a store says of itself, read back from it and not assumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evidence {
+pub struct ReportedSettings {
     /// The product: "SQLite".
     pub product: String,
     /// Its version.
@@ -95,7 +95,7 @@ pub struct Evidence {
 
 /// Where the store's log goes, hence whose sync line it is judged by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LogPlace {
+pub enum LogLocation {
     /// A directory of this machine.
     Directory(PathBuf),
     /// No line: the store keeps no log, or keeps it elsewhere. The reason, in words.
@@ -115,7 +115,7 @@ pub struct LogSegments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreProcess {
     /// The store is a library in this process.
-    Ours,
+    InProcess,
     /// Another process of this machine, with its children.
     Other(u32),
     /// Not on this machine, or not known: the reason, in words.
@@ -124,7 +124,7 @@ pub enum StoreProcess {
 
 impl StoreProcess {
     /// A store on another machine.
-    pub const ELSEWHERE: StoreProcess =
+    pub const REMOTE: StoreProcess =
         StoreProcess::Unknown("the store's process is not on this machine");
 }
 
@@ -152,17 +152,17 @@ pub trait Target: Sync {
     fn capabilities(&self) -> Capabilities;
 
     /// Where its log goes.
-    fn log_place(&self) -> LogPlace;
+    fn log_place(&self) -> LogLocation;
 
     /// Where its data goes, if that is not where the log goes. A local store must not fill the file systems
     /// under the two. Holds after [`Target::meet`].
-    fn data_place(&self) -> LogPlace {
+    fn data_place(&self) -> LogLocation {
         self.log_place()
     }
 
     /// Further directories that a run writes to, as far as they are known: tablespaces, a log beside the log.
     /// Holds after [`Target::meet`].
-    fn further_places(&self) -> Vec<LogPlace> {
+    fn further_places(&self) -> Vec<LogLocation> {
         Vec::new()
     }
 
@@ -192,7 +192,7 @@ pub trait Target: Sync {
 
     /// Whose system calls are counted as the store's.
     fn process(&self) -> StoreProcess {
-        StoreProcess::Ours
+        StoreProcess::InProcess
     }
 
     /// Writes that were syncs themselves (to a file opened with `O_DSYNC`, or by io_uring), by the
@@ -234,12 +234,12 @@ pub trait Target: Sync {
 
     /// What it would do for that plan and so many clients. Touches nothing, so it also holds before
     /// [`Target::meet`].
-    fn intent(&self, _plan: &Plan, _clients: usize) -> TargetResult<Intent> {
-        Ok(Intent::default())
+    fn intent(&self, _plan: &Plan, _clients: usize) -> TargetResult<DryRunPlan> {
+        Ok(DryRunPlan::default())
     }
 
     /// Looks at the store as it runs, read-only, on a session that stays open for the next look.
-    async fn observe(&self) -> TargetResult<Observed> {
+    async fn observe(&self) -> TargetResult<StoreObservation> {
         let what = format!(
             "{} cannot be observed: it is no server with counters of its own",
             self.name()
@@ -288,7 +288,7 @@ pub trait Target: Sync {
     }
 
     /// What it says of itself, after [`Target::create`].
-    async fn evidence(&self) -> TargetResult<Evidence>;
+    async fn evidence(&self) -> TargetResult<ReportedSettings>;
 
     /// Makes a worker's own part, on that worker's thread.
     fn worker(&self) -> TargetResult<Self::Worker>;

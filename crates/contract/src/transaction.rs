@@ -12,12 +12,12 @@ use crate::queue::Queue;
 use crate::rows::{Row, Rows};
 use crate::session::Session;
 use std::rc::Rc;
-use syncline_metering::{Nanos, clock};
+use syncline_instrument::{Nanos, clock};
 
 /// The questions of a transaction that wait for their answers, and the times of those that were
 /// timed. One a client, reused.
 #[derive(Debug, Default)]
-pub struct Asked {
+pub struct RequestTracker {
     waiting: Queue<(OperationId, Nanos)>,
     timed: Option<Vec<(OperationId, Nanos)>>,
     /// When each of `timed` was answered.
@@ -25,10 +25,10 @@ pub struct Asked {
     timer: Option<Rc<dyn Timer>>,
 }
 
-impl Asked {
+impl RequestTracker {
     /// Nothing asked; `timed` measures each operation from its sending to its answer.
-    pub fn new(timed: bool) -> Asked {
-        Asked {
+    pub fn new(timed: bool) -> RequestTracker {
+        RequestTracker {
             waiting: Queue::default(),
             timed: timed.then(Vec::new),
             answered: Vec::new(),
@@ -38,7 +38,7 @@ impl Asked {
 
     /// The same, for clients that may pause.
     #[must_use]
-    pub fn with_timer(mut self, timer: Rc<dyn Timer>) -> Asked {
+    pub fn with_timer(mut self, timer: Rc<dyn Timer>) -> RequestTracker {
         self.timer = Some(timer);
         self
     }
@@ -113,12 +113,12 @@ impl Asked {
 #[derive(Debug)]
 pub struct Transaction<'t, S> {
     session: &'t mut S,
-    asked: &'t mut Asked,
+    asked: &'t mut RequestTracker,
 }
 
 impl<'t, S: Session> Transaction<'t, S> {
     /// Around a session whose transaction has begun; for runners and tests.
-    pub fn new(session: &'t mut S, asked: &'t mut Asked) -> Transaction<'t, S> {
+    pub fn new(session: &'t mut S, asked: &'t mut RequestTracker) -> Transaction<'t, S> {
         Transaction { session, asked }
     }
 
@@ -256,7 +256,7 @@ fn misanswered(operation: OperationId, what: &str) -> Stop {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Transaction};
+    use super::{RequestTracker, Transaction};
     use crate::Int;
     use crate::conformance::block_on;
     use crate::operation::{Lock, OperationId};
@@ -264,9 +264,9 @@ mod tests {
     use crate::plan::{Plan, Read, Write};
     use crate::rows::Rows;
     use crate::schema::Table;
-    use crate::session::{AnsweredWrite, Session, Shape};
+    use crate::session::{AccessPattern, AnsweredWrite, Session};
     use crate::value::{Kind, Value};
-    use syncline_metering::clock;
+    use syncline_instrument::clock;
 
     /// Answers each operation with the receive or commit behind it, as over a network; or at once.
     #[derive(Default)]
@@ -296,7 +296,7 @@ mod tests {
     }
 
     impl Session for Far {
-        fn begin(&mut self, _shape: Shape) {}
+        fn begin(&mut self, _shape: AccessPattern) {}
 
         fn send(&mut self, operation: OperationId, _values: &[Value<'_>]) -> Result<(), Stop> {
             self.sent.push(operation);
@@ -337,7 +337,7 @@ mod tests {
             writes: Some(Vec::new()),
             ..Far::default()
         };
-        let mut asked = Asked::new(true);
+        let mut asked = RequestTracker::new(true);
         block_on(&(), async {
             let mut transaction = Transaction::new(&mut session, &mut asked);
             transaction.write(&insert, (1,)).unwrap();
@@ -360,7 +360,7 @@ mod tests {
         };
         assert!(question < ANSWER_NS, "{question}");
         // Where a write is answered as it is sent, its time is that.
-        let (mut near, mut asked) = (Far::default(), Asked::new(true));
+        let (mut near, mut asked) = (Far::default(), RequestTracker::new(true));
         let mut transaction = Transaction::new(&mut near, &mut asked);
         transaction.write(&insert, (1,)).unwrap();
         asked.settle(&mut near);

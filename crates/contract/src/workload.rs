@@ -7,9 +7,9 @@ use crate::outcome::{Ending, Stop};
 use crate::plan::Plan;
 use crate::rows::Rows;
 use crate::schema::TableId;
-use crate::session::{Session, Shape};
+use crate::session::{AccessPattern, Session};
 use crate::transaction::Transaction;
-use syncline_metering::Nanos;
+use syncline_instrument::Nanos;
 
 /// The verdict of one check after a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ pub trait Client: Send {
     fn draw(&mut self) -> usize;
 
     /// The shape of the drawn transaction.
-    fn shape(&self, kind: usize) -> Shape;
+    fn shape(&self, kind: usize) -> AccessPattern;
 
     /// How long it waits around the drawn transaction.
     fn waits(&mut self, _kind: usize) -> Waits {

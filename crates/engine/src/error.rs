@@ -15,7 +15,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum Error {
     /// The disk failed, or another process holds the log's lock.
     #[error(transparent)]
-    Disk(#[from] syncline_disk::Error),
+    Disk(#[from] syncline_vfs::Error),
     /// An option lies outside its limits.
     #[error("option {option} is {value}, but {rule}")]
     Option {

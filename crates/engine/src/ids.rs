@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use syncline_metering::clock;
+use syncline_instrument::clock;
 
 /// A commit sequence number: the place of a commit in the one total order. The first is 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -115,7 +115,7 @@
 //! | `wait`, `flush` | the log's write and sync |
 //! | [`Worker::uncork`](log::Worker::uncork), dropping a [`Worker`](log::Worker) | a write of the log, at [`Writer::Worker`](log::Writer::Worker) |
 //! | polling [`Completion`](log::Completion) | nothing; at durability none, commits before it that are being published |
-//! | [`Scout`], `stats`, `horizon`, `abort` | nothing |
+//! | [`Prefetcher`], `stats`, `horizon`, `abort` | nothing |
 //! | dropping a [`Database`] | its threads, which end what they are at |
 //!
 //! A wait for the gate never lasts longer than the engine's own work, or
@@ -160,36 +160,36 @@
 //! checkpoints.
 
 mod access;
-#[cfg(test)]
-mod alone;
 mod buffer;
 mod catalog;
 mod checkpoint;
 mod database;
 mod distribution;
 mod error;
-mod forest;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod ids;
-mod lane;
 pub mod log;
 mod options;
 mod origin;
+#[cfg(test)]
+mod own_process;
 mod panics;
-mod plant;
+mod persistent_map;
+mod planted_bug;
 mod recovery;
 #[cfg(test)]
 mod scheduler;
 #[cfg(test)]
 mod seeds;
-mod shared_map;
+#[cfg(test)]
+mod stop_on_drop;
 mod sync;
 mod table;
+mod thread_slot;
+mod tree_directory;
 mod txn;
-#[cfg(test)]
-mod until_dropped;
 
 pub use access::key::KeyRange;
 pub use access::row::{TextRun, Texts};
@@ -201,7 +201,9 @@ pub use distribution::{CLASSES, Distribution};
 pub use error::{Error, Result};
 pub use ids::{Csn, DatabaseId, FrameNumber, PageId, SegmentNumber, SlotId, TreeId};
 pub use options::Options;
-pub use table::{Change, Mark, Path, Row, Scout, Sought, Table, Transaction, TypedSession};
+pub use table::{
+    Change, Mark, Path, PrefetchKey, Prefetcher, Row, Table, Transaction, TypedSession,
+};
 pub use txn::{
     Begin, CommitPath, CommitPaths, Conflict, Counts, Direction, Latencies, PatchFailure, PathStep,
     SAMPLED_ONE_IN,

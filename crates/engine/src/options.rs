@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::log;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use syncline_metering::memory;
+use syncline_instrument::memory;
 
 /// How a database is made and run.
 #[derive(Clone, Debug, PartialEq, Eq)]

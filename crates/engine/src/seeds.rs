@@ -1,10 +1,10 @@
 //! Seeds of simulations: which are asked for, and whether they find planted bugs.
 
-use crate::plant::{Plant, with};
+use crate::planted_bug::{PlantedBug, with};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use syncline_metering::clock;
+use syncline_instrument::clock;
 
 /// The number in an environment variable, if it is set.
 pub(crate) fn asked(name: &str) -> Option<u64> {
@@ -74,7 +74,7 @@ pub(crate) fn caught(search: impl FnOnce() -> Result<(), String>) -> Result<(), 
 
 /// The first seed below the budget that shows the bug, and how.
 pub(crate) fn first_that_finds(
-    plant: Plant,
+    plant: PlantedBug,
     budget: u64,
     search: impl Fn(u64) -> Result<(), String>,
 ) -> Option<(u64, String)> {
@@ -92,7 +92,7 @@ macro_rules! finds {
         $(
             #[test]
             fn $name() {
-                let plant = crate::plant::Plant::$plant;
+                let plant = crate::planted_bug::PlantedBug::$plant;
                 let found = crate::seeds::first_that_finds(plant, $budget, $search);
                 let (seed, why) = found.expect("the simulation finds the planted bug");
                 println!("{plant:?}: seed {seed}: {why}");

@@ -27,7 +27,7 @@ use std::time::Duration;
 use syncline_engine::{
     Begin, Database, Direction, Error, KeyRange, Kind, Options, Result, Schema, Value, log,
 };
-use syncline_metering::{Nanos, clock};
+use syncline_instrument::{Nanos, clock};
 
 /// Calls of a mode's kind, if no length is asked for.
 const CALLS: u64 = 12;

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::time::Duration;
-use syncline_meters::{Meter, MeterOptions, Subject, Watched};
+use syncline_meters::{Profiler, ProfilerOptions, Subject, Watched};
 use syncline_profile::{Metric, Profile, Sample, Space};
 
 fn main() -> Result<(), String> {
@@ -18,7 +18,7 @@ fn main() -> Result<(), String> {
     };
     let depth = number(2).unwrap_or(5) as usize;
     let subject = Subject::of(Watched::Other(pid));
-    let mut meter = Meter::open(&subject, &MeterOptions::default());
+    let mut meter = Profiler::open(&subject, &ProfilerOptions::default());
     meter.prepare();
     meter.start(&|| 0);
     std::thread::sleep(Duration::from_secs(seconds.into()));

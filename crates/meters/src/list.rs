@@ -1,8 +1,8 @@
 //! Which meters work here, and why the others do not.
 
-use crate::block::Place;
+use crate::block_device::BlockDevice;
 use crate::collect;
-use crate::proc::{Pressure, ProcessUse, SystemTimes};
+use crate::proc::{Pressure, ProcessUsage, SystemTimes};
 use crate::sync_calls::{SyncCounter, Watched};
 use std::env;
 use std::ffi::OsString;
@@ -24,7 +24,7 @@ pub fn list(directory: &Path) -> Vec<Listing> {
     let root = Path::new("/");
     let unreadable = |what: &str| Some(format!("{what} cannot be read"));
     let pressure = Pressure::read(root);
-    let place = Place::of(directory, root);
+    let place = BlockDevice::of(directory, root);
     let flushes = match &place {
         Ok(place) => match place.counts() {
             Some(counts) if counts.flushes.is_some() => None,
@@ -72,7 +72,7 @@ pub fn list(directory: &Path) -> Vec<Listing> {
         row(
             "processes",
             "processor time and page faults of the store's process",
-            ProcessUse::own().map_or_else(|| unreadable("/proc/self/stat"), |_| None),
+            ProcessUsage::own().map_or_else(|| unreadable("/proc/self/stat"), |_| None),
         ),
         row(
             "async-profiler",

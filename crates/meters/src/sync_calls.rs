@@ -3,17 +3,17 @@
 //! By perf events on the tracepoint that every system call passes, filtered by call number; threads and
 //! children that the process starts later are counted too. Each thread of this process has events of its
 //! own, which cost it some 170 ns a system call (measured: 150 ns without, 321 ns with them). Another
-//! process is a server, whose workers such events would slow at each switch: its syncs are told by events
-//! of the processors (`foreign_syncs.rs`) at tracepoints of sync calls alone (`sync_points.rs`), and its
+//! process is a server, whose workers such events would slow at each switch: its syncs are told by events of
+//! the processors (`per_cpu_sync_counter.rs`) at tracepoints of sync calls alone (`sync_points.rs`), and its
 //! other calls are not counted. Only who may not look at processors has events at its threads.
 //!
 //! What it does not see: syncs asked for through `io_uring`, and writes that are syncs themselves
 //! (`O_SYNC`, `O_DSYNC`, `RWF_DSYNC`): the tracepoint shows neither the flags of the file nor the ring.
 
 use crate::files::read_line;
-use crate::foreign_syncs::ForeignSyncs;
+use crate::per_cpu_sync_counter::ForeignSyncs;
 use crate::perf_event::{PerfEvent, is_gone};
-use crate::proc::ProcessUse;
+use crate::proc::ProcessUsage;
 use crate::sync_points::{OF_ALL, sync_points};
 use crate::tracepoint;
 use std::fmt::Write;
@@ -170,7 +170,7 @@ fn any_of(numbers: &[u32]) -> String {
 fn tasks(watched: Watched) -> Result<Vec<i32>, String> {
     let processes = match watched {
         Watched::Ours => vec![std::process::id()],
-        Watched::Other(pid) => ProcessUse::family(pid, Path::new("/")),
+        Watched::Other(pid) => ProcessUsage::family(pid, Path::new("/")),
     };
     let threads = processes.iter().flat_map(|pid| threads(*pid));
     let tasks: Vec<i32> = threads.collect();

@@ -13,9 +13,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread;
-use syncline_metering::clock;
-use syncline_meters::{Meter, MeterOptions, Subject, Watched};
-use syncline_profile::{Account, How, Metric, Name, Profile, Sample, Space};
+use syncline_instrument::clock;
+use syncline_meters::{Profiler, ProfilerOptions, Subject, Watched};
+use syncline_profile::{Account, Metric, Name, Precision, Profile, Sample, Space};
 
 /// Which load this program is, if it is one.
 const LOAD: &str = "SYNCLINE_TEST_LOAD";
@@ -170,11 +170,11 @@ fn test_process(test: &str, user: Option<u32>) -> Command {
 
 fn metered(load: &str) -> (Profile, u64) {
     let mut load = Load::start(load, None);
-    let options = MeterOptions {
+    let options = ProfilerOptions {
         looks_per_s: LOOKS_PER_S,
     };
     let subject = Subject::of(Watched::Other(load.child.id()));
-    let mut meter = Meter::open(&subject, &options);
+    let mut meter = Profiler::open(&subject, &options);
     meter.prepare();
     meter.start(&|| 0);
     let used = load.run();
@@ -215,7 +215,7 @@ fn weights(profile: &Profile, metric: Metric, function: &str) -> (u64, u64) {
 
 /// True if something is sampled here; says so past the harness if not, and why.
 fn can(profile: &Profile, metric: Metric, collector: &str) -> bool {
-    let How::NotAttributable(why) = &account(profile, metric, collector).how else {
+    let Precision::NotAttributable(why) = &account(profile, metric, collector).how else {
         return true;
     };
     let skipped = format!("SKIPPED: {metric:?} cannot be sampled here: {why}\n");
@@ -246,10 +246,10 @@ fn work_is_where_it_was_done_and_as_much_as_it_was() {
 
 #[test]
 fn our_own_threads_are_seen_and_the_one_that_looks_is_not() {
-    let options = MeterOptions {
+    let options = ProfilerOptions {
         looks_per_s: LOOKS_PER_S,
     };
-    let mut meter = Meter::open(&Subject::of(Watched::Ours), &options);
+    let mut meter = Profiler::open(&Subject::of(Watched::Ours), &options);
     meter.prepare();
     meter.start(&|| 0);
     let burner = thread::Builder::new().name("burner".to_owned());
@@ -395,7 +395,7 @@ fn an_ordinary_user_sees_the_program_and_is_told_what_hides_the_kernel() {
     let paranoid: i32 = paranoid.trim().parse().unwrap();
     let (profile, used) = metered("burn");
     let why = |metric, collector| match &account(&profile, metric, collector).how {
-        How::NotAttributable(why) => why.clone(),
+        Precision::NotAttributable(why) => why.clone(),
         how => panic!("{metric:?} is {how:?}"),
     };
     if paranoid >= 2 {

@@ -47,5 +47,5 @@ pub enum Error {
     },
     /// A file operation failed.
     #[error(transparent)]
-    Disk(#[from] syncline_disk::Error),
+    Disk(#[from] syncline_vfs::Error),
 }

@@ -7,8 +7,8 @@ use crate::measure::{Sizes, is_copy_on_write};
 use crate::plan::{LINE_BYTES, OVERWRITE_BYTES};
 use crate::{Direction, FileState, Plan, Step, device};
 use std::path::Path;
-use syncline_metering::Nanos;
-use syncline_metering::clock::SECOND;
+use syncline_instrument::Nanos;
+use syncline_instrument::clock::SECOND;
 
 /// What a plan costs, told before it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use crate::measure::Sizes;
 use crate::plan::SyncStep;
 use crate::{FileState, Placement};
 use std::path::Path;
-use syncline_disk::SyncMethod;
+use syncline_vfs::SyncMethod;
 
 /// The command for a step by one method on a file in that directory; `None` if fio has no equivalent.
 /// The files are those of a directory with room; in one with little they are smaller.
@@ -113,7 +113,7 @@ mod tests {
     use crate::plan::{Span, SyncStep};
     use crate::{FileState, MethodChoice, Placement};
     use std::path::Path;
-    use syncline_disk::SyncMethod;
+    use syncline_vfs::SyncMethod;
 
     fn step(write_bytes: usize, file_state: FileState, outstanding: usize) -> SyncStep {
         let method = MethodChoice::Fastest;

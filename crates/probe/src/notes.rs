@@ -57,7 +57,7 @@ mod tests {
     use super::notes;
     use crate::test_support::{cell, figures, latency};
     use crate::{Counted, ReadCell, ReadMeasured};
-    use syncline_disk::SyncMethod;
+    use syncline_vfs::SyncMethod;
 
     fn read(file_bytes: u64) -> ReadCell {
         let measured = ReadMeasured {

@@ -6,9 +6,9 @@
 //! 4. No cell's rate comes from less than its minimum time.
 
 use crate::{Direction, FileState, Placement, SyncLine};
-use syncline_disk::{Promise, SyncMethod};
-use syncline_metering::Nanos;
-use syncline_metering::clock::SECOND;
+use syncline_instrument::Nanos;
+use syncline_instrument::clock::SECOND;
+use syncline_vfs::{Promise, SyncMethod};
 
 /// The sizes of one write that are tried, in bytes.
 const WRITE_BYTES: [usize; 6] = [256, 4_096, 8_192, 16_384, 65_536, 1_048_576];

@@ -3,7 +3,7 @@
 use super::{Plan, Step, SyncStep, impossible, is_honest};
 use crate::{FileState, Latency, MethodChoice, Placement, SyncLine};
 use std::collections::BTreeSet;
-use syncline_disk::SyncMethod;
+use syncline_vfs::SyncMethod;
 
 fn sync_steps(plan: &Plan) -> Vec<&SyncStep> {
     let syncs = plan.steps.iter().filter_map(|step| match step {

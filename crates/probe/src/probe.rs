@@ -3,13 +3,13 @@
 //! Each directory takes its turn at every step, so that a slow minute of the machine falls on all of
 //! them alike. Nothing is printed: an [`Observer`] is told what is being done.
 
-use crate::directory::DirectoryProbe;
+use crate::directory_probe::DirectoryProbe;
 use crate::estimate::shortest_ns;
 use crate::plan::LINE_BYTES;
 use crate::{Error, FileState, MethodChoice, Placement, Plan, ProbeResult, Result, Step};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use syncline_metering::Nanos;
+use syncline_instrument::Nanos;
 
 /// Who is told how far a probe is.
 pub trait Observer {

@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use syncline_disk::SyncMethod;
+use syncline_vfs::SyncMethod;
 
 const SHORT_NS: u64 = 20_000_000;
 
@@ -67,9 +67,9 @@ fn miniature() -> Plan {
 }
 
 #[derive(Default)]
-struct Heard(Vec<(PathBuf, usize, u64)>);
+struct RecordedProgress(Vec<(PathBuf, usize, u64)>);
 
-impl Observer for Heard {
+impl Observer for RecordedProgress {
     fn step(&mut self, progress: &Progress<'_>) {
         assert!(progress.step <= progress.steps && !progress.what.is_empty());
         self.0.push((
@@ -84,7 +84,7 @@ impl Observer for Heard {
 fn two_directories_take_turns_and_leave_nothing() {
     let (one, other) = (folder(), folder());
     let directories = [one.path().to_owned(), other.path().to_owned()];
-    let mut heard = Heard::default();
+    let mut heard = RecordedProgress::default();
     let plan = miniature();
     let results = probe(&directories, &plan, &AtomicBool::new(false), &mut heard).unwrap();
 
@@ -234,7 +234,7 @@ fn without_direct_io_no_row_shows_the_rate_of_the_page_cache() {
     let folder = folder();
     let plan = miniature();
     let stop = AtomicBool::new(false);
-    let mut probe = crate::directory::DirectoryProbe::begin(
+    let mut probe = crate::directory_probe::DirectoryProbe::begin(
         folder.path().canonicalize().unwrap(),
         &plan,
         &stop,
@@ -280,7 +280,7 @@ fn a_cell_that_needs_more_room_than_there_is_says_so_and_the_others_are_measured
         outstanding,
         span: Span::fixed(SHORT_NS, SHORT_NS),
     };
-    let too_large = crate::directory::too_large;
+    let too_large = crate::directory_probe::too_large;
     for state in FileState::ALL {
         assert_eq!(too_large(sizes, &step(4_096, state, 16)), None);
         let why = too_large(sizes, &step(1 << 20, state, 4)).unwrap();

@@ -6,8 +6,8 @@
 //! 4. Every fact names who says it; what nobody answers has no value ("unknown").
 
 use std::path::PathBuf;
-use syncline_disk::SyncMethod;
-use syncline_metering::Nanos;
+use syncline_instrument::Nanos;
+use syncline_vfs::SyncMethod;
 
 /// Everything one probe says of one directory.
 #[derive(Clone, Debug)]
@@ -85,11 +85,11 @@ impl DeviceFacts {
     /// The first layer that drops syncs. None does not say that all keep them: some cannot be seen from here.
     pub fn dropped_syncs(&self) -> Option<DroppedSyncs> {
         self.layers.iter().find_map(|layer| match &layer.standing {
-            Standing::Breaks { evidence, remedy } => Some(DroppedSyncs {
+            SyncBehavior::Breaks { evidence, remedy } => Some(DroppedSyncs {
                 evidence: evidence.clone(),
                 remedy: remedy.clone(),
             }),
-            Standing::PassesOn | Standing::NotKnown(_) => None,
+            SyncBehavior::PassesOn | SyncBehavior::NotKnown(_) => None,
         })
     }
 }
@@ -148,12 +148,12 @@ pub struct Layer {
     /// What is known of it.
     pub facts: Vec<Fact>,
     /// What it does with a sync.
-    pub standing: Standing,
+    pub standing: SyncBehavior,
 }
 
 /// What a layer does with a sync.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum SyncBehavior {
     /// It passes syncs on to the layer below, or is a disk that answers them.
     PassesOn,
     /// What it does cannot be seen from here; the reason.

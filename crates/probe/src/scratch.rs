@@ -11,7 +11,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use syncline_disk::{Access, Create, Disk, File, OpenOptions, RealDisk, RealFile, WriteSync};
+use syncline_vfs::{Access, Create, Disk, File, OpenOptions, RealDisk, RealFile, WriteSync};
 
 const PREFIX: &str = ".syncline-probe-";
 const SUFFIX: &str = ".tmp";
@@ -131,7 +131,7 @@ fn remove_if_unlocked(path: &Path) -> bool {
 mod tests {
     use super::{Scratch, remove_left_overs};
     use std::fs;
-    use syncline_disk::{Create, Disk, File, OpenOptions, RealDisk};
+    use syncline_vfs::{Create, Disk, File, OpenOptions, RealDisk};
 
     #[test]
     fn files_are_ours_distinct_and_gone_when_dropped() {

@@ -1,7 +1,7 @@
 //! Cells with figures chosen by a test, and where tests may write.
 
 use crate::{Cell, CellOutcome, Counted, FileState, Latency, Measured, Placement};
-use syncline_disk::SyncMethod;
+use syncline_vfs::SyncMethod;
 
 /// A 4 KiB overwrite cell of 10,000 syncs with one flush each.
 pub(crate) fn cell(method: SyncMethod, outstanding: usize, rate_per_s: f64) -> Cell {

@@ -11,15 +11,15 @@
 
 use crate::plan::is_honest;
 use crate::{
-    Cell, Counted, DeviceFacts, FileState, Placement, PlainWrite, Rpm, Standing, Verdict,
+    Cell, Counted, DeviceFacts, FileState, Placement, PlainWrite, Rpm, SyncBehavior, Verdict,
     VerdictWord, WriteCache,
 };
 use std::path::Path;
-use syncline_disk::SyncMethod;
+use syncline_vfs::SyncMethod;
 
 /// What a verdict is drawn from.
 #[derive(Clone, Copy, Debug)]
-pub struct Evidence<'a> {
+pub struct VerdictInput<'a> {
     /// What lies below.
     pub device: &'a DeviceFacts,
     /// The cells measured.
@@ -31,7 +31,7 @@ pub struct Evidence<'a> {
 }
 
 /// The directory's verdict, then those of methods that have one of their own.
-pub fn verdicts(directory: &Path, evidence: &Evidence<'_>) -> Vec<Verdict> {
+pub fn verdicts(directory: &Path, evidence: &VerdictInput<'_>) -> Vec<Verdict> {
     let (word, reason, remedy) = of_directory(evidence);
     let subject = directory.display().to_string();
     let mut verdicts = vec![Verdict {
@@ -67,7 +67,7 @@ const FLUSH_SHOWS: f64 = 1.25;
 
 type Judgement = (VerdictWord, String, Option<String>);
 
-fn of_directory(evidence: &Evidence<'_>) -> Judgement {
+fn of_directory(evidence: &VerdictInput<'_>) -> Judgement {
     let summary = &evidence.device.summary;
     let cache_off = summary.cache_off_command.clone();
     let unknown = |reason: String| (VerdictWord::Unknown, reason, cache_off.clone());
@@ -89,19 +89,21 @@ fn of_directory(evidence: &Evidence<'_>) -> Judgement {
     let turns = compare_with_turns(evidence);
     if let Some(reason) = hidden.or_else(|| host(evidence.device)) {
         let seen = match &turns {
-            Some(Turns::Faster(words)) => format!("{words}, so a cache answers; "),
+            Some(RotationCheck::Faster(words)) => format!("{words}, so a cache answers; "),
             _ => String::new(),
         };
         return unknown(format!("{seen}{reason}"));
     }
     match turns {
-        Some(Turns::Faster(words)) => {
+        Some(RotationCheck::Faster(words)) => {
             let reason = format!(
                 "{words}: a cache answers, and whether it survives a power cut must be tested"
             );
             (VerdictWord::Implausible, reason, cache_off)
         }
-        Some(Turns::Slower(words)) => (VerdictWord::ConsistentWithFlushing, words, cache_off),
+        Some(RotationCheck::Slower(words)) => {
+            (VerdictWord::ConsistentWithFlushing, words, cache_off)
+        }
         None => match by_flushes(evidence, flushes) {
             Ok(reason) => (VerdictWord::ConsistentWithFlushing, reason, cache_off),
             Err(reason) => unknown(reason),
@@ -114,8 +116,8 @@ fn hidden_layers(device: &DeviceFacts) -> Option<String> {
         .layers
         .iter()
         .filter_map(|layer| match &layer.standing {
-            Standing::NotKnown(reason) => Some(reason.as_str()),
-            Standing::PassesOn | Standing::Breaks { .. } => None,
+            SyncBehavior::NotKnown(reason) => Some(reason.as_str()),
+            SyncBehavior::PassesOn | SyncBehavior::Breaks { .. } => None,
         })
         .collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
@@ -183,7 +185,7 @@ fn flushes_per_sync(cells: &[Cell]) -> Result<Flushes, String> {
     }
 }
 
-fn no_flush_sent(evidence: &Evidence<'_>, seen: Flushes) -> String {
+fn no_flush_sent(evidence: &VerdictInput<'_>, seen: Flushes) -> String {
     format!(
         "the kernel believes that {} has a volatile cache, yet {} syncs sent {:.2} flushes each",
         evidence.device.summary.disks.join(", "),
@@ -192,7 +194,10 @@ fn no_flush_sent(evidence: &Evidence<'_>, seen: Flushes) -> String {
     )
 }
 
-fn by_flushes(evidence: &Evidence<'_>, flushes: Result<Flushes, String>) -> Result<String, String> {
+fn by_flushes(
+    evidence: &VerdictInput<'_>,
+    flushes: Result<Flushes, String>,
+) -> Result<String, String> {
     let disks = evidence.device.summary.disks.join(", ");
     match evidence.device.summary.write_cache {
         WriteCache::Unknown => Err(format!(
@@ -215,7 +220,7 @@ fn by_flushes(evidence: &Evidence<'_>, flushes: Result<Flushes, String>) -> Resu
     }
 }
 
-fn flush_takes_time(evidence: &Evidence<'_>, seen: Flushes) -> Result<String, String> {
+fn flush_takes_time(evidence: &VerdictInput<'_>, seen: Flushes) -> Result<String, String> {
     let plain = evidence
         .plain_write
         .ok_or("no write without a sync was measured to compare with")?;
@@ -244,12 +249,12 @@ fn flush_takes_time(evidence: &Evidence<'_>, seen: Flushes) -> Result<String, St
     }
 }
 
-enum Turns {
+enum RotationCheck {
     Faster(String),
     Slower(String),
 }
 
-fn compare_with_turns(evidence: &Evidence<'_>) -> Option<Turns> {
+fn compare_with_turns(evidence: &VerdictInput<'_>) -> Option<RotationCheck> {
     let by_hand = evidence.rpm_by_hand.map(|value| Rpm {
         value,
         said_by: "by hand".to_owned(),
@@ -275,9 +280,10 @@ fn compare_with_turns(evidence: &Evidence<'_>) -> Option<Turns> {
         )
     };
     if measured.rate_per_s <= TURN_MARGIN * turns_per_s {
-        return (measured.syncs >= SYNCS_THAT_SHOW).then(|| Turns::Slower(words("not above")));
+        return (measured.syncs >= SYNCS_THAT_SHOW)
+            .then(|| RotationCheck::Slower(words("not above")));
     }
-    (measured.syncs >= SYNCS_THAT_HOLD).then(|| Turns::Faster(words("above")))
+    (measured.syncs >= SYNCS_THAT_HOLD).then(|| RotationCheck::Faster(words("above")))
 }
 
 #[cfg(test)]

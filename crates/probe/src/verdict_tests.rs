@@ -1,13 +1,13 @@
 //! The table of verdicts: one row for each way to reach one.
 
-use super::{Evidence, verdicts};
+use super::{VerdictInput, verdicts};
 use crate::test_support::{cell, figures, latency};
 use crate::{
-    Cell, Counted, DeviceFacts, DeviceSummary, Layer, Placement, PlainWrite, Rpm, Standing,
+    Cell, Counted, DeviceFacts, DeviceSummary, Layer, Placement, PlainWrite, Rpm, SyncBehavior,
     Verdict, VerdictWord, WriteCache,
 };
 use std::path::Path;
-use syncline_disk::SyncMethod;
+use syncline_vfs::SyncMethod;
 
 /// A bare machine with one disk whose cache is write back, every sync with one flush, 100 us each,
 /// and plain writes of 40 us.
@@ -26,7 +26,7 @@ impl Case {
             cache_off_command: Some("hdparm -W0 /dev/sda".to_owned()),
             ..DeviceSummary::default()
         };
-        let layers = vec![layer(Standing::PassesOn)];
+        let layers = vec![layer(SyncBehavior::PassesOn)];
         let plain_write = PlainWrite {
             write_bytes: 4096,
             rate_per_s: 25_000.0,
@@ -54,7 +54,7 @@ impl Case {
     }
 
     fn verdicts(&self) -> Vec<Verdict> {
-        let evidence = Evidence {
+        let evidence = VerdictInput {
             device: &self.device,
             cells: &self.cells,
             plain_write: self.plain_write.as_ref(),
@@ -73,7 +73,7 @@ impl Case {
     }
 }
 
-fn layer(standing: Standing) -> Layer {
+fn layer(standing: SyncBehavior) -> Layer {
     let (name, kind) = ("/".to_owned(), "ext4".to_owned());
     Layer {
         name,
@@ -112,14 +112,14 @@ fn flushes_that_are_counted_and_take_time() {
 
 #[test]
 fn a_layer_that_breaks_syncs_decides_before_all_else() {
-    let breaks = Standing::Breaks {
+    let breaks = SyncBehavior::Breaks {
         evidence: "ext4 at / is mounted with barrier=0".to_owned(),
         remedy: Some("mount -o remount,barrier=1 /".to_owned()),
     };
     let case = Case::new().with(|case| {
         case.device
             .layers
-            .push(layer(Standing::NotKnown("?".to_owned())));
+            .push(layer(SyncBehavior::NotKnown("?".to_owned())));
         case.device.layers.push(layer(breaks));
         case.device.summary.virtual_machine = Some("KVM".to_owned());
     });
@@ -233,7 +233,9 @@ fn what_cannot_be_seen_caps_the_verdict() {
     fast.is(VerdictWord::Unknown, "so a cache answers; virtual machine");
     let controller = Case::new().with(|case| {
         let reason = "sda is shown by a RAID controller".to_owned();
-        case.device.layers.push(layer(Standing::NotKnown(reason)));
+        case.device
+            .layers
+            .push(layer(SyncBehavior::NotKnown(reason)));
         case.rpm_by_hand = Some(7_200);
         set_flushes(case, &Counted::PerSync(0.0));
     });

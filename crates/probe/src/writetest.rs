@@ -9,14 +9,14 @@
 //! Unlike the original it goes on until the time is long enough for the clock, so its rate is finite,
 //! and it refuses a file that is already there instead of deleting it.
 
-use crate::measure::{Tally, Work, latency};
+use crate::measure::{Operation, Totals, latency};
 use crate::plan::Span;
 use crate::scratch::Scratch;
 use crate::{Error, Latency, Result};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use syncline_disk::{Disk, DurableWriter, RealDisk, SyncMethod};
-use syncline_metering::Nanos;
+use syncline_instrument::Nanos;
+use syncline_vfs::{Disk, DurableWriter, RealDisk, SyncMethod};
 
 /// The largest write, in bytes.
 pub const MAX_BYTES: usize = 100 << 10;
@@ -87,7 +87,7 @@ impl WriteTest {
             SyncMethod::OSync
         };
         // Without an end of its own: a round ends when its operations are done.
-        let mut tally = Tally::new(Span::fixed(Nanos::MAX, MIN_NS));
+        let mut tally = Totals::new(Span::fixed(Nanos::MAX, MIN_NS));
         let mut round = self.operations;
         while tally.operations < self.operations || tally.elapsed_ns < MIN_NS {
             let before = tally.operations;
@@ -150,8 +150,8 @@ struct LogWriter {
     left: u64,
 }
 
-impl Work for LogWriter {
-    fn once(&mut self) -> syncline_disk::Result<bool> {
+impl Operation for LogWriter {
+    fn once(&mut self) -> syncline_vfs::Result<bool> {
         if self.left == 0 {
             return Ok(false);
         }
@@ -166,7 +166,7 @@ mod tests {
     use super::{MAX_BYTES, WriteTest};
     use std::fs;
     use std::sync::atomic::AtomicBool;
-    use syncline_disk::SyncMethod;
+    use syncline_vfs::SyncMethod;
 
     fn test(folder: &tempfile::TempDir) -> WriteTest {
         WriteTest {

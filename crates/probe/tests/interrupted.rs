@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use syncline_disk::SyncMethod;
 use syncline_probe::{
     FileState, MethodChoice, Observer, Placement, Plan, Progress, Span, Step, SyncStep, probe,
     remove_all,
 };
+use syncline_vfs::SyncMethod;
 
 /// Removes the probe's files while it runs, as a signal's thread would.
 struct Interrupt {

@@ -1,9 +1,9 @@
 //! What was charged to whom: a profile after folding.
 
 use crate::metric::Metric;
-use crate::profile::{How, Total};
+use crate::profile::{Precision, Total};
 use serde::{Deserialize, Serialize};
-use syncline_metering::{Module, Nanos};
+use syncline_instrument::{Module, Nanos};
 
 /// To whom a stack is charged where several modules stand on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ pub struct MetricCost {
     /// Who took it.
     pub collector: String,
     /// Exact, sampled, or not to be split and why.
-    pub how: How,
+    pub how: Precision,
     /// Looks or events that were lost.
     pub lost: u64,
     /// The sum over the whole store by another count, where there is one.

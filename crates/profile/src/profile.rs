@@ -11,7 +11,7 @@ use crate::metric::Metric;
 use crate::stack::{Frame, StackId, Thread, ThreadId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use syncline_metering::Nanos;
+use syncline_instrument::Nanos;
 
 /// The sum of what was seen of one metric at one stack of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ pub struct Sample {
 /// How a metric was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum Precision {
     /// Every event was seen.
     Exact,
     /// Some were, at this distance, in words: "99 looks a second", "every 512 KiB".
@@ -62,7 +62,7 @@ pub struct Account {
     /// The collector: "cpu by perf events".
     pub collector: String,
     /// Exact, sampled or not to be had.
-    pub how: How,
+    pub how: Precision,
     /// Looks or events that were lost.
     pub lost: u64,
     /// The sum by another count, where there is one.

@@ -12,8 +12,8 @@
 //!
 //! A store that never promised to sync is not accused: the finding is then a warning.
 
-use crate::line_place::line_warnings;
 use crate::record::{Interval, RunRecord, Warning};
+use crate::sync_line_ratio::line_warnings;
 use crate::units::{self, plural};
 use syncline_probe::faster_than_line;
 

@@ -14,8 +14,8 @@
 //!
 //! What a record does not know (one of an older version, one that was cut short) is not checked.
 
-use crate::line_place;
 use crate::record::{Latency, Outcomes, Repetition, RunRecord, TransactionFigures};
+use crate::sync_line_ratio;
 use std::collections::BTreeMap;
 
 /// How far two figures of one thing may differ by rounding.
@@ -287,11 +287,11 @@ fn intervals(run: &RunRecord, found: &mut Vec<String>) {
 
 fn line(run: &RunRecord, found: &mut Vec<String>) {
     let line = &run.end.sync_line;
-    let Some(most) = line_place::most_commits_per_s(run, line) else {
+    let Some(most) = sync_line_ratio::most_commits_per_s(run, line) else {
         return;
     };
     for rate in [line.line_1, line.line_max].into_iter().flatten() {
-        let place = line_place::ratio(run, line, Some(rate));
+        let place = sync_line_ratio::ratio(run, line, Some(rate));
         if place.is_some_and(|place| place * rate > most * (1.0 + ROUNDING)) {
             found.push(format!(
                 "the place on the line is above the {most:.0} commits a second that counted syncs allow"

@@ -14,7 +14,7 @@
 
 use crate::plan::Arrival;
 use crate::result::Arrivals;
-use syncline_metering::{Nanos, clock};
+use syncline_instrument::{Nanos, clock};
 
 /// The distance between arrivals.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ enum Gap {
 
 /// When the phases of a run begin and end, in time of the one clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Times {
+pub(crate) struct PhaseTimes {
     /// The clients start.
     pub start: Nanos,
     /// The measured span begins.
@@ -36,7 +36,7 @@ pub(crate) struct Times {
 
 /// An arrival that a client has taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct ClaimedArrival {
     /// When it is or was due.
     pub due: Nanos,
     /// True if it was due before a client was free.
@@ -52,7 +52,7 @@ pub(crate) struct Schedule {
     groups: usize,
     seed: u64,
     random: fastrand::Rng,
-    times: Times,
+    times: PhaseTimes,
     /// The next arrival, in fractions of a nanosecond so that no error adds up.
     next: f64,
     rebased: bool,
@@ -70,7 +70,7 @@ impl Schedule {
         group: usize,
         groups: usize,
         seed: u64,
-        times: Times,
+        times: PhaseTimes,
     ) -> Option<Schedule> {
         let rate_per_s = arrival.rate_per_s()?;
         let all_ns = clock::SECOND as f64 / rate_per_s;
@@ -97,7 +97,7 @@ impl Schedule {
     }
 
     /// Takes the next arrival; none if it is due at or after the end of the measured span.
-    pub(crate) fn take(&mut self, now: Nanos) -> Option<Taken> {
+    pub(crate) fn take(&mut self, now: Nanos) -> Option<ClaimedArrival> {
         if !self.rebased && (now >= self.times.measure || self.due() >= self.times.measure) {
             self.rebased = true;
             self.begin(self.times.measure);
@@ -107,14 +107,14 @@ impl Schedule {
             return None;
         }
         self.advance();
-        Some(Taken {
+        Some(ClaimedArrival {
             due,
             late: due < now,
         })
     }
 
     /// A taken arrival starts now.
-    pub(crate) fn started(&mut self, taken: Taken) {
+    pub(crate) fn started(&mut self, taken: ClaimedArrival) {
         if taken.due >= self.times.measure {
             self.started += 1;
             self.late += u64::from(taken.late);
@@ -122,12 +122,12 @@ impl Schedule {
     }
 
     /// A taken arrival is later than the plan allows.
-    pub(crate) fn skip(&mut self, taken: Taken) {
+    pub(crate) fn skip(&mut self, taken: ClaimedArrival) {
         self.skipped += u64::from(taken.due >= self.times.measure);
     }
 
     /// A taken arrival will not start.
-    pub(crate) fn give_back(&mut self, taken: Taken, until: Nanos) {
+    pub(crate) fn return_arrival(&mut self, taken: ClaimedArrival, until: Nanos) {
         let offered = taken.due >= self.times.measure && taken.due < until;
         self.given_back += u64::from(offered);
     }
@@ -199,10 +199,10 @@ fn exponential(random: &mut fastrand::Rng, mean: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Schedule, Taken, Times};
+    use super::{ClaimedArrival, PhaseTimes, Schedule};
     use crate::plan::Arrival;
 
-    const TIMES: Times = Times {
+    const TIMES: PhaseTimes = PhaseTimes {
         start: 1_000_000,
         measure: 2_000_000,
         deadline: 3_000_000,
@@ -258,21 +258,21 @@ mod tests {
         let mut schedule = fixed(0, 1);
         assert_eq!(
             schedule.take(1_950_000),
-            Some(Taken {
+            Some(ClaimedArrival {
                 due: 1_000_000,
                 late: true
             })
         );
         assert_eq!(
             schedule.take(2_000_000),
-            Some(Taken {
+            Some(ClaimedArrival {
                 due: 2_000_000,
                 late: false
             })
         );
         assert_eq!(
             schedule.take(2_150_000),
-            Some(Taken {
+            Some(ClaimedArrival {
                 due: 2_100_000,
                 late: true
             })
@@ -287,7 +287,7 @@ mod tests {
             schedule.started(taken);
         }
         let taken = schedule.take(2_350_000).unwrap();
-        schedule.give_back(taken, 2_500_000);
+        schedule.return_arrival(taken, 2_500_000);
         let arrivals = schedule.finish(2_500_000);
         assert_eq!((arrivals.offered, arrivals.started), (5, 3));
         assert_eq!((arrivals.late, arrivals.abandoned), (1, 2));
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn poisson_gaps_have_the_asked_mean_and_its_spread() {
-        let times = Times {
+        let times = PhaseTimes {
             start: 0,
             measure: 0,
             deadline: 10_000_000_000,

@@ -1,7 +1,7 @@
 //! One client: draws, begins, performs, commits, retries, and tells how it ended.
 //!
 //! A drawn transaction is told its ending exactly once. What is under way when the future is dropped
-//! stands in `Slot::open`, which outlives the future.
+//! stands in `ClientState::open`, which outlives the future.
 //!
 //! In a closed loop a client may wait around its transactions ([`Waits`]): the start, and with it the
 //! times, come after the keying.
@@ -9,36 +9,36 @@
 //! The clock is read once a transaction: the end of one is the start of the next, as long as nobody
 //! else ran in between; after a turn was given to others it is read again.
 
-use crate::arrival::{Schedule, Taken, Times};
+use crate::arrival::{ClaimedArrival, PhaseTimes, Schedule};
 use crate::control::Control;
 use crate::executor::{Timers, yield_now};
-use crate::follower::{Fate, Followed, Follower};
-use crate::live::Live;
-use crate::meter::{End, Meter, Span};
-use crate::span::{When, inside_ns};
+use crate::live_counters::LiveCounters;
+use crate::measured_span::{When, inside_ns};
+use crate::transaction_listener::{TransactionEvent, TransactionListener, TransactionOutcome};
+use crate::worker_stats::{End, Span, WorkerStats};
 use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::rc::Rc;
 use syncline_contract::{
-    Asked, Client, Ending, Failure, FailureKind, Plan, Session, Stop, Target, Timer, Transaction,
-    Waits,
+    Client, Ending, Failure, FailureKind, Plan, RequestTracker, Session, Stop, Target, Timer,
+    Transaction, Waits,
 };
-use syncline_metering::{Nanos, Ticker, clock};
+use syncline_instrument::{Nanos, Ticker, clock};
 
 /// A client gives the others a turn after that many transactions that never had to wait.
-const TURN: u32 = 16;
+const TRANSACTIONS_PER_TURN: u32 = 16;
 /// The first pause before a lost connection is made again; it doubles up to the longest.
-const PAUSE_NS: Nanos = 10_000_000;
-const PAUSE_NS_MAX: Nanos = clock::SECOND;
+const RECONNECT_BACKOFF_NS: Nanos = 10_000_000;
+const RECONNECT_BACKOFF_NS_MAX: Nanos = clock::SECOND;
 /// A client that cannot connect for that long ends the run.
-const HOPELESS_NS: Nanos = 30 * clock::SECOND;
+const RECONNECT_TIMEOUT_NS: Nanos = 30 * clock::SECOND;
 
 /// What a worker's clients share.
 #[allow(
     clippy::struct_excessive_bools,
     reason = "each says one thing of the plan, and none excludes another"
 )]
-pub(crate) struct Desk<'r, T: Target> {
+pub(crate) struct ClientContext<'r, T: Target> {
     pub target: &'r T,
     pub part: &'r T::Worker,
     pub plan: &'r Plan,
@@ -54,19 +54,19 @@ pub(crate) struct Desk<'r, T: Target> {
     pub waits: bool,
     /// A refused statement fails its transaction only.
     pub goes_on_after_errors: bool,
-    pub follower: Option<&'r dyn Follower>,
+    pub listener: Option<&'r dyn TransactionListener>,
     pub operations: bool,
-    pub times: Times,
+    pub times: PhaseTimes,
     pub control: &'r Control,
-    pub live: &'r Live,
+    pub live: &'r LiveCounters,
     pub schedule: Option<&'r Mutex<Schedule>>,
-    pub meter: RefCell<Meter>,
+    pub meter: RefCell<WorkerStats>,
     pub timers: Rc<Timers>,
-    /// The clock of this thread; exact where a follower may compare the times of several.
+    /// The clock of this thread; exact where a listener may compare the times of several.
     pub ticker: Ticker,
 }
 
-impl<T: Target> Desk<'_, T> {
+impl<T: Target> ClientContext<'_, T> {
     /// Now, by the clock of this thread.
     #[inline]
     fn tick(&self) -> Nanos {
@@ -96,9 +96,9 @@ impl<T: Target> Desk<'_, T> {
 
     /// Keeps the times of the operations of one try, where they are timed.
     #[inline(never)]
-    fn keep_operations(&self, line: &mut Line<T::Session>) {
-        line.asked.settle(&mut line.session);
-        self.meter.borrow_mut().operations(line.asked.times());
+    fn record_operations(&self, connection: &mut Connection<T::Session>) {
+        connection.asked.settle(&mut connection.session);
+        self.meter.borrow_mut().operations(connection.asked.times());
     }
 
     /// True if a client goes on, on its connection, after a failure of that kind: the abort behind it
@@ -111,10 +111,10 @@ impl<T: Target> Desk<'_, T> {
 /// A client and what must outlive its future.
 #[derive(Debug)]
 #[repr(C)] // What every client needs first, then the client itself, which may be long.
-pub(crate) struct Slot<C> {
+pub(crate) struct ClientState<C> {
     pub number: usize,
     /// The drawn transaction that has not been told its ending.
-    pub open: Option<Open>,
+    pub open: Option<OpenTransaction>,
     /// Transactions of the measured span that it may still attempt.
     pub left: u64,
     /// Commits in the measured span.
@@ -124,20 +124,20 @@ pub(crate) struct Slot<C> {
 
 /// A transaction under way.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Open {
+pub(crate) struct OpenTransaction {
     kind: usize,
     measured: bool,
     span: Span,
 }
 
-impl<C: Client> Slot<C> {
+impl<C: Client> ClientState<C> {
     /// Ends what was under way when the future was dropped: its outcome is not known.
     pub(crate) fn close(
         &mut self,
-        meter: &mut Meter,
-        live: &Live,
-        times: &Times,
-        follower: Option<&dyn Follower>,
+        meter: &mut WorkerStats,
+        live: &LiveCounters,
+        times: &PhaseTimes,
+        listener: Option<&dyn TransactionListener>,
     ) {
         if let Some(open) = self.open.take() {
             let span = Span {
@@ -148,9 +148,9 @@ impl<C: Client> Slot<C> {
             // What was cut was cut behind the span.
             meter.busy_ns += inside_ns(span.started, span.ended, times);
             meter.ended(kind, measured, When::After, End::Unknown, 1, span, live);
-            if let Some(follower) = follower.filter(|_| open.measured) {
+            if let Some(listener) = listener.filter(|_| open.measured) {
                 let cut = followed(self.number, open.kind, End::Unknown, 1, span);
-                follower.ended(&Followed { late: true, ..cut });
+                listener.ended(&TransactionEvent { late: true, ..cut });
             }
             self.client.ended(open.kind, Ending::Unknown);
         }
@@ -159,9 +159,9 @@ impl<C: Client> Slot<C> {
 
 /// A connection, and what its transaction has asked for. Side by side, so that both are reached from one
 /// place: two references that were just handed on and are read back at once as a pair stall the processor.
-struct Line<S> {
+struct Connection<S> {
     session: S,
-    asked: Asked,
+    asked: RequestTracker,
 }
 
 /// What became of a drawn transaction, and how many tries it took.
@@ -177,100 +177,109 @@ struct Attempt {
 /// is an argument of an `async fn` has a place in its future twice. And what only a new connection needs is
 /// in memory of its own.
 pub(crate) fn client_loop<'r, T: Target, C: Client>(
-    slot: &'r mut Slot<C>,
+    state: &'r mut ClientState<C>,
     session: T::Session,
-    desk: &'r Desk<'_, T>,
+    context: &'r ClientContext<'_, T>,
 ) -> impl Future<Output = ()> + 'r {
-    let timer: Rc<dyn Timer> = Rc::<Timers>::clone(&desk.timers);
-    let asked = Asked::new(desk.operations).with_timer(timer);
-    let mut line = Line { session, asked };
+    let timer: Rc<dyn Timer> = Rc::<Timers>::clone(&context.timers);
+    let asked = RequestTracker::new(context.operations).with_timer(timer);
+    let mut connection = Connection { session, asked };
     async move {
         let mut turn = 0;
-        let mut now = desk.times.start;
-        desk.between(&mut now);
-        while !desk.control.ending() && slot.left > 0 {
-            let due = match desk.schedule {
-                None if now >= desk.times.deadline => break,
+        let mut now = context.times.start;
+        context.between(&mut now);
+        while !context.control.ending() && state.left > 0 {
+            let due = match context.schedule {
+                None if now >= context.times.deadline => break,
                 None => now,
                 Some(schedule) => {
-                    let (number, left) = (slot.number, &mut slot.left);
-                    let Some(taken) = next_arrival(number, left, schedule, now, desk).await else {
+                    let (number, left) = (state.number, &mut state.left);
+                    let Some(taken) = next_arrival(number, left, schedule, now, context).await
+                    else {
                         break;
                     };
-                    now = now.max(desk.tick());
+                    now = now.max(context.tick());
                     taken.due
                 }
             };
-            let kind = slot.client.draw();
+            let kind = state.client.draw();
             let mut waits = Waits::default();
-            if desk.waits {
-                waits = slot.client.waits(kind);
+            if context.waits {
+                waits = state.client.waits(kind);
             }
-            let Some(due) = keyed(due, waits, desk).await else {
-                desk.between(&mut now);
-                slot.client.ended(kind, Ending::Undone);
+            let Some(due) = wait_keying_time(due, waits, context).await else {
+                context.between(&mut now);
+                state.client.ended(kind, Ending::Undone);
                 break;
             };
-            desk.between_until(now, due);
+            context.between_until(now, due);
             now = now.max(due);
-            let measured = due >= desk.times.measure;
-            if measured && !desk.control.take_one() {
-                slot.client.ended(kind, Ending::Undone);
+            let measured = due >= context.times.measure;
+            if measured && !context.control.take_one() {
+                state.client.ended(kind, Ending::Undone);
                 break;
             }
-            slot.left -= u64::from(measured);
+            state.left -= u64::from(measured);
             let mut span = Span {
                 due,
                 started: now,
                 ended: now,
             };
-            slot.open = Some(Open {
+            state.open = Some(OpenTransaction {
                 kind,
                 measured,
                 span,
             });
             if measured {
-                desk.meter.borrow_mut().started(kind);
+                context.meter.borrow_mut().started(kind);
             }
-            let drawn = Draw {
+            let drawn = DrawnTransaction {
                 kind,
                 measured,
                 due,
             };
-            let attempt = attempt(&mut slot.client, &drawn, &mut line, desk).await;
-            now = desk.tick();
+            let attempt = attempt(&mut state.client, &drawn, &mut connection, context).await;
+            now = context.tick();
             span.ended = now;
-            finish(slot, kind, measured, &attempt, span, &line.asked, desk);
+            finish(
+                state,
+                kind,
+                measured,
+                &attempt,
+                span,
+                &connection.asked,
+                context,
+            );
             let failure = attempt.failure;
-            if let Some(failure) = failure.filter(|failure| !desk.goes_on_after(failure.kind)) {
+            if let Some(failure) = failure.filter(|failure| !context.goes_on_after(failure.kind)) {
                 if failure.kind.stops_run() {
-                    desk.control.fail(*failure);
+                    context.control.fail(*failure);
                     break;
                 }
-                desk.meter.borrow_mut().connection_lost(*failure);
-                drop(line.session);
-                line.session = match Box::pin(reconnect(desk)).await {
+                context.meter.borrow_mut().connection_lost(*failure);
+                drop(connection.session);
+                connection.session = match Box::pin(reconnect(context)).await {
                     Some(session) => session,
                     None => break,
                 };
-                desk.between(&mut now);
-            } else if desk.connects_each {
-                drop(line.session);
-                line.session = match Box::pin(connected_anew(desk)).await {
+                context.between(&mut now);
+            } else if context.connects_each {
+                drop(connection.session);
+                connection.session = match Box::pin(connect_again(context)).await {
                     Some(session) => session,
                     None => break,
                 };
-                desk.between(&mut now);
+                context.between(&mut now);
             }
             if waits.after_ns > 0 {
-                desk.timers.sleep_until(now + waits.after_ns).await;
-                desk.between(&mut now);
+                context.timers.sleep_until(now + waits.after_ns).await;
+                context.between(&mut now);
             }
             turn += 1;
-            if turn == TURN {
+            if turn == TRANSACTIONS_PER_TURN {
                 turn = 0;
                 yield_now().await;
-                desk.between(&mut now);
+                context.between(&mut now);
             }
         }
     }
@@ -279,58 +288,62 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
 /// When the drawn transaction starts in a closed loop: at once, or when it has been keyed in. None if
 /// the run ends first.
 #[inline]
-async fn keyed<T: Target>(due: Nanos, waits: Waits, desk: &Desk<'_, T>) -> Option<Nanos> {
+async fn wait_keying_time<T: Target>(
+    due: Nanos,
+    waits: Waits,
+    context: &ClientContext<'_, T>,
+) -> Option<Nanos> {
     if waits.before_ns == 0 {
         return Some(due);
     }
-    desk.timers.sleep_until(due + waits.before_ns).await;
-    let now = desk.timers.now();
-    let over = desk.control.ending() || now >= desk.times.deadline;
+    context.timers.sleep_until(due + waits.before_ns).await;
+    let now = context.timers.now();
+    let over = context.control.ending() || now >= context.times.deadline;
     (!over).then_some(now)
 }
 
 #[inline]
 fn finish<T: Target, C: Client>(
-    slot: &mut Slot<C>,
+    state: &mut ClientState<C>,
     kind: usize,
     measured: bool,
     attempt: &Attempt,
     span: Span,
-    asked: &Asked,
-    desk: &Desk<'_, T>,
+    asked: &RequestTracker,
+    context: &ClientContext<'_, T>,
 ) {
     let (end, tries) = (attempt.end, attempt.tries);
-    let when = When::of(span.ended, &desk.times, desk.control.still_counts());
-    if let Some(follower) = desk.follower {
-        let carried = !measured && when == When::Inside && !desk.control.has_budget();
+    let when = When::of(span.ended, &context.times, context.control.still_counts());
+    if let Some(listener) = context.listener {
+        let carried = !measured && when == When::Inside && !context.control.has_budget();
         if measured || carried {
-            if desk.operations {
-                follower.operations(slot.number, asked.times());
+            if context.operations {
+                listener.operations(state.number, asked.times());
             }
-            follower.ended(&Followed {
+            listener.ended(&TransactionEvent {
                 late: when == When::After,
                 began_in_warm_up: carried,
-                ..followed(slot.number, kind, end, tries, span)
+                ..followed(state.number, kind, end, tries, span)
             });
         }
     }
-    let mut meter = desk.meter.borrow_mut();
-    meter.busy_ns += inside_ns(span.started, span.ended, &desk.times);
-    meter.ended(kind, measured, when, end, tries, span, desk.live);
-    slot.commits += u64::from(measured && end == End::Committed);
-    slot.open = None;
-    slot.client.ended(kind, end.told());
+    let mut meter = context.meter.borrow_mut();
+    meter.busy_ns += inside_ns(span.started, span.ended, &context.times);
+    meter.ended(kind, measured, when, end, tries, span, context.live);
+    state.commits += u64::from(measured && end == End::Committed);
+    state.open = None;
+    state.client.ended(kind, end.ending());
 }
 
 #[cold]
-fn followed(client: usize, kind: usize, end: End, tries: u32, span: Span) -> Followed {
-    Followed {
+fn followed(client: usize, kind: usize, end: End, tries: u32, span: Span) -> TransactionEvent {
+    TransactionEvent {
         client,
         kind: Some(kind),
         due: span.due,
         started: span.started,
         ended: span.ended,
-        fate: end.fate(),
+        outcome: end.outcome(),
         tries,
         late: false,
         began_in_warm_up: false,
@@ -338,19 +351,19 @@ fn followed(client: usize, kind: usize, end: End, tries: u32, span: Span) -> Fol
 }
 
 impl End {
-    /// What a follower is told.
-    fn fate(self) -> Fate {
+    /// What a listener is told.
+    fn outcome(self) -> TransactionOutcome {
         match self {
-            End::Committed => Fate::Committed,
-            End::Aborted => Fate::Aborted,
-            End::Conflicted(cause) => Fate::Conflicted(cause),
-            End::Failed(kind) => Fate::Failed(kind),
-            End::Unknown => Fate::Unknown,
+            End::Committed => TransactionOutcome::Committed,
+            End::Aborted => TransactionOutcome::Aborted,
+            End::Conflicted(cause) => TransactionOutcome::Conflicted(cause),
+            End::Failed(kind) => TransactionOutcome::Failed(kind),
+            End::Unknown => TransactionOutcome::Unknown,
         }
     }
 
     /// What the client is told.
-    fn told(self) -> Ending {
+    fn ending(self) -> Ending {
         match self {
             End::Committed => Ending::Committed,
             End::Aborted | End::Conflicted(_) | End::Failed(_) => Ending::Undone,
@@ -361,7 +374,7 @@ impl End {
 
 /// A drawn transaction, as those who try it need to know it. Handed on by reference: a copy of what was just
 /// written in pieces stalls the processor.
-struct Draw {
+struct DrawnTransaction {
     kind: usize,
     measured: bool,
     due: Nanos,
@@ -371,29 +384,30 @@ struct Draw {
 #[inline]
 async fn attempt<T: Target, C: Client>(
     client: &mut C,
-    drawn: &Draw,
-    line: &mut Line<T::Session>,
-    desk: &Desk<'_, T>,
+    drawn: &DrawnTransaction,
+    connection: &mut Connection<T::Session>,
+    context: &ClientContext<'_, T>,
 ) -> Attempt {
     let mut tries = 1;
     loop {
-        let Err(stop) = once(client, drawn.kind, line, desk).await else {
+        let Err(stop) = once(client, drawn.kind, connection, context).await else {
             return Attempt {
                 end: End::Committed,
                 tries,
                 failure: None,
             };
         };
-        line.session.abort().await;
+        connection.session.abort().await;
         let (end, failure) = match stop {
             Stop::Abort => (End::Aborted, None),
             Stop::Failed(failure) => (End::Failed(failure.kind), Some(failure)),
             Stop::Unknown(failure) => (End::Unknown, Some(failure)),
             Stop::Conflict(cause) => {
-                desk.meter.borrow_mut().conflicts += 1;
-                if tries <= desk.retries && desk.may_retry(drawn.due) {
+                context.meter.borrow_mut().conflicts += 1;
+                if tries <= context.retries && context.may_retry(drawn.due) {
                     tries += 1;
-                    desk.meter
+                    context
+                        .meter
                         .borrow_mut()
                         .retried(drawn.kind, drawn.measured, cause);
                     // Whoever was in the way may be a client of this very worker.
@@ -416,19 +430,19 @@ async fn attempt<T: Target, C: Client>(
 async fn once<T: Target, C: Client>(
     client: &mut C,
     kind: usize,
-    line: &mut Line<T::Session>,
-    desk: &Desk<'_, T>,
+    connection: &mut Connection<T::Session>,
+    context: &ClientContext<'_, T>,
 ) -> Result<(), Stop> {
-    line.asked.clear();
-    line.session.begin(client.shape(kind));
-    let mut transaction = Transaction::new(&mut line.session, &mut line.asked);
+    connection.asked.clear();
+    connection.session.begin(client.shape(kind));
+    let mut transaction = Transaction::new(&mut connection.session, &mut connection.asked);
     // What was performed is looked at here and not kept during the commit, for the same reason as a line.
     let ended = match client.perform(kind, &mut transaction).await {
-        Ok(()) => line.session.commit().await,
+        Ok(()) => connection.session.commit().await,
         Err(stop) => Err(stop),
     };
-    if desk.operations {
-        desk.keep_operations(line);
+    if context.operations {
+        context.record_operations(connection);
     }
     ended
 }
@@ -439,31 +453,31 @@ async fn next_arrival<T: Target>(
     left: &mut u64,
     schedule: &Mutex<Schedule>,
     mut now: Nanos,
-    desk: &Desk<'_, T>,
-) -> Option<Taken> {
+    context: &ClientContext<'_, T>,
+) -> Option<ClaimedArrival> {
     let mut taken = schedule.lock().take(now)?;
-    while desk
+    while context
         .skip_after_ns
         .is_some_and(|most| now > taken.due.saturating_add(most))
     {
-        skip(client, schedule, taken, now, desk);
+        skip(client, schedule, taken, now, context);
         // A skipped one is one of as many as are asked for, or a plan of a count might never end.
-        let counted = taken.due >= desk.times.measure;
-        if desk.control.ending() || (counted && !desk.control.take_one()) {
+        let counted = taken.due >= context.times.measure;
+        if context.control.ending() || (counted && !context.control.take_one()) {
             return None;
         }
         *left -= u64::from(counted);
         if *left == 0 {
             return None;
         }
-        now = desk.timers.now();
+        now = context.timers.now();
         taken = schedule.lock().take(now)?;
     }
     if taken.due > now {
-        desk.timers.sleep_until(taken.due).await;
+        context.timers.sleep_until(taken.due).await;
     }
-    if desk.control.ending() {
-        schedule.lock().give_back(taken, desk.timers.now());
+    if context.control.ending() {
+        schedule.lock().return_arrival(taken, context.timers.now());
         return None;
     }
     schedule.lock().started(taken);
@@ -474,19 +488,22 @@ async fn next_arrival<T: Target>(
 fn skip<T: Target>(
     client: usize,
     schedule: &Mutex<Schedule>,
-    taken: Taken,
+    taken: ClaimedArrival,
     now: Nanos,
-    desk: &Desk<'_, T>,
+    context: &ClientContext<'_, T>,
 ) {
     schedule.lock().skip(taken);
-    if let Some(follower) = desk.follower.filter(|_| taken.due >= desk.times.measure) {
-        follower.ended(&Followed {
+    if let Some(listener) = context
+        .listener
+        .filter(|_| taken.due >= context.times.measure)
+    {
+        listener.ended(&TransactionEvent {
             client,
             kind: None,
             due: taken.due,
             started: now,
             ended: now,
-            fate: Fate::Skipped,
+            outcome: TransactionOutcome::Skipped,
             tries: 0,
             late: false,
             began_in_warm_up: false,
@@ -495,12 +512,12 @@ fn skip<T: Target>(
 }
 
 /// A connection for the next transaction, in place of one that was good.
-async fn connected_anew<T: Target>(desk: &Desk<'_, T>) -> Option<T::Session> {
-    match desk.target.connect(desk.plan, desk.part).await {
+async fn connect_again<T: Target>(context: &ClientContext<'_, T>) -> Option<T::Session> {
+    match context.target.connect(context.plan, context.part).await {
         Ok(session) => Some(session),
-        Err(failure) if failure.kind == FailureKind::Connection => reconnect(desk).await,
+        Err(failure) if failure.kind == FailureKind::Connection => reconnect(context).await,
         Err(failure) => {
-            desk.control.fail(failure);
+            context.control.fail(failure);
             None
         }
     }
@@ -508,27 +525,27 @@ async fn connected_anew<T: Target>(desk: &Desk<'_, T>) -> Option<T::Session> {
 
 /// Makes a lost connection again, with growing pauses; none if the run ends first. A run that ends while a
 /// client still tries in vain has failed: its store is gone, and the rate is that of a shorter run.
-async fn reconnect<T: Target>(desk: &Desk<'_, T>) -> Option<T::Session> {
-    let hopeless = desk.timers.now() + HOPELESS_NS;
-    let mut pause_ns = PAUSE_NS;
+async fn reconnect<T: Target>(context: &ClientContext<'_, T>) -> Option<T::Session> {
+    let hopeless = context.timers.now() + RECONNECT_TIMEOUT_NS;
+    let mut pause_ns = RECONNECT_BACKOFF_NS;
     let mut in_vain = None;
-    while !desk.control.ending() {
-        let now = desk.timers.now();
-        desk.timers.sleep_until(now + pause_ns).await;
-        match desk.target.connect(desk.plan, desk.part).await {
+    while !context.control.ending() {
+        let now = context.timers.now();
+        context.timers.sleep_until(now + pause_ns).await;
+        match context.target.connect(context.plan, context.part).await {
             Ok(session) => {
-                desk.meter.borrow_mut().reconnects += 1;
+                context.meter.borrow_mut().reconnects += 1;
                 return Some(session);
             }
             Err(failure) if failure.kind == FailureKind::Connection && now < hopeless => {
-                pause_ns = (pause_ns * 2).min(PAUSE_NS_MAX);
+                pause_ns = (pause_ns * 2).min(RECONNECT_BACKOFF_NS_MAX);
                 in_vain = Some(failure);
             }
-            Err(failure) => desk.control.fail(failure),
+            Err(failure) => context.control.fail(failure),
         }
     }
     if let Some(failure) = in_vain {
-        desk.control.fail(failure);
+        context.control.fail(failure);
     }
     None
 }

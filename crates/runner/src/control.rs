@@ -1,7 +1,7 @@
 //! What coordinator and workers share: the gate before the start, the signal to end, the first failure,
 //! the budget of transactions.
 
-use crate::arrival::{Schedule, Times};
+use crate::arrival::{PhaseTimes, Schedule};
 use crate::executor::{Phase, Signal};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::OnceLock;
@@ -9,19 +9,19 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::Waker;
 use std::thread::Thread;
 use syncline_contract::Failure;
-use syncline_metering::{Nanos, clock};
+use syncline_instrument::{Nanos, clock};
 
 /// What workers learn when the gate opens.
 #[derive(Debug)]
 pub(crate) struct Start {
     /// The phases.
-    pub times: Times,
+    pub times: PhaseTimes,
     /// The arrivals of an open loop, by group; a worker takes from group `number % groups`.
     pub schedules: Vec<Mutex<Schedule>>,
 }
 
 #[derive(Debug, Default)]
-struct Crew {
+struct WorkerState {
     connected: usize,
     /// What ends the wait of each worker.
     waits: Vec<Waker>,
@@ -32,7 +32,7 @@ struct Crew {
 #[derive(Debug)]
 pub(crate) struct Control {
     signal: Signal,
-    crew: Mutex<Crew>,
+    worker_state: Mutex<WorkerState>,
     changed: Condvar,
     start: OnceLock<Start>,
     coordinator: Thread,
@@ -49,7 +49,7 @@ impl Control {
     pub(crate) fn new(workers: usize, budget: Option<u64>) -> Control {
         Control {
             signal: Signal::default(),
-            crew: Mutex::default(),
+            worker_state: Mutex::default(),
             changed: Condvar::new(),
             start: OnceLock::new(),
             coordinator: std::thread::current(),
@@ -106,20 +106,20 @@ impl Control {
 
     /// Ends the run for a failure; the first one is kept.
     pub(crate) fn fail(&self, failure: Failure) {
-        self.crew().failure.get_or_insert(failure);
+        self.worker_state().failure.get_or_insert(failure);
         self.advance(Phase::Ending);
     }
 
     /// The failure that ended the run.
     pub(crate) fn take_failure(&self) -> Option<Failure> {
-        self.crew().failure.take()
+        self.worker_state().failure.take()
     }
 
     /// Goes to a phase and wakes everyone who may be waiting.
     pub(crate) fn advance(&self, phase: Phase) {
         self.ended_at.fetch_min(clock::now(), Ordering::AcqRel);
         self.signal.advance(phase);
-        for wait in &self.crew().waits {
+        for wait in &self.worker_state().waits {
             wait.wake_by_ref();
         }
         self.changed.notify_all();
@@ -134,26 +134,26 @@ impl Control {
 
     /// A worker has connected its clients: waits until the gate opens; none if the run ends instead.
     pub(crate) fn wait_for_start(&self) -> Option<&Start> {
-        let mut crew = self.crew();
-        crew.connected += 1;
+        let mut worker_state = self.worker_state();
+        worker_state.connected += 1;
         self.coordinator.unpark();
         while self.start.get().is_none() && !self.ending() {
-            self.changed.wait(&mut crew);
+            self.changed.wait(&mut worker_state);
         }
-        drop(crew);
+        drop(worker_state);
         self.start.get().filter(|_| !self.ending())
     }
 
     /// True if every worker waits at the gate.
     pub(crate) fn all_connected(&self) -> bool {
-        self.crew().connected == self.workers
+        self.worker_state().connected == self.workers
     }
 
     /// Opens the gate.
     pub(crate) fn open(&self, start: Start) {
-        let crew = self.crew();
+        let worker_state = self.worker_state();
         assert!(self.start.set(start).is_ok(), "the gate opens once");
-        drop(crew);
+        drop(worker_state);
         self.changed.notify_all();
     }
 
@@ -191,7 +191,7 @@ impl Control {
     /// Registers what ends a worker's wait. A phase that was reached before is seen by who registers,
     /// since it was set before this lock was taken.
     pub(crate) fn waits_by(&self, waker: Waker) {
-        self.crew().waits.push(waker);
+        self.worker_state().waits.push(waker);
     }
 
     /// Waits up to that long for something to happen.
@@ -199,8 +199,8 @@ impl Control {
         std::thread::park_timeout(std::time::Duration::from_nanos(wait_ns));
     }
 
-    fn crew(&self) -> MutexGuard<'_, Crew> {
-        self.crew.lock()
+    fn worker_state(&self) -> MutexGuard<'_, WorkerState> {
+        self.worker_state.lock()
     }
 }
 

@@ -5,18 +5,19 @@
 //! recovery has to write too. An embedded store fills the disk of the machine.
 //!
 //! Invariants:
-//! 1. The reserve of a file system is the larger of 5 % of it, but not more than [`SHARE_MOST`], and of two
-//!    log segments. Nothing starts with less free space than the reserve and what the load is known to write.
-//! 2. While rows are loaded and clients run, the free space is read every [`LOOK_EVERY`] by the thread that
-//!    watches the run anyway. Less than the reserve ends the run with what was measured.
+//! 1. The reserve of a file system is the larger of 5 % of it, but not more than [`RESERVE_BYTES_MAX`], and
+//!    of two log segments. Nothing starts with less free space than the reserve and what the load is known
+//!    to write.
+//! 2. While rows are loaded and clients run, the free space is read every [`SPACE_POLL_NS`] by the thread
+//!    that watches the run anyway. Less than the reserve ends the run with what was measured.
 //! 3. A file system that cannot be seen from here is not watched, and the reason is reported.
 //! 4. The free space comes from a [`SpaceSource`], so that tests need no full disk.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use syncline_contract::{LogPlace, LogSegments, Rows, Target, Workload};
-use syncline_metering::{Nanos, clock};
+use syncline_contract::{LogLocation, LogSegments, Rows, Target, Workload};
+use syncline_instrument::{Nanos, clock};
 use syncline_meters::FileSystemSpace;
 
 /// Where the free space under a directory is read: [`FileSystemSpace::of`], except in tests.
@@ -24,10 +25,10 @@ pub(crate) type SpaceSource = fn(&Path) -> Result<FileSystemSpace, String>;
 
 /// The most that the share of a file system asks for: 5 % of a large one would refuse disks with tens of
 /// gigabytes left.
-const SHARE_MOST: u64 = 1 << 30;
+const RESERVE_BYTES_MAX: u64 = 1 << 30;
 
 /// How often the free space is read in a run.
-const LOOK_EVERY: Nanos = 100_000_000;
+const SPACE_POLL_NS: Nanos = 100_000_000;
 
 /// Units of each load that are drawn to learn their size, and the bytes after which fewer are enough.
 const SAMPLE_UNITS: u64 = 16;
@@ -90,7 +91,7 @@ impl DiskGuard {
     }
 
     /// Why the run must end: a file system has less free space than its reserve. Reads at most every
-    /// [`LOOK_EVERY`]; once there is a reason, it stays.
+    /// [`SPACE_POLL_NS`]; once there is a reason, it stays.
     pub(crate) fn shortage(&self) -> Option<String> {
         if self.shortage.get().is_none()
             && let Some(why) = self.read_shortage()
@@ -106,7 +107,7 @@ impl DiskGuard {
         if now < next {
             return None;
         }
-        self.next_look.store(now + LOOK_EVERY, Ordering::Relaxed);
+        self.next_look.store(now + SPACE_POLL_NS, Ordering::Relaxed);
         reserves.iter().find_map(|reserve| {
             let space = (self.source)(&reserve.directory).ok()?;
             (space.free_bytes < reserve.reserve_bytes).then(|| {
@@ -155,8 +156,8 @@ impl DiskReserve {
 /// The file systems of those places, each once; the reason if none of them is known. Rows are loaded into log
 /// and data; how many of them go to further places is not known, so the whole load must fit there too.
 fn reserves(
-    places: &[LogPlace; 2],
-    further: &[LogPlace],
+    places: &[LogLocation; 2],
+    further: &[LogLocation],
     segments: Option<LogSegments>,
     load_bytes: Option<u64>,
     source: SpaceSource,
@@ -166,8 +167,8 @@ fn reserves(
     let mut unknown = None;
     for (number, place) in places.iter().chain(further).enumerate() {
         let space = match place {
-            LogPlace::Directory(directory) => source(directory).map(|space| (directory, space)),
-            LogPlace::Nowhere(why) => Err(why.clone()),
+            LogLocation::Directory(directory) => source(directory).map(|space| (directory, space)),
+            LogLocation::Nowhere(why) => Err(why.clone()),
         };
         match space {
             Ok((directory, space)) => {
@@ -200,7 +201,7 @@ fn reserves(
 }
 
 fn share(bytes: u64) -> u64 {
-    (bytes / 20).min(SHARE_MOST)
+    (bytes / 20).min(RESERVE_BYTES_MAX)
 }
 
 /// The bytes of all rows that the workload loads, from a sample of each load.
@@ -236,7 +237,7 @@ mod tests {
     use super::{DiskGuard, FileSystemSpace, OnceLock, reserves, size};
     use std::path::{Path, PathBuf};
     use std::sync::atomic::{AtomicU64, Ordering};
-    use syncline_contract::{LogPlace, LogSegments};
+    use syncline_contract::{LogLocation, LogSegments};
 
     const MIB: u64 = 1 << 20;
     const SEGMENTS: Option<LogSegments> = Some(LogSegments {
@@ -261,8 +262,8 @@ mod tests {
         }
     }
 
-    fn at(directory: &str) -> LogPlace {
-        LogPlace::Directory(PathBuf::from(directory))
+    fn at(directory: &str) -> LogLocation {
+        LogLocation::Directory(PathBuf::from(directory))
     }
 
     // B.F9
@@ -294,7 +295,7 @@ mod tests {
     // B.F9
     #[test]
     fn an_unknown_place_is_unknown_with_its_reason_and_the_known_one_is_watched() {
-        let elsewhere = || LogPlace::Nowhere("it is on another machine".to_owned());
+        let elsewhere = || LogLocation::Nowhere("it is on another machine".to_owned());
         let none = reserves(&[elsewhere(), elsewhere()], &[], None, None, two_disks);
         assert_eq!(none.unwrap_err(), "it is on another machine");
         let one = reserves(&[at("/log"), elsewhere()], &[], None, None, two_disks).unwrap();
@@ -304,7 +305,7 @@ mod tests {
     // B.F9
     #[test]
     fn a_further_place_on_a_disk_of_its_own_is_watched_and_one_that_is_not_known_is_left_out() {
-        let unknown = LogPlace::Nowhere("it is in a container".to_owned());
+        let unknown = LogLocation::Nowhere("it is in a container".to_owned());
         let places = [at("/data"), at("/data")];
         let further = [unknown, at("/log")];
         let found = reserves(&places, &further, SEGMENTS, Some(MIB), two_disks).unwrap();

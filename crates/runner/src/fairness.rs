@@ -7,7 +7,7 @@
 //!    was much to have.
 
 use crate::result::Fairness;
-use crate::worker::Report;
+use crate::worker::WorkerReport;
 use syncline_contract::Workload;
 
 /// A client that committed less than this part of an even share starved.
@@ -18,7 +18,7 @@ const SHARE_MIN: f64 = 10.0;
 const MOST_MIN: u64 = 100;
 
 /// Fairness over all clients of all workers.
-pub(crate) fn fairness<W: Workload>(reports: &[Report<W>]) -> Fairness {
+pub(crate) fn fairness<W: Workload>(reports: &[WorkerReport<W>]) -> Fairness {
     let clients = reports.iter().flat_map(|report| &report.clients);
     let mut commits: Vec<(usize, u64)> = clients
         .map(|client| (client.number, client.commits))

@@ -1,24 +1,24 @@
 //! A fingerprint of rows: how many each table has, and the sum of their bytes' digests.
 //!
 //! Taken of rows that stay for a later run, and again before that run starts from them. Rules:
-//! 1. Of each table all rows are counted, and the first [`ROWS_MOST`] in the order of its key are read,
+//! 1. Of each table all rows are counted, and the first [`ROWS_MAX`] in the order of its key are read,
 //!    every column of them. A table without a key is read whole, or if it has more only counted.
 //! 2. The sum does not depend on the order of rows. A row's digest is 64 bits of its table's number and
 //!    its values with their kinds: a changed row goes unnoticed once in 2^64, unless somebody means it to.
-//! 3. What it does not find: a row that was changed beyond the first [`ROWS_MOST`] of its table, while
+//! 3. What it does not find: a row that was changed beyond the first [`ROWS_MAX`] of its table, while
 //!    the number of rows stayed the same; rows of tables that are not the plan's; and what indexes hold.
 
 use crate::interruptible::{NO_LIMIT_NS, Unanswered, block_on_until_stopped};
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use syncline_contract::{
-    Aggregate, Any, Asked, By, Capabilities, Failure, FailureKind, Int, Limit, Lock, Many, Order,
-    Path, Plan, Range, Read, Rows, Scan, Session, Several, Shape, Stop, TableId, Target,
-    Transaction, Value,
+    AccessPattern, Aggregate, Any, By, Capabilities, Failure, FailureKind, Int, Limit, Lock, Many,
+    Order, Path, Plan, Range, Read, RequestTracker, Rows, Scan, Session, Several, Stop, TableId,
+    Target, Transaction, Value,
 };
 
 /// Rows of a table that are read at most: a second or a few, in every store.
-const ROWS_MOST: u64 = 1_000_000;
+const ROWS_MAX: u64 = 1_000_000;
 /// Rows of an answer.
 const PAGE: u64 = 2_000;
 
@@ -38,23 +38,23 @@ impl fmt::Display for Fingerprint {
 /// The operations by which the tables of a plan are read, in a plan of their own: clients need not
 /// prepare them.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub(crate) struct FingerprintPlan {
     plan: Plan,
-    tables: Vec<TableReading>,
+    tables: Vec<TablePlan>,
 }
 
 type Dynamic = Read<Many<Any>, Many<Any>>;
 
 #[derive(Debug)]
-struct TableReading {
+struct TablePlan {
     number: usize,
     count: Read<(), (Int,)>,
-    way: Way,
+    way: ScanMethod,
 }
 
 /// How the rows of a table are come by, in answers of bounded size.
 #[derive(Debug)]
-enum Way {
+enum ScanMethod {
     /// It has no key: all at once.
     Whole(Dynamic),
     /// By its key of one column: pages, each from the last key of the one before on.
@@ -67,9 +67,9 @@ enum Way {
     Groups { values: Dynamic, of: Dynamic },
 }
 
-impl Reading {
+impl FingerprintPlan {
     /// Of the first `tables` of a plan; none where the store cannot scan and count.
-    pub(crate) fn of(plan: &Plan, tables: usize, can: &Capabilities) -> Option<Reading> {
+    pub(crate) fn of(plan: &Plan, tables: usize, can: &Capabilities) -> Option<FingerprintPlan> {
         if !can.scans || !can.aggregates {
             return None;
         }
@@ -77,9 +77,9 @@ impl Reading {
         for table in plan.tables() {
             reading.table(table.clone());
         }
-        let tables = (0..tables).map(|number| TableReading::of(&mut reading, number));
+        let tables = (0..tables).map(|number| TablePlan::of(&mut reading, number));
         let tables = tables.collect();
-        Some(Reading {
+        Some(FingerprintPlan {
             plan: reading,
             tables,
         })
@@ -97,7 +97,7 @@ impl Reading {
             let session = connected.map_err(|failure| Stop::Failed(Box::new(failure)))?;
             let mut reader = Reader {
                 session,
-                asked: Asked::new(false),
+                asked: RequestTracker::new(false),
                 taken: Fingerprint::default(),
             };
             for table in &self.tables {
@@ -118,8 +118,8 @@ impl Reading {
     }
 }
 
-impl TableReading {
-    fn of(plan: &mut Plan, number: usize) -> TableReading {
+impl TablePlan {
+    fn of(plan: &mut Plan, number: usize) -> TablePlan {
         let table = TableId(number);
         let names: Vec<String> = plan.tables()[number]
             .columns
@@ -145,18 +145,18 @@ impl TableReading {
             plan.scan("read rows", scan)
         };
         let way = match key[..] {
-            [] => Way::Whole(scan(plan, path(0, Range::All), Limit::None)),
-            [key] => Way::Pages {
+            [] => ScanMethod::Whole(scan(plan, path(0, Range::All), Limit::None)),
+            [key] => ScanMethod::Pages {
                 first: scan(plan, path(0, Range::All), Limit::Fixed(PAGE)),
                 from: scan(plan, path(0, Range::From), Limit::Fixed(PAGE)),
                 key,
             },
-            [first, ..] => Way::Groups {
+            [first, ..] => ScanMethod::Groups {
                 values: plan.sorted("read values", path(0, Range::All), columns[first], true),
                 of: scan(plan, path(1, Range::All), Limit::None),
             },
         };
-        TableReading {
+        TablePlan {
             number,
             count: plan.aggregate("count rows", path(0, Range::All), Aggregate::Count),
             way,
@@ -167,25 +167,27 @@ impl TableReading {
 /// A session that reads, and what it has read.
 struct Reader<S> {
     session: S,
-    asked: Asked,
+    asked: RequestTracker,
     taken: Fingerprint,
 }
 
 impl<S: Session> Reader<S> {
-    async fn table(&mut self, table: &TableReading) -> Result<(), Stop> {
-        self.session.begin(Shape::Single);
+    async fn table(&mut self, table: &TablePlan) -> Result<(), Stop> {
+        self.session.begin(AccessPattern::Single);
         let mut transaction = Transaction::new(&mut self.session, &mut self.asked);
         let (count,) = transaction.read(&table.count, ()).await?;
         self.session.commit().await?;
         let count = count.cast_unsigned();
         self.taken.rows += count;
         match &table.way {
-            Way::Whole(all) if count <= ROWS_MOST => {
+            ScanMethod::Whole(all) if count <= ROWS_MAX => {
                 self.rows(table.number, all, &[], |_| true).await?;
             }
-            Way::Whole(_) => {}
-            Way::Pages { first, from, key } => self.pages(table.number, first, from, *key).await?,
-            Way::Groups { values, of } => self.groups(table.number, values, of).await?,
+            ScanMethod::Whole(_) => {}
+            ScanMethod::Pages { first, from, key } => {
+                self.pages(table.number, first, from, *key).await?;
+            }
+            ScanMethod::Groups { values, of } => self.groups(table.number, values, of).await?,
         }
         Ok(())
     }
@@ -203,7 +205,7 @@ impl<S: Session> Reader<S> {
             .rows(number, first, &[], |row| keep(&mut page, row, key))
             .await?;
         let mut sum = read;
-        while read == PAGE && sum < ROWS_MOST {
+        while read == PAGE && sum < ROWS_MAX {
             std::mem::swap(&mut last, &mut page);
             let before = last.row(0).value(0);
             // It begins with the row that the page before has ended with.
@@ -226,7 +228,7 @@ impl<S: Session> Reader<S> {
         .await?;
         let mut sum = 0;
         for value in all.iter() {
-            if sum >= ROWS_MOST {
+            if sum >= ROWS_MAX {
                 break;
             }
             sum += self.rows(number, of, &[value.value(0)], |_| true).await?;
@@ -260,9 +262,9 @@ impl<S: Session> Reader<S> {
         given: &[Value<'_>],
         mut take: impl FnMut(Several<'_, Any>),
     ) -> Result<u64, Stop> {
-        self.session.begin(Shape::Single);
+        self.session.begin(AccessPattern::Single);
         let mut transaction = Transaction::new(&mut self.session, &mut self.asked);
-        transaction.ask(read, Several::Given(given))?;
+        transaction.ask(read, Several::Values(given))?;
         let mut count = 0;
         for row in transaction.answers(read).await? {
             take(row?);
@@ -341,7 +343,7 @@ mod tests {
     use syncline_contract::{Any, Several, Value};
 
     fn of(table: usize, row: &[Value<'_>]) -> u64 {
-        digest(table, &Several::<Any>::Given(row))
+        digest(table, &Several::<Any>::Values(row))
     }
 
     #[test]

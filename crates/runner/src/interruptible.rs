@@ -12,16 +12,16 @@
 
 use crate::error::Error;
 use crate::executor::{Executor, Signal, Timers, block_on};
-use crate::watch::{LOOK_NS, STOP_DRAIN_NS};
+use crate::phases::{POLL_NS, STOP_DRAIN_NS};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use syncline_contract::{Failure, Target, Worker};
-use syncline_metering::Nanos;
+use syncline_instrument::Nanos;
 
 /// How long a commit may take that begins after the request.
-pub(crate) const COMMIT_AFTER_STOP_NS: Nanos = 5 * syncline_metering::clock::SECOND;
+pub(crate) const COMMIT_AFTER_STOP_NS: Nanos = 5 * syncline_instrument::clock::SECOND;
 
 /// No limit after the request, for what only reads.
 pub(crate) const NO_LIMIT_NS: Nanos = Nanos::MAX;
@@ -84,7 +84,7 @@ pub(crate) fn block_on_until_stopped<T>(
         let began = timers.now();
         let asked = || stop.load(Ordering::Relaxed);
         let mut ends = asked().then(|| began.saturating_add(after_stop_ns));
-        let mut next_look = pin!(timers.sleep_until(began + LOOK_NS));
+        let mut next_look = pin!(timers.sleep_until(began + POLL_NS));
         let answer = poll_fn(|context| {
             if let Poll::Ready(answer) = future.as_mut().poll(context) {
                 return Poll::Ready(Some(answer));
@@ -100,7 +100,7 @@ pub(crate) fn block_on_until_stopped<T>(
                 if next_look.as_mut().poll(context).is_pending() {
                     return Poll::Pending;
                 }
-                next_look.set(timers.sleep_until(now + LOOK_NS));
+                next_look.set(timers.sleep_until(now + POLL_NS));
             }
         });
         output = answer.await;

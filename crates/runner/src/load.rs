@@ -1,9 +1,9 @@
 //! Loading rows before a run, in parallel over sessions.
 
+use crate::dataset::Dataset;
 use crate::disk_reserve::DiskGuard;
 use crate::error::Error;
 use crate::interruptible::{block_on_until_stopped, stopped};
-use crate::kept::Ground;
 use crate::observer::{Event, Observer};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -14,12 +14,12 @@ use syncline_contract::{Failure, FailureKind, Load, Rows, Session, Stop, Target,
 /// Units a batch, each of which is one commit of the store's bulk path.
 const BATCH: u64 = 1_000;
 /// How often progress is told.
-const TELL_EVERY: Duration = Duration::from_millis(100);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 struct Loading<'r, T, W> {
     target: &'r T,
     workload: &'r W,
-    ground: &'r Ground<'r>,
+    dataset: &'r Dataset<'r>,
     disk: &'r DiskGuard,
     stop: &'r AtomicBool,
     /// Units.
@@ -32,7 +32,7 @@ struct Loading<'r, T, W> {
 pub(crate) fn load<T: Target, W: Workload>(
     target: &T,
     workload: &W,
-    ground: &Ground<'_>,
+    dataset: &Dataset<'_>,
     disk: &DiskGuard,
     stop: &AtomicBool,
     observer: &dyn Observer,
@@ -46,7 +46,7 @@ pub(crate) fn load<T: Target, W: Workload>(
     let loading = Loading {
         target,
         workload,
-        ground,
+        dataset,
         disk,
         stop,
         loaded: AtomicU64::new(0),
@@ -64,12 +64,12 @@ pub(crate) fn load<T: Target, W: Workload>(
 
 /// Says that a loader has ended, by a panic too, and ends the coordinator's wait: a load lasts as long as
 /// its loaders, not until progress is told next.
-struct Leaves<'l> {
+struct LeaveGuard<'l> {
     left: &'l AtomicUsize,
     coordinator: &'l Thread,
 }
 
-impl Drop for Leaves<'_> {
+impl Drop for LeaveGuard<'_> {
     fn drop(&mut self) {
         self.left.fetch_add(1, Ordering::Release);
         self.coordinator.unpark();
@@ -91,7 +91,7 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
         let panicked = std::thread::scope(|scope| {
             let loader = |_| {
                 scope.spawn(|| {
-                    let _leaves = Leaves {
+                    let _leaves = LeaveGuard {
                         left: &left,
                         coordinator: &coordinator,
                     };
@@ -106,7 +106,7 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
                     shortage.get_or_insert(why);
                     self.failed.store(true, Ordering::Relaxed);
                 }
-                std::thread::park_timeout(TELL_EVERY);
+                std::thread::park_timeout(PROGRESS_INTERVAL);
             }
             let joined: Vec<_> = threads.into_iter().map(ScopedJoinHandle::join).collect();
             joined.into_iter().find_map(Result::err)
@@ -148,7 +148,7 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
     /// One loader: a session of its own, batch after batch.
     fn batches(&self, load: &Load, next: &AtomicU64) -> Result<(), Failure> {
         let part = self.target.worker()?;
-        let plan = &*self.ground.plan;
+        let plan = &*self.dataset.plan;
         let width = plan.tables()[load.table.0].columns.len();
         let mut batch = Rows::new(width);
         let connected = self.wait(self.target.connect(plan, &part), &part);

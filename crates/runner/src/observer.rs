@@ -33,7 +33,7 @@ pub enum Event<'a> {
     /// Clients run; nothing is measured yet.
     WarmingUp,
     /// What looking costs is being weighed.
-    Weighing,
+    MeasuringOverhead,
     /// The measured span has begun.
     Measuring,
     /// An interval of the measured span has ended.

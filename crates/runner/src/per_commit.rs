@@ -4,13 +4,13 @@
 //! readings, at the ends of the measured span. Processor time is divided by all commits from the start
 //! of the clients to the end of the drain, warm-up included: threads tell it when they end.
 
-use crate::counters::{StoreCounter, grown_of};
-use crate::measure::Measured;
+use crate::coordinator::Measured;
 use crate::result::{CountBase, Counted, PerCommit};
 use crate::sampler::Sampler;
+use crate::store_counters::{StoreCounter, grown_of};
 use syncline_contract::{Meaning, StoreProcess, Workload};
 use syncline_meters::{
-    BlockCounts, Place, SYNCS_SOURCE, SYSTEM_CALLS_REFUSAL, SYSTEM_CALLS_SOURCE, SyncCounts,
+    BlockCounts, BlockDevice, SYNCS_SOURCE, SYSTEM_CALLS_REFUSAL, SYSTEM_CALLS_SOURCE, SyncCounts,
 };
 use syncline_profile::Metric;
 
@@ -145,7 +145,7 @@ fn flushes<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted {
 }
 
 /// Why a disk's flushes say nothing of syncs.
-fn no_flushes(place: &Place) -> String {
+fn no_flushes(place: &BlockDevice) -> String {
     format!(
         "the kernel sends no flushes to {}, whose cache it takes for write through",
         place.device
@@ -230,7 +230,7 @@ fn own_flushes(all: f64, idle: f64) -> Option<f64> {
 
 fn client_cpu<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted {
     let source = match sampler.process() {
-        StoreProcess::Ours => {
+        StoreProcess::InProcess => {
             "processor time of the worker threads, which run the store's code too; warm-up included"
         }
         StoreProcess::Other(_) | StoreProcess::Unknown(_) => {
@@ -254,7 +254,7 @@ fn target_cpu<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted
             }
             None => Counted::unknown("the store's process is not to be seen in /proc"),
         },
-        StoreProcess::Ours => match now.own_cpu_ns_since(before) {
+        StoreProcess::InProcess => match now.own_cpu_ns_since(before) {
             Some(all_ns) => {
                 let spun_ns: u64 = measured.reports.iter().map(|report| report.spun_ns).sum();
                 let others = workers_cpu_ns(measured) + spun_ns as f64;

@@ -1,7 +1,7 @@
 //! What a run shall be: how many clients, how long, how they arrive, what is measured beside.
 
 use std::time::Duration;
-use syncline_meters::MeterOptions;
+use syncline_meters::ProfilerOptions;
 
 /// How transactions arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -100,7 +100,7 @@ pub struct RunPlan {
     /// Whether each operation is timed too; costs two clock reads an operation.
     pub operations: bool,
     /// How closely the store's process is looked at, for the cost by module; none does not look.
-    pub meter: Option<MeterOptions>,
+    pub meter: Option<ProfilerOptions>,
     /// Whether slices of time with the meter and without it stand before the measured span, which say what
     /// looking costs.
     pub unmetered_beside: bool,

@@ -2,25 +2,25 @@
 //!
 //! 1. A transaction belongs to the run if it started in the measured span (in an open loop: if it was
 //!    due in it); of those, `attempted = committed + aborted + conflicted + failed + unfinished`.
-//! 2. `throughput_per_s` is `commits_in_span` over the measured span (`span`): of a run by time what was
-//!    acknowledged in it, whenever it started; of a run by count the commits of its budget. The drain adds
-//!    neither commits nor time.
+//! 2. `throughput_per_s` is `commits_in_span` over the measured span (`measured_span`): of a run by time
+//!    what was acknowledged in it, whenever it started; of a run by count the commits of its budget. The
+//!    drain adds neither commits nor time.
 //! 3. Intervals count transactions by when they *ended* too, so their sum differs from the outcomes by what
 //!    was under way at the two ends of the span.
 //! 4. Unknown is `None`, never zero.
 
-use crate::counters::StoreCounter;
 use crate::disk_reserve::DiskReserve;
+use crate::overhead::OverheadPair;
 use crate::plan::RunPlan;
 use crate::saturation::Saturation;
+use crate::store_counters::StoreCounter;
 use crate::warning::Warning;
-use crate::weigh::Weighed;
 use syncline_contract::{
-    Check, ClientModel, CommitPaths, Evidence, FailureKind, Intent, Internal, LogPlace, OwnFigure,
-    StoreProcess, Unit,
+    Check, ClientModel, CommitPaths, DryRunPlan, FailureKind, Internal, LogLocation, OwnFigure,
+    ReportedSettings, StoreProcess, Unit,
 };
-use syncline_metering::Nanos;
-use syncline_meters::{Machine, Place, Spent};
+use syncline_instrument::Nanos;
+use syncline_meters::{BlockDevice, Machine, ProfilerCpuTime};
 use syncline_profile::Profile;
 
 /// What was fixed before the first transaction.
@@ -41,7 +41,7 @@ pub struct RunHead {
     /// The machine.
     pub machine: Machine,
     /// The disk under the log directory, or why none is known.
-    pub device: Result<Place, String>,
+    pub device: Result<BlockDevice, String>,
 }
 
 /// How the number of workers was chosen, where nobody had said it.
@@ -68,15 +68,15 @@ pub struct TargetFacts {
     /// The name in tables and records.
     pub name: String,
     /// What it said of itself after its tables were made.
-    pub evidence: Evidence,
+    pub evidence: ReportedSettings,
     /// Where its log goes.
-    pub log_place: LogPlace,
+    pub log_place: LogLocation,
     /// Whose system calls are counted as the store's.
     pub process: StoreProcess,
     /// What the run leaves free on the file systems below it, or why they are not known.
     pub disk_space: Result<Vec<DiskReserve>, String>,
     /// What it does for the workload's plan, in its own language.
-    pub intent: Intent,
+    pub intent: DryRunPlan,
 }
 
 /// The workload as it described itself.
@@ -144,9 +144,9 @@ pub struct RunResult {
     /// What was seen of the store's process in the measured span; none unless it was metered.
     pub profile: Option<Profile>,
     /// What looking used up of the processors in that span; none unless it was metered.
-    pub spent: Option<Spent>,
+    pub spent: Option<ProfilerCpuTime>,
     /// Slices of time with the meter and without it, before that span; empty unless the plan asks for it.
-    pub weighed: Vec<Weighed>,
+    pub weighed: Vec<OverheadPair>,
     /// Commits that the rate is made of: acknowledged in the measured span, whenever their transactions
     /// started; of a run by count, those of its budget. Aborts apart.
     pub commits_in_span: u64,
@@ -191,7 +191,7 @@ pub enum StopReason {
     /// The number of transactions was reached.
     Transactions,
     /// It was asked to stop (Ctrl-C).
-    Asked,
+    Requested,
     /// A file system of the store came to its reserve of free space.
     DiskSpace {
         /// What was free, and what the reserve is.

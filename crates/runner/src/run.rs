@@ -4,31 +4,31 @@
 //! happens after `create` was called, `remove` is called too; but rows that are to stay are kept when
 //! they are loaded to the end, and what was reopened is never removed.
 
-use crate::admit::admit;
-use crate::assemble::{Around, assemble};
-use crate::counters::Asked;
+use crate::coordinator::{Coordinator, Measured};
+use crate::dataset::Dataset;
 use crate::disk_reserve::DiskGuard;
 use crate::error::Error;
 use crate::executor::block_on;
-use crate::follower::Follower;
 use crate::interruptible::{NO_LIMIT_NS, Unanswered, block_on_until_stopped};
-use crate::kept::Ground;
 use crate::load::load;
-use crate::measure::{Crew, Measured};
 use crate::observer::{Event, Observer};
 use crate::plan::RunPlan;
+use crate::preflight::admit;
 use crate::result::{ClientFacts, RunHead, RunResult, TargetFacts, WorkloadFacts};
+use crate::result_builder::{Around, assemble};
 use crate::sampler::Sampler;
+use crate::store_counters::CounterReadings;
+use crate::transaction_listener::TransactionListener;
 use crate::warning::Warning;
-use crate::worker::Report;
+use crate::worker::WorkerReport;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_contract::{
-    Check, CheckOutcome, Client, Evidence, Failure, Intent, LogPlace, Stop, Target, TargetResult,
-    Workload,
+    Check, CheckOutcome, Client, DryRunPlan, Failure, LogLocation, ReportedSettings, Stop, Target,
+    TargetResult, Workload,
 };
-use syncline_metering::clock;
-use syncline_meters::{FileSystemSpace, Machine, Place};
+use syncline_instrument::clock;
+use syncline_meters::{BlockDevice, FileSystemSpace, Machine};
 
 /// Runs a workload on a target. The target is private to the run: its tables are made first and
 /// removed last, on every path, unless the plan says that loaded rows are shared by several runs. A
@@ -43,17 +43,17 @@ pub fn run<T: Target, W: Workload>(
     stop: &AtomicBool,
     observer: &dyn Observer,
 ) -> Result<RunResult, Error> {
-    run_followed(target, workload, plan, stop, observer, None)
+    run_with_listener(target, workload, plan, stop, observer, None)
 }
 
 /// The same, with somebody who is told of every transaction.
-pub fn run_followed<T: Target, W: Workload>(
+pub fn run_with_listener<T: Target, W: Workload>(
     target: &T,
     workload: &W,
     plan: &RunPlan,
     stop: &AtomicBool,
     observer: &dyn Observer,
-    follower: Option<&dyn Follower>,
+    listener: Option<&dyn TransactionListener>,
 ) -> Result<RunResult, Error> {
     let met = block_on(target.meet(), &());
     met.map_err(|source| Error::Target {
@@ -62,22 +62,22 @@ pub fn run_followed<T: Target, W: Workload>(
         source,
     })?;
     let workers = admit(target, workload, plan)?;
-    let ground = Ground::of(workload, plan, stop);
-    let life = Life {
+    let dataset = Dataset::of(workload, plan, stop);
+    let life = RunLifecycle {
         target,
         workload,
-        ground: &ground,
+        dataset: &dataset,
         plan,
         workers,
         stop,
         observer,
-        follower,
+        listener,
     };
     let mut removal = Removal {
         target: Some(target),
         keeps: false,
     };
-    let result = life.live(&mut removal.keeps);
+    let result = life.execute(&mut removal.keeps);
     observer.event(Event::Removing);
     let removed = removal.now().map_err(|failure| failure.what);
     let result = match (result, removed) {
@@ -128,36 +128,36 @@ impl<T: Target> Drop for Removal<'_, T> {
     }
 }
 
-struct Life<'r, T, W> {
+struct RunLifecycle<'r, T, W> {
     target: &'r T,
     workload: &'r W,
-    ground: &'r Ground<'r>,
+    dataset: &'r Dataset<'r>,
     plan: &'r RunPlan,
     workers: usize,
     stop: &'r AtomicBool,
     observer: &'r dyn Observer,
-    follower: Option<&'r dyn Follower>,
+    listener: Option<&'r dyn TransactionListener>,
 }
 
-impl<T: Target, W: Workload> Life<'_, T, W> {
+impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
     /// `keeps` is set as soon as there are rows that must not be removed.
-    fn live(&self, keeps: &mut bool) -> Result<RunResult, Error> {
+    fn execute(&self, keeps: &mut bool) -> Result<RunResult, Error> {
         let began_wall_ns = clock::wall();
         self.observer.event(Event::Creating);
         // Until it is known that nothing is there, nothing may be removed.
         *keeps = self.plan.reuse;
-        let reopened = self.ground.reopen(self.target)?;
+        let reopened = self.dataset.reopen(self.target)?;
         *keeps = reopened;
-        let loads = !reopened || self.ground.adds();
+        let loads = !reopened || self.dataset.adds();
         let disk = self.disk_guard(loads)?;
         // The time is in the record, so that what it salts can be drawn again.
         let salt = if reopened { began_wall_ns } else { 0 };
         self.workload.run_begins(salt);
         if reopened {
-            let looked = self.look_at_kept_rows();
+            let looked = self.check_kept_rows();
             looked.map_err(|why| why.into_error(self.target, "its kept rows were checked"))?;
         } else {
-            let created = block_on(self.target.create(&self.ground.plan), &());
+            let created = block_on(self.target.create(&self.dataset.plan), &());
             created.map_err(|source| self.failed("its tables were made", source))?;
         }
         let evidence = block_on(self.target.evidence(), &());
@@ -169,39 +169,39 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
             self.place(),
             self.target.unseen_syncs(),
         );
-        let intent = self.target.intent(&self.ground.plan, self.plan.clients);
+        let intent = self.target.intent(&self.dataset.plan, self.plan.clients);
         let intent = intent.map_err(|source| self.failed("its statements were written", source))?;
         let mut head = self.head(began_wall_ns, evidence, intent, reopened, &sampler, &disk);
         self.go_on("its tables were made")?;
         if loads {
             if reopened {
-                self.ground.begin_adding(self.target)?;
+                self.dataset.begin_adding(self.target)?;
             }
             let (target, workload) = (self.target, self.workload);
             let (stop, observer) = (self.stop, self.observer);
-            load(target, workload, self.ground, &disk, stop, observer)?;
-            self.ground.mark(target)?;
-            *keeps = reopened || self.ground.stays();
+            load(target, workload, self.dataset, &disk, stop, observer)?;
+            self.dataset.mark(target)?;
+            *keeps = reopened || self.dataset.stays();
         }
-        self.ground.begin_changes(self.target)?;
-        let crew = Crew {
+        self.dataset.begin_changes(self.target)?;
+        let coordinator = Coordinator {
             target: self.target,
             workload: self.workload,
-            ground: self.ground,
+            dataset: self.dataset,
             plan: self.plan,
             workers: self.workers,
             sampler: &sampler,
             disk: &disk,
             stop: self.stop,
             observer: self.observer,
-            follower: self.follower,
+            listener: self.listener,
         };
-        let (crew, clients, trials) = crew.staffed()?;
+        let (coordinator, clients, trials) = coordinator.tune_worker_count()?;
         head.worker_trials = trials;
-        head.client.workers = crew.workers;
-        let mut asked = Asked::before(self.target);
+        head.client.workers = coordinator.workers;
+        let mut asked = CounterReadings::before(self.target);
         self.observer.event(Event::Started(&head));
-        let mut measured = crew.measure(clients)?;
+        let mut measured = coordinator.measure(clients)?;
         let waits = self.unfinished_wait(&measured);
         let counters = asked.after(self.target);
         self.observer.event(Event::Checking);
@@ -210,9 +210,9 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         let refusals = refusals.map(|why| Warning::NotAnswered { why });
         let unmarked = match &waits {
             // A commit of the mark would wait as those do.
-            Some(why) => self.ground.changes().then(|| why.clone()),
+            Some(why) => self.dataset.changes().then(|| why.clone()),
             None => self
-                .ground
+                .dataset
                 .end_changes(self.target)
                 .err()
                 .map(Unanswered::what),
@@ -269,18 +269,18 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         Ok(())
     }
 
-    fn place(&self) -> Result<Place, String> {
+    fn place(&self) -> Result<BlockDevice, String> {
         match self.target.log_place() {
-            LogPlace::Directory(directory) => Place::of(&directory, Path::new("/")),
-            LogPlace::Nowhere(why) => Err(why),
+            LogLocation::Directory(directory) => BlockDevice::of(&directory, Path::new("/")),
+            LogLocation::Nowhere(why) => Err(why),
         }
     }
 
     fn head(
         &self,
         began_wall_ns: u64,
-        evidence: Evidence,
-        intent: Intent,
+        evidence: ReportedSettings,
+        intent: DryRunPlan,
         reopened: bool,
         sampler: &Sampler,
         disk: &DiskGuard,
@@ -290,7 +290,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         RunHead {
             began_wall_ns,
             plan: RunPlan {
-                pipeline: Some(self.ground.plan.pipeline && can.pipelines),
+                pipeline: Some(self.dataset.plan.pipeline && can.pipelines),
                 ..self.plan.clone()
             },
             target: TargetFacts {
@@ -327,7 +327,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
             return (self.not_applicable("the target keeps no rows"), None);
         }
         let tallies = tallies(&mut measured.reports);
-        match self.look(tallies) {
+        match self.run_checks(tallies) {
             Ok(checks) => (checks, None),
             Err(unanswered) => {
                 let why = unanswered.what();
@@ -337,11 +337,14 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         }
     }
 
-    fn look(&self, tallies: Vec<<W::Client as Client>::Tally>) -> Result<Vec<Check>, Unanswered> {
+    fn run_checks(
+        &self,
+        tallies: Vec<<W::Client as Client>::Tally>,
+    ) -> Result<Vec<Check>, Unanswered> {
         self.alone(async |session| self.workload.check(tallies, session).await)
     }
 
-    fn look_at_kept_rows(&self) -> Result<(), Unanswered> {
+    fn check_kept_rows(&self) -> Result<(), Unanswered> {
         self.alone(async |session| self.workload.look_at_kept_rows(session).await)
     }
 
@@ -352,7 +355,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
     ) -> Result<R, Unanswered> {
         let part = self.target.worker()?;
         let looked = async {
-            let session = self.target.connect(&self.ground.plan, &part).await;
+            let session = self.target.connect(&self.dataset.plan, &part).await;
             let mut session = session.map_err(|failure| Stop::Failed(Box::new(failure)))?;
             looks(&mut session).await
         };
@@ -390,7 +393,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
 }
 
 /// The tallies by client number; the reports keep everything else.
-fn tallies<W: Workload>(reports: &mut [Report<W>]) -> Vec<<W::Client as Client>::Tally> {
+fn tallies<W: Workload>(reports: &mut [WorkerReport<W>]) -> Vec<<W::Client as Client>::Tally> {
     let clients = reports.iter_mut().flat_map(|report| &mut report.clients);
     let mut tallies: Vec<_> = clients
         .filter_map(|client| Some((client.number, client.client.take()?.tally())))

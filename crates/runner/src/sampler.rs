@@ -3,15 +3,15 @@
 use crate::result::MachineInterval;
 use std::path::Path;
 use syncline_contract::StoreProcess;
-use syncline_metering::{Nanos, clock};
+use syncline_instrument::{Nanos, clock};
 use syncline_meters::{
-    BlockCounts, Place, Pressure, ProcessUse, SyncCounter, SyncCounts, SystemTimes, Watched,
+    BlockCounts, BlockDevice, Pressure, ProcessUsage, SyncCounter, SyncCounts, SystemTimes, Watched,
 };
 
 /// The meters of a run.
 pub(crate) struct Sampler {
     process: StoreProcess,
-    place: Result<Place, String>,
+    place: Result<BlockDevice, String>,
     calls: Result<SyncCounter, String>,
     unseen_syncs: Option<&'static str>,
 }
@@ -22,8 +22,8 @@ pub(crate) struct Reading {
     pub at: Nanos,
     system: Option<SystemTimes>,
     pressure: Pressure,
-    own: Option<ProcessUse>,
-    store: Option<ProcessUse>,
+    own: Option<ProcessUsage>,
+    store: Option<ProcessUsage>,
     pub block: Option<BlockCounts>,
     pub calls: Option<SyncCounts>,
     /// By the store's own count.
@@ -35,11 +35,11 @@ impl Sampler {
     /// `unseen_syncs` is the reason why the store's syncs are not among its sync calls, if they are not.
     pub(crate) fn new(
         process: StoreProcess,
-        place: Result<Place, String>,
+        place: Result<BlockDevice, String>,
         unseen_syncs: Option<&'static str>,
     ) -> Sampler {
         let calls = match process {
-            StoreProcess::Ours => SyncCounter::open(Watched::Ours),
+            StoreProcess::InProcess => SyncCounter::open(Watched::Ours),
             StoreProcess::Other(pid) => SyncCounter::open(Watched::Other(pid)),
             StoreProcess::Unknown(why) => Err(why.to_owned()),
         };
@@ -52,7 +52,7 @@ impl Sampler {
     }
 
     /// The disk under the log, or why none is known.
-    pub(crate) fn place(&self) -> &Result<Place, String> {
+    pub(crate) fn place(&self) -> &Result<BlockDevice, String> {
         &self.place
     }
 
@@ -74,10 +74,10 @@ impl Sampler {
     /// Reads all meters.
     pub(crate) fn read(&self) -> Reading {
         let root = Path::new("/");
-        let own = ProcessUse::own();
+        let own = ProcessUsage::own();
         let store = match self.process {
-            StoreProcess::Ours => own,
-            StoreProcess::Other(pid) => ProcessUse::tree(pid, root),
+            StoreProcess::InProcess => own,
+            StoreProcess::Other(pid) => ProcessUsage::tree(pid, root),
             StoreProcess::Unknown(_) => None,
         };
         let counter = self.calls.as_ref().ok();
@@ -87,7 +87,7 @@ impl Sampler {
             pressure: Pressure::read(root),
             own,
             store,
-            block: self.place.as_ref().ok().and_then(Place::counts),
+            block: self.place.as_ref().ok().and_then(BlockDevice::counts),
             calls: counter.and_then(SyncCounter::read),
             synced_writes: None,
         }
@@ -100,7 +100,7 @@ impl Sampler {
                 let used = |reading: &Reading| reading.store.map(|store| store.cpu_ns);
                 Some(used(now)?.saturating_sub(used(before)?))
             }
-            StoreProcess::Ours | StoreProcess::Unknown(_) => None,
+            StoreProcess::InProcess | StoreProcess::Unknown(_) => None,
         }
     }
 
@@ -134,7 +134,7 @@ impl Sampler {
         let own_ns = now.own?.cpu_ns.saturating_sub(before.own?.cpu_ns);
         let store_ns = match self.process {
             StoreProcess::Other(_) => self.store_cpu_ns(before, now)?,
-            StoreProcess::Ours | StoreProcess::Unknown(_) => 0,
+            StoreProcess::InProcess | StoreProcess::Unknown(_) => 0,
         };
         Some(busy_ns.saturating_sub(own_ns + store_ns))
     }

@@ -6,7 +6,7 @@
 
 /// What held a run back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
+pub enum Bottleneck {
     /// The laboratory's own work: the store can do more than this run shows.
     Client,
     /// All processors of the machine, or all threads that the store runs in, were busy.
@@ -23,17 +23,17 @@ pub enum Bound {
     Nothing,
 }
 
-impl Bound {
+impl Bottleneck {
     /// The words in tables and records.
     pub fn words(self) -> &'static str {
         match self {
-            Bound::Client => "client-bound",
-            Bound::Cpu => "CPU-bound",
-            Bound::Sync => "sync-bound",
-            Bound::Read => "read-bound",
-            Bound::Network => "network-bound",
-            Bound::Lock => "lock-bound",
-            Bound::Nothing => "nothing saturated",
+            Bottleneck::Client => "client-bound",
+            Bottleneck::Cpu => "CPU-bound",
+            Bottleneck::Sync => "sync-bound",
+            Bottleneck::Read => "read-bound",
+            Bottleneck::Network => "network-bound",
+            Bottleneck::Lock => "lock-bound",
+            Bottleneck::Nothing => "nothing saturated",
         }
     }
 }
@@ -143,7 +143,7 @@ pub const THRESHOLDS: [Threshold; 9] = [
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saturation {
     /// The verdict.
-    pub verdict: Bound,
+    pub verdict: Bottleneck,
     /// Why, in one sentence.
     pub reason: String,
     /// The figures.
@@ -163,12 +163,12 @@ pub fn saturation(figures: SaturationFigures) -> Saturation {
     }
 }
 
-fn judge(figures: &SaturationFigures) -> (Bound, String) {
+fn judge(figures: &SaturationFigures) -> (Bottleneck, String) {
     let workers_busy = reached(figures.workers_busy, BUSY);
     if workers_busy && reached(figures.laboratory_share, LABORATORY) {
         let share = percent(figures.laboratory_share);
         return (
-            Bound::Client,
+            Bottleneck::Client,
             format!(
                 "the workers were busy and {share} of their work was syncline's own (the load generator)"
             ),
@@ -176,12 +176,12 @@ fn judge(figures: &SaturationFigures) -> (Bound, String) {
     }
     if reached(figures.conflict_share, CONFLICTS) {
         let share = percent(figures.conflict_share);
-        return (Bound::Lock, format!("{share} of the tries conflicted"));
+        return (Bottleneck::Lock, format!("{share} of the tries conflicted"));
     }
     if reached(figures.lock_wait_share, LOCK_WAITS) {
         let share = percent(figures.lock_wait_share);
         let reason = format!("clients waited for one another's locks {share} of their time");
-        return (Bound::Lock, reason);
+        return (Bottleneck::Lock, reason);
     }
     if let Some(found) = disk(figures) {
         return found;
@@ -189,22 +189,22 @@ fn judge(figures: &SaturationFigures) -> (Bound, String) {
     if reached(figures.round_trip_share, ROUND_TRIP) {
         let share = percent(figures.round_trip_share);
         let reason = format!("the round trip to the store is {share} of the service time");
-        return (Bound::Network, reason);
+        return (Bottleneck::Network, reason);
     }
     if reached(figures.machine_busy, BUSY) {
         let share = percent(figures.machine_busy);
         let reason = format!("{share} of the processors' time was used");
-        return (Bound::Cpu, reason);
+        return (Bottleneck::Cpu, reason);
     }
     if workers_busy {
         let share = percent(figures.workers_busy);
         let reason = format!("the threads that the store runs in were busy {share} of the time");
-        return (Bound::Cpu, reason);
+        return (Bottleneck::Cpu, reason);
     }
-    (Bound::Nothing, nothing(figures))
+    (Bottleneck::Nothing, nothing(figures))
 }
 
-fn disk(figures: &SaturationFigures) -> Option<(Bound, String)> {
+fn disk(figures: &SaturationFigures) -> Option<(Bottleneck, String)> {
     if reached(figures.line_share, LINE) {
         let reason = match figures.line_share {
             // More syncs than the disk can do are none: it is the line that is out of date.
@@ -220,7 +220,7 @@ fn disk(figures: &SaturationFigures) -> Option<(Bound, String)> {
                 percent(share)
             ),
         };
-        return Some((Bound::Sync, reason));
+        return Some((Bottleneck::Sync, reason));
     }
     if !reached(figures.device_busy, DEVICE) {
         return None;
@@ -230,19 +230,20 @@ fn disk(figures: &SaturationFigures) -> Option<(Bound, String)> {
         let share = percent(figures.read_share);
         let reason =
             format!("the disk was busy {busy} of the time, {share} of requests were reads");
-        return Some((Bound::Read, reason));
+        return Some((Bottleneck::Read, reason));
     }
     let busy = format!("the log's disk was busy {busy} of the time");
     let calls = figures.syncs_per_s.unwrap_or_default();
     let flushes = figures.flushes_per_s.unwrap_or_default();
     let unseen = figures.synced_writes_per_s.is_none() && flushes > UNSEEN * calls;
     match figures.syncs_per_s {
-        Some(syncs) if syncs > 0.0 && !unseen => {
-            Some((Bound::Sync, format!("{busy}, {syncs:.0} syncs a second")))
-        }
+        Some(syncs) if syncs > 0.0 && !unseen => Some((
+            Bottleneck::Sync,
+            format!("{busy}, {syncs:.0} syncs a second"),
+        )),
         // Nobody counted syncs, or not those that are writes; each flushes the disk.
         None | Some(_) if flushes > 0.0 && figures.syncs_per_s != Some(0.0) => Some((
-            Bound::Sync,
+            Bottleneck::Sync,
             format!("{busy}, {flushes:.0} flushes a second"),
         )),
         _ => None,
@@ -280,9 +281,9 @@ fn percent(share: Option<f64>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bound, SaturationFigures, THRESHOLDS, all_syncs, saturation};
+    use super::{Bottleneck, SaturationFigures, THRESHOLDS, all_syncs, saturation};
 
-    fn verdict(set: impl Fn(&mut SaturationFigures)) -> Bound {
+    fn verdict(set: impl Fn(&mut SaturationFigures)) -> Bottleneck {
         let mut figures = SaturationFigures::default();
         set(&mut figures);
         saturation(figures).verdict
@@ -290,7 +291,7 @@ mod tests {
 
     #[test]
     fn nothing_measured_supports_no_verdict() {
-        assert_eq!(verdict(|_| ()), Bound::Nothing);
+        assert_eq!(verdict(|_| ()), Bottleneck::Nothing);
     }
 
     #[test]
@@ -301,9 +302,9 @@ mod tests {
                 figures.laboratory_share = share;
             })
         };
-        assert_eq!(busy(Some(0.9)), Bound::Client);
-        assert_eq!(busy(Some(0.1)), Bound::Cpu);
-        assert_eq!(busy(None), Bound::Cpu);
+        assert_eq!(busy(Some(0.9)), Bottleneck::Client);
+        assert_eq!(busy(Some(0.1)), Bottleneck::Cpu);
+        assert_eq!(busy(None), Bottleneck::Cpu);
     }
 
     #[test]
@@ -317,11 +318,11 @@ mod tests {
                     figures.flushes_per_s = flushes_per_s;
                 })
             };
-        assert_eq!(disk(Some(0.01), Some(12_000.0), None), Bound::Sync);
-        assert_eq!(disk(Some(0.01), None, Some(12_000.0)), Bound::Sync);
-        assert_eq!(disk(Some(0.8), Some(12.0), None), Bound::Read);
-        assert_eq!(disk(Some(0.01), Some(0.0), Some(9.0)), Bound::Nothing);
-        assert_eq!(disk(None, None, None), Bound::Nothing);
+        assert_eq!(disk(Some(0.01), Some(12_000.0), None), Bottleneck::Sync);
+        assert_eq!(disk(Some(0.01), None, Some(12_000.0)), Bottleneck::Sync);
+        assert_eq!(disk(Some(0.8), Some(12.0), None), Bottleneck::Read);
+        assert_eq!(disk(Some(0.01), Some(0.0), Some(9.0)), Bottleneck::Nothing);
+        assert_eq!(disk(None, None, None), Bottleneck::Nothing);
     }
 
     /// D2, D3, D19: writes that are syncs are syncs.
@@ -335,7 +336,7 @@ mod tests {
             ..SaturationFigures::default()
         };
         let found = saturation(figures);
-        assert_eq!(found.verdict, Bound::Sync);
+        assert_eq!(found.verdict, Bottleneck::Sync);
         assert!(
             found.reason.contains("4222 syncs a second"),
             "{}",
@@ -354,7 +355,7 @@ mod tests {
             flushes_per_s: Some(4_200.0),
             ..SaturationFigures::default()
         });
-        assert_eq!(found.verdict, Bound::Sync);
+        assert_eq!(found.verdict, Bottleneck::Sync);
         assert!(
             found.reason.contains("4200 flushes a second"),
             "{}",
@@ -370,7 +371,7 @@ mod tests {
             syncs_per_s: Some(0.0),
             ..SaturationFigures::default()
         });
-        assert_eq!(found.verdict, Bound::Nothing);
+        assert_eq!(found.verdict, Bottleneck::Nothing);
         assert!(found.reason.contains("busy 84 %"), "{}", found.reason);
     }
 
@@ -382,7 +383,7 @@ mod tests {
             syncs_per_s: Some(7_400.0),
             ..SaturationFigures::default()
         });
-        assert_eq!(found.verdict, Bound::Sync);
+        assert_eq!(found.verdict, Bottleneck::Sync);
         assert!(!found.reason.contains("115"), "{}", found.reason);
         assert!(
             found
@@ -397,31 +398,31 @@ mod tests {
     fn every_other_figure_has_its_verdict() {
         assert_eq!(
             verdict(|figures| figures.conflict_share = Some(0.3)),
-            Bound::Lock
+            Bottleneck::Lock
         );
         assert_eq!(
             verdict(|figures| figures.conflict_share = Some(0.29)),
-            Bound::Nothing
+            Bottleneck::Nothing
         );
         assert_eq!(
             verdict(|figures| figures.lock_wait_share = Some(0.6)),
-            Bound::Lock
+            Bottleneck::Lock
         );
         assert_eq!(
             verdict(|figures| figures.line_share = Some(0.8)),
-            Bound::Sync
+            Bottleneck::Sync
         );
         assert_eq!(
             verdict(|figures| figures.round_trip_share = Some(0.8)),
-            Bound::Network
+            Bottleneck::Network
         );
         assert_eq!(
             verdict(|figures| figures.machine_busy = Some(0.95)),
-            Bound::Cpu
+            Bottleneck::Cpu
         );
         assert_eq!(
             verdict(|figures| figures.workers_busy = Some(0.95)),
-            Bound::Cpu
+            Bottleneck::Cpu
         );
     }
 

@@ -1,297 +1,471 @@
-//! Clients of a store of known delay in simulated time, held against arithmetic.
+//! Runs on a store of known delay in simulated time, whose figures can be computed by hand.
 //!
-//! How it is simulated is in `simulated.rs`.
+//! The real client loop runs on the real executor; only time is simulated: it stands still while a client
+//! runs and goes on to the next sleeper when all sleep. So a commit takes exactly the store's delay, and a
+//! run takes no real time. Workers run one after another, each from the same begin, since clients of two
+//! workers meet in nothing but the phase; so a budget that workers share needs a plan that gives each client
+//! its part (`transactions_each`), or one worker.
+//!
+//! What the machine did meanwhile is read at one moment and means nothing.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
-
+use crate::arrival::{PhaseTimes, Schedule};
+use crate::client_loop::{ClientContext, ClientState, client_loop};
 use crate::control::Control;
-use crate::executor::Phase;
-use crate::live::{Ended, Live, Tally};
-use crate::meter::Meter;
+use crate::coordinator::{Measured, StopCause, spans};
+use crate::executor::{Executor, Timers};
+use crate::live_counters::{LiveCounters, LiveTotals, OutcomeKind};
 use crate::plan::{Arrival, RunPlan};
-use crate::simulated::{BEGIN, Dues, Simulation, times, worker_s_clients};
-use crate::span::{self, Counts, SpanEnd};
+use crate::result::{Arrivals, ClientFacts, RunHead, RunResult, TargetFacts, WorkloadFacts};
+use crate::result_builder::{Around, assemble};
+use crate::sampler::Sampler;
+use crate::transaction_listener::TransactionListener;
+use crate::worker::{FinishedClient, WorkerReport};
+use crate::worker_stats::WorkerStats;
+use parking_lot::Mutex;
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::path::Path;
+use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
-use syncline_metering::{Nanos, clock};
+use syncline_contract::{
+    AccessPattern, Capabilities, Check, Client, ClientModel, DryRunPlan, Durability, Ending,
+    Failure, FailureKind, Isolation, LogLocation, OperationId, Plan, ReportedSettings, Rows,
+    Session, Stop, StoreProcess, Target, TargetResult, Timer, Transaction, Value, Worker, Workload,
+};
+use syncline_instrument::{Nanos, Ticker, clock};
+use syncline_meters::Machine;
 
-/// A run to simulate.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    clients: usize,
-    workers: usize,
+/// When the clients of every run start.
+pub(crate) const BEGIN: Nanos = 7 * clock::SECOND;
+
+/// A store whose commits take a delay of simulated time.
+pub(crate) struct Store {
     delay_ns: Nanos,
-    warm_up_ns: Nanos,
-    /// The span of a run by time; none ends it by `transactions`, on one worker.
-    duration_ns: Option<Nanos>,
-    transactions: Option<u64>,
-    arrival: Arrival,
-    seed: u64,
 }
 
-/// What a run found.
-#[derive(Clone, Copy, Debug)]
-struct Found {
-    rate_per_s: f64,
-    span_ns: Nanos,
-    commits_in_span: u64,
-    /// Of the transactions that started in the span.
-    committed: u64,
-    late: u64,
-    to_last_end_ns: Nanos,
-    /// Counted live until the end of the span, and at all.
-    live: (u64, u64),
-    mean_service_ns: f64,
+/// Its part of a worker.
+pub(crate) struct Part(Rc<Timers>);
+
+impl Worker for Part {
+    fn wait(&self, longest: Option<Duration>) {
+        panic!("in simulated time nobody waits for the clock, and here is {longest:?}");
+    }
 }
 
-impl Run {
-    fn plan(&self) -> RunPlan {
-        RunPlan {
-            clients: self.clients,
-            duration: self.duration_ns.map(Duration::from_nanos),
-            transactions: self.transactions,
-            warm_up: Duration::from_nanos(self.warm_up_ns),
-            arrival: self.arrival,
-            seed: self.seed,
-            ..RunPlan::default()
-        }
+/// A session, whose commits sleep.
+pub(crate) struct Connection {
+    timers: Rc<Timers>,
+    delay_ns: Nanos,
+    rows: Rows,
+}
+
+impl Session for Connection {
+    fn begin(&mut self, _shape: AccessPattern) {}
+
+    fn send(&mut self, _operation: OperationId, _values: &[Value<'_>]) -> Result<(), Stop> {
+        Ok(())
     }
 
-    fn simulation(&self) -> Simulation {
-        Simulation {
+    async fn receive(&mut self) -> Result<&Rows, Stop> {
+        Ok(&self.rows)
+    }
+
+    async fn commit(&mut self) -> Result<(), Stop> {
+        let due = self.timers.now() + self.delay_ns;
+        let mut asleep = false;
+        poll_fn(|context| {
+            if self.timers.now() >= due {
+                return Poll::Ready(());
+            }
+            if !std::mem::replace(&mut asleep, true) {
+                self.timers.wake_at(due, context.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
+        Ok(())
+    }
+
+    async fn abort(&mut self) {}
+}
+
+impl Target for Store {
+    type Session = Connection;
+    type Worker = Part;
+
+    fn name(&self) -> String {
+        "known".to_owned()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::least()
+    }
+
+    fn log_place(&self) -> LogLocation {
+        LogLocation::Nowhere("it keeps no log".to_owned())
+    }
+
+    async fn create(&self, _plan: &Plan) -> TargetResult<()> {
+        Ok(())
+    }
+
+    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+        Err(Failure::new(FailureKind::Statement, "nobody asks for it"))
+    }
+
+    fn worker(&self) -> TargetResult<Part> {
+        Err(Failure::new(
+            FailureKind::Statement,
+            "the simulation makes its own",
+        ))
+    }
+
+    async fn connect(&self, _plan: &Plan, part: &Part) -> TargetResult<Connection> {
+        Ok(Connection {
+            timers: part.0.clone(),
             delay_ns: self.delay_ns,
-            workers: self.workers,
-        }
+            rows: Rows::new(1),
+        })
     }
 
-    fn go(&self) -> Found {
-        let times = times(&self.plan());
-        let control = Control::new(self.workers, self.transactions);
-        let mut all = Meter::new(1, 0);
-        let mut live = Vec::new();
-        for worker in 0..self.workers {
-            let one = Live::new(false);
-            let control = match self.transactions {
-                Some(_) => &control,
-                // The end of the span is each worker's own, since time is.
-                None => &Control::new(1, None),
+    async fn remove(&self) -> TargetResult<()> {
+        Ok(())
+    }
+}
+
+/// Clients that do nothing but commit.
+#[derive(Debug)]
+pub(crate) struct Committing;
+
+impl Client for Committing {
+    type Tally = ();
+
+    fn draw(&mut self) -> usize {
+        0
+    }
+
+    fn shape(&self, _kind: usize) -> AccessPattern {
+        AccessPattern::Single
+    }
+
+    async fn perform<S: Session>(
+        &mut self,
+        _kind: usize,
+        _transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn ended(&mut self, _kind: usize, ending: Ending) {
+        assert_eq!(ending, Ending::Committed);
+    }
+
+    fn tally(self) {}
+}
+
+/// A workload of one type of transaction, which is only a commit.
+struct Commits {
+    plan: Plan,
+}
+
+impl Workload for Commits {
+    type Client = Committing;
+
+    fn name(&self) -> &'static str {
+        "commits"
+    }
+
+    fn options(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    fn transactions(&self) -> &'static [&'static str] {
+        &["read"]
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn client(&self, _number: usize, _clients: usize, _seed: u64) -> Committing {
+        Committing
+    }
+
+    async fn check<S: Session>(
+        &self,
+        _tallies: Vec<()>,
+        _session: &mut S,
+    ) -> Result<Vec<Check>, Stop> {
+        Ok(Vec::new())
+    }
+
+    fn check_names(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+}
+
+/// A store of known delay, and how many workers drive its clients.
+#[derive(Clone, Copy, Debug)]
+pub struct Simulation {
+    /// How long a commit takes.
+    pub delay_ns: Nanos,
+    /// Worker threads, at most one a client; clients are dealt out to them in turn.
+    pub workers: usize,
+}
+
+/// When the arrivals of one worker's clients are due, in nanoseconds from the begin of the run.
+#[derive(Clone, Debug)]
+pub struct Dues {
+    /// Those of the warm-up.
+    pub warm_up: Vec<Nanos>,
+    /// Those of the measured span, from its begin on; of a run without a duration the first so many.
+    pub measured: Vec<Nanos>,
+}
+
+impl Simulation {
+    /// What a plan comes to in simulated time, as `run_with_listener` would find it. Of the plan the
+    /// clients, the spans, the counts, the arrivals and the seed are used.
+    pub fn run(&self, plan: &RunPlan, listener: Option<&dyn TransactionListener>) -> RunResult {
+        let workload = Commits { plan: Plan::new() };
+        let times = times(plan);
+        // The end of the span is each worker's own, since time is.
+        let shared = Control::new(self.workers, plan.transactions);
+        let controls: Vec<Control> = (0..self.workers).map(|_| Control::new(1, None)).collect();
+        let lives: Vec<LiveCounters> = (0..self.workers)
+            .map(|_| LiveCounters::new(false))
+            .collect();
+        let worked = lives.iter().enumerate().map(|(worker, live)| {
+            let control = match plan.transactions {
+                Some(_) => &shared,
+                None => &controls[worker],
             };
-            all.merge(&self.work(worker, control, &one));
-            live.push(one);
-        }
-        let end = match self.duration_ns {
-            Some(_) => SpanEnd::Time {
-                ended_at: control.ended_at(),
-            },
-            None => SpanEnd::Count {
-                last_ended: all.last_ended,
-            },
-        };
-        let kind = &all.kinds[0];
-        let counted = span::counted(end, kind.in_span, kind.started());
-        let span_ns = span::length(&times, end);
-        let mut tally = Tally::new();
-        tally.read(&live);
-        Found {
-            rate_per_s: counted.committed as f64 * 1e9 / span_ns as f64,
-            span_ns,
-            commits_in_span: counted.committed,
-            committed: kind.outcomes.committed,
-            late: kind.late,
-            to_last_end_ns: all.last_ended.saturating_sub(times.measure),
-            live: (
-                tally.count(Ended::Committed),
-                tally.count_whole(Ended::Committed),
-            ),
-            mean_service_ns: kind.service.mean(),
-        }
-    }
-
-    fn work(&self, worker: usize, control: &Control, live: &Live) -> Meter {
-        let plan = self.plan();
-        let simulation = self.simulation();
-        let (meter, _schedule) = simulation.work(worker, &plan, times(&plan), control, live, None);
-        meter
-    }
-
-    fn numbers(&self, worker: usize) -> impl Iterator<Item = usize> {
-        worker_s_clients(worker, self.workers, self.clients)
-    }
-
-    /// Commits in the span by arithmetic, and the length of the span.
-    fn arithmetic(&self) -> (u64, Nanos) {
-        let (clients, delay) = (self.clients as u64, self.delay_ns);
-        match (self.arrival, self.duration_ns) {
-            (Arrival::Closed, Some(duration)) => {
-                // A client's k-th commit is k delays behind its begin.
-                let each = (self.warm_up_ns + duration) / delay - self.warm_up_ns / delay;
-                (clients * each, duration)
-            }
-            (Arrival::Closed, None) => {
-                // All clients commit at the same times; the budget begins with the first start in the span.
-                let budget = self.transactions.unwrap();
-                let first = self.warm_up_ns.div_ceil(delay) * delay - self.warm_up_ns;
-                (budget, first + budget.div_ceil(clients) * delay)
-            }
-            (_, duration) => {
-                let duration = duration.unwrap();
-                let dues = self.simulation().dues(&self.plan(), usize::MAX);
-                let groups = dues.into_iter().enumerate();
-                let groups = groups.map(|(group, dues)| self.queued(group, dues, duration));
-                (groups.sum(), duration)
-            }
-        }
-    }
-
-    /// Commits in the span of one worker's clients, who take arrivals in turn: a queue of known service time.
-    fn queued(&self, group: usize, dues: Dues, duration: Nanos) -> u64 {
-        let end = self.warm_up_ns + duration;
-        let mut free: Vec<Nanos> = self.numbers(group).map(|_| 0).collect();
-        let mut commits = 0;
-        let mut serve = |due: Nanos, free: &mut Vec<Nanos>| {
-            let next = (0..free.len()).min_by_key(|client| free[*client]).unwrap();
-            free[next] = free[next].max(due) + self.delay_ns;
-            commits += u64::from(free[next] > self.warm_up_ns && free[next] <= end);
-        };
-        for due in dues.warm_up {
-            // The backlog of the warm-up is left when the span begins.
-            if *free.iter().min().unwrap() < self.warm_up_ns {
-                serve(due, &mut free);
-            }
-        }
-        for due in dues.measured {
-            if *free.iter().min().unwrap() < Nanos::MAX {
-                serve(due, &mut free);
-            }
-        }
-        commits
-    }
-}
-
-/// One of fifty: by time or by count, closed or open, with and without a warm-up.
-fn configuration(random: &mut fastrand::Rng) -> Run {
-    let clients = random.usize(1..=40);
-    let delay_ns = random.u64(20_000..900_000_000);
-    let by_count = random.u32(0..4) == 0;
-    let capacity_per_s = clients as f64 * 1e9 / delay_ns as f64;
-    let rate_per_s = capacity_per_s * (0.3 + 1.2 * random.f64());
-    let arrival = match random.u32(0..4) {
-        _ if by_count => Arrival::Closed,
-        0 | 1 => Arrival::Closed,
-        2 => Arrival::Fixed { rate_per_s },
-        _ => Arrival::Poisson { rate_per_s },
-    };
-    let delays = |most: f64, random: &mut fastrand::Rng| -> Nanos {
-        (delay_ns as f64 * most * random.f64()) as Nanos
-    };
-    Run {
-        clients,
-        workers: if by_count {
-            1
-        } else {
-            random.usize(1..=clients.min(3))
-        },
-        delay_ns,
-        warm_up_ns: if random.bool() {
-            delays(20.0, random)
-        } else {
-            0
-        },
-        duration_ns: (!by_count).then(|| delay_ns + delays(150.0, random)),
-        transactions: by_count.then(|| random.u64(1..5_000)),
-        arrival,
-        seed: random.u64(..),
-    }
-}
-
-/// f01: the definition of docs/method.md, held by 50 random configurations.
-#[test]
-fn a_rate_is_what_arithmetic_says_of_a_store_of_known_delay() {
-    let mut random = fastrand::Rng::with_seed(20_261_128);
-    for number in 0..50 {
-        let run = configuration(&mut random);
-        let (commits, span_ns) = run.arithmetic();
-        let expected = commits as f64 * 1e9 / span_ns as f64;
-        let found = run.go();
-        let off = (found.rate_per_s - expected).abs();
-        assert!(
-            off <= expected * 0.01,
-            "{number}: {found:?}, expected {expected} of {run:?}"
+            let (meter, schedule) = self.work(worker, plan, times, control, live, listener);
+            let numbers = worker_s_clients(worker, self.workers, plan.clients);
+            let clients = numbers.map(|number| FinishedClient {
+                number,
+                commits: 0,
+                client: None,
+            });
+            let report = WorkerReport {
+                meter,
+                clients: clients.collect(),
+                cpu_ns: 0,
+                spun_ns: 0,
+                wall_ns: 0,
+            };
+            (report, schedule)
+        });
+        let (reports, schedules): (Vec<WorkerReport<Commits>>, Vec<_>) = worked.unzip();
+        let last_ended = reports.iter().map(|report| report.meter.last_ended).max();
+        let (span_end, span_ns) = spans(&shared, &times, last_ended);
+        let ended = times.measure.saturating_add(span_ns);
+        let arrivals = schedules.into_iter().flatten().map(|one| one.finish(ended));
+        let arrivals = arrivals.reduce(Arrivals::plus);
+        let mut tally = LiveTotals::new();
+        tally.read(&lives);
+        let sampler = Sampler::new(
+            StoreProcess::Unknown("it is simulated"),
+            Err("it is simulated".to_owned()),
+            None,
         );
-        // What a rate can be off by at the ends of its span: a transaction a client.
-        let capacity = run.clients as f64 * 1e9 / run.delay_ns as f64;
-        let one_each = run.clients as f64 * 1e9 / found.span_ns as f64;
-        assert!(found.rate_per_s <= capacity + one_each, "{found:?} {run:?}");
-        if run.warm_up_ns == 0 {
-            assert!(
-                found.rate_per_s <= capacity * 1.000_001,
-                "{found:?} {run:?}"
-            );
+        let reading = sampler.read();
+        let measured = Measured {
+            reports,
+            arrivals,
+            span_ns,
+            span_end,
+            to_last_end_ns: last_ended.unwrap_or(0).saturating_sub(times.measure),
+            intervals: Vec::new(),
+            span: (reading, reading),
+            commits_between: 0,
+            internals: Vec::new(),
+            commit_paths: None,
+            profile: None,
+            spent: None,
+            weighed: Vec::new(),
+            whole: (reading, reading),
+            commits_in_whole: tally.count_whole(OutcomeKind::Committed),
+            ended_in_whole: tally.all(),
+            coordinator_cpu_ns: 0,
+            idle_flushes_per_ns: None,
+            stopped_by: if shared.budget_taken() {
+                StopCause::Transactions
+            } else {
+                StopCause::Duration
+            },
+        };
+        let around = Around {
+            counters: Vec::new(),
+            round_trip_ns: None,
+            checks: Vec::new(),
+            warnings: Vec::new(),
+        };
+        assemble(self.head(plan), &workload, measured, &sampler, around)
+    }
+
+    /// When the arrivals of an open loop are due, a row a worker; of a run without a duration the first
+    /// `most` of the measured span.
+    pub fn dues(&self, plan: &RunPlan, most: usize) -> Vec<Dues> {
+        let warm_up_ns = clock::nanos(plan.warm_up);
+        let end = plan
+            .duration
+            .map(|length| warm_up_ns + clock::nanos(length));
+        let rows = (0..self.workers).map(|worker| {
+            let between = |from: Nanos, until: Nanos, warms: bool| -> Vec<Nanos> {
+                self.between(worker, plan, from, until, warms, most)
+            };
+            Dues {
+                warm_up: between(0, warm_up_ns, true),
+                measured: between(warm_up_ns, end.unwrap_or(Nanos::MAX), false),
+            }
+        });
+        rows.collect()
+    }
+
+    fn between(
+        &self,
+        worker: usize,
+        plan: &RunPlan,
+        from: Nanos,
+        until: Nanos,
+        warms: bool,
+        most: usize,
+    ) -> Vec<Nanos> {
+        if let Arrival::Fixed { rate_per_s } = plan.arrival {
+            let gap = 1e9 / rate_per_s;
+            let all = (0_u64..).map(|number| from + (number as f64 * gap) as Nanos);
+            let all = all.skip(worker).step_by(self.workers);
+            return all.take_while(|due| *due < until).take(most).collect();
         }
-        assert!((found.mean_service_ns / run.delay_ns as f64 - 1.0).abs() < 0.001);
-        if run.duration_ns.is_some() {
-            assert_eq!(found.live.0 - warmed(&run, &found), found.commits_in_span);
+        // A schedule that everyone is late for gives all it has; which distances a seed draws is its own.
+        let length = until - from;
+        let times = PhaseTimes {
+            start: 0,
+            measure: if warms { length } else { 0 },
+            deadline: length,
+        };
+        let schedule = Schedule::new(plan.arrival, worker, self.workers, plan.seed, times);
+        let Some(mut schedule) = schedule else {
+            return Vec::new();
+        };
+        let dues = std::iter::from_fn(|| schedule.take(0).map(|taken| from + taken.due));
+        dues.take_while(|due| *due < until).take(most).collect()
+    }
+
+    /// One worker's clients from the begin to the end of the run.
+    pub(crate) fn work(
+        &self,
+        worker: usize,
+        plan: &RunPlan,
+        times: PhaseTimes,
+        control: &Control,
+        live: &LiveCounters,
+        listener: Option<&dyn TransactionListener>,
+    ) -> (WorkerStats, Option<Schedule>) {
+        let store = Store {
+            delay_ns: self.delay_ns,
+        };
+        let timers = Rc::new(Timers::simulated(times.start, times.deadline));
+        let part = Part(timers.clone());
+        let operations = Plan::new();
+        let schedule = Schedule::new(plan.arrival, worker, self.workers, plan.seed, times);
+        let schedule = schedule.map(Mutex::new);
+        let context = ClientContext {
+            target: &store,
+            part: &part,
+            plan: &operations,
+            retries: 0,
+            retry_within_ns: None,
+            skip_after_ns: plan.skip_after.map(clock::nanos),
+            connects_each: false,
+            waits: false,
+            goes_on_after_errors: false,
+            listener,
+            operations: false,
+            times,
+            control,
+            live,
+            schedule: schedule.as_ref(),
+            meter: RefCell::new(WorkerStats::new(1, 0)),
+            timers,
+            ticker: Ticker::exact(),
+        };
+        let numbers = worker_s_clients(worker, self.workers, plan.clients);
+        let mut states: Vec<ClientState<Committing>> = numbers
+            .map(|number| ClientState {
+                number,
+                client: Committing,
+                open: None,
+                left: plan.transactions_each.unwrap_or(u64::MAX),
+                commits: 0,
+            })
+            .collect();
+        let loops = states.iter_mut().map(|state| {
+            let session = crate::executor::ask(store.connect(&operations, &part));
+            let session = session.expect("a connection of this store cannot fail");
+            client_loop(state, session, &context)
+        });
+        Executor::new(loops, &context.timers, context.part).drive(control.signal());
+        let meter = context.meter.replace(WorkerStats::new(0, 0));
+        drop(context);
+        (meter, schedule.map(Mutex::into_inner))
+    }
+
+    fn head(&self, plan: &RunPlan) -> RunHead {
+        RunHead {
+            began_wall_ns: 0,
+            plan: plan.clone(),
+            target: TargetFacts {
+                name: "a store of known delay".to_owned(),
+                evidence: ReportedSettings {
+                    product: "simulated".to_owned(),
+                    version: "0".to_owned(),
+                    durability: Durability::None,
+                    durability_evidence: "it keeps nothing".to_owned(),
+                    isolation: Isolation::NoneClaimed,
+                    settings: Vec::new(),
+                },
+                log_place: LogLocation::Nowhere("it keeps no log".to_owned()),
+                process: StoreProcess::Unknown("it is simulated"),
+                disk_space: Err("it keeps nothing".to_owned()),
+                intent: DryRunPlan::default(),
+            },
+            workload: WorkloadFacts {
+                name: "commits".to_owned(),
+                notice: None,
+                options: Vec::new(),
+                unit: Commits { plan: Plan::new() }.unit(),
+                rows_kept: false,
+            },
+            client: ClientFacts {
+                model: ClientModel::Futures,
+                clients: plan.clients,
+                workers: self.workers,
+            },
+            worker_trials: None,
+            machine: Machine::read(Path::new("/")),
+            device: Err("it keeps no log".to_owned()),
         }
     }
 }
 
-/// Commits of the warm-up: all but those of the span and those behind it.
-fn warmed(run: &Run, found: &Found) -> u64 {
-    let (_, all) = found.live;
-    let late = all - found.live.0;
-    assert_eq!(late, found.late, "{run:?}");
-    all - late - found.commits_in_span
+/// The phases of a plan.
+pub(crate) fn times(plan: &RunPlan) -> PhaseTimes {
+    let measure = BEGIN + clock::nanos(plan.warm_up);
+    let length = plan.duration.map_or(Nanos::MAX, clock::nanos);
+    PhaseTimes {
+        start: BEGIN,
+        measure,
+        deadline: measure.saturating_add(length),
+    }
 }
 
-/// f01 itself: 20 clients that take 0.9 s each can do 22.2/s, and were said to do 40/s.
-#[test]
-fn transactions_that_end_after_the_deadline_are_in_no_rate() {
-    let run = Run {
-        clients: 20,
-        workers: 2,
-        delay_ns: 900_000_000,
-        warm_up_ns: 0,
-        duration_ns: Some(clock::SECOND),
-        transactions: None,
-        arrival: Arrival::Closed,
-        seed: 1,
-    };
-    let found = run.go();
-    assert_eq!((found.committed, found.late), (40, 20));
-    assert_eq!((found.commits_in_span, found.span_ns), (20, clock::SECOND));
-    // What pgbench and sysbench say: all of them, by the time to the last one's end.
-    let by_all = found.committed as f64 * 1e9 / found.to_last_end_ns as f64;
-    assert!((by_all - 20.0 / 0.9).abs() < 1e-6, "{found:?}");
-    let warm = Run {
-        warm_up_ns: clock::SECOND,
-        duration_ns: Some(100 * clock::SECOND),
-        ..run
-    };
-    let found = warm.go();
-    assert!(
-        (found.rate_per_s / (20.0 / 0.9) - 1.0).abs() < 0.01,
-        "{found:?}"
-    );
-}
-
-#[test]
-fn a_run_that_is_stopped_counts_what_had_ended_by_then() {
-    let run = Run {
-        clients: 3,
-        workers: 1,
-        delay_ns: 1_000,
-        warm_up_ns: 0,
-        duration_ns: Some(clock::SECOND),
-        transactions: None,
-        arrival: Arrival::Closed,
-        seed: 1,
-    };
-    let (control, live) = (Control::new(1, None), Live::new(false));
-    control.advance(Phase::Ending);
-    let meter = run.work(0, &control, &live);
-    assert_eq!(meter.kinds[0].in_span, Counts::default());
-    let times = times(&run.plan());
-    let stopped = |ended_at| span::length(&times, SpanEnd::Time { ended_at });
-    assert_eq!(stopped(BEGIN + 400), 400);
-    assert_eq!(stopped(Nanos::MAX), clock::SECOND);
-    assert_eq!(stopped(BEGIN - 1), 0);
+/// The numbers of a worker's clients.
+pub(crate) fn worker_s_clients(
+    worker: usize,
+    workers: usize,
+    clients: usize,
+) -> impl Iterator<Item = usize> {
+    (worker..clients).step_by(workers)
 }

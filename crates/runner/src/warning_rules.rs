@@ -1,11 +1,11 @@
 //! When a result deserves a warning.
 
-use crate::repeat::Range;
+use crate::repetition::Range;
 use crate::result::{Interval, RunResult};
 use crate::warning::Warning;
 use std::time::Duration;
 use syncline_contract::ClientModel;
-use syncline_metering::clock;
+use syncline_instrument::clock;
 
 /// Stolen time that is felt in percentiles.
 const STEAL: f64 = 0.01;

@@ -1,41 +1,41 @@
 //! One worker: a thread with its part of the target, its clients and their accounting.
 
-use crate::client_loop::{Desk, Slot, client_loop};
+use crate::client_loop::{ClientContext, ClientState, client_loop};
 use crate::control::Control;
+use crate::cpu_affinity::{pin, precise_timers};
+use crate::dataset::Dataset;
 use crate::error::Error;
-use crate::executor::{Beside, Executor, Timers};
-use crate::follower::Follower;
-use crate::kept::Ground;
-use crate::live::Live;
-use crate::meter::Meter;
-use crate::pin::{pin, precise_timers};
+use crate::executor::{Executor, PrefetchRange, Timers};
+use crate::live_counters::LiveCounters;
 use crate::plan::RunPlan;
-use crate::staff::Clients;
+use crate::transaction_listener::TransactionListener;
+use crate::worker_count::Clients;
+use crate::worker_stats::WorkerStats;
 use std::cell::RefCell;
 use std::rc::Rc;
 use syncline_contract::{Failure, Target, TargetResult, Worker, Workload};
-use syncline_metering::{Nanos, Ticker, clock};
+use syncline_instrument::{Nanos, Ticker, clock};
 
-/// Bytes of a client's slot that it likely needs: the slot's own, and as much as most clients have.
-const SLOT_BYTES_ASKED: usize = 512;
+/// Bytes of a client's state that it likely needs: the state's own, and as much as most clients have.
+const CLIENT_PREFETCH_BYTES: usize = 512;
 
 /// What a worker needs.
-pub(crate) struct Post<'r, T, W> {
+pub(crate) struct WorkerTask<'r, T, W> {
     pub number: usize,
     pub workers: usize,
     pub target: &'r T,
     pub workload: &'r W,
-    pub ground: &'r Ground<'r>,
+    pub dataset: &'r Dataset<'r>,
     pub plan: &'r RunPlan,
     pub control: &'r Control,
-    pub live: &'r Live,
-    pub follower: Option<&'r dyn Follower>,
+    pub live: &'r LiveCounters,
+    pub listener: Option<&'r dyn TransactionListener>,
 }
 
 /// What a worker leaves behind.
-pub(crate) struct Report<W: Workload> {
-    pub meter: Meter,
-    pub clients: Vec<ClientReport<W::Client>>,
+pub(crate) struct WorkerReport<W: Workload> {
+    pub meter: WorkerStats,
+    pub clients: Vec<FinishedClient<W::Client>>,
     /// Processor time from the start to the end of the clients, spinning taken off.
     pub cpu_ns: Nanos,
     /// Processor time spent spinning until an arrival was due.
@@ -45,17 +45,20 @@ pub(crate) struct Report<W: Workload> {
 }
 
 /// What a client leaves behind.
-pub(crate) struct ClientReport<C> {
+pub(crate) struct FinishedClient<C> {
     pub number: usize,
     pub commits: u64,
-    /// The client itself: taken by the checks, or by the crew under which it goes on.
+    /// The client itself: taken by the checks, or by the coordinator under which it goes on.
     pub client: Option<C>,
 }
 
-impl<T: Target, W: Workload> Post<'_, T, W> {
+impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
     /// The whole life of a worker, on its own thread; none if the run ended before the start. Its clients are
     /// new ones, or those that have run before.
-    pub(crate) fn work(&self, clients: Option<Clients<W>>) -> Result<Option<Report<W>>, Error> {
+    pub(crate) fn work(
+        &self,
+        clients: Option<Clients<W>>,
+    ) -> Result<Option<WorkerReport<W>>, Error> {
         let _presence = self.control.enter();
         if let Some(cpu) = self.cpu() {
             pin(cpu)?;
@@ -72,67 +75,71 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
             precise_timers();
         }
         let operations = if self.plan.operations {
-            self.ground.plan.operations().len()
+            self.dataset.plan.operations().len()
         } else {
             0
         };
-        let desk = Desk {
+        let context = ClientContext {
             target: self.target,
             part: &part,
-            plan: &self.ground.plan,
+            plan: &self.dataset.plan,
             retries: self.plan.retries,
             retry_within_ns: self.plan.retry_within.map(clock::nanos),
             skip_after_ns: self.plan.skip_after.map(clock::nanos),
             connects_each: self.plan.connects_each,
             waits: self.plan.waits && schedule.is_none(),
             goes_on_after_errors: self.plan.goes_on_after_errors,
-            follower: self.follower,
+            listener: self.listener,
             operations: self.plan.operations,
             times: start.times,
             control: self.control,
             live: self.live,
             schedule,
-            meter: RefCell::new(Meter::new(self.workload.transactions().len(), operations)),
+            meter: RefCell::new(WorkerStats::new(
+                self.workload.transactions().len(),
+                operations,
+            )),
             timers: Rc::default(),
-            ticker: match self.follower {
+            ticker: match self.listener {
                 Some(_) => Ticker::exact(),
                 None => Ticker::new(),
             },
         };
-        Ok(Some(self.run(&desk, sessions, clients)))
+        Ok(Some(self.run(&context, sessions, clients)))
     }
 
     fn run(
         &self,
-        desk: &Desk<'_, T>,
+        context: &ClientContext<'_, T>,
         sessions: Vec<T::Session>,
         clients: Option<Clients<W>>,
-    ) -> Report<W> {
+    ) -> WorkerReport<W> {
         let clients = clients.unwrap_or_else(|| self.new_clients());
-        let mut slots: Vec<Slot<W::Client>> = clients
+        let mut states: Vec<ClientState<W::Client>> = clients
             .into_iter()
-            .map(|(number, client)| self.slot(number, client))
+            .map(|(number, client)| self.state(number, client))
             .collect();
-        let beside = Beside::of(&slots, SLOT_BYTES_ASKED);
+        let prefetch = PrefetchRange::of(&states, CLIENT_PREFETCH_BYTES);
         let (wall, cpu) = (clock::now(), clock::thread_cpu());
-        let loops = slots
+        let loops = states
             .iter_mut()
             .zip(sessions)
-            .map(|(slot, session)| client_loop(slot, session, desk));
-        let mut executor = Executor::new(loops, &desk.timers, desk.part).beside(beside);
+            .map(|(state, session)| client_loop(state, session, context));
+        let mut executor =
+            Executor::new(loops, &context.timers, context.part).with_prefetch(prefetch);
         executor.drive(self.control.signal());
         let spun_ns = executor.spun_ns();
         // Sessions go first: what they leave open is undone before anyone looks at the store.
         drop(executor);
         let cpu_ns = (clock::thread_cpu() - cpu).saturating_sub(spun_ns);
         let wall_ns = clock::now() - wall;
-        let mut meter = desk.meter.replace(Meter::new(0, 0));
-        for slot in &mut slots {
-            slot.close(&mut meter, self.live, &desk.times, self.follower);
+        let mut meter = context.meter.replace(WorkerStats::new(0, 0));
+        for state in &mut states {
+            state.close(&mut meter, self.live, &context.times, self.listener);
         }
-        Report {
+        WorkerReport {
             meter,
-            clients: slots.into_iter().map(report).collect(),
+            clients: states.into_iter().map(report).collect(),
             cpu_ns,
             spun_ns,
             wall_ns,
@@ -145,8 +152,8 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
         self.numbers().map(client).collect()
     }
 
-    fn slot(&self, number: usize, client: W::Client) -> Slot<W::Client> {
-        Slot {
+    fn state(&self, number: usize, client: W::Client) -> ClientState<W::Client> {
+        ClientState {
             number,
             client,
             open: None,
@@ -162,7 +169,7 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
         let mut sessions: Vec<Option<TargetResult<T::Session>>> =
             self.numbers().map(|_| None).collect();
         let timers = Timers::default();
-        let plan = &*self.ground.plan;
+        let plan = &*self.dataset.plan;
         let connecting = sessions.iter_mut().map(|place| {
             let part = &part;
             async move {
@@ -198,10 +205,10 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
     }
 }
 
-fn report<C>(slot: Slot<C>) -> ClientReport<C> {
-    ClientReport {
-        number: slot.number,
-        commits: slot.commits,
-        client: Some(slot.client),
+fn report<C>(state: ClientState<C>) -> FinishedClient<C> {
+    FinishedClient {
+        number: state.number,
+        commits: state.commits,
+        client: Some(state.client),
     }
 }

@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use support::{Answer, Keys, Store, Watcher, counted, go, plan};
+use support::{Answer, EventRecorder, Keys, Store, counted, go, plan};
 use syncline_contract::{ResponseBound, Waits};
 use syncline_profile::Metric;
 use syncline_runner::{
-    Arrival, CheckOutcome, Error, MeterOptions, RunPlan, StopReason, Warning, run,
+    Arrival, CheckOutcome, Error, ProfilerOptions, RunPlan, StopReason, Warning, run,
 };
 
 #[test]
@@ -119,7 +119,8 @@ fn the_store_is_removed_whatever_fails() {
 #[test]
 fn a_panic_of_the_observer_ends_the_workers_and_removes_the_store() {
     let store = Store::always(Answer::ByTicket);
-    let watcher = Watcher::new(|event| assert_ne!(event, "interval", "the observer fell over"));
+    let watcher =
+        EventRecorder::new(|event| assert_ne!(event, "interval", "the observer fell over"));
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let stop = AtomicBool::new(false);
         run(
@@ -158,14 +159,14 @@ fn a_panic_of_one_worker_ends_the_run_with_its_words() {
 fn a_stop_ends_the_run_with_what_was_measured() {
     let store = Store::always(Answer::ByTicket);
     let stop = AtomicBool::new(false);
-    let watcher = Watcher::new(|event| {
+    let watcher = EventRecorder::new(|event| {
         if event == "interval" {
             stop.store(true, Ordering::Relaxed);
         }
     });
     let plan = plan(8, 600_000);
     let result = run(&store, &Keys::new(&store), &plan, &stop, &watcher).unwrap();
-    assert_eq!(result.stopped_by, StopReason::Asked);
+    assert_eq!(result.stopped_by, StopReason::Requested);
     assert!(result.measured_ns > 0 && result.outcomes.committed > 0);
     assert_eq!(result.checks[0].outcome, CheckOutcome::Held);
     assert_eq!(store.removed(), 1);
@@ -175,7 +176,7 @@ fn a_stop_ends_the_run_with_what_was_measured() {
 fn a_stop_wakes_those_who_wait_for_an_arrival() {
     let store = Store::always(Answer::Committed);
     let stop = AtomicBool::new(false);
-    let watcher = Watcher::new(|event| {
+    let watcher = EventRecorder::new(|event| {
         if event == "interval" {
             stop.store(true, Ordering::Relaxed);
         }
@@ -193,7 +194,7 @@ fn a_stop_before_the_measured_span_has_no_result() {
     for at in ["creating", "connecting 2", "warming up"] {
         let store = Store::always(Answer::ByTicket);
         let stop = AtomicBool::new(false);
-        let watcher = Watcher::new(|event| {
+        let watcher = EventRecorder::new(|event| {
             if event == at {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -212,7 +213,7 @@ fn rows_are_loaded_once_each_before_the_clients_start() {
     let mut workload = Keys::new(&store);
     workload.rows = 12_345;
     let stop = AtomicBool::new(false);
-    let watcher = Watcher::new(|_| ());
+    let watcher = EventRecorder::new(|_| ());
     run(&store, &workload, &counted(2, 10), &stop, &watcher).unwrap();
     let loaded = store.book.loaded.lock().unwrap();
     assert_eq!(loaded.len(), 12_345);
@@ -223,7 +224,7 @@ fn rows_are_loaded_once_each_before_the_clients_start() {
 #[test]
 fn phases_are_told_in_order() {
     let store = Store::always(Answer::Committed);
-    let watcher = Watcher::new(|_| ());
+    let watcher = EventRecorder::new(|_| ());
     let mut plan = plan(2, 50);
     plan.warm_up = Duration::from_millis(20);
     let stop = AtomicBool::new(false);
@@ -288,7 +289,7 @@ fn a_run_without_warm_up_is_metered_from_the_gate_on() {
         Answer::Committed
     });
     let mut plan = counted(2, 2_000);
-    plan.meter = Some(MeterOptions::default());
+    plan.meter = Some(ProfilerOptions::default());
     let result = go(&store, &plan).unwrap();
     assert_eq!(result.commits_in_span, 2_000);
     let profile = result.profile.unwrap();
@@ -468,7 +469,7 @@ fn a_store_that_takes_no_writes_is_refused_before_anything_is_made() {
 fn a_stop_in_the_drain_ends_it_however_long_it_was_to_be() {
     let store = Store::always(Answer::Never);
     let stop = AtomicBool::new(false);
-    let watcher = Watcher::new(|event| {
+    let watcher = EventRecorder::new(|event| {
         if event == "draining" {
             stop.store(true, Ordering::Relaxed);
         }
@@ -493,7 +494,7 @@ fn one_stop_ends_a_load_that_the_store_never_answers_and_names_what_it_waits_for
             let mut workload = Keys::new(&store);
             workload.rows = 2_500;
             let stop = AtomicBool::new(false);
-            let watcher = Watcher::new(|event| {
+            let watcher = EventRecorder::new(|event| {
                 if event.starts_with("loading") {
                     stop.store(true, Ordering::Relaxed);
                 }

@@ -6,8 +6,8 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use support::{Answer, Keys, Store, Watcher, plan};
-use syncline_metering::clock;
+use support::{Answer, EventRecorder, Keys, Store, plan};
+use syncline_instrument::clock;
 use syncline_runner::{Arrival, RunPlan, RunResult, Warning, run};
 
 /// A run whose every commit is answered when the span is over.
@@ -22,7 +22,7 @@ fn answered_late(plan: &RunPlan) -> RunResult {
         Answer::Committed
     })
     .blocking();
-    let watcher = Watcher::new(|event| {
+    let watcher = EventRecorder::new(|event| {
         if event == "draining" {
             over.store(true, Ordering::SeqCst);
         }

@@ -6,7 +6,7 @@ mod support;
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
-use support::{Answer, Keys, Store, Watcher, counted};
+use support::{Answer, EventRecorder, Keys, Store, counted};
 use syncline_contract::Waits;
 use syncline_runner::{Case, Turns, calibrate, faster, repeat};
 
@@ -37,7 +37,7 @@ fn cases_take_turns_and_a_broken_one_does_not_stop_the_others() {
         *made.lock().unwrap() += 1;
         Ok(Store::broken("create"))
     });
-    let watcher = Watcher::new(|_| ());
+    let watcher = EventRecorder::new(|_| ());
     let stop = AtomicBool::new(false);
     let results = repeat(&cases, 2, Turns::Interleaved, &stop, &watcher);
     let mut seen = watcher.seen();

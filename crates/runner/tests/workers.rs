@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 use std::time::Duration;
 use support::{Answer, Store, go, plan};
-use syncline_contract::{FailureKind, LogPlace};
-use syncline_metering::clock;
+use syncline_contract::{FailureKind, LogLocation};
+use syncline_instrument::clock;
 use syncline_runner::{CheckOutcome, RunPlan};
 
 const CLIENTS: usize = 8;
@@ -25,7 +25,7 @@ fn untold() -> RunPlan {
 /// One with a log of its own.
 fn logging(script: impl Fn(i64, usize) -> Answer + Send + Sync + 'static) -> Store {
     let mut store = Store::new(script);
-    store.log_place = LogPlace::Directory(std::env::temp_dir());
+    store.log_place = LogLocation::Directory(std::env::temp_dir());
     store
 }
 

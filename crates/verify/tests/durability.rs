@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use support::{CHILD, request, verified};
 use syncline_verify::durability::{
-    Class, Program, VERB, Verdict, across, child, kept, look_again, parse, stores, verify,
+    ChildProgram, Class, VERB, Verdict, across, child, kept, parse, recheck_images, stores, verify,
 };
 use syncline_verify::power::Mount;
 use tempfile::TempDir;
@@ -131,7 +131,7 @@ fn sqlite_holds_in_full_and_loses_as_documented() {
             let case = kept(image).unwrap();
             let fault = case.fault.unwrap_or_default();
             assert!(fault.starts_with(&struck.fault), "{fault}: {struck:?}");
-            fails_again(image, &Program::this(CHILD).unwrap(), &scratch);
+            fails_again(image, &ChildProgram::this(CHILD).unwrap(), &scratch);
         }
     }
     let in_log = |words| {
@@ -186,7 +186,7 @@ fn histories_go_on_behind_crashes() {
     ] {
         let scratch = tempfile::tempdir().unwrap();
         let request = request(target, &scratch);
-        let program = Program::this(CHILD).unwrap();
+        let program = ChildProgram::this(CHILD).unwrap();
         let found = across(&request, &program, &AtomicBool::new(false), &|_| {}).unwrap();
         println!("{}\n", found.sentences().join("\n"));
         assert!(found.holds(), "{found:?}");
@@ -208,7 +208,7 @@ fn a_failing_image_is_kept_and_fails_again() {
     let kept = finding.images.unwrap().kept;
     assert!(!kept.is_empty());
     for image in &kept {
-        fails_again(image, &Program::this(CHILD).unwrap(), &scratch);
+        fails_again(image, &ChildProgram::this(CHILD).unwrap(), &scratch);
     }
 }
 
@@ -225,9 +225,9 @@ fn a_full_recording_ends_a_load_and_not_the_verification() {
     assert!(images.acknowledged > 0, "{images:?}");
 }
 
-fn fails_again(kept: &Path, program: &Program, scratch: &TempDir) {
+fn fails_again(kept: &Path, program: &ChildProgram, scratch: &TempDir) {
     for _ in 0..2 {
-        let (case, now) = look_again(kept, program, &scratch.path().join("again")).unwrap();
+        let (case, now) = recheck_images(kept, program, &scratch.path().join("again")).unwrap();
         assert_ne!(now.class, Class::Ok);
         assert_eq!(
             (case.outcome.class, case.outcome.lost),
@@ -247,7 +247,7 @@ fn planted_bugs_are_caught_from_outside() {
         let scratch = tempfile::tempdir().unwrap();
         let mut request = request("engine", &scratch);
         (request.images, request.control_images, request.kills) = (300, 10, 0);
-        let mut program = Program::this("verify-child").unwrap();
+        let mut program = ChildProgram::this("verify-child").unwrap();
         program
             .arguments
             .insert(0, format!("SYNCLINE_PLANT={plant}").into());

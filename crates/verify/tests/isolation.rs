@@ -6,10 +6,10 @@
 use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
 use syncline_contract::Isolation;
-use syncline_targets::AnyTarget;
-use syncline_targets::private::{Private, Wanted};
+use syncline_stores::AnyTarget;
+use syncline_stores::private::{LaunchSpec, Private};
 use syncline_verify::isolation::{
-    Finding, Kind, Load, Row, hastened, hermitage, levels, load, table,
+    Finding, Kind, Load, Row, hermitage, levels, load, table, with_fast_deadlock_detection,
 };
 
 fn open(url: &str) -> syncline_verify::Result<AnyTarget> {
@@ -47,7 +47,7 @@ fn of(transactions: usize) -> Load {
 
 /// The row of a private server at a level of its own, as the table has it.
 fn row_of_server(url: &str) -> String {
-    let private = Private::start(&Wanted::of_url(url).unwrap().unwrap()).unwrap();
+    let private = Private::start(&LaunchSpec::of_url(url).unwrap().unwrap()).unwrap();
     let row = played(private.url());
     let text = table(&[row]);
     let line = text.lines().nth(1).unwrap();
@@ -75,7 +75,11 @@ fn postgresql_and_mariadb_show_the_rows_that_hermitage_published() {
         ),
     ];
     for (url, row) in rows {
-        assert_eq!(row_of_server(&hastened(url)), row, "{url}");
+        assert_eq!(
+            row_of_server(&with_fast_deadlock_detection(url)),
+            row,
+            "{url}"
+        );
     }
 }
 

@@ -12,12 +12,12 @@ use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::time::Duration;
-use syncline_disk::{
-    Create, Disk, DurableWriter, File, OpenOptions, RealDisk, RealFile, SyncMethod,
-};
-use syncline_metering::clock;
+use syncline_instrument::clock;
 use syncline_verify::power::{
-    ACKNOWLEDGEMENTS, Class, Fault, FaultRule, Loss, Machine, Metadata, Mount, Recording, Step,
+    ACKNOWLEDGEMENTS, Class, Fault, FaultRule, Loss, Metadata, Mount, Recording, Replay, Step,
+};
+use syncline_vfs::{
+    Create, Disk, DurableWriter, File, OpenOptions, RealDisk, RealFile, SyncMethod,
 };
 use tempfile::TempDir;
 
@@ -88,7 +88,7 @@ fn class(path: &Path) -> Class {
 }
 
 fn image(recording: &Recording, steps: usize, loss: Loss) -> TempDir {
-    let mut machine = Machine::new(&recording.base, Metadata::Strict);
+    let mut machine = Replay::new(&recording.base, Metadata::Strict);
     for step in &recording.steps[..steps] {
         machine.step(step).unwrap();
     }
@@ -188,7 +188,7 @@ fn what_is_acknowledged_while_its_sync_is_under_way_is_lost_by_a_cut_there() {
         };
         let old = scene.open("old");
         let mut writer = DurableWriter::open(&scene.at("old"), method).unwrap();
-        let mut block = syncline_disk::AlignedBuffer::zeroed(4096);
+        let mut block = syncline_vfs::AlignedBuffer::zeroed(4096);
         block.fill(7);
         acknowledged_during(&scene, || writer.write(&block, 0).unwrap());
         drop((old, writer));
@@ -226,7 +226,7 @@ fn every_method_of_sync_makes_what_it_wrote_stable() {
         let Ok(mut writer) = DurableWriter::open(&scene.at(&name), method) else {
             continue;
         };
-        let mut block = syncline_disk::AlignedBuffer::zeroed(4096);
+        let mut block = syncline_vfs::AlignedBuffer::zeroed(4096);
         block.fill(7);
         writer.write(&block, 4096).unwrap();
         tried.push((name, method));

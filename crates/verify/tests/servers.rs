@@ -20,8 +20,8 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use support::{CHILD, request, verified};
 use syncline_verify::durability::{
-    Class, Control, FaultVerdict, Finding, Images, Program, Struck, Verdict, across, child,
-    look_again, place,
+    ChildProgram, Class, Control, FaultVerdict, Finding, Images, InjectedFault, Verdict, across,
+    child, place, recheck_images,
 };
 use syncline_verify::power::Mount;
 use tempfile::TempDir;
@@ -74,7 +74,7 @@ fn loses_the_latest_alone(late: &Control) {
     assert!(late.images.lost_max < late.images.acknowledged, "{late:?}");
 }
 
-fn struck<'f>(finding: &'f Finding, fault: &str, class: &str) -> &'f Struck {
+fn struck<'f>(finding: &'f Finding, fault: &str, class: &str) -> &'f InjectedFault {
     let mut faults = finding.faults.as_ref().unwrap().iter();
     let found = faults.find(|one| one.fault == fault && one.class.word() == class);
     found.unwrap()
@@ -175,8 +175,8 @@ const LSN_LOW_AT_END: Range<usize> = PAGE_BYTES - 8..PAGE_BYTES - 4;
 /// An image that fails holds all that recovery wants, and what was built is what a disk may leave: with the
 /// first page put in place from its copy in the doublewrite buffer, as recovery should, all is there.
 fn mends_by_hand(kept: &Path, scratch: &TempDir) {
-    let program = Program::this(CHILD).unwrap();
-    let (case, before) = look_again(kept, &program, &scratch.path().join("again")).unwrap();
+    let program = ChildProgram::this(CHILD).unwrap();
+    let (case, before) = recheck_images(kept, &program, &scratch.path().join("again")).unwrap();
     assert_eq!(before.class, Class::Unreadable, "{before:?}");
     let (_, line) = case
         .outcome
@@ -189,7 +189,7 @@ fn mends_by_hand(kept: &Path, scratch: &TempDir) {
     let mut bytes = fs::read(&table).unwrap();
     put_in_place(&mut bytes, &system);
     fs::write(&table, bytes).unwrap();
-    let (_, after) = look_again(kept, &program, &scratch.path().join("again")).unwrap();
+    let (_, after) = recheck_images(kept, &program, &scratch.path().join("again")).unwrap();
     assert_eq!(after.class, Class::Ok, "{after:?}");
 }
 
@@ -240,7 +240,7 @@ fn histories_of_servers_go_on_behind_crashes() {
         let scratch = scratch(store);
         let mut request = request(target, &scratch);
         (request.images, request.tears) = (12, store != "mariadb");
-        let program = Program::this(CHILD).unwrap();
+        let program = ChildProgram::this(CHILD).unwrap();
         let found = across(&request, &program, &AtomicBool::new(false), &|_| {}).unwrap();
         println!("{}\n", found.sentences().join("\n"));
         let is_known = store == "postgres" && found.is_explained();
@@ -256,7 +256,7 @@ fn histories_of_servers_go_on_behind_crashes() {
     let scratch = scratch("postgres");
     let mut late = request("postgres?synchronous_commit=off", &scratch);
     (late.images, late.kills) = (12, 1);
-    let program = Program::this(CHILD).unwrap();
+    let program = ChildProgram::this(CHILD).unwrap();
     let found = across(&late, &program, &AtomicBool::new(false), &|_| {}).unwrap();
     println!("{}\n", found.sentences().join("\n"));
     let cuts = found.cuts.as_ref().unwrap();

@@ -9,8 +9,8 @@ use crate::{
     single_record, smallbank, tatp, tpcc, ycsb,
 };
 use syncline_contract::{
-    Check, Client, Counts, Ending, Given, Load, OptionListing, OwnFigure, Plan, ResponseBound,
-    Rows, Session, Shape, Stop, TableId, Transaction, Unit, Waits, Workload,
+    AccessPattern, Check, Client, Counts, Ending, Load, OptionArgs, OptionListing, OwnFigure, Plan,
+    ResponseBound, Rows, Session, Stop, TableId, Transaction, Unit, Waits, Workload,
 };
 
 /// A workload as a listing shows it.
@@ -73,7 +73,7 @@ macro_rules! workloads {
             pub fn parse(name: &str, pairs: &[(String, String)]) -> Result<AnyWorkload, Error> {
                 $(if name == <$workload>::NAME {
                     let of = format!("workload {name}");
-                    let given = Given::new(of, <$options>::LISTING, pairs)?;
+                    let given = OptionArgs::new(of, <$options>::LISTING, pairs)?;
                     let options = <$options>::parse(&given)?;
                     return Ok(AnyWorkload::$name(<$workload>::new(options)));
                 })*
@@ -91,7 +91,7 @@ macro_rules! workloads {
             }
 
             #[inline]
-            fn shape(&self, kind: usize) -> Shape {
+            fn shape(&self, kind: usize) -> AccessPattern {
                 match self { $(AnyClient::$name(client) => client.shape(kind),)* }
             }
 

@@ -9,21 +9,21 @@
 //!
 //! Beside them stand `draw`, the random streams and distributions that all draw from, `rows`, the
 //! numbering and the sets of rows that are verified, `records`, which `mrow` and `mrmw` share, and
-//! `look` and `wrong`, how checks read and count what is wrong.
+//! `check_reader` and `violations`, how checks read and count what is wrong.
 //!
 //! [`AnyWorkload::parse`] makes one of a name and options, [`LISTINGS`] says which there are.
 
 mod any;
+mod check_reader;
 pub mod concurrent_tx;
 pub mod debit_credit;
-mod draw;
+mod distributions;
 mod error;
 pub mod group_commit;
 pub mod insert;
 pub mod join;
-mod look;
 #[cfg(test)]
-mod mixes;
+mod mix_tests;
 pub mod mrmw;
 pub mod mrow;
 pub mod oltp;
@@ -35,7 +35,7 @@ pub mod single_record;
 pub mod smallbank;
 pub mod tatp;
 pub mod tpcc;
-mod wrong;
+mod violations;
 pub mod ycsb;
 
 pub use any::{AnyClient, AnyTally, AnyWorkload, LISTINGS, Listing};

@@ -1,19 +1,19 @@
 //! `syncline clean URL`: removes what is ours from a server, and says what it was.
 
-use super::live::lively;
+use super::live_option::with_live_option;
 use crate::args::CleanArgs;
 use crate::exit::{Outcome, Verdict};
-use crate::shelf::Shelf;
+use crate::registry::TargetRegistry;
 use crate::{interrupt, terminal};
 use syncline_contract::Target;
-use syncline_targets::server::shown;
+use syncline_stores::server::shown;
 
 /// Cleans a server.
-pub(crate) fn clean<S: Shelf>(args: &CleanArgs, shelf: &S) -> Outcome {
+pub(crate) fn clean<S: TargetRegistry>(args: &CleanArgs, shelf: &S) -> Outcome {
     // A server that says nothing is left at the first Ctrl-C.
     interrupt::stop_flag();
     // Whoever else works there is not touched.
-    let target = shelf.open(&lively(&args.url, true))?;
+    let target = shelf.open(&with_live_option(&args.url, true))?;
     let removed = syncline_runner::ask(target.clean())?;
     if removed.is_empty() {
         terminal::note(&format!("nothing of syncline's is in {}", shown(&args.url)));

@@ -2,22 +2,22 @@
 //!
 //! Nothing is opened, connected or written, so whether a server would admit it only `meet` can tell.
 
-use super::cases::Choice;
+use super::run_matrix::Choice;
 use crate::args::RunArgs;
 use crate::exit::{CannotRun, Outcome, Verdict};
-use crate::shelf::Shelf;
+use crate::registry::TargetRegistry;
 use crate::terminal;
-use syncline_contract::{Intent, Plan, Rows, Target, Value, Workload};
+use syncline_contract::{DryRunPlan, Plan, Rows, Target, Value, Workload};
 use syncline_report::units::{self, plural};
-use syncline_targets::private::Wanted;
-use syncline_targets::server::shown;
+use syncline_stores::private::LaunchSpec;
+use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
 
 /// Units of a load that are made to see how large one is.
 const SAMPLE: u64 = 200;
 
 /// Prints what a run would do on each target with each choice.
-pub(super) fn dry_run<S: Shelf>(
+pub(super) fn dry_run<S: TargetRegistry>(
     choices: &[Choice],
     urls: &[String],
     args: &RunArgs,
@@ -41,7 +41,7 @@ pub(super) fn dry_run<S: Shelf>(
 }
 
 /// Prints what a front door would do on a target.
-pub(crate) fn of_door<S: Shelf>(
+pub(crate) fn compat_dry_run<S: TargetRegistry>(
     workload: &AnyWorkload,
     clients: usize,
     url: &str,
@@ -52,11 +52,11 @@ pub(crate) fn of_door<S: Shelf>(
     Ok(Verdict::Holds)
 }
 
-fn one<S: Shelf>(choice: &Choice, url: &str, shelf: &S) -> Result<String, CannotRun> {
+fn one<S: TargetRegistry>(choice: &Choice, url: &str, shelf: &S) -> Result<String, CannotRun> {
     of(choice.workload(), choice.clients(), url, shelf)
 }
 
-fn of<S: Shelf>(
+fn of<S: TargetRegistry>(
     workload: &AnyWorkload,
     clients: usize,
     url: &str,
@@ -68,7 +68,7 @@ fn of<S: Shelf>(
         shown(url),
         plural(clients as u64, "client")
     );
-    let target = match Wanted::of_url(url) {
+    let target = match LaunchSpec::of_url(url) {
         Some(wanted) => {
             text += "  a temporary server would be started for it and removed afterwards: it holds nothing else\n";
             shelf.open(&wanted?.url_of_none())?
@@ -82,7 +82,7 @@ fn of<S: Shelf>(
     Ok(text)
 }
 
-fn told(intent: &Intent) -> String {
+fn told(intent: &DryRunPlan) -> String {
     let mut text = String::new();
     let mut part = |heading: &str, lines: &[String]| {
         if !lines.is_empty() {
@@ -105,7 +105,7 @@ fn told(intent: &Intent) -> String {
     if let Some(connections) = intent.connections {
         text += &format!("  would open {connections} connections\n");
     }
-    if *intent == Intent::default() {
+    if *intent == DryRunPlan::default() {
         text += "  a store of calls in this process: it sends no statements\n";
     }
     text

@@ -2,16 +2,16 @@
 
 use crate::args::{ListArgs, Listed};
 use crate::exit::{Outcome, Verdict};
-use crate::shelf::Shelf;
+use crate::registry::TargetRegistry;
 use crate::terminal;
 use std::path::Path;
-use syncline_meters::{Meter, MeterOptions, Subject, Watched};
+use syncline_meters::{Profiler, ProfilerOptions, Subject, Watched};
 use syncline_profile::Profile;
 use syncline_report::{record, table};
-use syncline_targets::private::Product;
+use syncline_stores::private::Product;
 
 /// Lists what there is.
-pub(crate) fn list<S: Shelf>(args: &ListArgs, shelf: &S) -> Outcome {
+pub(crate) fn list<S: TargetRegistry>(args: &ListArgs, shelf: &S) -> Outcome {
     match args.what {
         Listed::Targets => terminal::print_view(|| targets(shelf.own()))?,
         Listed::Workloads => terminal::print_view(workloads)?,
@@ -33,7 +33,7 @@ fn targets(own: Option<&str>) -> String {
     if let Some(name) = own {
         text += &format!("{name}\n  this program's own store\n\n");
     }
-    for listing in syncline_targets::listings() {
+    for listing in syncline_stores::listings() {
         text += &format!("{}\n  {}\n", listing.form, listing.what);
         let options = listing.options.iter();
         options.for_each(|one| text += &option(one.name, one.meaning, one.takes, one.default));
@@ -81,7 +81,7 @@ fn meters() -> String {
 
 /// What every collector says of itself after it has looked at this program for no time.
 fn tried() -> Profile {
-    let mut meter = Meter::open(&Subject::of(Watched::Ours), &MeterOptions::default());
+    let mut meter = Profiler::open(&Subject::of(Watched::Ours), &ProfilerOptions::default());
     meter.prepare();
     meter.start(&|| 0);
     meter.stop(&|| 0);

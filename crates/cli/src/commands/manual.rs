@@ -4,7 +4,7 @@
 //!    to exists.
 //! 2. A page names its command, says what it does, and has the examples of its `--help`.
 
-use super::whole_file;
+use super::atomic_file;
 use crate::args::{ManualArgs, ShellArgs, command, definition};
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::terminal;
@@ -58,7 +58,7 @@ fn write(pages: &[Page], directory: &Path) -> Result<(), CannotRun> {
     fs::create_dir_all(directory).map_err(|error| cannot(directory, &error))?;
     for page in pages {
         let path = directory.join(format!("{}.1", page.name));
-        whole_file::write(&path, page.text.as_bytes()).map_err(|error| cannot(&path, &error))?;
+        atomic_file::write(&path, page.text.as_bytes()).map_err(|error| cannot(&path, &error))?;
     }
     terminal::note(&format!(
         "{} manual pages in {}",

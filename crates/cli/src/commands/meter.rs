@@ -5,14 +5,14 @@ use crate::exit::CannotRun;
 use std::path::Path;
 use syncline_contract::read_named_text;
 use syncline_profile::Map;
-use syncline_runner::MeterOptions;
+use syncline_runner::ProfilerOptions;
 
 /// The most bytes of a file with a map.
 const MAP_MAX: u64 = 16 << 20;
 
 /// How closely a run is looked into; none if it is not.
-pub(crate) fn options(args: &MeterArgs) -> Option<MeterOptions> {
-    args.meter.then(|| MeterOptions {
+pub(crate) fn options(args: &MeterArgs) -> Option<ProfilerOptions> {
+    args.meter.then(|| ProfilerOptions {
         looks_per_s: u32::try_from(args.looks).unwrap_or(u32::MAX),
     })
 }

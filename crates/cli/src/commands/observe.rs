@@ -1,34 +1,34 @@
 //! `syncline observe URL --for 60s`: what a server does for others, without any load.
 
-use super::facts;
-use super::line::{Lines, dropped_syncs};
-use super::live::lively;
+use super::environment;
+use super::live_option::with_live_option;
+use super::sync_lines::{SyncLines, dropped_syncs};
 use crate::args::{LineArg, ObserveArgs};
 use crate::exit::{CannotRun, Outcome, Verdict};
-use crate::shelf::Shelf;
+use crate::registry::TargetRegistry;
 use crate::{interrupt, terminal};
 use syncline_contract::Target;
 use syncline_report::record::{
-    self, ObservationGiven, ObservationRecord, Record, SyncLine, Writer,
+    self, ObservationInputs, ObservationRecord, Record, SyncLine, Writer,
 };
 use syncline_report::{table, units};
 use syncline_runner::{self as runner, Observation, ObservePlan, ObservedInterval};
-use syncline_targets::server::shown;
+use syncline_stores::server::shown;
 
 /// Watches a server and reports.
-pub(crate) fn observe<S: Shelf>(args: &ObserveArgs, shelf: &S) -> Outcome {
+pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, shelf: &S) -> Outcome {
     // A server that says nothing is left at the first Ctrl-C.
     interrupt::stop_flag();
     // Others who work there are what is looked at.
-    let target = shelf.open(&lively(&args.url, true))?;
+    let target = shelf.open(&with_live_option(&args.url, true))?;
     // A record that is none shows before the watching, not after it.
     if let LineArg::Record(_) = args.line {
-        Lines::before(&args.line, &[], &terminal::Progress::of_words())?;
+        SyncLines::before(&args.line, &[], &terminal::Progress::of_words())?;
     }
     let name = args.alias.clone().unwrap_or_else(|| target.name());
     // The head of the record is written before the watching, so the command that names the product goes
     // before that.
-    let fresh = facts::identity("observation", 0);
+    let fresh = environment::identity("observation", 0);
     let identity = record::Identity {
         command: fresh.command.clone().filter(|_| args.alias.is_none()),
         ..fresh
@@ -41,13 +41,13 @@ pub(crate) fn observe<S: Shelf>(args: &ObserveArgs, shelf: &S) -> Outcome {
             return Err(why);
         }
     };
-    let given = ObservationGiven {
+    let given = ObservationInputs {
         identity,
         name: target.name(),
         url: Some(shown(&args.url)),
         alias: args.alias.clone(),
         dropped_syncs: dropped_syncs(&seen.last.log_place),
-        host: facts::host(),
+        host: environment::host(),
         sync_line: line(args, &seen)?,
     };
     let record = record::from_observation(&seen, &given);
@@ -91,8 +91,8 @@ fn line(args: &ObserveArgs, seen: &Observation) -> Result<SyncLine, CannotRun> {
         return Ok(SyncLine::unknown(None, why));
     }
     let places = std::slice::from_ref(place);
-    let bar = terminal::Progress::of_time(Lines::tenths_before(&args.line, places));
-    let lines = Lines::before(&args.line, places, &bar)?;
+    let bar = terminal::Progress::of_time(SyncLines::tenths_before(&args.line, places));
+    let lines = SyncLines::before(&args.line, places, &bar)?;
     Ok(lines.of(place).0)
 }
 

@@ -1,23 +1,23 @@
 //! `syncline private PRODUCT`: a throw-away server that runs until Ctrl-C.
 
-use super::facts;
+use super::environment;
 use crate::args::PrivateArgs;
 use crate::exit::{CannotRun, Outcome, Verdict};
-use crate::{interrupt, privates, terminal};
+use crate::{interrupt, private_servers, terminal};
 use std::time::Duration;
-use syncline_targets::private::{Private, Wanted};
+use syncline_stores::private::{LaunchSpec, Private};
 
 const LOOKS_EVERY: Duration = Duration::from_millis(100);
 
 /// Starts one, prints its URLs, and keeps it until it is asked to stop.
 pub(crate) fn private(args: &PrivateArgs) -> Outcome {
     if let Some(directory) = &args.dir {
-        facts::must_be_directory(directory)?;
+        environment::must_be_directory(directory)?;
     }
     // Before the server is there, so that no signal finds it unkept.
     interrupt::stop_flag();
     let server = Private::start(&wanted(args))?;
-    terminal::note(&privates::started(&server));
+    terminal::note(&private_servers::started(&server));
     if let Some(why) = server.fallback() {
         terminal::warn(why);
     }
@@ -36,14 +36,14 @@ pub(crate) fn private(args: &PrivateArgs) -> Outcome {
     Ok(Verdict::Holds)
 }
 
-fn wanted(args: &PrivateArgs) -> Wanted {
-    Wanted {
+fn wanted(args: &PrivateArgs) -> LaunchSpec {
+    LaunchSpec {
         durability: args.durability.0,
         cache_bytes: args.cache,
         cpus: args.cpus.clone(),
         directory: args.dir.clone(),
         jvm: args.jvm.iter().flat_map(|one| one.0.clone()).collect(),
         jars: args.jars.clone(),
-        ..Wanted::new(args.product.0)
+        ..LaunchSpec::new(args.product.0)
     }
 }

@@ -1,12 +1,12 @@
 //! `syncline probe`: what directories can durably complete; and the classic log writer.
 
-use super::facts;
+use super::environment;
 use crate::args::{ProbeArgs, ProbeVerb, WritetestArgs};
 use crate::exit::{CannotRun, Outcome, Verdict};
-use crate::{interrupt, recorded, terminal};
+use crate::{interrupt, recording_mount, terminal};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use syncline_metering::clock;
+use syncline_instrument::clock;
 use syncline_probe::{Plan, ProbeResult, Progress, Rating, WriteTest};
 use syncline_report::record::{self, ProbeRecord, Record, Writer};
 use syncline_report::table::{self, Detail};
@@ -25,8 +25,8 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
     };
     plan.rpm = args.rpm;
     for directory in &args.directories {
-        facts::must_be_directory(directory)?;
-        recorded::must_not_be(directory)?;
+        environment::must_be_directory(directory)?;
+        recording_mount::refuse_recording_mount(directory)?;
     }
     estimate(&plan, &args.directories);
     let (writers, records) = measured(&args.directories, &plan, &args.runs)?;
@@ -82,7 +82,7 @@ fn measured(
     let mut writers = Vec::new();
     let mut identities = Vec::new();
     for (number, directory) in (0..).zip(directories) {
-        let identity = facts::identity("probe", number);
+        let identity = environment::identity("probe", number);
         writers.push(Writer::create_probe(
             runs,
             &identity,
@@ -101,7 +101,7 @@ fn measured(
         }
     };
     let records = results.iter().zip(&identities).map(|(result, identity)| {
-        record::from_probe(result, identity, facts::machine(), Vec::new())
+        record::from_probe(result, identity, environment::machine(), Vec::new())
     });
     Ok((writers, records.collect()))
 }
@@ -183,7 +183,7 @@ pub(super) fn verdict(record: &ProbeRecord) -> Verdict {
 }
 
 fn writetest(args: &WritetestArgs) -> Outcome {
-    recorded::must_not_be(&args.file)?;
+    recording_mount::refuse_recording_mount(&args.file)?;
     let test = WriteTest {
         bytes: args.bytes,
         file: args.file.clone(),

@@ -1,38 +1,38 @@
 //! `syncline run WORKLOAD --on TARGET...`.
 
-use super::cases::{self, Choice};
 use super::dry_run::dry_run;
-use super::line::Lines;
-use super::live::lively;
+use super::live_option::with_live_option;
 use super::meter;
+use super::run_matrix::{self, Choice};
 use super::series::{self, Series};
+use super::sync_lines::SyncLines;
 use crate::args::RunArgs;
 use crate::exit::{CannotRun, Outcome, Verdict};
-use crate::shelf::Shelf;
+use crate::registry::TargetRegistry;
 use crate::{interrupt, terminal};
-use syncline_contract::{LogPlace, Target};
+use syncline_contract::{LogLocation, Target};
 use syncline_report::record::{self, RunRecord};
 use syncline_report::{table, units};
-use syncline_runner::{Follower, Turns};
+use syncline_runner::{TransactionListener, Turns};
 
 /// Runs a workload on targets, and reports.
-pub(crate) fn run<S: Shelf>(
+pub(crate) fn run<S: TargetRegistry>(
     workload: &str,
     options: &[(String, String)],
     args: &RunArgs,
     shelf: &S,
 ) -> Outcome {
-    let choices = cases::choose(workload, options, args)?;
+    let choices = run_matrix::choose(workload, options, args)?;
     run_with(choices, args, shelf, None, |records| show(args, records))
 }
 
-/// Runs what was chosen on targets, and hands the records to whoever shows them; the follower is told of
+/// Runs what was chosen on targets, and hands the records to whoever shows them; the listener is told of
 /// every transaction.
-pub(crate) fn run_with<S: Shelf>(
+pub(crate) fn run_with<S: TargetRegistry>(
     choices: Vec<Choice>,
     args: &RunArgs,
     shelf: &S,
-    follower: Option<&dyn Follower>,
+    listener: Option<&dyn TransactionListener>,
     show: impl Fn(&[RunRecord]) -> Result<(), CannotRun>,
 ) -> Outcome {
     // Before anything is touched, so that a bad map costs nothing.
@@ -45,15 +45,15 @@ pub(crate) fn run_with<S: Shelf>(
     record::prepare_folder(&args.runs)?;
     let bar = terminal::Progress::of_time(estimate(args, choices.len(), &urls, &places));
     // A command of another tool prints what that tool prints.
-    let bar = match follower {
+    let bar = match listener {
         Some(_) => bar.without_lines(),
         None => bar,
     };
-    let mut lines = Lines::before(&args.line, &places, &bar)?;
+    let mut lines = SyncLines::before(&args.line, &places, &bar)?;
     if interrupt::stopped() {
         return Err(CannotRun::because("stopped before anything was measured"));
     }
-    let tenths = u64::try_from(cases::CALIBRATION.as_millis() / 100).unwrap_or(u64::MAX);
+    let tenths = u64::try_from(run_matrix::CALIBRATION.as_millis() / 100).unwrap_or(u64::MAX);
     let calibration = bar.part(None, tenths * choices.len() as u64, choices.len() as u64);
     let calibrated = (0..).zip(choices).map(|(done, choice)| {
         calibration.at(done, "calibration: the cost of syncline itself");
@@ -61,7 +61,7 @@ pub(crate) fn run_with<S: Shelf>(
     });
     let choices = calibrated.collect::<Result<Vec<_>, _>>()?;
     drop(calibration);
-    let cases = cases::cases(&choices, &urls, &places, &lines, args.alias.as_deref());
+    let cases = run_matrix::cases(&choices, &urls, &places, &lines, args.alias.as_deref());
     let series = Series {
         repetitions: args.repeat,
         turns: if args.interleave {
@@ -76,7 +76,7 @@ pub(crate) fn run_with<S: Shelf>(
     };
     let tenths = series::tenths(&cases, args.repeat);
     let part = bar.part(None, tenths, tenths);
-    let result = series.run(shelf, &cases, &part, follower);
+    let result = series.run(shelf, &cases, &part, listener);
     drop(part);
     if !result.ran.is_empty() && !interrupt::stopped() {
         lines.after(&bar);
@@ -122,9 +122,13 @@ fn show(args: &RunArgs, records: &[RunRecord]) -> Result<(), CannotRun> {
     Ok(())
 }
 
-fn urls<S: Shelf>(args: &RunArgs, shelf: &S) -> Result<Vec<String>, CannotRun> {
+fn urls<S: TargetRegistry>(args: &RunArgs, shelf: &S) -> Result<Vec<String>, CannotRun> {
     match (args.on.is_empty(), shelf.own()) {
-        (false, _) => Ok(args.on.iter().map(|url| lively(url, args.live)).collect()),
+        (false, _) => Ok(args
+            .on
+            .iter()
+            .map(|url| with_live_option(url, args.live))
+            .collect()),
         (true, Some(own)) => Ok(vec![own.to_owned()]),
         (true, None) => Err(CannotRun::because(
             "no target was named: say --on TARGET, such as --on sqlite (see syncline list targets)",
@@ -133,19 +137,19 @@ fn urls<S: Shelf>(args: &RunArgs, shelf: &S) -> Result<Vec<String>, CannotRun> {
 }
 
 /// Opens each target once, so that whatever is wrong shows before anything runs.
-fn places<S: Shelf>(shelf: &S, urls: &[String]) -> Result<Vec<LogPlace>, CannotRun> {
+fn places<S: TargetRegistry>(shelf: &S, urls: &[String]) -> Result<Vec<LogLocation>, CannotRun> {
     urls.iter()
         .map(|url| shelf.meet(url).map(|target| target.log_place()))
         .collect()
 }
 
 /// Says how long it takes, and returns that in tenths of a second; 0 where only the transactions know.
-fn estimate(args: &RunArgs, choices: usize, urls: &[String], places: &[LogPlace]) -> u64 {
-    let (duration, _) = cases::spans(args);
+fn estimate(args: &RunArgs, choices: usize, urls: &[String], places: &[LogLocation]) -> u64 {
+    let (duration, _) = run_matrix::spans(args);
     let one = duration.unwrap_or_default() + args.warm_up;
     let runs = one.as_secs_f64() * (choices * urls.len() * args.repeat) as f64;
-    let calibration = cases::CALIBRATION.as_secs_f64() * choices as f64;
-    let seconds = runs + Lines::seconds(&args.line, places) + calibration;
+    let calibration = run_matrix::CALIBRATION.as_secs_f64() * choices as f64;
+    let seconds = runs + SyncLines::seconds(&args.line, places) + calibration;
     let open_end = if duration.is_none() {
         " and as long as the transactions take"
     } else {

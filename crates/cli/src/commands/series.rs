@@ -1,22 +1,24 @@
 //! A series of runs with their records: the cases take turns, each case's record grows as it runs.
 
-use super::{facts, line};
+use super::{environment, sync_lines};
 use crate::exit::{CannotRun, Verdict};
-use crate::shelf::Shelf;
+use crate::registry::TargetRegistry;
 use crate::{interrupt, terminal};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use syncline_contract::LogPlace;
-use syncline_metering::clock;
+use syncline_contract::LogLocation;
+use syncline_instrument::clock;
 use syncline_profile::Map;
 use syncline_report::record::{
-    self, Identity, Record, RunGiven, RunRecord, SyncLine, Warning, Writer,
+    self, Identity, Record, RunInputs, RunRecord, SyncLine, Warning, Writer,
 };
 use syncline_report::units::{self, plural};
-use syncline_runner::{self as runner, Case, Event, Follower, Observer, RunPlan, RunResult, Turns};
-use syncline_targets::server::shown;
+use syncline_runner::{
+    self as runner, Case, Event, Observer, RunPlan, RunResult, TransactionListener, Turns,
+};
+use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
 
 /// One case: a target and a plan.
@@ -31,7 +33,7 @@ pub(super) struct Planned {
     /// The workload.
     pub(super) workload: Arc<AnyWorkload>,
     /// Where its log goes.
-    pub(super) log_place: LogPlace,
+    pub(super) log_place: LogLocation,
     /// How it runs.
     pub(super) plan: RunPlan,
 }
@@ -55,9 +57,9 @@ pub(super) struct Series<'s> {
 #[derive(Debug)]
 pub(super) struct Ran {
     results: Vec<RunResult>,
-    given: RunGiven,
+    given: RunInputs,
     writer: Option<Writer>,
-    log_place: LogPlace,
+    log_place: LogLocation,
 }
 
 /// What came of a series: cases that ran, sentences of those that did not, records that broke.
@@ -72,7 +74,7 @@ impl Series<'_> {
     /// The identity of a record; without the command if any store of it is under an alias, since it names
     /// the product.
     fn identity(&self, number: u64, withheld: bool) -> Identity {
-        let fresh = facts::identity("run", number);
+        let fresh = environment::identity("run", number);
         Identity {
             survey: self.survey.clone(),
             command: fresh.command.clone().filter(|_| !withheld),
@@ -81,12 +83,12 @@ impl Series<'_> {
     }
 
     /// Runs the cases in their turns.
-    pub(super) fn run<S: Shelf>(
+    pub(super) fn run<S: TargetRegistry>(
         &self,
         shelf: &S,
         cases: &[Planned],
         bar: &terminal::Part<'_>,
-        follower: Option<&dyn Follower>,
+        listener: Option<&dyn TransactionListener>,
     ) -> SeriesResult {
         let made = cases.iter().map(|case| Case {
             name: case.name.clone(),
@@ -95,10 +97,16 @@ impl Series<'_> {
             plan: case.plan.clone(),
         });
         let made: Vec<Case<'_, S::Target, AnyWorkload>> = made.collect();
-        let scribe = Scribe::new(self, cases, bar);
+        let scribe = RecordListener::new(self, cases, bar);
         let stop = interrupt::stop_flag();
-        let results =
-            runner::repeat_followed(&made, self.repetitions, self.turns, stop, &scribe, follower);
+        let results = runner::repeat_with_listener(
+            &made,
+            self.repetitions,
+            self.turns,
+            stop,
+            &scribe,
+            listener,
+        );
         let mut notes = scribe.notes.into_inner();
         let mut result = SeriesResult::default();
         for (number, (case, note)) in results.into_iter().zip(notes.drain(..)).enumerate() {
@@ -132,7 +140,7 @@ impl Ran {
     /// Returns the record and its file.
     pub(super) fn finish(
         mut self,
-        line: impl Fn(&LogPlace) -> (SyncLine, Option<Warning>),
+        line: impl Fn(&LogLocation) -> (SyncLine, Option<Warning>),
     ) -> (RunRecord, Result<Option<PathBuf>, CannotRun>) {
         let (line, warning) = line(&self.log_place);
         self.given.sync_line = line;
@@ -147,7 +155,7 @@ impl Ran {
     }
 }
 
-fn open<S: Shelf>(shelf: &S, url: &str) -> Result<S::Target, syncline_contract::Failure> {
+fn open<S: TargetRegistry>(shelf: &S, url: &str) -> Result<S::Target, syncline_contract::Failure> {
     use syncline_contract::{Failure, FailureKind};
     shelf
         .open(url)
@@ -157,14 +165,14 @@ fn open<S: Shelf>(shelf: &S, url: &str) -> Result<S::Target, syncline_contract::
 /// What is known of a case's record while it runs.
 #[derive(Debug)]
 struct Note {
-    given: RunGiven,
+    given: RunInputs,
     writer: Option<Writer>,
     broken: Option<String>,
     began: bool,
 }
 
 /// Writes each case's record as its runs go on, and moves the bar.
-struct Scribe<'s> {
+struct RecordListener<'s> {
     names: Vec<String>,
     runs: &'s Path,
     notes: RefCell<Vec<Note>>,
@@ -175,28 +183,32 @@ struct Scribe<'s> {
     began: u64,
 }
 
-impl<'s> Scribe<'s> {
-    fn new(series: &'s Series<'s>, cases: &[Planned], bar: &'s terminal::Part<'s>) -> Scribe<'s> {
+impl<'s> RecordListener<'s> {
+    fn new(
+        series: &'s Series<'s>,
+        cases: &[Planned],
+        bar: &'s terminal::Part<'s>,
+    ) -> RecordListener<'s> {
         let withheld = cases.iter().any(|case| case.alias.is_some());
         let notes = (series.first_number..)
             .zip(cases)
             .map(|(number, case)| Note {
-                given: RunGiven {
+                given: RunInputs {
                     identity: series.identity(number, withheld),
                     url: Some(shown(&case.url)),
                     alias: case.alias.clone(),
-                    host: facts::host(),
+                    host: environment::host(),
                     repeat: series.repetitions as u64,
                     interleave: series.turns == Turns::Interleaved && cases.len() > 1,
                     map: series.map.clone(),
-                    dropped_syncs: line::dropped_syncs(&case.log_place),
+                    dropped_syncs: sync_lines::dropped_syncs(&case.log_place),
                     sync_line: SyncLine::unknown(None, "not measured yet"),
                 },
                 writer: None,
                 broken: None,
                 began: false,
             });
-        Scribe {
+        RecordListener {
             names: cases.iter().map(|case| case.name.clone()).collect(),
             runs: series.runs,
             notes: RefCell::new(notes.collect()),
@@ -261,7 +273,7 @@ impl<'s> Scribe<'s> {
     }
 }
 
-impl Observer for Scribe<'_> {
+impl Observer for RecordListener<'_> {
     fn event(&self, event: Event<'_>) {
         match event {
             Event::Case {
@@ -283,7 +295,7 @@ impl Observer for Scribe<'_> {
             }
             Event::Started(head) => self.begin(head),
             Event::WarmingUp => self.say("warming up"),
-            Event::Weighing => self.say("measuring the profiling overhead"),
+            Event::MeasuringOverhead => self.say("measuring the profiling overhead"),
             Event::Measuring => self.say("measuring"),
             Event::Interval(interval) => {
                 self.interval(interval);

@@ -1,7 +1,7 @@
 //! `syncline show`: records again, drawn from nothing but the records.
 
+use super::atomic_file;
 use super::meter;
-use super::whole_file;
 use crate::args::{ShowArgs, StacksArg};
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::terminal;
@@ -30,7 +30,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
                 match record::stacks_of_record(path, run, map.as_ref()) {
                     Ok(found) => {
                         if map.is_some() {
-                            run.end.cost = record::folded_again(run, &found);
+                            run.end.cost = record::refold(run, &found);
                         }
                         stacks.push(found);
                     }
@@ -155,7 +155,7 @@ pub(crate) fn write_report(
 
 /// Writes a page of HTML, whole or not at all.
 pub(super) fn write_page(path: &Path, page: &str) -> Result<(), CannotRun> {
-    whole_file::write(path, page.as_bytes()).map_err(|error| {
+    atomic_file::write(path, page.as_bytes()).map_err(|error| {
         CannotRun(format!(
             "cannot write the report {}: {error}",
             path.display()

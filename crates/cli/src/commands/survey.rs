@@ -3,21 +3,21 @@
 //! The order is chosen for honesty: the line is measured before and after; on each rung of clients
 //! the stores take turns, slice by slice, so that a slow minute falls on all of them alike.
 
-use super::line;
 use super::meter;
 use super::series::{self, Planned, Series, SeriesResult};
 use super::survey_stores::{self, Entry};
-use super::{facts, probe, show};
+use super::sync_lines;
+use super::{environment, probe, show};
 use crate::args::SurveyArgs;
 use crate::exit::{CannotRun, Outcome, Verdict};
-use crate::shelf::Shelf;
+use crate::registry::TargetRegistry;
 use crate::{interrupt, terminal};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use syncline_contract::LogPlace;
-use syncline_probe::{Model, Plan, ProbeResult, Rating};
+use syncline_contract::LogLocation;
+use syncline_probe::{DiskModel, Plan, ProbeResult, Rating};
 use syncline_profile::Map;
 use syncline_report::record::{
     self, Identity, NotRun, ProbeRecord, Record, RunRecord, SyncLine, Warning, Writer,
@@ -28,8 +28,8 @@ use syncline_runner::{RunPlan, Turns};
 use syncline_workloads::AnyWorkload;
 
 /// Surveys directories and stores.
-pub(crate) fn survey<S: Shelf>(args: &SurveyArgs, shelf: &S) -> Outcome {
-    let sheet = args.model.as_deref().map(Model::parse).transpose()?;
+pub(crate) fn survey<S: TargetRegistry>(args: &SurveyArgs, shelf: &S) -> Outcome {
+    let sheet = args.model.as_deref().map(DiskModel::parse).transpose()?;
     let rating = args.endurance.as_deref().map(Rating::parse).transpose()?;
     let map = meter::map(&args.meter)?;
     let workload = Arc::new(AnyWorkload::parse("insert", &[])?);
@@ -82,15 +82,15 @@ impl Probes {
         entries: &[Entry],
         bar: &terminal::Progress,
     ) -> Result<Probes, CannotRun> {
-        let first = facts::identity("probe", 0);
+        let first = environment::identity("probe", 0);
         // Of its own: the probe has another, so that each can be named.
-        let id = facts::identity("survey", SURVEY).id;
+        let id = environment::identity("survey", SURVEY).id;
         let mut writers = Vec::new();
         for (number, directory) in (0..).zip(directories) {
             let fresh = if number == 0 {
                 first.clone()
             } else {
-                facts::identity("probe", number)
+                environment::identity("probe", number)
             };
             let identity = Identity {
                 survey: Some(id.clone()),
@@ -116,7 +116,7 @@ impl Probes {
         let (mut records, mut files) = (Vec::new(), Vec::new());
         for ((writer, identity), result) in writers.into_iter().zip(&before) {
             let not_run = not_run(entries, &result.directory);
-            let record = record::from_probe(result, &identity, facts::machine(), not_run);
+            let record = record::from_probe(result, &identity, environment::machine(), not_run);
             files.push(writer.finish_probe(&record)?);
             records.push(record);
         }
@@ -134,38 +134,38 @@ impl Probes {
     fn again(&mut self, bar: &terminal::Progress) {
         for before in &self.before {
             let Some(line) = &before.line else { continue };
-            match line::again(&before.directory, line, bar) {
+            match sync_lines::again(&before.directory, line, bar) {
                 Ok(after) => self.after.push(after),
                 Err(why) => drop(self.lost.insert(before.directory.clone(), why.0)),
             }
         }
     }
 
-    fn line_max(&self, place: &LogPlace) -> Option<f64> {
+    fn line_max(&self, place: &LogLocation) -> Option<f64> {
         probe_of(place, &self.before)?.line.as_ref()?.line_max
     }
 
     /// The line of a log place, and what a record has to warn of.
-    fn line(&self, place: &LogPlace) -> (SyncLine, Option<Warning>) {
+    fn line(&self, place: &LogLocation) -> (SyncLine, Option<Warning>) {
         let lost = match place {
-            LogPlace::Directory(directory) => self.lost.get(directory),
-            LogPlace::Nowhere(_) => None,
+            LogLocation::Directory(directory) => self.lost.get(directory),
+            LogLocation::Nowhere(_) => None,
         };
         let line = match (place, probe_of(place, &self.before)) {
-            (LogPlace::Nowhere(why), _) => SyncLine::unknown(None, why.clone()),
-            (LogPlace::Directory(directory), None) => SyncLine::unknown(
+            (LogLocation::Nowhere(why), _) => SyncLine::unknown(None, why.clone()),
+            (LogLocation::Directory(directory), None) => SyncLine::unknown(
                 Some(directory.display().to_string()),
                 "its directory was not probed",
             ),
-            (_, Some(before)) => line::between(before, probe_of(place, &self.after)),
+            (_, Some(before)) => sync_lines::between(before, probe_of(place, &self.after)),
         };
-        (line, lost.map(|why| line::not_again(why)))
+        (line, lost.map(|why| sync_lines::not_again(why)))
     }
 }
 
 /// The probe of the directory that a log goes to.
-fn probe_of<'p>(place: &LogPlace, among: &'p [ProbeResult]) -> Option<&'p ProbeResult> {
-    let LogPlace::Directory(directory) = place else {
+fn probe_of<'p>(place: &LogLocation, among: &'p [ProbeResult]) -> Option<&'p ProbeResult> {
+    let LogLocation::Directory(directory) = place else {
         return None;
     };
     among.iter().find(|probe| probe.directory == *directory)
@@ -174,8 +174,8 @@ fn probe_of<'p>(place: &LogPlace, among: &'p [ProbeResult]) -> Option<&'p ProbeR
 /// The rows that are planned and not run, of the stores in a directory.
 fn not_run(entries: &[Entry], directory: &Path) -> Vec<NotRun> {
     let here = entries.iter().filter(|entry| match &entry.log_place {
-        LogPlace::Directory(place) => place == directory,
-        LogPlace::Nowhere(_) => false,
+        LogLocation::Directory(place) => place == directory,
+        LogLocation::Nowhere(_) => false,
     });
     let rows = here.flat_map(|entry| {
         entry.not_run.iter().map(|(clients, reason)| NotRun {
@@ -204,7 +204,7 @@ fn estimate(args: &SurveyArgs, plan: &Plan, entries: &[Entry], directories: usiz
 }
 
 /// Each rung in turn; on a rung the stores take turns.
-fn run_rungs<S: Shelf>(
+fn run_rungs<S: TargetRegistry>(
     args: &SurveyArgs,
     shelf: &S,
     workload: &Arc<AnyWorkload>,
@@ -306,7 +306,7 @@ fn finish(probes: Probes, series: Vec<SeriesResult>) -> (Vec<Record>, Vec<PathBu
     )
 }
 
-fn print(args: &SurveyArgs, records: &[Record], sheet: Option<Model>) -> Result<(), CannotRun> {
+fn print(args: &SurveyArgs, records: &[Record], sheet: Option<DiskModel>) -> Result<(), CannotRun> {
     if args.json {
         return terminal::print(&(record::json(records) + "\n"));
     }

@@ -1,15 +1,15 @@
 //! Which stores a survey looks at, in which directories, on which rungs.
 
-use super::facts;
-use super::live::lively;
+use super::environment;
+use super::live_option::with_live_option;
 use crate::args::SurveyArgs;
 use crate::exit::CannotRun;
-use crate::recorded;
-use crate::shelf::Shelf;
+use crate::recording_mount;
+use crate::registry::TargetRegistry;
 use crate::terminal;
 use std::path::{Path, PathBuf};
-use syncline_contract::{ClientModel, LogPlace, Target};
-use syncline_targets::encoded;
+use syncline_contract::{ClientModel, LogLocation, Target};
+use syncline_stores::encoded;
 
 /// More threads than this measure the scheduler; the queue and futures show such rungs.
 const THREADS_MAX: usize = 100;
@@ -27,7 +27,7 @@ pub(super) struct Entry {
     /// The durability that is asked for.
     pub(super) durability: String,
     pub(super) model: ClientModel,
-    pub(super) log_place: LogPlace,
+    pub(super) log_place: LogLocation,
     /// The numbers of clients it runs with.
     pub(super) rungs: Vec<usize>,
     /// Those it does not run with, and why.
@@ -35,15 +35,15 @@ pub(super) struct Entry {
 }
 
 /// The directories to probe and the stores to run in them.
-pub(super) fn choose<S: Shelf>(
+pub(super) fn choose<S: TargetRegistry>(
     args: &SurveyArgs,
     shelf: &S,
 ) -> Result<(Vec<PathBuf>, Vec<Entry>), CannotRun> {
     let mut directories = Vec::new();
     for directory in &args.dir {
-        facts::must_be_directory(directory)?;
-        recorded::must_not_be(directory)?;
-        let real = facts::real(directory)?;
+        environment::must_be_directory(directory)?;
+        recording_mount::refuse_recording_mount(directory)?;
+        let real = environment::real(directory)?;
         if !directories.contains(&real) {
             directories.push(real);
         }
@@ -54,7 +54,7 @@ pub(super) fn choose<S: Shelf>(
             entries.push(entry(args, shelf, &url, None)?);
         }
     }
-    let named = args.on.iter().map(|url| lively(url, args.live));
+    let named = args.on.iter().map(|url| with_live_option(url, args.live));
     for url in named.chain(shelf.own().map(str::to_owned)) {
         if is_built_in(&url) && !directories.is_empty() {
             terminal::note(&format!(
@@ -65,7 +65,7 @@ pub(super) fn choose<S: Shelf>(
         }
         // The engine and SQLite have nothing to withhold.
         let entry = entry(args, shelf, &url, args.alias.clone())?;
-        if let LogPlace::Directory(directory) = &entry.log_place
+        if let LogLocation::Directory(directory) = &entry.log_place
             && !directories.contains(directory)
         {
             directories.push(directory.clone());
@@ -82,7 +82,7 @@ fn built_in(directory: &Path, number: usize) -> Vec<String> {
         encoded(&directory.join(name).display().to_string())
     };
     let mut urls = Vec::new();
-    if syncline_targets::listings().any(|listing| listing.name == "engine") {
+    if syncline_stores::listings().any(|listing| listing.name == "engine") {
         urls.push(format!("engine:{}?durability=data", private("engine")));
     }
     let sqlite = private("sqlite.db");
@@ -98,7 +98,7 @@ fn is_built_in(url: &str) -> bool {
         .any(|known| known.split(':').next() == Some(url))
 }
 
-fn entry<S: Shelf>(
+fn entry<S: TargetRegistry>(
     args: &SurveyArgs,
     shelf: &S,
     url: &str,
@@ -142,13 +142,13 @@ fn durability(url: &str) -> String {
     asked.unwrap_or("data").to_owned()
 }
 
-fn real(place: LogPlace) -> LogPlace {
+fn real(place: LogLocation) -> LogLocation {
     match place {
         // What cannot be resolved is kept as it was said; probing it will say why.
-        LogPlace::Directory(path) => {
-            LogPlace::Directory(std::fs::canonicalize(&path).unwrap_or(path))
+        LogLocation::Directory(path) => {
+            LogLocation::Directory(std::fs::canonicalize(&path).unwrap_or(path))
         }
-        nowhere @ LogPlace::Nowhere(_) => nowhere,
+        nowhere @ LogLocation::Nowhere(_) => nowhere,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Bad input: one clear sentence, exit code 2, nothing lost, no half-written record.
 
-use crate::support::{Said, folder, left_behind, program, quick_run, records, say};
+use crate::support::{ProgramOutput, folder, left_behind, program, quick_run, records, say};
 use std::path::Path;
 use std::process::Command;
 
@@ -11,7 +11,7 @@ const JDBC_REFUSED: &str = if cfg!(feature = "jdbc") {
     "--features jdbc"
 };
 
-fn refused(said: &Said, words: &str) {
+fn refused(said: &ProgramOutput, words: &str) {
     assert_eq!(said.code, 2, "{said:?}");
     assert_eq!(said.out, "", "{said:?}");
     assert!(said.err.contains(words), "{words}: {said:?}");
@@ -129,7 +129,7 @@ fn neither_the_value_of_a_variable_nor_a_password_without_its_at_is_shown() {
             .arg(url)
             .env("DBPW", value)
             .output();
-        let said = Said::of(output.unwrap());
+        let said = ProgramOutput::of(output.unwrap());
         refused(&said, "127.0.0.1:1");
         for part in ["ss/w", "rd#", "x y$", "%41", "%23"] {
             assert!(!said.err.contains(part), "{url}: {said:?}");
@@ -292,7 +292,7 @@ fn a_result_that_cannot_be_printed_is_said() {
     let folder = folder();
     let full = std::fs::File::create("/dev/full").unwrap();
     let output = program(folder.path(), "list targets").stdout(full).output();
-    let said = Said::of(output.unwrap());
+    let said = ProgramOutput::of(output.unwrap());
     refused(&said, "standard output");
 }
 
@@ -330,7 +330,7 @@ fn a_current_directory_that_is_gone_is_said() {
             .current_dir(folder.path())
             .env("NO_COLOR", "1")
             .output();
-        let said = Said::of(output.unwrap());
+        let said = ProgramOutput::of(output.unwrap());
         assert_eq!(said.code, 2, "{verb}: {said:?}");
         let last = said.err.lines().last().unwrap_or_default();
         // A sentence says what was looked for, and not only what the operating system answers.

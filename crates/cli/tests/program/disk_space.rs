@@ -3,14 +3,14 @@
 //! A file system can be mounted by root, or in a user namespace of one's own; where neither is allowed the
 //! tests print why they are skipped.
 
-use crate::support::{Said, agree, folder};
+use crate::support::{ProgramOutput, agree, folder};
 use std::path::Path;
 use std::process::Command;
 
 /// Runs a line of the program in `DIR/small`, on a tmpfs of that size with that much written to it; none
 /// where a file system cannot be mounted.
 #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
-fn on_tmpfs(folder: &Path, size: &str, filled: &str, line: &str) -> Option<Said> {
+fn on_tmpfs(folder: &Path, size: &str, filled: &str, line: &str) -> Option<ProgramOutput> {
     let script = format!(
         "mkdir -p small && mount -t tmpfs -o size={size} none small && echo mounted >&2 && cd small && \
          head -c {filled} /dev/zero > filler && exec \"$0\" {line} --runs ../syncline-runs"
@@ -28,7 +28,7 @@ fn on_tmpfs(folder: &Path, size: &str, filled: &str, line: &str) -> Option<Said>
         };
         if String::from_utf8_lossy(&output.stderr).contains("mounted") {
             agree(folder);
-            return Some(Said::of(output));
+            return Some(ProgramOutput::of(output));
         }
     }
     println!("skipped: mounting a tmpfs is not allowed here");
@@ -113,7 +113,7 @@ fn a_small_volume_has_a_line_and_the_estimate_is_of_the_space_that_it_gives() {
 /// Runs a line of the program on an ext4 in a file, mounted with those options; none where that is not
 /// allowed.
 #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
-fn on_ext4(folder: &Path, options: &str, line: &str) -> Option<Said> {
+fn on_ext4(folder: &Path, options: &str, line: &str) -> Option<ProgramOutput> {
     let script = format!(
         "truncate -s 200M image && mkfs.ext4 -q image && mkdir mounted && mount -o loop,{options} image \
          mounted && echo mounted >&2 && cd mounted && exec \"$0\" {line} --runs ../syncline-runs"
@@ -132,7 +132,7 @@ fn on_ext4(folder: &Path, options: &str, line: &str) -> Option<Said> {
         println!("skipped: an ext4 with {options} cannot be mounted here: {output:?}");
         return None;
     }
-    Some(Said::of(output))
+    Some(ProgramOutput::of(output))
 }
 
 // B.F17

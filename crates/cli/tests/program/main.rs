@@ -7,15 +7,15 @@
 
 mod bad_input;
 mod disk_space;
+mod help_texts;
+mod interrupts;
 mod meter;
 mod pgbench;
 mod records;
 mod runs;
-mod stopping;
 mod support;
 mod survey;
 mod sysbench;
-mod texts;
 mod verify;
 mod verify_disk;
 mod verify_isolation;

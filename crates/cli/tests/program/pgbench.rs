@@ -1,12 +1,12 @@
 //! `syncline pgbench`: its summary, its exit codes, what it refuses, tables that stay.
 
-use crate::support::{Said, figure, folder, left_behind, program, records, say};
+use crate::support::{ProgramOutput, figure, folder, left_behind, program, records, say};
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
 /// The figure behind a label of the summary.
-fn number(said: &Said, label: &str) -> f64 {
+fn number(said: &ProgramOutput, label: &str) -> f64 {
     let line = said.out.lines().find_map(|line| line.strip_prefix(label));
     let line = line.unwrap_or_else(|| panic!("no \"{label}\" in {said:?}"));
     let figure = line.trim_start_matches([' ', '=', ':']);
@@ -264,7 +264,7 @@ fn a_script_comes_from_standard_input() {
         let mut input = child.stdin.take().unwrap();
         input.write_all(script.as_bytes()).unwrap();
         drop(input);
-        Said::of(child.wait_with_output().unwrap())
+        ProgramOutput::of(child.wait_with_output().unwrap())
     };
     let said = run("-f -", "\\set a 1 + 1\nSELECT :a;\n");
     assert_eq!(said.code, 0, "{said:?}");

@@ -23,15 +23,15 @@ pub(crate) fn program(folder: &Path, line: &str) -> Command {
 
 /// What the program said and how it ended.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct ProgramOutput {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-impl Said {
-    pub(crate) fn of(output: Output) -> Said {
-        Said {
+impl ProgramOutput {
+    pub(crate) fn of(output: Output) -> ProgramOutput {
+        ProgramOutput {
             code: output.status.code().unwrap_or(-1),
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
@@ -44,8 +44,8 @@ impl Said {
 }
 
 /// Runs the program to its end.
-pub(crate) fn say(folder: &Path, line: &str) -> Said {
-    let said = Said::of(program(folder, line).output().unwrap());
+pub(crate) fn say(folder: &Path, line: &str) -> ProgramOutput {
+    let said = ProgramOutput::of(program(folder, line).output().unwrap());
     agree(folder);
     said
 }
@@ -68,7 +68,7 @@ pub(crate) fn agree(folder: &Path) {
     dead_code,
     reason = "the tests of servers share this file and need no such run"
 )]
-pub(crate) fn quick_run(folder: &Path, line: &str) -> Said {
+pub(crate) fn quick_run(folder: &Path, line: &str) -> ProgramOutput {
     say(
         folder,
         &format!("run insert --warm-up 0 --line none {line}"),

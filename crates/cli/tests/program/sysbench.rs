@@ -1,14 +1,14 @@
 //! `syncline sysbench`: its commands, its options and its result lines.
 
-use crate::support::{Said, figure, folder, left_behind, records, say};
+use crate::support::{ProgramOutput, figure, folder, left_behind, records, say};
 use std::path::Path;
 
-fn sysbench(folder: &Path, line: &str) -> Said {
+fn sysbench(folder: &Path, line: &str) -> ProgramOutput {
     say(folder, &format!("sysbench {line}"))
 }
 
 /// The first number behind a label of the result.
-fn value(said: &Said, label: &str) -> f64 {
+fn value(said: &ProgramOutput, label: &str) -> f64 {
     let line = said
         .out
         .lines()

@@ -1,6 +1,6 @@
 //! `verify durability`: what it prints, what it writes, how it ends.
 
-use crate::support::{Said, folder, left_behind, program, say};
+use crate::support::{ProgramOutput, folder, left_behind, program, say};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -13,7 +13,7 @@ fn loses_power() -> bool {
 
 const SMALL: &str = "--images 20 --control-images 10 --kills 1 --load 300ms --no-faults";
 
-fn small(folder: &Path, line: &str) -> Said {
+fn small(folder: &Path, line: &str) -> ProgramOutput {
     say(folder, &format!("verify durability {line} {SMALL}"))
 }
 

@@ -1,6 +1,6 @@
 //! `syncline verify disk` between real processes over loopback.
 
-use crate::support::{Said, folder, program, say};
+use crate::support::{ProgramOutput, folder, program, say};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ fn writing(folder: &Path, line: &str, run: u32) -> Child {
 }
 
 fn blocks(folder: &Path) -> PathBuf {
-    folder.join("syncline-disk/blocks")
+    folder.join("syncline-vfs/blocks")
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_writer_that_is_stopped_ends_in_good_order_and_tests_nothing() {
     let witness = Witness::start(folder.path());
     let writer = writing(folder.path(), &witness.line("--slots 32"), 1);
     kill_process(Pid::from_child(&writer), Signal::INT).unwrap();
-    let said = Said::of(writer.wait_with_output().unwrap());
+    let said = ProgramOutput::of(writer.wait_with_output().unwrap());
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.out.contains("ended in good order"), "{said:?}");
     let said = say(folder.path(), &witness.line("--check"));

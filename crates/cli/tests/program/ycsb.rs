@@ -1,6 +1,6 @@
 //! `syncline ycsb`: property files as they are, YCSB's flags and its result lines.
 
-use crate::support::{Said, figure, folder, left_behind, records, say};
+use crate::support::{ProgramOutput, figure, folder, left_behind, records, say};
 use std::path::Path;
 
 /// The properties of YCSB's six core workloads: proportions, distribution, the longest scan.
@@ -42,12 +42,12 @@ fn write_files(folder: &Path) {
     }
 }
 
-fn ycsb(folder: &Path, line: &str) -> Said {
+fn ycsb(folder: &Path, line: &str) -> ProgramOutput {
     say(folder, &format!("ycsb {line} --line none"))
 }
 
 /// The value of a result line.
-fn value(said: &Said, line: &str) -> Option<f64> {
+fn value(said: &ProgramOutput, line: &str) -> Option<f64> {
     let found = said.out.lines().find_map(|one| one.strip_prefix(line));
     found.and_then(|rest| rest.trim_start_matches(", ").parse().ok())
 }
@@ -170,7 +170,7 @@ fn what_means_nothing_is_warned_about_and_what_is_wrong_is_one_sentence() {
         (0, ""),
         "{exported:?}"
     );
-    let lines = Said {
+    let lines = ProgramOutput {
         out: std::fs::read_to_string(folder.path().join("lines.txt")).unwrap(),
         ..exported
     };

@@ -1,8 +1,8 @@
 //! A load into a PostgreSQL that is killed (SIGKILL) half-way: whoever comes to that schema next is refused
 //! in a sentence that says what to do, whether or not it asks for the rows; cleaning makes room.
 
+use crate::foreign_server::ForeignServer;
 use crate::support::{folder, left_behind, program, say};
-use crate::world::World;
 use std::process::Stdio;
 
 /// Every workload whose rows may stay, with options of a load that takes some moments, and of a small one.
@@ -27,7 +27,7 @@ const KEPT: [(&str, &str, &str); 8] = [
 
 #[test]
 fn who_comes_after_a_killed_load_is_refused_until_it_is_cleaned() {
-    let world = World::new();
+    let world = ForeignServer::new();
     let folder = folder();
     for (name, long, small) in KEPT {
         let schema = name.replace('-', "_");

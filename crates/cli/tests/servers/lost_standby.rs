@@ -1,7 +1,7 @@
 //! A synchronous standby that goes while a run waits for its commits.
 
-use crate::support::{Said, folder, left_behind, program, say};
-use crate::world::World;
+use crate::foreign_server::ForeignServer;
+use crate::support::{ProgramOutput, folder, left_behind, program, say};
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -14,13 +14,13 @@ const LOOKS_EVERY: Duration = Duration::from_millis(10);
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
 
 /// Names a standby that is not there, as one that has gone looks.
-fn lose_the_standby(world: &World) {
+fn lose_the_standby(world: &ForeignServer) {
     world.ask("ALTER SYSTEM SET synchronous_standby_names = 'standby1'");
     world.ask("SELECT pg_reload_conf()");
 }
 
 /// A run whose load waits for a standby that has gone.
-fn waits_for_a_lost_standby(world: &World, folder: &Path) -> Child {
+fn waits_for_a_lost_standby(world: &ForeignServer, folder: &Path) -> Child {
     let line = format!(
         "run select --rows 3000000 --warm-up 0 --transactions 20 --line none --on {}?live=yes",
         world.url()
@@ -42,24 +42,24 @@ fn waits_for_a_lost_standby(world: &World, folder: &Path) -> Child {
     child
 }
 
-fn ended(mut child: Child) -> Said {
+fn ended(mut child: Child) -> ProgramOutput {
     for _ in 0..LOOKS {
         if child.try_wait().unwrap().is_some() {
-            return Said::of(child.wait_with_output().unwrap());
+            return ProgramOutput::of(child.wait_with_output().unwrap());
         }
         std::thread::sleep(LOOKS_EVERY);
     }
     child.kill().unwrap();
     panic!(
         "it hangs: {:?}",
-        Said::of(child.wait_with_output().unwrap())
+        ProgramOutput::of(child.wait_with_output().unwrap())
     );
 }
 
 // B.F6
 #[test]
 fn one_ctrl_c_ends_a_load_that_waits_for_a_lost_standby_and_leaves_nothing() {
-    let (world, folder) = (World::new(), folder());
+    let (world, folder) = (ForeignServer::new(), folder());
     let child = waits_for_a_lost_standby(&world, folder.path());
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let said = ended(child);
@@ -76,7 +76,7 @@ fn one_ctrl_c_ends_a_load_that_waits_for_a_lost_standby_and_leaves_nothing() {
 // B.F6
 #[test]
 fn clean_ends_the_sessions_that_a_killed_program_has_left_waiting() {
-    let (world, folder) = (World::new(), folder());
+    let (world, folder) = (ForeignServer::new(), folder());
     let mut child = waits_for_a_lost_standby(&world, folder.path());
     child.kill().unwrap();
     child.wait().unwrap();
@@ -96,7 +96,7 @@ fn clean_ends_the_sessions_that_a_killed_program_has_left_waiting() {
 // B.F6
 #[test]
 fn clean_names_the_sessions_of_programs_that_it_does_not_know() {
-    let (world, folder) = (World::new(), folder());
+    let (world, folder) = (ForeignServer::new(), folder());
     world.ask("CREATE SCHEMA syncline_other; COMMENT ON SCHEMA syncline_other IS 'made by Syncline, which may drop it'");
     let other = world.session_named("syncline");
     let said = say(folder.path(), &format!("clean {}", world.url()));

@@ -7,19 +7,19 @@
     reason = "what fails here fails the test that called it"
 )]
 
-mod harm;
+mod foreign_server;
 mod killed_load;
 mod lost_standby;
 mod observe;
 mod pgbench;
 mod pgbench_calls;
-mod pgbench_own;
+mod pgbench_user_tables;
 mod pooler;
 mod private;
 mod secrets;
+mod shared_server;
 #[path = "../program/support.rs"]
 mod support;
 mod survey;
-mod sysbench_own;
+mod sysbench_user_tables;
 mod verify;
-mod world;

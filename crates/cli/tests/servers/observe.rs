@@ -1,7 +1,7 @@
 //! `syncline observe`: what it says of a store under somebody else's load is what happened there.
 
-use crate::support::{Said, figure, folder, program, records, say};
-use crate::world::World;
+use crate::foreign_server::ForeignServer;
+use crate::support::{ProgramOutput, figure, folder, program, records, say};
 use std::process::Stdio;
 
 /// Transactions of the load.
@@ -9,7 +9,7 @@ const LOAD: u32 = 3_000;
 
 #[test]
 fn an_observation_agrees_with_pgbench_and_with_the_traced_sync_calls() {
-    let (world, folder) = (World::new(), folder());
+    let (world, folder) = (ForeignServer::new(), folder());
     world.pgbench(&["-i", "-q", "-n", "postgres"]);
     let line = format!("observe {} --for 60s --every 500ms --json", world.url());
     let child = program(folder.path(), &line)
@@ -30,7 +30,7 @@ fn an_observation_agrees_with_pgbench_and_with_the_traced_sync_calls() {
         rustix::process::Signal::INT,
     )
     .unwrap();
-    let said = Said::of(child.wait_with_output().unwrap());
+    let said = ProgramOutput::of(child.wait_with_output().unwrap());
     assert_eq!(said.code, 0, "{said:?}");
     let record = said.json();
     let seen = figure(&record, "commits_per_s") * figure(&record, "span_ns") / 1e9;
@@ -72,13 +72,13 @@ fn an_observation_agrees_with_pgbench_and_with_the_traced_sync_calls() {
 }
 
 /// The server's clock, in seconds.
-fn now(world: &World) -> f64 {
+fn now(world: &ForeignServer) -> f64 {
     let now = world.ask("SELECT extract(epoch FROM clock_timestamp())");
     now.parse().unwrap()
 }
 
 /// Waits until the observer has looked after that time.
-fn look_after(world: &World, seconds: f64) {
+fn look_after(world: &ForeignServer, seconds: f64) {
     world.wait_while(&format!(
         "coalesce(max(extract(epoch FROM query_start)), 0) < {seconds}"
     ));
@@ -86,7 +86,7 @@ fn look_after(world: &World, seconds: f64) {
 
 #[test]
 fn an_observation_changes_nothing_and_is_shown_again_from_its_record() {
-    let (world, folder) = (World::new(), folder());
+    let (world, folder) = (ForeignServer::new(), folder());
     let before = world.everything();
     let said = say(
         folder.path(),
@@ -105,7 +105,7 @@ fn an_observation_changes_nothing_and_is_shown_again_from_its_record() {
 
 #[test]
 fn a_load_that_only_reads_is_not_taken_for_commits_of_the_log() {
-    let (world, folder) = (World::new(), folder());
+    let (world, folder) = (ForeignServer::new(), folder());
     world.pgbench(&["-i", "-q", "-n", "postgres"]);
     let line = format!("observe {} --for 60s --every 500ms --json", world.url());
     let child = program(folder.path(), &line)
@@ -120,7 +120,7 @@ fn a_load_that_only_reads_is_not_taken_for_commits_of_the_log() {
     look_after(&world, now(&world) + 0.6);
     let child_id = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(child_id, rustix::process::Signal::INT).unwrap();
-    let record = Said::of(child.wait_with_output().unwrap()).json();
+    let record = ProgramOutput::of(child.wait_with_output().unwrap()).json();
     let seconds = figure(&record, "span_ns") / 1e9;
     assert!(figure(&record, "commits_per_s") * seconds > 1_900.0);
     let wrote = figure(&record, "writing_commits_per_s.value") * seconds;
@@ -132,12 +132,12 @@ fn a_load_that_only_reads_is_not_taken_for_commits_of_the_log() {
 
 #[test]
 fn an_alias_keeps_product_user_and_place_out_of_every_line_of_the_record() {
-    let (world, folder) = (World::new(), folder());
+    let (world, folder) = (ForeignServer::new(), folder());
     let mut observe = program(
         folder.path(),
         &format!("observe {} --for 200ms --every 100ms", world.url()),
     );
-    let said = Said::of(observe.args(["--alias", "Store A"]).output().unwrap());
+    let said = ProgramOutput::of(observe.args(["--alias", "Store A"]).output().unwrap());
     assert_eq!(said.code, 0, "{said:?}");
     let text = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();
     assert!(

@@ -1,14 +1,14 @@
 //! `syncline pgbench` beside pgbench itself, on one server: the same scripts leave the same rows.
 
-use crate::support::{Said, folder, say};
-use crate::world::World;
+use crate::foreign_server::ForeignServer;
+use crate::support::{ProgramOutput, folder, say};
 
 const FRESH: &str =
     "DROP TABLE IF EXISTS public.answers; CREATE TABLE public.answers (n int, said text)";
 const ANSWERS: &str = "SELECT n, said FROM public.answers ORDER BY n";
 
 /// What a script leaves by pgbench, and by us.
-fn both(world: &World, protocol: &str, script: &str) -> [String; 2] {
+fn both(world: &ForeignServer, protocol: &str, script: &str) -> [String; 2] {
     let folder = folder();
     let path = folder.path().join("a.sql");
     std::fs::write(&path, script).unwrap();
@@ -28,7 +28,7 @@ fn both(world: &World, protocol: &str, script: &str) -> [String; 2] {
     [theirs, world.ask(ANSWERS)]
 }
 
-fn assert_mode(said: &Said, protocol: &str) {
+fn assert_mode(said: &ProgramOutput, protocol: &str) {
     let mode = format!("\nquery mode: {protocol}\n");
     assert!(said.out.contains(&mode), "{said:?}");
 }
@@ -36,7 +36,7 @@ fn assert_mode(said: &Said, protocol: &str) {
 /// A row tells the request that wrote it, as the server sees it, and whether anything is prepared.
 #[test]
 fn each_protocol_is_the_one_that_pgbench_speaks() {
-    let world = World::new();
+    let world = ForeignServer::new();
     let script = "\\set x 7
 INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';') || \
                   (SELECT count(*) > 0 FROM pg_prepared_statements) || :x::int;
@@ -79,7 +79,7 @@ INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';') || \
 /// f10: under the heading of pgbench 15, statements with their semicolon.
 #[test]
 fn each_statement_has_the_time_to_its_own_answer() {
-    let world = World::new();
+    let world = ForeignServer::new();
     world.ask(FRESH);
     let folder = folder();
     let script =
@@ -110,7 +110,7 @@ fn each_statement_has_the_time_to_its_own_answer() {
 
 #[test]
 fn a_script_reaches_the_tables_of_its_user_behind_ours() {
-    let (world, folder) = (World::new(), folder());
+    let (world, folder) = (ForeignServer::new(), folder());
     world.ask("CREATE TABLE t17 (n int)");
     let script = folder.path().join("own.sql");
     std::fs::write(&script, "INSERT INTO t17 VALUES (1);\n").unwrap();
@@ -233,7 +233,7 @@ const EXPRESSIONS: &[&str] = &[
 
 #[test]
 fn expressions_have_the_values_of_pgbench() {
-    let world = World::new();
+    let world = ForeignServer::new();
     let lines = EXPRESSIONS.iter().enumerate();
     let lines = lines.map(|(number, expression)| {
         format!("\\set v {expression}\nINSERT INTO public.answers VALUES ({number}, ':v');\n")
@@ -291,7 +291,7 @@ INSERT INTO public.answers VALUES (10, /* ; */ (:b::int + :client_id + :scale)::
 
 #[test]
 fn commands_do_what_those_of_pgbench_do() {
-    let world = World::new();
+    let world = ForeignServer::new();
     for protocol in ["simple", "extended", "prepared"] {
         let [theirs, ours] = both(&world, protocol, ALL_PROTOCOLS);
         assert_eq!(ours, theirs, "{protocol}");
@@ -342,7 +342,7 @@ SELECT (ARRAY[1, 2])[1:2];
 /// `-i` drops what it made before, and a script that names no table of ours wants no schema.
 #[test]
 fn tables_are_made_anew_and_a_script_without_them_makes_no_schema() {
-    let world = World::new();
+    let world = ForeignServer::new();
     let folder = folder();
     std::fs::write(folder.path().join("one.sql"), "SELECT 1;\n").unwrap();
     let url = world.url();

@@ -1,8 +1,8 @@
 //! Calls of the kinds that pgbench's own regression tests make, by pgbench and by us, on the same tables:
 //! what one runs the other runs, transaction for transaction, and what one refuses the other refuses.
 
-use crate::support::{Said, folder, program};
-use crate::world::World;
+use crate::foreign_server::ForeignServer;
+use crate::support::{ProgramOutput, folder, program};
 use std::path::Path;
 
 /// How a call ends.
@@ -230,14 +230,14 @@ fn processed(out: &str) -> Option<String> {
 }
 
 /// The same call by both; says how pgbench's ended.
-fn replay(world: &World, folder: &Path, call: &str) -> Result<End, String> {
+fn replay(world: &ForeignServer, folder: &Path, call: &str) -> Result<End, String> {
     let words: Vec<_> = call.split_whitespace().chain(["postgres"]).collect();
     let theirs = world.try_pgbench(folder, &words);
     let port = world.port();
     let mut ours = program(folder, "pgbench -h 127.0.0.1 -U postgres");
     let ours = ours.env("PGPASSWORD", world.password());
     let ours = ours.args(["-p", &port]).args(&words);
-    let ours = Said::of(ours.output().unwrap());
+    let ours = ProgramOutput::of(ours.output().unwrap());
     let (there, here) = (end(theirs.status.code(), true), end(Some(ours.code), false));
     let said = String::from_utf8_lossy(&theirs.stderr);
     // What pgbench meets in the run may be known here before it.
@@ -262,7 +262,7 @@ const SERVERS: usize = 3;
 
 /// Every so-many-th call, on a server of its own.
 fn replay_share(folder: &Path, calls: &[String], first: usize) -> Vec<Result<End, String>> {
-    let world = World::new();
+    let world = ForeignServer::new();
     world.pgbench(&["-i", "-q", "postgres"]);
     let share = calls.iter().skip(first).step_by(SERVERS);
     let ends = share.map(|call| replay(&world, folder, call)).collect();

@@ -3,8 +3,8 @@
 //! The pooler listens on a Unix socket alone, in a directory of its own, as the user of the private server.
 //! Where `PgBouncer` is not installed these tests print that they are skipped; `./test` installs it first.
 
-use crate::support::{Said, folder, program};
-use crate::world::World;
+use crate::foreign_server::ForeignServer;
+use crate::support::{ProgramOutput, folder, program};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use syncline_metering::clock;
+use syncline_instrument::clock;
 use tempfile::TempDir;
 
 /// What a user who asked for the impossible waits for at most.
@@ -33,7 +33,7 @@ struct Pooler {
 impl Pooler {
     /// None where it is not installed.
     #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
-    fn start(world: &World, settings: &str) -> Option<Pooler> {
+    fn start(world: &ForeignServer, settings: &str) -> Option<Pooler> {
         let Some(installed) = installed() else {
             println!("skipped: pgbouncer is not installed");
             return None;
@@ -141,7 +141,7 @@ fn installed() -> Option<PathBuf> {
 }
 
 /// Runs the program to its end, and says how long that took.
-fn ends(folder: &Path, line: &str, target: &str) -> (Said, Duration) {
+fn ends(folder: &Path, line: &str, target: &str) -> (ProgramOutput, Duration) {
     let begun = clock::now();
     let passed = || Duration::from_nanos(clock::now() - begun);
     let mut process = program(folder, line)
@@ -155,13 +155,13 @@ fn ends(folder: &Path, line: &str, target: &str) -> (Said, Duration) {
             process.kill().unwrap();
             panic!(
                 "{line}: {:?}",
-                Said::of(process.wait_with_output().unwrap())
+                ProgramOutput::of(process.wait_with_output().unwrap())
             );
         }
         std::thread::sleep(Duration::from_millis(5));
     }
     let took = passed();
-    (Said::of(process.wait_with_output().unwrap()), took)
+    (ProgramOutput::of(process.wait_with_output().unwrap()), took)
 }
 
 const RUN: &str = "run insert --warm-up 0 --line none --transactions 40";
@@ -169,7 +169,7 @@ const RUN: &str = "run insert --warm-up 0 --line none --transactions 40";
 // B.F1
 #[test]
 fn a_pooler_that_shares_connections_is_refused_and_its_application_finds_its_sessions_unchanged() {
-    let world = World::new();
+    let world = ForeignServer::new();
     world.ask("CREATE TABLE orders (id int); INSERT INTO orders VALUES (1)");
     let before = world.everything();
     for mode in ["transaction", "statement"] {
@@ -207,7 +207,7 @@ fn a_pooler_that_shares_connections_is_refused_and_its_application_finds_its_ses
 // B.F1, B.F13: the next run is not refused for the connections of the last one, which the pool keeps.
 #[test]
 fn runs_through_a_pool_of_whole_sessions_work_and_leave_nothing() {
-    let world = World::new();
+    let world = ForeignServer::new();
     world.ask("CREATE TABLE orders (id int); INSERT INTO orders VALUES (1)");
     let before = world.everything();
     let Some(pooler) = Pooler::start(&world, "pool_mode = session\ndefault_pool_size = 12") else {
@@ -228,7 +228,7 @@ fn runs_through_a_pool_of_whole_sessions_work_and_leave_nothing() {
 // B.F13
 #[test]
 fn more_clients_than_a_pool_has_connections_end_in_a_sentence() {
-    let world = World::new();
+    let world = ForeignServer::new();
     let before = world.everything();
     for mode in ["session", "transaction"] {
         let settings = format!("pool_mode = {mode}\ndefault_pool_size = 5");

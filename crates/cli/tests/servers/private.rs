@@ -1,7 +1,7 @@
 //! `syncline private` and `--on PRODUCT:private`: servers that leave nothing behind.
 
-use crate::support::{Said, folder, left_behind, program, records, say};
-use crate::world::{World, command_lines, first_interval, open_folder};
+use crate::foreign_server::{ForeignServer, command_lines, first_interval, open_folder};
+use crate::support::{ProgramOutput, folder, left_behind, program, records, say};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -37,7 +37,7 @@ fn ctrl_c_stops_a_private_server_and_removes_its_directory() {
     assert!(url.starts_with("redis://127.0.0.1:"), "{url}");
     assert_ne!(left_behind(folder.path()), Vec::<String>::new());
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let said = Said::of(child.wait_with_output().unwrap());
+    let said = ProgramOutput::of(child.wait_with_output().unwrap());
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
     assert_eq!(servers_of(folder.path()), 0);
@@ -113,9 +113,9 @@ fn a_server_killed_in_mid_run_ends_the_run_with_a_record_that_says_so() {
         kill_process(run, Signal::KILL).unwrap();
         panic!("the run hangs on a server that is gone");
     };
-    let said = Said {
+    let said = ProgramOutput {
         err,
-        ..Said::of(output)
+        ..ProgramOutput::of(output)
     };
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.err.contains("cannot be reached"), "{said:?}");
@@ -178,7 +178,7 @@ fn what_a_private_server_cannot_be_is_said_in_one_sentence() {
 
 #[test]
 fn a_server_that_dies_with_its_directory_leaves_the_record_of_its_run() {
-    let (world, folder) = (World::new(), folder());
+    let (world, folder) = (ForeignServer::new(), folder());
     let data = world.ask("SHOW data_directory");
     let line = format!(
         "run insert --on {} --duration 8s --warm-up 0 --clients 2",
@@ -195,7 +195,7 @@ fn a_server_that_dies_with_its_directory_leaves_the_record_of_its_run() {
     kill_process(Pid::from_raw(postmaster).unwrap(), Signal::KILL).unwrap();
     // Its keeper removes the directory; if it has not by now, we do.
     drop(std::fs::rename(&data, format!("{data}.gone")));
-    let said = Said::of(child.wait_with_output().unwrap());
+    let said = ProgramOutput::of(child.wait_with_output().unwrap());
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.out.contains("committed"), "{said:?}");
     let record = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();

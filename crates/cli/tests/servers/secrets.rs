@@ -1,14 +1,14 @@
 //! Passwords: not in the process list, not in a record, not in a message.
 
-use crate::support::{Said, folder, program, records};
-use crate::world::{World, command_lines, first_interval};
+use crate::foreign_server::{ForeignServer, command_lines, first_interval};
+use crate::support::{ProgramOutput, folder, program, records};
 use std::process::Stdio;
 
 /// With a sign that ends something elsewhere in a URL.
 const PASSWORD: &str = "open;sesame-4711";
 
 /// The world's URL, of which the password is [`PASSWORD`] now.
-fn with_password(world: &World) -> String {
+fn with_password(world: &ForeignServer) -> String {
     world.ask(&format!("ALTER ROLE postgres PASSWORD '{PASSWORD}'"));
     let old = world.password();
     world.url().replace(&old, PASSWORD)
@@ -16,7 +16,7 @@ fn with_password(world: &World) -> String {
 
 #[test]
 fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
-    let (world, folder) = (World::new(), folder());
+    let (world, folder) = (ForeignServer::new(), folder());
     let url = with_password(&world);
     let line = format!("run insert --on {url} --duration 60s --warm-up 0 --line none");
     let child = program(folder.path(), &line)
@@ -36,7 +36,7 @@ fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
         rustix::process::Signal::INT,
     )
     .unwrap();
-    let said = Said::of(child.wait_with_output().unwrap());
+    let said = ProgramOutput::of(child.wait_with_output().unwrap());
     let record = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();
     for text in [&said.out, &said.err, &record] {
         assert!(!text.contains("sesame"), "{text}");
@@ -46,7 +46,7 @@ fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
 
 #[test]
 fn sysbench_with_its_own_driver_options_keeps_its_tables_until_cleanup_and_hides_the_password() {
-    let (world, folder) = (World::new(), folder());
+    let (world, folder) = (ForeignServer::new(), folder());
     let port = world.port();
     let password = world.password();
     let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'syncline_sysbench'";
@@ -55,7 +55,7 @@ fn sysbench_with_its_own_driver_options_keeps_its_tables_until_cleanup_and_hides
             "sysbench oltp_point_select --pgsql-user=postgres --pgsql-host=127.0.0.1 --pgsql-port={port} \
              --pgsql-db=postgres --pgsql-password={password} --table-size=10 --events=10 --time=0 {command}"
         );
-        let said = Said::of(program(folder.path(), &line).output().unwrap());
+        let said = ProgramOutput::of(program(folder.path(), &line).output().unwrap());
         assert_eq!(said.code, 0, "{said:?}");
         assert_eq!(world.ask(schemas), left, "{command}");
         for text in [&said.out, &said.err] {
@@ -85,7 +85,7 @@ fn a_refused_url_is_shown_without_its_password() {
             format!("pgbench -i --on {url}"),
             format!("ycsb load -P none --on {url}"),
         ] {
-            let said = Said::of(program(folder.path(), &line).output().unwrap());
+            let said = ProgramOutput::of(program(folder.path(), &line).output().unwrap());
             assert_eq!(said.code, 2, "{line}: {said:?}");
             let text = said.out.clone() + &said.err;
             assert!(!text.contains("sesame"), "{said:?}");

@@ -1,16 +1,16 @@
 //! `syncline verify durability --like`: a twin of a live server, which is only looked at.
 
+use crate::foreign_server::{ForeignServer, with_password};
 use crate::support::{folder, say};
-use crate::world::{World, with_password};
 use std::process::Command;
-use syncline_targets::private::{Private, Product, Wanted};
+use syncline_stores::private::{LaunchSpec, Private, Product};
 use tempfile::TempDir;
 
 const SMALL: &str = "--images 20 --control-images 10 --kills 1 --load 400ms --no-faults --json";
 
 #[test]
 fn a_twin_has_the_live_servers_settings_and_the_server_is_left_alone() {
-    let (world, folder) = (World::new(), folder());
+    let (world, folder) = (ForeignServer::new(), folder());
     // A role's setting goes before one of the command line, by which the server was started.
     world.ask("ALTER ROLE postgres SET synchronous_commit = off");
     world.ask("ALTER SYSTEM SET archive_command = 'touch /nowhere/at/all'");
@@ -38,7 +38,7 @@ fn a_twin_has_the_live_servers_settings_and_the_server_is_left_alone() {
 
 #[test]
 fn a_live_server_itself_is_refused_and_only_servers_have_twins() {
-    let (world, folder) = (World::new(), folder());
+    let (world, folder) = (ForeignServer::new(), folder());
     let said = say(folder.path(), &format!("verify durability {}", world.url()));
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.err.contains("--like"), "{said:?}");
@@ -50,9 +50,9 @@ fn a_live_server_itself_is_refused_and_only_servers_have_twins() {
 /// A server that is a stranger's to the program, and the URL by which it is met.
 fn stranger(product: Product) -> (Private, String, TempDir) {
     let folder = folder();
-    let server = Private::start(&Wanted {
+    let server = Private::start(&LaunchSpec {
         directory: Some(folder.path().to_owned()),
-        ..Wanted::new(product)
+        ..LaunchSpec::new(product)
     });
     let server = server.unwrap();
     let url = if server.urls()[0].contains("password-file=") {

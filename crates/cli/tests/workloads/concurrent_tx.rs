@@ -1,6 +1,6 @@
 //! Concurrent transactions in miniature, on keys of which nobody meets another, and on few keys.
 
-use crate::harness::{STORES, plan, run_on, runs_everywhere, workload};
+use crate::run_on::{STORES, plan, run_on, runs_everywhere, workload};
 
 #[test]
 fn every_row_is_one_that_may_have_been_put_last() {

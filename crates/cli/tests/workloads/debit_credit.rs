@@ -1,6 +1,6 @@
 //! Debit-credit in miniature: every profile, with the branch added to and with it read and written.
 
-use crate::harness::{STORES, plan, run_on, runs_everywhere, workload};
+use crate::run_on::{STORES, plan, run_on, runs_everywhere, workload};
 use std::time::Duration;
 use syncline_contract::{Cause, CheckOutcome};
 use syncline_runner::{Arrival, RunPlan};

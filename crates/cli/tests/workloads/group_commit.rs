@@ -1,6 +1,6 @@
 //! Group commit in miniature.
 
-use crate::harness::{runs_everywhere, workload};
+use crate::run_on::{runs_everywhere, workload};
 
 #[test]
 fn tasks_are_there_whole() {

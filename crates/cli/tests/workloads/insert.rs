@@ -1,6 +1,6 @@
 //! The insert workload in miniature.
 
-use crate::harness::{runs_everywhere, workload};
+use crate::run_on::{runs_everywhere, workload};
 
 #[test]
 fn rows_are_inserted_and_found_whoever_chooses_their_keys() {

@@ -1,6 +1,6 @@
 //! Join in miniature, over the primary key and over an index.
 
-use crate::harness::{runs_everywhere, workload};
+use crate::run_on::{runs_everywhere, workload};
 
 #[test]
 fn every_row_of_the_small_table_finds_its_partner() {

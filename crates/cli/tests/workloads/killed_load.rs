@@ -3,15 +3,15 @@
 //!
 //! The load runs in a process of its own, which is this test's program again and kills itself.
 
-use crate::every::{MINIATURES, Miniature, is_for};
-use crate::harness::{plan, workload};
+use crate::all_workloads::{MINIATURES, Miniature, is_for};
+use crate::run_on::{plan, workload};
 use rustix::process::{Signal, getpid, kill_process};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use syncline_contract::{CheckOutcome, Workload};
 use syncline_runner::{Event, Observer, RunPlan, run};
-use syncline_targets::AnyTarget;
+use syncline_stores::AnyTarget;
 use syncline_workloads::AnyWorkload;
 
 const STORES: [&str; 2] = [

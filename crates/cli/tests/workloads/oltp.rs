@@ -1,6 +1,6 @@
 //! sysbench's OLTP tests in miniature: all nine, and every option that changes what is done.
 
-use crate::harness::{plan, run_on, runs_everywhere, runs_everywhere_but, workload};
+use crate::run_on::{plan, run_on, runs_everywhere, runs_everywhere_but, workload};
 use syncline_contract::CheckOutcome;
 
 const TESTS: [&str; 9] = [

@@ -1,6 +1,6 @@
 //! Many readers with one writer and with many, in miniature.
 
-use crate::harness::{plan, run_on, runs_everywhere, workload};
+use crate::run_on::{plan, run_on, runs_everywhere, workload};
 
 #[test]
 fn readers_of_one_writer_find_every_byte() {

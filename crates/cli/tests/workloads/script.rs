@@ -2,11 +2,11 @@
 //!
 //! A script tells that something is not as it should be by dividing by zero, which ends the run.
 
-use crate::harness::{plan, run_on, workload};
+use crate::run_on::{plan, run_on, workload};
 use std::path::Path;
 use std::time::Duration;
 use syncline_contract::{CheckOutcome, Workload};
-use syncline_metering::clock;
+use syncline_instrument::clock;
 use syncline_runner::{RunPlan, RunResult, StopReason};
 use syncline_workloads::AnyWorkload;
 
@@ -85,7 +85,7 @@ fn on_null_nothing_is_checked_and_the_engine_refuses() {
     assert_eq!(result.outcomes.committed, 50);
     let applies = |outcome: &CheckOutcome| !matches!(outcome, CheckOutcome::NotApplicable(_));
     assert!(!result.checks.iter().any(|check| applies(&check.outcome)));
-    let engine = syncline_targets::AnyTarget::open("engine").expect("it opens nothing yet");
+    let engine = syncline_stores::AnyTarget::open("engine").expect("it opens nothing yet");
     let stop = std::sync::atomic::AtomicBool::new(false);
     let refused = syncline_runner::run(&engine, &load, &plan(1, 1), &stop, &());
     let why = refused.expect_err("it takes no statements").to_string();
@@ -339,7 +339,7 @@ INSERT INTO pgbench_history (tid, aid) VALUES (:client_id, :v);";
             &of(&text, &[("check", "none")]),
             &RunPlan {
                 reuse: true,
-                ..crate::harness::plan(1, 1)
+                ..crate::run_on::plan(1, 1)
             },
         );
         std::fs::read_to_string(out).expect("the sum was written")

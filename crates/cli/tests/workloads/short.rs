@@ -1,6 +1,6 @@
 //! Short in miniature: reads and updates, without indexes and with some, in one table and in several.
 
-use crate::harness::{runs_everywhere, workload};
+use crate::run_on::{runs_everywhere, workload};
 
 #[test]
 fn every_table_and_index_takes_part() {

@@ -1,6 +1,6 @@
 //! Select and update in miniature: by key and through an index, and with hot rows.
 
-use crate::harness::{runs_everywhere, workload};
+use crate::run_on::{runs_everywhere, workload};
 
 #[test]
 fn rows_are_read_by_key_and_through_an_index() {

@@ -1,6 +1,6 @@
 //! Smallbank in miniature, in both mixes, with hot customers and without, and with empty accounts.
 
-use crate::harness::{runs_everywhere, workload};
+use crate::run_on::{runs_everywhere, workload};
 
 #[test]
 fn nothing_is_lost_or_made() {

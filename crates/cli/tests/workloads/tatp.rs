@@ -1,6 +1,6 @@
 //! TATP in miniature: by index and by table, with subscribers drawn either way.
 
-use crate::harness::{STORES, plan, run_on, runs_everywhere, workload};
+use crate::run_on::{STORES, plan, run_on, runs_everywhere, workload};
 
 #[test]
 fn the_register_stays_whole() {

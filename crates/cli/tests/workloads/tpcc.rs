@@ -4,13 +4,14 @@
 //! Damage is done through the target itself: the workload's plan with a few operations more, which say
 //! what no transaction of the workload says.
 
-use crate::harness::{plan, run_on, runs_everywhere, workload};
+use crate::run_on::{plan, run_on, runs_everywhere, workload};
 use syncline_contract::conformance::block_on;
 use syncline_contract::{
-    Asked, Check, CheckOutcome, Client, Decimal, Ending, Exact, Int, Nullable, Plan, Rows, Session,
-    Set, Shape, Stop, TableId, Target, Text, Timestamp, Transaction, Workload, Write,
+    AccessPattern, Check, CheckOutcome, Client, Decimal, Ending, Exact, Int, Nullable, Plan,
+    RequestTracker, Rows, Session, Set, Stop, TableId, Target, Text, Timestamp, Transaction,
+    Workload, Write,
 };
-use syncline_targets::{AnySession, AnyTarget};
+use syncline_stores::{AnySession, AnyTarget};
 use syncline_workloads::{AnyTally, AnyWorkload};
 
 /// Few enough rows to be loaded many times.
@@ -218,8 +219,8 @@ fn checks_after(
             }
             tallies.push(client.tally());
         }
-        let mut asked = Asked::default();
-        session.begin(Shape::Several);
+        let mut asked = RequestTracker::default();
+        session.begin(AccessPattern::Several);
         let done = harm(&damage, &mut Transaction::new(&mut session, &mut asked));
         done.expect("damage is done");
         session.commit().await.expect("damage is kept");
@@ -249,7 +250,7 @@ async fn load(workload: &AnyWorkload, plan: &Plan, session: &mut AnySession) -> 
 
 async fn one<C: Client>(session: &mut AnySession, client: &mut C, told: impl Fn(Ending) -> Ending) {
     let kind = client.draw();
-    let mut asked = Asked::default();
+    let mut asked = RequestTracker::default();
     session.begin(client.shape(kind));
     let performed = {
         let mut transaction = Transaction::new(session, &mut asked);

@@ -1,6 +1,6 @@
 //! The YCSB workload in miniature: every letter, profile and option that changes what is done.
 
-use crate::harness::{plan, run_on, runs_everywhere, workload};
+use crate::run_on::{plan, run_on, runs_everywhere, workload};
 use syncline_contract::CheckOutcome;
 
 #[test]

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// [`Worker::pass_ended`], so that stores whose commits wait for the end of a pass answer.
 pub fn block_on<F: Future>(worker: &impl Worker, future: F) -> F::Output {
     let mut future = pin!(future);
-    let alarm = Arc::new(Alarm {
+    let alarm = Arc::new(ThreadWaker {
         owner: thread::current().id(),
         wait: worker.waker(),
         rung: AtomicBool::new(false),
@@ -37,14 +37,14 @@ pub fn block_on<F: Future>(worker: &impl Worker, future: F) -> F::Output {
 
 /// Remembers a wake-up that comes before the thread waits for it.
 #[derive(Debug)]
-struct Alarm {
+struct ThreadWaker {
     owner: ThreadId,
     /// Ends the owner's wait.
     wait: Waker,
     rung: AtomicBool,
 }
 
-impl Alarm {
+impl ThreadWaker {
     fn wait(&self, worker: &impl Worker) {
         while !self.rung.swap(false, Ordering::Acquire) {
             worker.wait(None);
@@ -52,7 +52,7 @@ impl Alarm {
     }
 }
 
-impl Wake for Alarm {
+impl Wake for ThreadWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }

@@ -18,25 +18,25 @@
 //! |---|---|
 //! | `block_on.rs` | an executor for tests |
 //! | `outcome.rs` | findings and their collection |
-//! | `scene.rs` | the tables and operations that the cases use |
-//! | `ground.rs` | a fresh store, its clients, two of them side by side |
-//! | `kinds.rs`, `points.rs`, `scans.rs`, `figures.rs`, `transactions.rs`, `sides.rs`, `life.rs` | the cases |
+//! | `test_schema.rs` | the tables and operations that the cases use |
+//! | `fixture.rs` | a fresh store, its clients, two of them side by side |
+//! | `value_kinds.rs`, `point_operations.rs`, `scans.rs`, `aggregates.rs`, `transactions.rs`, `concurrency.rs`, `lifecycle.rs` | the cases |
 //! | `suite.rs` | which case needs what |
 
+mod aggregates;
 mod block_on;
-mod figures;
-mod ground;
-mod kinds;
-mod life;
+mod concurrency;
+mod fixture;
+mod lifecycle;
 mod outcome;
-mod points;
+mod point_operations;
 mod scans;
-mod scene;
-mod sides;
 mod suite;
+mod test_schema;
 mod transactions;
+mod value_kinds;
 
 pub use block_on::block_on;
-pub use life::refuses_foreign;
+pub use lifecycle::refuses_foreign;
 pub use outcome::{Conformance, Finding};
 pub use suite::conforms;

@@ -46,14 +46,14 @@ impl fmt::Display for Conformance {
 
 /// What a case finds wrong; every failure that it did not expect is a finding too.
 #[derive(Debug)]
-pub(super) struct Wrong(pub(super) String);
+pub(super) struct CaseFailure(pub(super) String);
 
 /// The result of a case.
-pub(super) type Verdict = Result<(), Wrong>;
+pub(super) type Verdict = Result<(), CaseFailure>;
 
-impl From<Stop> for Wrong {
-    fn from(stop: Stop) -> Wrong {
-        Wrong(match stop {
+impl From<Stop> for CaseFailure {
+    fn from(stop: Stop) -> CaseFailure {
+        CaseFailure(match stop {
             Stop::Abort => "it stopped as if the workload had asked for it".to_owned(),
             Stop::Conflict(cause) => format!("it conflicted ({}) with nobody", cause.name()),
             Stop::Failed(failure) => format!("it failed: {failure}"),
@@ -62,9 +62,9 @@ impl From<Stop> for Wrong {
     }
 }
 
-impl From<Failure> for Wrong {
-    fn from(failure: Failure) -> Wrong {
-        Wrong(format!("it failed: {failure}"))
+impl From<Failure> for CaseFailure {
+    fn from(failure: Failure) -> CaseFailure {
+        CaseFailure(format!("it failed: {failure}"))
     }
 }
 
@@ -73,7 +73,7 @@ pub(super) fn holds(claim: bool, otherwise: impl FnOnce() -> String) -> Verdict 
     if claim {
         Ok(())
     } else {
-        Err(Wrong(otherwise()))
+        Err(CaseFailure(otherwise()))
     }
 }
 

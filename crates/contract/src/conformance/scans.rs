@@ -1,30 +1,32 @@
 //! Cases about scans: order, ranges, limits, by primary key and by secondary index.
 
-use super::ground::{Ground, Seat};
-use super::outcome::{Verdict, Wrong, same};
+use super::fixture::{Fixture, TestClient};
+use super::outcome::{CaseFailure, Verdict, same};
 use crate::fields::{Fields, Int};
 use crate::outcome::Stop;
 use crate::plan::Read;
-use crate::session::{Session, Shape};
+use crate::session::{AccessPattern, Session};
 use crate::target::Target;
 
 const DECLARED: &str = "the scene declares what the case needs";
 
 /// A client on a store that holds the scene's parts.
-pub(super) async fn filled<T: Target>(ground: &Ground<'_, T>) -> Result<Seat<T::Session>, Wrong> {
-    let mut seat = ground.client().await?;
-    seat.commits(Shape::Several, async |tx| ground.scene.fill(tx))
+pub(super) async fn filled<T: Target>(
+    fixture: &Fixture<'_, T>,
+) -> Result<TestClient<T::Session>, CaseFailure> {
+    let mut seat = fixture.client().await?;
+    seat.commits(AccessPattern::Several, async |tx| fixture.scene.fill(tx))
         .await?;
     Ok(seat)
 }
 
 /// The numbers that a read of one column answers.
 pub(super) async fn numbers<S: Session, K: Fields>(
-    seat: &mut Seat<S>,
+    seat: &mut TestClient<S>,
     read: &Read<K, (Int,)>,
     given: K::Of<'_>,
 ) -> Result<Vec<i64>, Stop> {
-    seat.commits(Shape::Single, async |tx| {
+    seat.commits(AccessPattern::Single, async |tx| {
         tx.ask(read, given)?;
         tx.answers(read)
             .await?
@@ -36,11 +38,11 @@ pub(super) async fn numbers<S: Session, K: Fields>(
 
 /// The pairs of numbers that a read of two columns answers.
 async fn pairs<S: Session, K: Fields>(
-    seat: &mut Seat<S>,
+    seat: &mut TestClient<S>,
     read: &Read<K, (Int, Int)>,
     given: K::Of<'_>,
 ) -> Result<Vec<(i64, i64)>, Stop> {
-    seat.commits(Shape::Single, async |tx| {
+    seat.commits(AccessPattern::Single, async |tx| {
         tx.ask(read, given)?;
         tx.answers(read).await?.collect()
     })
@@ -48,16 +50,16 @@ async fn pairs<S: Session, K: Fields>(
 }
 
 /// A sorted answer is in the order of its column, each value once if it is to be distinct.
-pub(super) fn sorted<T: Target>(ground: &Ground<'_, T>) -> Verdict {
-    let scans = ground.scene.scans.as_ref().expect(DECLARED);
-    ground.run(async {
-        let mut seat = filled(ground).await?;
+pub(super) fn sorted<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
+    let scans = fixture.scene.scans.as_ref().expect(DECLARED);
+    fixture.run(async {
+        let mut seat = filled(fixture).await?;
         let stocks = numbers(&mut seat, &scans.sorted_stocks, (1,)).await?;
         same(stocks, [0, 5, 7], "the stocks of box 1 in order")?;
         let none = numbers(&mut seat, &scans.sorted_stocks, (3,)).await?;
         same(none, [0; 0], "the stocks of the empty box")?;
         let colours = seat
-            .commits(Shape::Single, async |tx| {
+            .commits(AccessPattern::Single, async |tx| {
                 tx.ask(&scans.distinct_colours, (2,))?;
                 let rows = tx.answers(&scans.distinct_colours).await?;
                 rows.map(|row| row.map(|(colour,)| colour.to_owned()))
@@ -70,10 +72,10 @@ pub(super) fn sorted<T: Target>(ground: &Ground<'_, T>) -> Verdict {
 }
 
 /// Scans by key take their part of the rows in their order.
-pub(super) fn by_key<T: Target>(ground: &Ground<'_, T>) -> Verdict {
-    let scans = ground.scene.scans.as_ref().expect(DECLARED);
-    ground.run(async {
-        let mut seat = filled(ground).await?;
+pub(super) fn by_key<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
+    let scans = fixture.scene.scans.as_ref().expect(DECLARED);
+    fixture.run(async {
+        let mut seat = filled(fixture).await?;
         let s = &mut seat;
         same(
             numbers(s, &scans.of_box, (2,)).await?,
@@ -112,7 +114,7 @@ pub(super) fn by_key<T: Target>(ground: &Ground<'_, T>) -> Verdict {
             "a scan from box 2 on, backwards,",
         )?;
         let backwards: Vec<_> = seat
-            .commits(Shape::Single, async |tx| {
+            .commits(AccessPattern::Single, async |tx| {
                 tx.ask(&scans.of_box_backwards, (1,))?;
                 let rows = tx.answers(&scans.of_box_backwards).await?;
                 rows.map(|row| row.map(|(number, colour)| (number, colour.to_owned())))
@@ -121,7 +123,7 @@ pub(super) fn by_key<T: Target>(ground: &Ground<'_, T>) -> Verdict {
             .await?;
         let wanted = [(3, "red"), (2, "blue"), (1, "red")].map(|(n, c)| (n, c.to_owned()));
         same(backwards, wanted, "a scan of box 1 backwards")?;
-        let mut tx = seat.begin(Shape::Single);
+        let mut tx = seat.begin(AccessPattern::Single);
         let exactly = tx.read(&scans.exactly, (1, 2)).await?;
         same(exactly, ("blue",), "a scan by a whole key")?;
         seat.session.commit().await?;
@@ -130,12 +132,12 @@ pub(super) fn by_key<T: Target>(ground: &Ground<'_, T>) -> Verdict {
 }
 
 /// A table without a key takes equal rows and a scan answers every one.
-pub(super) fn without_key<T: Target>(ground: &Ground<'_, T>) -> Verdict {
-    let scans = ground.scene.scans.as_ref().expect(DECLARED);
-    ground.run(async {
-        let mut seat = ground.client().await?;
+pub(super) fn without_key<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
+    let scans = fixture.scene.scans.as_ref().expect(DECLARED);
+    fixture.run(async {
+        let mut seat = fixture.client().await?;
         for event in [(1, 5), (1, 5), (2, -5)] {
-            seat.commits(Shape::Single, async |tx| {
+            seat.commits(AccessPattern::Single, async |tx| {
                 tx.write(&scans.insert_event, event)
             })
             .await?;
@@ -151,11 +153,11 @@ pub(super) fn without_key<T: Target>(ground: &Ground<'_, T>) -> Verdict {
 }
 
 /// Scans by index take rows in the index's order, and follow every change of a row.
-pub(super) fn by_index<T: Target>(ground: &Ground<'_, T>) -> Verdict {
-    let scene = ground.scene;
+pub(super) fn by_index<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
+    let scene = fixture.scene;
     let indexed = scene.indexed.as_ref().expect(DECLARED);
-    ground.run(async {
-        let mut seat = filled(ground).await?;
+    fixture.run(async {
+        let mut seat = filled(fixture).await?;
         let red = pairs(&mut seat, &indexed.of_colour, ("red",)).await?;
         same(
             red,
@@ -176,7 +178,7 @@ pub(super) fn by_index<T: Target>(ground: &Ground<'_, T>) -> Verdict {
             [-7, 9, 10, 100],
             "a scan of a unique index between -7 and 100",
         )?;
-        seat.commits(Shape::Several, async |tx| {
+        seat.commits(AccessPattern::Several, async |tx| {
             tx.write(&scene.set_colour, (1, 1, "blue"))?;
             tx.write(&scene.delete_part, (2, 4))
         })
@@ -197,17 +199,20 @@ pub(super) fn by_index<T: Target>(ground: &Ground<'_, T>) -> Verdict {
 }
 
 /// A second row with a key of a unique index is refused; with one of another index it is not.
-pub(super) fn unique_index_refuses<T: Target>(ground: &Ground<'_, T>) -> Verdict {
-    let scene = ground.scene;
-    ground.run(async {
-        let mut seat = filled(ground).await?;
-        let price = super::scene::cents(1);
+pub(super) fn unique_index_refuses<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
+    let scene = fixture.scene;
+    fixture.run(async {
+        let mut seat = filled(fixture).await?;
+        let price = super::test_schema::cents(1);
         let what = "a second insert of one key of a unique index";
-        seat.is_refused(Shape::Several, scene.insert_part.id, what, async |tx| {
-            tx.write(&scene.insert_part, (3, 1, "red", 5, price, 100))
-        })
+        seat.is_refused(
+            AccessPattern::Several,
+            scene.insert_part.id,
+            what,
+            async |tx| tx.write(&scene.insert_part, (3, 1, "red", 5, price, 100)),
+        )
         .await?;
-        seat.commits(Shape::Single, async |tx| {
+        seat.commits(AccessPattern::Single, async |tx| {
             tx.write(&scene.insert_part, (3, 1, "red", 5, price, 103))
         })
         .await?;

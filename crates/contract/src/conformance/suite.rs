@@ -1,10 +1,12 @@
 //! The suite: which case needs what, and the running of one.
 
 use super::block_on::block_on;
-use super::ground::Ground;
-use super::outcome::{Conformance, Finding, Verdict, Wrong};
-use super::scene::Scene;
-use super::{figures, kinds, life, points, scans, sides, transactions};
+use super::fixture::Fixture;
+use super::outcome::{CaseFailure, Conformance, Finding, Verdict};
+use super::test_schema::TestSchema;
+use super::{
+    aggregates, concurrency, lifecycle, point_operations, scans, transactions, value_kinds,
+};
 use crate::capabilities::{Capabilities, Isolation};
 use crate::target::Target;
 
@@ -35,38 +37,50 @@ type Need = (bool, &'static str);
 impl<T: Target, M: Fn() -> T> Suite<M> {
     fn values_and_rows(&mut self) {
         let rows = (self.can.keeps_rows, "it keeps no rows");
-        self.case("answers have the declared kinds", &[], kinds::are_declared);
-        self.case("values come back as written", &[rows], kinds::come_back);
-        self.case("get hits and misses", &[rows], points::get_hits_and_misses);
+        self.case(
+            "answers have the declared kinds",
+            &[],
+            value_kinds::are_declared,
+        );
+        self.case(
+            "values come back as written",
+            &[rows],
+            value_kinds::come_back,
+        );
+        self.case(
+            "get hits and misses",
+            &[rows],
+            point_operations::get_hits_and_misses,
+        );
         self.case(
             "a duplicate key is refused",
             &[rows],
-            points::duplicate_key_is_refused,
+            point_operations::duplicate_key_is_refused,
         );
         self.case(
             "update sets and adds",
             &[rows],
-            points::update_sets_and_adds,
+            point_operations::update_sets_and_adds,
         );
         self.case(
             "absent rows are refused",
             &[rows],
-            points::absent_rows_are_refused,
+            point_operations::absent_rows_are_refused,
         );
         self.case(
             "put and remove take either",
             &[rows],
-            points::put_and_remove_take_either,
+            point_operations::put_and_remove_take_either,
         );
         self.case(
             "a change takes either",
             &[rows],
-            points::change_takes_either,
+            point_operations::change_takes_either,
         );
         self.case(
             "delete frees the key",
             &[rows],
-            points::delete_frees_the_key,
+            point_operations::delete_frees_the_key,
         );
     }
 
@@ -93,12 +107,12 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
             &[rows, indexes],
             scans::unique_index_refuses,
         );
-        self.case("joins", &[rows, joins], figures::joins);
-        self.case("aggregates", &[rows, aggregates], figures::aggregates);
+        self.case("joins", &[rows, joins], aggregates::joins);
+        self.case("aggregates", &[rows, aggregates], aggregates::aggregates);
         self.case(
             "aggregates over no rows",
             &[rows, aggregates],
-            figures::over_no_rows,
+            aggregates::over_no_rows,
         );
     }
 
@@ -142,12 +156,12 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
         self.case(
             "uncommitted rows are hidden",
             &[isolated, aborts],
-            sides::uncommitted_is_hidden,
+            concurrency::uncommitted_is_hidden,
         );
         self.case(
             "no update is lost",
             &[isolated, aborts],
-            sides::no_update_is_lost,
+            concurrency::no_update_is_lost,
         );
     }
 
@@ -156,29 +170,29 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
         let loads = (self.can.loads, "it has no bulk path");
         let keys = (self.can.keys_by_server, "it cannot count up a key");
         let scanning = (self.can.scans, "it cannot scan");
-        self.case("evidence is given", &[], life::evidence_is_given);
-        self.case("batches are loaded", &[rows, loads], life::loads);
+        self.case("evidence is given", &[], lifecycle::evidence_is_given);
+        self.case("batches are loaded", &[rows, loads], lifecycle::loads);
         let given = "keys given by the store are distinct";
         self.case(
             given,
             &[rows, keys, scanning],
-            life::given_keys_are_distinct,
+            lifecycle::given_keys_are_distinct,
         );
         let clear = "keys given by the store keep clear of loaded ones";
         self.case(
             clear,
             &[rows, keys, loads],
-            life::given_keys_keep_clear_of_loaded,
+            lifecycle::given_keys_keep_clear_of_loaded,
         );
         self.case(
             "remove and create again",
             &[rows],
-            life::remove_and_create_again,
+            lifecycle::remove_and_create_again,
         );
         self.removes_nothing();
     }
 
-    fn case(&mut self, name: &'static str, needs: &[Need], case: fn(&Ground<'_, T>) -> Verdict) {
+    fn case(&mut self, name: &'static str, needs: &[Need], case: fn(&Fixture<'_, T>) -> Verdict) {
         if let Some((_, lacking)) = needs.iter().find(|(claimed, _)| !claimed) {
             self.outcome.skipped.push((name, lacking));
             return;
@@ -190,7 +204,7 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
         self.find(name, ran);
         self.find(
             name,
-            removed.map_err(|failure| Wrong(format!("removing failed: {failure}"))),
+            removed.map_err(|failure| CaseFailure(format!("removing failed: {failure}"))),
         );
     }
 
@@ -199,20 +213,20 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
         let name = "remove without create";
         self.outcome.tested.push(name);
         let removed = block_on(&(), (self.make)().remove());
-        self.find(name, removed.map_err(Wrong::from));
+        self.find(name, removed.map_err(CaseFailure::from));
     }
 
     fn find(&mut self, case: &'static str, verdict: Verdict) {
-        if let Err(Wrong(what)) = verdict {
+        if let Err(CaseFailure(what)) = verdict {
             self.outcome.findings.push(Finding { case, what });
         }
     }
 
     fn is_isolated(&self) -> bool {
-        let claimed = |ground: &Ground<'_, T>| {
-            let evidence = ground.run(ground.target.evidence())?;
+        let claimed = |fixture: &Fixture<'_, T>| {
+            let evidence = fixture.run(fixture.target.evidence())?;
             if evidence.isolation == Isolation::NoneClaimed {
-                return Err(Wrong(String::new()));
+                return Err(CaseFailure(String::new()));
             }
             Ok(())
         };
@@ -227,12 +241,12 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
 fn on_fresh_ground<T: Target>(
     target: &T,
     can: &Capabilities,
-    case: impl FnOnce(&Ground<'_, T>) -> Verdict,
+    case: impl FnOnce(&Fixture<'_, T>) -> Verdict,
 ) -> Verdict {
-    let scene = &Scene::new(can);
+    let scene = &TestSchema::new(can);
     block_on(&(), target.create(&scene.plan))?;
     let worker = &target.worker()?;
-    case(&Ground {
+    case(&Fixture {
         target,
         worker,
         scene,

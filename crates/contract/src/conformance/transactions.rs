@@ -1,22 +1,22 @@
 //! Cases about transactions of one client: order of answers, own writes, abort, errors, visibility.
 
-use super::ground::Ground;
+use super::fixture::Fixture;
 use super::outcome::{Verdict, same};
 use super::scans::{filled, numbers};
-use super::scene::cents;
-use crate::session::{Session, Shape};
+use super::test_schema::cents;
+use crate::session::{AccessPattern, Session};
 use crate::target::Target;
 
 /// Questions asked together are answered in the order of asking, with writes between them.
-pub(super) fn answers_keep_order<T: Target>(ground: &Ground<'_, T>) -> Verdict {
-    let scene = ground.scene;
-    ground.run(async {
-        let mut seat = ground.client().await?;
-        seat.commits(Shape::Several, async |tx| {
+pub(super) fn answers_keep_order<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
+    let scene = fixture.scene;
+    fixture.run(async {
+        let mut seat = fixture.client().await?;
+        seat.commits(AccessPattern::Several, async |tx| {
             (1..=9).try_for_each(|id| scene.plain(tx, id, id * 10))
         })
         .await?;
-        let mut tx = seat.begin(Shape::Several);
+        let mut tx = seat.begin(AccessPattern::Several);
         for id in [3, 1, 99, 9] {
             tx.ask(&scene.get_whole, (id,))?;
         }
@@ -56,11 +56,11 @@ pub(super) fn answers_keep_order<T: Target>(ground: &Ground<'_, T>) -> Verdict {
 }
 
 /// A transaction reads what it has written.
-pub(super) fn own_writes_are_read<T: Target>(ground: &Ground<'_, T>) -> Verdict {
-    let scene = ground.scene;
-    ground.run(async {
-        let mut seat = filled(ground).await?;
-        let mut tx = seat.begin(Shape::Several);
+pub(super) fn own_writes_are_read<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
+    let scene = fixture.scene;
+    fixture.run(async {
+        let mut seat = filled(fixture).await?;
+        let mut tx = seat.begin(AccessPattern::Several);
         scene.plain(&mut tx, 1, 5)?;
         same(
             tx.read(&scene.get_whole, (1,)).await?,
@@ -80,7 +80,7 @@ pub(super) fn own_writes_are_read<T: Target>(ground: &Ground<'_, T>) -> Verdict 
         let Some(scans) = &scene.scans else {
             return Ok(());
         };
-        let mut tx = seat.begin(Shape::Several);
+        let mut tx = seat.begin(AccessPattern::Several);
         tx.write(&scene.insert_part, (3, 1, "red", 1, cents(1), 5))?;
         let (number,) = tx.read(&scans.of_box, (3,)).await?;
         same(number, 1, "a scan of a box filled in the transaction")?;
@@ -90,11 +90,11 @@ pub(super) fn own_writes_are_read<T: Target>(ground: &Ground<'_, T>) -> Verdict 
 }
 
 /// An abort undoes inserts, updates and deletes.
-pub(super) fn abort_undoes<T: Target>(ground: &Ground<'_, T>) -> Verdict {
-    let scene = ground.scene;
-    ground.run(async {
-        let mut seat = filled(ground).await?;
-        seat.commits(Shape::Several, async |tx| {
+pub(super) fn abort_undoes<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
+    let scene = fixture.scene;
+    fixture.run(async {
+        let mut seat = filled(fixture).await?;
+        seat.commits(AccessPattern::Several, async |tx| {
             scene.plain(tx, 1, 1)?;
             scene.plain(tx, 2, 2)
         })
@@ -105,7 +105,7 @@ pub(super) fn abort_undoes<T: Target>(ground: &Ground<'_, T>) -> Verdict {
             tx.write(&scene.delete, (2,))
         })
         .await?;
-        let mut tx = seat.begin(Shape::ReadOnly);
+        let mut tx = seat.begin(AccessPattern::ReadOnly);
         let inserted = tx.read_if_any(&scene.get_whole, (3,)).await?;
         same(inserted, None, "a row whose insert was aborted")?;
         same(
@@ -119,21 +119,21 @@ pub(super) fn abort_undoes<T: Target>(ground: &Ground<'_, T>) -> Verdict {
             "a row whose delete was aborted",
         )?;
         seat.session.commit().await?;
-        seat.commits(Shape::Single, async |tx| scene.plain(tx, 3, 33))
+        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 3, 33))
             .await?;
         Ok(())
     })
 }
 
 /// An abort undoes index entries too.
-pub(super) fn abort_undoes_index_entries<T: Target>(ground: &Ground<'_, T>) -> Verdict {
-    let scene = ground.scene;
+pub(super) fn abort_undoes_index_entries<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
+    let scene = fixture.scene;
     let indexed = scene
         .indexed
         .as_ref()
         .expect("the scene declares what the case needs");
-    ground.run(async {
-        let mut seat = filled(ground).await?;
+    fixture.run(async {
+        let mut seat = filled(fixture).await?;
         seat.aborts(async |tx| {
             tx.write(&scene.insert_part, (3, 1, "red", 99, cents(1), 500))?;
             tx.write(&scene.set_colour, (1, 1, "green"))?;
@@ -143,7 +143,7 @@ pub(super) fn abort_undoes_index_entries<T: Target>(ground: &Ground<'_, T>) -> V
         let stock = numbers(&mut seat, &indexed.of_colour_from_backwards, ("red", 3)).await?;
         same(stock, [7, 5, 3], "a scan by index after an abort")?;
         // The key of the unique index that the abort set free can be used.
-        seat.commits(Shape::Single, async |tx| {
+        seat.commits(AccessPattern::Single, async |tx| {
             tx.write(&scene.insert_part, (3, 1, "red", 99, cents(1), 500))
         })
         .await?;
@@ -152,56 +152,58 @@ pub(super) fn abort_undoes_index_entries<T: Target>(ground: &Ground<'_, T>) -> V
 }
 
 /// After a refused statement nothing of its transaction remains, and the session goes on.
-pub(super) fn session_survives_errors<T: Target>(ground: &Ground<'_, T>) -> Verdict {
-    let scene = ground.scene;
-    ground.run(async {
-        let mut seat = ground.client().await?;
-        seat.commits(Shape::Single, async |tx| scene.plain(tx, 1, 1))
+pub(super) fn session_survives_errors<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
+    let scene = fixture.scene;
+    fixture.run(async {
+        let mut seat = fixture.client().await?;
+        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1))
             .await?;
         for round in 2..5 {
             let what = "an insert of a key that is there";
-            seat.is_refused(Shape::Several, scene.insert.id, what, async |tx| {
+            seat.is_refused(AccessPattern::Several, scene.insert.id, what, async |tx| {
                 scene.plain(tx, 100, round)?;
                 tx.ask(&scene.get_whole, (1,))?;
                 scene.plain(tx, 1, round)
             })
             .await?;
             let left = seat
-                .commits(Shape::ReadOnly, async |tx| {
+                .commits(AccessPattern::ReadOnly, async |tx| {
                     tx.read_if_any(&scene.get_whole, (100,)).await
                 })
                 .await?;
             same(left, None, "a row of a transaction that failed later")?;
-            seat.commits(Shape::Several, async |tx| scene.plain(tx, round, round))
-                .await?;
+            seat.commits(AccessPattern::Several, async |tx| {
+                scene.plain(tx, round, round)
+            })
+            .await?;
         }
         Ok(())
     })
 }
 
 /// What a commit acknowledged is seen by a client that connects afterwards, and by one before.
-pub(super) fn commit_is_visible<T: Target>(ground: &Ground<'_, T>) -> Verdict {
-    let scene = ground.scene;
-    ground.run(async {
-        let (mut writer, mut before) = (ground.client().await?, ground.client().await?);
+pub(super) fn commit_is_visible<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
+    let scene = fixture.scene;
+    fixture.run(async {
+        let (mut writer, mut before) = (fixture.client().await?, fixture.client().await?);
         let absent = before
-            .commits(Shape::Single, async |tx| {
+            .commits(AccessPattern::Single, async |tx| {
                 tx.read_if_any(&scene.get_whole, (1,)).await
             })
             .await?;
         same(absent, None, "a row before its insert")?;
         writer
-            .commits(Shape::Single, async |tx| scene.plain(tx, 1, 1))
+            .commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1))
             .await?;
         writer
-            .commits(Shape::Several, async |tx| {
+            .commits(AccessPattern::Several, async |tx| {
                 scene.plain(tx, 2, 2)?;
                 tx.write(&scene.set_whole, (1, 10))
             })
             .await?;
-        let mut after = ground.client().await?;
+        let mut after = fixture.client().await?;
         for (who, seat) in [("before", &mut before), ("after", &mut after)] {
-            let mut tx = seat.begin(Shape::ReadOnly);
+            let mut tx = seat.begin(AccessPattern::ReadOnly);
             let what = format!("a committed row, seen by a client that connected {who},");
             same(
                 tx.read_if_any(&scene.get_whole, (1,)).await?,
@@ -220,13 +222,13 @@ pub(super) fn commit_is_visible<T: Target>(ground: &Ground<'_, T>) -> Verdict {
 }
 
 /// A session dropped in mid-transaction leaves nothing in the store and nobody locked out.
-pub(super) fn dropped_session_leaves_nothing<T: Target>(ground: &Ground<'_, T>) -> Verdict {
-    let scene = ground.scene;
-    ground.run(async {
-        let mut seat = ground.client().await?;
-        seat.commits(Shape::Single, async |tx| scene.plain(tx, 1, 1))
+pub(super) fn dropped_session_leaves_nothing<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
+    let scene = fixture.scene;
+    fixture.run(async {
+        let mut seat = fixture.client().await?;
+        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1))
             .await?;
-        let mut tx = seat.begin(Shape::Several);
+        let mut tx = seat.begin(AccessPattern::Several);
         tx.write(&scene.set_whole, (1, 2))?;
         scene.plain(&mut tx, 2, 2)?;
         same(
@@ -235,8 +237,8 @@ pub(super) fn dropped_session_leaves_nothing<T: Target>(ground: &Ground<'_, T>) 
             "a row inserted in the transaction",
         )?;
         drop(seat);
-        let mut other = ground.client().await?;
-        let mut tx = other.begin(Shape::ReadOnly);
+        let mut other = fixture.client().await?;
+        let mut tx = other.begin(AccessPattern::ReadOnly);
         same(
             tx.read(&scene.get_whole, (1,)).await?,
             (1,),
@@ -246,7 +248,7 @@ pub(super) fn dropped_session_leaves_nothing<T: Target>(ground: &Ground<'_, T>) 
         same(left, None, "a row inserted by a dropped session")?;
         other.session.commit().await?;
         other
-            .commits(Shape::Several, async |tx| {
+            .commits(AccessPattern::Several, async |tx| {
                 tx.write(&scene.set_whole, (1, 3))?;
                 scene.plain(tx, 2, 3)
             })

@@ -1,6 +1,6 @@
 //! A store's I/O errors as stops and failures; the table stands at [`KeyValue`](super::KeyValue).
 
-use super::store::Changed;
+use super::store::WatchedKeyChanged;
 use crate::outcome::{Cause, Failure, FailureKind, Stop};
 use std::io::{self, ErrorKind};
 
@@ -38,7 +38,7 @@ pub(super) fn statement(what: impl Into<String>) -> Failure {
 }
 
 fn conflict(error: &io::Error) -> Option<Stop> {
-    if matches!(error.get_ref(), Some(inner) if inner.is::<Changed>()) {
+    if matches!(error.get_ref(), Some(inner) if inner.is::<WatchedKeyChanged>()) {
         return Some(Stop::Conflict(Cause::Serialization));
     }
     match error.kind() {
@@ -69,7 +69,7 @@ fn kind(error: &io::Error) -> FailureKind {
 #[cfg(test)]
 mod tests {
     use super::{of_commit, of_read};
-    use crate::key_value::Changed;
+    use crate::key_value::WatchedKeyChanged;
     use crate::outcome::{Cause, FailureKind, Stop};
     use std::io::{Error, ErrorKind};
 
@@ -97,7 +97,7 @@ mod tests {
             Stop::Conflict(Cause::Deadlock)
         ));
         assert!(matches!(
-            of_commit(&Error::other(Changed), "s"),
+            of_commit(&Error::other(WatchedKeyChanged), "s"),
             Stop::Conflict(Cause::Serialization)
         ));
     }

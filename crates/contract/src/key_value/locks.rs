@@ -35,7 +35,7 @@ pub(super) struct Locks {
 
 /// The locks that one session's transaction holds; let go when dropped.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct HeldLocks {
     locks: Arc<Locks>,
     owner: u64,
     hashes: Vec<u64>,
@@ -43,7 +43,7 @@ pub(super) struct Held {
 
 /// Locks by the hash of their keys, on cache lines of their own.
 #[derive(Debug, Default)]
-struct Shard(Mutex<HashMap<u64, Lock, BuildHasherDefault<AsIs>>>);
+struct Shard(Mutex<HashMap<u64, Lock, BuildHasherDefault<IdentityHasher>>>);
 
 #[derive(Debug)]
 struct Lock {
@@ -75,17 +75,17 @@ impl Locks {
     }
 }
 
-impl Held {
+impl HeldLocks {
     /// Holding nothing yet.
-    pub(super) fn new(locks: &Arc<Locks>) -> Held {
-        Held {
+    pub(super) fn new(locks: &Arc<Locks>) -> HeldLocks {
+        HeldLocks {
             owner: locks.owners.fetch_add(1, Ordering::Relaxed),
             locks: Arc::clone(locks),
             hashes: Vec::new(),
         }
     }
 
-    /// Locks a key's row until [`Held::release`], waiting for its owner. Locking it again is free.
+    /// Locks a key's row until [`HeldLocks::release`], waiting for its owner. Locking it again is free.
     pub(super) fn lock(&mut self, key: &[u8]) -> Result<(), Cause> {
         let mut hasher = DefaultHasher::new();
         hasher.write(key);
@@ -134,14 +134,14 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldLocks {
     fn drop(&mut self) {
         self.release();
     }
 }
 
 impl Shard {
-    fn locks(&self) -> MutexGuard<'_, HashMap<u64, Lock, BuildHasherDefault<AsIs>>> {
+    fn locks(&self) -> MutexGuard<'_, HashMap<u64, Lock, BuildHasherDefault<IdentityHasher>>> {
         self.0.lock()
     }
 }
@@ -170,9 +170,9 @@ fn hand_on(lock: &mut Lock, (owner, thread): (u64, Thread), waiting: &mut Waitin
 
 /// Hashes of keys are hashed already.
 #[derive(Debug, Default)]
-struct AsIs(u64);
+struct IdentityHasher(u64);
 
-impl Hasher for AsIs {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -188,7 +188,7 @@ impl Hasher for AsIs {
 
 #[cfg(test)]
 mod tests {
-    use super::{Held, Locks};
+    use super::{HeldLocks, Locks};
     use crate::outcome::Cause;
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::{Arc, Barrier};
@@ -205,7 +205,7 @@ mod tests {
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let mut held = Held::new(&locks);
+                    let mut held = HeldLocks::new(&locks);
                     for _ in 0..500 {
                         held.lock(b"row").unwrap();
                         held.lock(b"row").unwrap();
@@ -232,7 +232,7 @@ mod tests {
                 .map(|number| {
                     let (locks, held_all) = (&locks, &held_all);
                     scope.spawn(move || {
-                        let mut held = Held::new(locks);
+                        let mut held = HeldLocks::new(locks);
                         held.lock(rows[number]).unwrap();
                         held_all.wait();
                         usize::from(held.lock(rows[(number + 1) % 3]) == Err(Cause::Deadlock))
@@ -251,10 +251,10 @@ mod tests {
     #[test]
     fn a_dropped_transaction_lets_go() {
         let locks = Arc::new(Locks::default());
-        let mut dropped = Held::new(&locks);
+        let mut dropped = HeldLocks::new(&locks);
         dropped.lock(b"row").unwrap();
         drop(dropped);
-        assert_eq!(Held::new(&locks).lock(b"row"), Ok(()));
+        assert_eq!(HeldLocks::new(&locks).lock(b"row"), Ok(()));
     }
 
     #[test]
@@ -264,7 +264,7 @@ mod tests {
             for client in 0..4_u64 {
                 let (locks, sum) = (&locks, &sum);
                 scope.spawn(move || {
-                    let mut held = Held::new(locks);
+                    let mut held = HeldLocks::new(locks);
                     for round in 0..300_u64 {
                         let rows =
                             [client + round, client * 7 + round * 3, round].map(|row| row % 5);

@@ -6,8 +6,8 @@
 //! writes over the store's, and keeps transactions apart by row locks.
 //!
 //! ```text
-//! Session: tables, rows, transactions      session.rs, operations.rs, figure.rs
-//!   | own writes over the store's          pending.rs, walk.rs
+//! Session: tables, rows, transactions      session.rs, operations.rs, aggregate.rs
+//!   | own writes over the store's          write_buffer.rs, scan.rs
 //!   | row locks until commit               locks.rs; none where the store itself watches rows
 //!   | rows as keys and values              layout.rs, key.rs, row.rs
 //! KeyValue: commit a batch, get, scan      store.rs, failure.rs
@@ -17,21 +17,21 @@
 //! does not do: secondary indexes, joins, many clients a thread, one round trip for several reads. A
 //! store that has these implements [`Target`](crate::Target) itself.
 
+mod aggregate;
 mod failure;
-mod figure;
 mod key;
 mod layout;
 mod locks;
 mod operations;
-mod pending;
 mod row;
+mod scan;
 mod session;
 mod store;
 mod target;
 #[cfg(test)]
 mod tests;
-mod walk;
+mod write_buffer;
 
 pub use session::KeyValueSession;
-pub use store::{About, Change, Changed, KeyValue, Pair};
+pub use store::{Change, KeyValue, Pair, StoreInfo, WatchedKeyChanged};
 pub use target::KeyValueTarget;

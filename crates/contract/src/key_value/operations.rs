@@ -4,15 +4,15 @@
 //! itself, and is kept until the commit. A read takes the latest committed state too, with the
 //! transaction's own writes over it; one for update locks first and reads then.
 
+use super::aggregate::{Accumulator, added};
 use super::failure::{of_commit, of_read, statement};
-use super::figure::{Figure, added};
 use super::layout::{Layout, of};
-use super::locks::Held;
-use super::pending::Pending;
-use super::row::{self, Places};
+use super::locks::HeldLocks;
+use super::row::{self, ColumnOffsets};
+use super::scan::{ScanRange, walk};
 use super::store::KeyValue;
 use super::target::Shared;
-use super::walk::{Way, walk};
+use super::write_buffer::WriteBuffer;
 use crate::operation::{Action, Aggregate, Limit, Lock, Order, Path, Set};
 use crate::outcome::{Failure, Stop};
 use crate::rows::{Replies, Rows};
@@ -24,19 +24,19 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 /// A transaction's state, in memory reused from one to the next.
 #[derive(Debug)]
-pub(super) struct Work<K> {
+pub(super) struct TransactionState<K> {
     pub(super) shared: Arc<Shared<K>>,
     pub(super) layouts: Vec<Layout>,
     /// The next number of each table that [`Layout::counts`].
     pub(super) numbers: Arc<[AtomicI64]>,
-    pub(super) held: Held,
-    pub(super) pending: Pending,
+    pub(super) held: HeldLocks,
+    pub(super) pending: WriteBuffer,
     pub(super) replies: Replies,
     pub(super) key: Vec<u8>,
-    pub(super) places: Places,
+    pub(super) places: ColumnOffsets,
 }
 
-impl<K: KeyValue> Work<K> {
+impl<K: KeyValue> TransactionState<K> {
     /// Performs an operation.
     pub(super) fn perform(&mut self, action: &Action, values: &[Value<'_>]) -> Result<(), Stop> {
         match action {
@@ -54,7 +54,7 @@ impl<K: KeyValue> Work<K> {
             } => {
                 let (values, limit) = limited(*limit, values);
                 let keys = of(&self.layouts, path.table).span(path, values)?;
-                let way = Way {
+                let way = ScanRange {
                     keys,
                     order: *order,
                     limit,
@@ -148,12 +148,12 @@ impl<K: KeyValue> Work<K> {
         let layout = &self.layouts[table];
         layout.key_of(values.iter().copied(), &mut self.key)?;
         let row = match lock {
-            Lock::Update => kept(&mut self.held, &self.pending, &self.shared, &self.key)?,
+            Lock::Update => locked_row(&mut self.held, &self.pending, &self.shared, &self.key)?,
             Lock::None => current(&self.pending, &self.shared, &self.key)?,
         };
         let reply = self.replies.push(columns.len());
         if let Some(row) = row {
-            found(&mut self.places, layout, &self.shared, &row)?;
+            locate_columns(&mut self.places, layout, &self.shared, &row)?;
             answer(&self.places, layout, columns, &row, reply);
         }
         Ok(())
@@ -169,7 +169,7 @@ impl<K: KeyValue> Work<K> {
         } else {
             let key = layout.key.iter().map(|id| values[id.0]);
             layout.key_of(key, &mut self.key)?;
-            if kept(&mut self.held, &self.pending, &self.shared, &self.key)?.is_some() {
+            if locked_row(&mut self.held, &self.pending, &self.shared, &self.key)?.is_some() {
                 return Err(refused(layout, "holds a row of that key already"));
             }
         }
@@ -214,10 +214,10 @@ impl<K: KeyValue> Work<K> {
         let (key, given) = values.split_at(layout.key.len());
         layout.key_of(key.iter().copied(), &mut self.key)?;
         let mut changed = self.pending.buffer();
-        let Some(row) = kept(&mut self.held, &self.pending, &self.shared, &self.key)? else {
+        let Some(row) = locked_row(&mut self.held, &self.pending, &self.shared, &self.key)? else {
             return Ok(false);
         };
-        found(&mut self.places, layout, &self.shared, &row)?;
+        locate_columns(&mut self.places, layout, &self.shared, &row)?;
         change(layout, &self.places, sets, given, &row, &mut changed)?;
         drop(row);
         self.pending.put(&self.key, Some(changed));
@@ -227,7 +227,7 @@ impl<K: KeyValue> Work<K> {
     fn delete(&mut self, table: usize, values: &[Value<'_>]) -> Result<(), Stop> {
         let layout = &self.layouts[table];
         layout.key_of(values.iter().copied(), &mut self.key)?;
-        if kept(&mut self.held, &self.pending, &self.shared, &self.key)?.is_none() {
+        if locked_row(&mut self.held, &self.pending, &self.shared, &self.key)?.is_none() {
             return Err(refused(layout, "has no row of that key"));
         }
         self.pending.put(&self.key, None);
@@ -249,7 +249,7 @@ impl<K: KeyValue> Work<K> {
         distinct: bool,
         values: &[Value<'_>],
     ) -> Result<(), Stop> {
-        let way = Way {
+        let way = ScanRange {
             keys: of(&self.layouts, path.table).span(path, values)?,
             order: Order::Ascending,
             limit: u64::MAX,
@@ -259,12 +259,12 @@ impl<K: KeyValue> Work<K> {
         Ok(())
     }
 
-    fn scan(&mut self, path: &Path, way: &Way, columns: &[ColumnId]) -> Result<(), Stop> {
+    fn scan(&mut self, path: &Path, way: &ScanRange, columns: &[ColumnId]) -> Result<(), Stop> {
         let (shared, layout) = (&self.shared, of(&self.layouts, path.table));
         let reply = self.replies.push(columns.len());
         let places = &mut self.places;
         walk(&shared.store, &shared.name, &self.pending, way, |_, row| {
-            found(places, layout, shared, row)?;
+            locate_columns(places, layout, shared, row)?;
             answer(places, layout, columns, row, reply);
             Ok(())
         })
@@ -274,7 +274,7 @@ impl<K: KeyValue> Work<K> {
     fn scan_for_update(
         &mut self,
         path: &Path,
-        way: &Way,
+        way: &ScanRange,
         columns: &[ColumnId],
     ) -> Result<(), Stop> {
         let (shared, layout) = (&self.shared, of(&self.layouts, path.table));
@@ -285,8 +285,8 @@ impl<K: KeyValue> Work<K> {
         })?;
         let reply = self.replies.push(columns.len());
         for key in keys {
-            if let Some(row) = kept(&mut self.held, &self.pending, shared, &key)? {
-                found(&mut self.places, layout, shared, &row)?;
+            if let Some(row) = locked_row(&mut self.held, &self.pending, shared, &key)? {
+                locate_columns(&mut self.places, layout, shared, &row)?;
                 answer(&self.places, layout, columns, &row, reply);
             }
         }
@@ -300,12 +300,12 @@ impl<K: KeyValue> Work<K> {
         values: &[Value<'_>],
     ) -> Result<(), Stop> {
         let (shared, layout) = (&self.shared, of(&self.layouts, path.table));
-        let way = Way {
+        let way = ScanRange {
             keys: layout.span(path, values)?,
             order: Order::Ascending,
             limit: u64::MAX,
         };
-        let mut figure = Figure::new(function, &layout.columns);
+        let mut figure = Accumulator::new(function, &layout.columns);
         let places = &mut self.places;
         walk(
             &shared.store,
@@ -313,7 +313,7 @@ impl<K: KeyValue> Work<K> {
             &self.pending,
             &way,
             |_, row| {
-                found(places, layout, shared, row)?;
+                locate_columns(places, layout, shared, row)?;
                 Ok(figure.take(row, places)?)
             },
         )?;
@@ -323,7 +323,7 @@ impl<K: KeyValue> Work<K> {
 }
 
 /// Locks a row against other writers until the transaction's end, unless the store watches rows.
-fn lock<K: KeyValue>(held: &mut Held, shared: &Shared<K>, key: &[u8]) -> Result<(), Stop> {
+fn lock<K: KeyValue>(held: &mut HeldLocks, shared: &Shared<K>, key: &[u8]) -> Result<(), Stop> {
     if shared.store.watches() {
         return Ok(());
     }
@@ -332,9 +332,9 @@ fn lock<K: KeyValue>(held: &mut Held, shared: &Shared<K>, key: &[u8]) -> Result<
 
 /// The row of a key as the transaction sees it, kept as it is until the transaction's end: others wait,
 /// or the commit fails if they did not.
-fn kept<'p, K: KeyValue>(
-    held: &mut Held,
-    pending: &'p Pending,
+fn locked_row<'p, K: KeyValue>(
+    held: &mut HeldLocks,
+    pending: &'p WriteBuffer,
     shared: &Shared<K>,
     key: &[u8],
 ) -> Result<Option<Cow<'p, [u8]>>, Stop> {
@@ -349,7 +349,7 @@ fn kept<'p, K: KeyValue>(
 
 /// The row of a key as the transaction sees it.
 fn current<'p, K: KeyValue>(
-    pending: &'p Pending,
+    pending: &'p WriteBuffer,
     shared: &Shared<K>,
     key: &[u8],
 ) -> Result<Option<Cow<'p, [u8]>>, Stop> {
@@ -362,8 +362,8 @@ fn current<'p, K: KeyValue>(
 }
 
 /// Finds the columns of a row; a value that is no row of the table was changed by the store.
-fn found<K>(
-    places: &mut Places,
+fn locate_columns<K>(
+    places: &mut ColumnOffsets,
     layout: &Layout,
     shared: &Shared<K>,
     row: &[u8],
@@ -377,7 +377,13 @@ fn found<K>(
     })
 }
 
-fn answer(places: &Places, layout: &Layout, columns: &[ColumnId], row: &[u8], reply: &mut Rows) {
+fn answer(
+    places: &ColumnOffsets,
+    layout: &Layout,
+    columns: &[ColumnId],
+    row: &[u8],
+    reply: &mut Rows,
+) {
     for column in columns {
         reply.push(places.value(&layout.columns, *column, row));
     }
@@ -386,7 +392,7 @@ fn answer(places: &Places, layout: &Layout, columns: &[ColumnId], row: &[u8], re
 /// A row with some columns set.
 fn change(
     layout: &Layout,
-    places: &Places,
+    places: &ColumnOffsets,
     sets: &[(ColumnId, Set)],
     given: &[Value<'_>],
     row: &[u8],
@@ -416,8 +422,10 @@ fn limited<'v, 'a>(limit: Limit, values: &'v [Value<'a>]) -> (&'v [Value<'a>], u
     match (limit, values.split_last()) {
         (Limit::None, _) => (values, u64::MAX),
         (Limit::Fixed(rows), _) => (values, rows),
-        (Limit::Asked, Some((Value::Int(rows), path))) => (path, u64::try_from(*rows).unwrap_or(0)),
-        (Limit::Asked, _) => unreachable!("the plan declares the limit as an integer"),
+        (Limit::Parameter, Some((Value::Int(rows), path))) => {
+            (path, u64::try_from(*rows).unwrap_or(0))
+        }
+        (Limit::Parameter, _) => unreachable!("the plan declares the limit as an integer"),
     }
 }
 

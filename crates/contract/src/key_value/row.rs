@@ -40,9 +40,9 @@ pub(super) fn put(row: &mut Vec<u8>, column: &Column, value: Value<'_>) -> Resul
 
 /// Where each column of one row begins, in reused memory.
 #[derive(Debug, Default)]
-pub(super) struct Places(Vec<usize>);
+pub(super) struct ColumnOffsets(Vec<usize>);
 
-impl Places {
+impl ColumnOffsets {
     /// Finds the columns of a row; none if these bytes are no row of that table.
     pub(super) fn find(&mut self, columns: &[Column], row: &[u8]) -> Option<()> {
         self.0.clear();
@@ -143,7 +143,7 @@ fn take_length(bytes: &[u8]) -> Option<(u64, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Places, put};
+    use super::{ColumnOffsets, put};
     use crate::schema::{ColumnId, Table};
     use crate::value::{Decimal, Kind, Value};
 
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn values_come_back_exactly() {
-        let (columns, mut places) = (table().columns, Places::default());
+        let (columns, mut places) = (table().columns, ColumnOffsets::default());
         for number in INTS {
             let row = row(&values(number));
             places.find(&columns, &row).unwrap();
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn what_is_no_row_is_seen() {
-        let (columns, mut places) = (table().columns, Places::default());
+        let (columns, mut places) = (table().columns, ColumnOffsets::default());
         let whole = row(&values(300));
         for end in 0..whole.len() {
             assert_eq!(places.find(&columns, &whole[..end]), None, "cut at {end}");

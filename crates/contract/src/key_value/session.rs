@@ -1,13 +1,13 @@
 //! A client's session on a key-value store: when transactions begin and end.
 
-use super::operations::Work;
+use super::operations::TransactionState;
 use super::store::KeyValue;
 use crate::operation::OperationId;
 use crate::outcome::Stop;
 use crate::plan::Plan;
 use crate::rows::Rows;
 use crate::schema::TableId;
-use crate::session::{Session, Shape};
+use crate::session::{AccessPattern, Session};
 use crate::value::Value;
 
 /// A session of a [`KeyValueTarget`](super::KeyValueTarget). What it has written and locked goes with
@@ -15,11 +15,11 @@ use crate::value::Value;
 #[derive(Debug)]
 pub struct KeyValueSession<K> {
     pub(super) plan: Plan,
-    pub(super) work: Work<K>,
+    pub(super) work: TransactionState<K>,
 }
 
 impl<K: KeyValue> Session for KeyValueSession<K> {
-    fn begin(&mut self, _shape: Shape) {
+    fn begin(&mut self, _shape: AccessPattern) {
         self.work.clear();
     }
 

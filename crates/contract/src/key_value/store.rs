@@ -2,16 +2,16 @@
 
 use crate::capabilities::Durability;
 use crate::counter::Counter;
-use crate::intent::Intent;
-use crate::observed::Observed;
+use crate::dry_run_plan::DryRunPlan;
+use crate::observation::StoreObservation;
 use crate::operation::Order;
-use crate::target::{LogPlace, Setting, StoreProcess};
+use crate::target::{LogLocation, Setting, StoreProcess};
 use std::io;
 
 /// What a store says of itself. Asked before [`KeyValue::create`] and after; what counts is what the
 /// store says when it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct StoreInfo {
     /// The product's name, which stands in tables and records: "my store".
     pub name: String,
     /// Its version.
@@ -21,7 +21,7 @@ pub struct About {
     /// Why that word is true: the call that is made, the setting that was read back.
     pub durability_evidence: String,
     /// Where the log goes, hence whose sync line the store is judged by.
-    pub log_place: LogPlace,
+    pub log_place: LogLocation,
 }
 
 /// One change of a batch.
@@ -37,13 +37,13 @@ pub struct Change {
 /// [`io::Error::other`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what the transaction rests on was changed by another")]
-pub struct Changed;
+pub struct WatchedKeyChanged;
 
 /// A key and its value.
 pub type Pair = (Vec<u8>, Vec<u8>);
 
 /// The least a store may be: keys, values, and batches that are atomic and as durable as
-/// [`About::durability`] says when they return. Every function is called from many threads at once.
+/// [`StoreInfo::durability`] says when they return. Every function is called from many threads at once.
 ///
 /// Errors are [`io::Error`]s, others by [`io::Error::other`]; their kinds say what to make of them:
 ///
@@ -53,15 +53,15 @@ pub type Pair = (Vec<u8>, Vec<u8>);
 /// | `Connection..`, `NotConnected`, `BrokenPipe`, `TimedOut`, `..Unreachable` | the connection is lost | outcome unknown |
 /// | `InvalidInput` | too large, too long: refused before anything was done | nothing remains |
 /// | `ResourceBusy`, `Deadlock` | another was in the way: may be tried again | nothing remains |
-/// | [`Changed`] inside | what was watched has changed: may be tried again | nothing remains |
+/// | [`WatchedKeyChanged`] inside | what was watched has changed: may be tried again | nothing remains |
 /// | any other | the store cannot read or write | outcome unknown |
 pub trait KeyValue: Send + Sync {
     /// What it says of itself.
-    fn about(&self) -> About;
+    fn about(&self) -> StoreInfo;
 
     /// Further directories that it writes to, as far as they are known; see
     /// [`Target::further_places`](crate::Target::further_places).
-    fn further_places(&self) -> Vec<LogPlace> {
+    fn further_places(&self) -> Vec<LogLocation> {
         Vec::new()
     }
 
@@ -126,8 +126,8 @@ pub trait KeyValue: Send + Sync {
         false
     }
 
-    /// As [`KeyValue::get`]; from now on until its end, a commit of this client fails with [`Changed`] if
-    /// another has changed the key.
+    /// As [`KeyValue::get`]; from now on until its end, a commit of this client fails with
+    /// [`WatchedKeyChanged`] if another has changed the key.
     fn watch(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
         self.get(key)
     }
@@ -161,7 +161,7 @@ pub trait KeyValue: Send + Sync {
     }
 
     /// As [`Target::observe`](crate::Target::observe); none of a store that cannot be observed.
-    fn observe(&self) -> io::Result<Option<Observed>> {
+    fn observe(&self) -> io::Result<Option<StoreObservation>> {
         Ok(None)
     }
 
@@ -172,8 +172,8 @@ pub trait KeyValue: Send + Sync {
 
     /// What makes the store, what it calls for a commit, what it sets and what removes it, for
     /// [`Target::intent`](crate::Target::intent).
-    fn intent(&self, _clients: usize) -> Intent {
-        Intent::default()
+    fn intent(&self, _clients: usize) -> DryRunPlan {
+        DryRunPlan::default()
     }
 
     /// Settings in force that bear on speed or safety, as read back from the store.
@@ -183,7 +183,7 @@ pub trait KeyValue: Send + Sync {
 
     /// Whose system calls are the store's, for the counting of its syncs.
     fn process(&self) -> StoreProcess {
-        StoreProcess::Ours
+        StoreProcess::InProcess
     }
 
     /// As [`Target::synced_writes`](crate::Target::synced_writes): only for stores whose writes are

@@ -2,27 +2,27 @@
 
 use super::failure::{outside, unreachable};
 use super::layout::{Layout, TABLES_MAX};
-use super::locks::{Held, Locks};
-use super::operations::Work;
-use super::pending::Pending;
-use super::row::Places;
+use super::locks::{HeldLocks, Locks};
+use super::operations::TransactionState;
+use super::row::ColumnOffsets;
 use super::session::KeyValueSession;
-use super::store::{About, KeyValue};
+use super::store::{KeyValue, StoreInfo};
+use super::write_buffer::WriteBuffer;
 use crate::capabilities::{Capabilities, Isolation};
 use crate::counter::Counter;
-use crate::intent::Intent;
-use crate::observed::Observed;
+use crate::dry_run_plan::DryRunPlan;
+use crate::observation::StoreObservation;
 use crate::operation::Action;
 use crate::outcome::{Failure, FailureKind};
 use crate::plan::Plan;
 use crate::rows::Replies;
 use crate::schema::{KeyGivenBy, Table};
-use crate::target::{Evidence, LogPlace, Setting, StoreProcess, Target, TargetResult};
+use crate::target::{LogLocation, ReportedSettings, Setting, StoreProcess, Target, TargetResult};
 use parking_lot::{Mutex, MutexGuard};
 use std::path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
-use syncline_metering::{Nanos, clock};
+use syncline_instrument::{Nanos, clock};
 
 /// How often an empty request is timed.
 const PINGS: usize = 200;
@@ -69,9 +69,9 @@ impl<K: KeyValue> KeyValueTarget<K> {
 
     fn failure(&self, error: &std::io::Error, doing: &str) -> Failure {
         // A server's log may stand in a directory of this machine; it is not where the server is met.
-        let is_here = self.process() == StoreProcess::Ours;
+        let is_here = self.process() == StoreProcess::InProcess;
         let doing = match self.log_place() {
-            LogPlace::Directory(place) if is_here => {
+            LogLocation::Directory(place) if is_here => {
                 let place = path::absolute(&place).unwrap_or(place);
                 format!("{doing} in {}", place.display())
             }
@@ -107,11 +107,11 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         }
     }
 
-    fn log_place(&self) -> LogPlace {
+    fn log_place(&self) -> LogLocation {
         self.shared.store.about().log_place
     }
 
-    fn further_places(&self) -> Vec<LogPlace> {
+    fn further_places(&self) -> Vec<LogLocation> {
         self.shared.store.further_places()
     }
 
@@ -143,12 +143,12 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         Ok(least)
     }
 
-    fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<Intent> {
+    fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
         refuse_plan(plan)?;
         Ok(self.shared.store.intent(clients))
     }
 
-    async fn observe(&self) -> TargetResult<Observed> {
+    async fn observe(&self) -> TargetResult<StoreObservation> {
         let seen = self.shared.store.observe();
         let seen = seen.map_err(|error| self.failure(&error, "be observed"))?;
         seen.ok_or_else(|| refusal(format!("{} cannot be observed", self.shared.name)))
@@ -198,8 +198,8 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         Ok(())
     }
 
-    async fn evidence(&self) -> TargetResult<Evidence> {
-        let About {
+    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+        let StoreInfo {
             name,
             version,
             durability,
@@ -224,7 +224,7 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
             value: value.to_owned(),
             said_by: said_by.to_owned(),
         });
-        Ok(Evidence {
+        Ok(ReportedSettings {
             product: name,
             version,
             durability,
@@ -254,15 +254,15 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         );
         Ok(KeyValueSession {
             plan: plan.clone(),
-            work: Work {
+            work: TransactionState {
                 shared,
                 layouts: Layout::of(plan),
                 numbers: numbers.ok_or_else(unmade)?,
-                held: Held::new(&self.shared.locks),
-                pending: Pending::default(),
+                held: HeldLocks::new(&self.shared.locks),
+                pending: WriteBuffer::default(),
                 replies: Replies::default(),
                 key: Vec::new(),
-                places: Places::default(),
+                places: ColumnOffsets::default(),
             },
         })
     }

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
-use syncline_disk::RealDisk;
 use syncline_engine::DatabaseId;
 use syncline_engine::log::{Durability, Log, Options, Worker};
-use syncline_metering::clock;
+use syncline_instrument::clock;
+use syncline_vfs::RealDisk;
 
 const RECORD_BYTES: usize = 124;
 

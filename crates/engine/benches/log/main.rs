@@ -13,10 +13,10 @@ mod raw;
 
 use clients::Load;
 use std::path::{Path, PathBuf};
-use syncline_disk::RealDisk;
 use syncline_engine::DatabaseId;
 use syncline_engine::log::{Log, Options, Writer};
-use syncline_metering::clock;
+use syncline_instrument::clock;
+use syncline_vfs::RealDisk;
 
 /// Measures one slice of so many milliseconds in a folder of its own.
 type Measure = Box<dyn Fn(&Path, u64) -> Outcome>;

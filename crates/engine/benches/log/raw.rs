@@ -2,8 +2,8 @@
 
 use crate::Outcome;
 use std::path::Path;
-use syncline_disk::{Access, AlignedBuffer, Create, Disk, File, OpenOptions, RealDisk, WriteSync};
-use syncline_metering::clock;
+use syncline_instrument::clock;
+use syncline_vfs::{Access, AlignedBuffer, Create, Disk, File, OpenOptions, RealDisk, WriteSync};
 
 const FILE_BYTES: u64 = 16 << 20;
 const BLOCK_BYTES: usize = 4096;

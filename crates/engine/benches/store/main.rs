@@ -8,9 +8,9 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark speaks to whoever runs it")]
 
-mod chain;
 mod memory;
 mod peers;
+mod pointer_chase;
 mod reads;
 mod recovery;
 mod transactions;

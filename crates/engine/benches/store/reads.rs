@@ -19,15 +19,15 @@
 //! row together with the leaf's first lines; the limit does not. Beside that stands what a read costs where
 //! numbers are scattered, of a table of its own.
 
-use crate::chain::{Chain, Pages};
 use crate::peers::{LmdbRows, RedbRows};
+use crate::pointer_chase::{Pages, PointerChase};
 use crate::transactions::scramble;
 use crate::{Scale, show};
 use std::path::Path;
-use syncline_disk::RealDisk;
 use syncline_engine::log::{self, Durability};
 use syncline_engine::{Begin, Database, Kind, Options, Result, Schema, Table, TypedSession, Value};
-use syncline_metering::clock;
+use syncline_instrument::clock;
+use syncline_vfs::RealDisk;
 
 pub(crate) const PAYLOAD: [u8; 100] = [7; 100];
 
@@ -48,7 +48,7 @@ struct Loads {
     count: u64,
     /// The limit that it is part of; none: of both.
     pages: Option<Pages>,
-    chain: Chain,
+    chain: PointerChase,
 }
 
 pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
@@ -243,7 +243,7 @@ fn load(folder: &Path, rows: u64, number: fn(i64) -> i64) -> Result<(Database, T
 fn loads_of(levels: &[u64]) -> Vec<Loads> {
     let mut all = Vec::new();
     let mut add = |name: String, count, bytes, pages: Option<Pages>| {
-        let chain = Chain::new(bytes, pages.unwrap_or(Pages::Usual));
+        let chain = PointerChase::new(bytes, pages.unwrap_or(Pages::Usual));
         all.push(Loads {
             name,
             count,

@@ -5,7 +5,7 @@ use crate::{Scale, show};
 use std::path::Path;
 use syncline_engine::log::{self, Durability};
 use syncline_engine::{Begin, Database, Kind, Options, Result, Schema, Value};
-use syncline_metering::clock;
+use syncline_instrument::clock;
 
 const PAYLOAD: [u8; 100] = [7; 100];
 

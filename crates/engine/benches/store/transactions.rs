@@ -5,13 +5,13 @@ use crate::{Scale, show};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
-use syncline_disk::RealDisk;
 use syncline_engine::log::{self, Durability};
 use syncline_engine::{
     Begin, Change, Database, Direction, KeyRange, Kind, Options, Result, Schema, Table,
     TypedSession, Value,
 };
-use syncline_metering::clock;
+use syncline_instrument::clock;
+use syncline_vfs::RealDisk;
 
 const TABLES: usize = 8;
 const PAYLOAD: [u8; 100] = [7; 100];

@@ -24,8 +24,8 @@
 //!
 //! The system backs a block by memory when it is first written to, and that can take long: 5 ms where a
 //! hypervisor must have the memory first. Whoever splits a leaf must not wait for that, with others behind
-//! its latches. So a thread *stocks* the shelf ([`Blocks::stock`]) while it runs low: it maps a block and
-//! writes to all of it. Only who is faster than that thread maps and waits for itself.
+//! its latches. So a thread *stocks* the shelf ([`Blocks::preallocate`]) while it runs low: it maps a block
+//! and writes to all of it. Only who is faster than that thread maps and waits for itself.
 //!
 //! Invariants:
 //! 1. A cell is marked as free in its block, or it is in exactly one [`PageBytes`].
@@ -63,11 +63,11 @@ fn spares(blocks: u64) -> usize {
 
 /// The first line of a block.
 #[repr(C, align(64))]
-struct Head {
-    shelf: Arc<Shelf>,
+struct BlockHeader {
+    shelf: Arc<BlockPool>,
 }
 
-const _: () = assert!(size_of::<Head>() == LINE_BYTES, "the head is a line");
+const _: () = assert!(size_of::<BlockHeader>() == LINE_BYTES, "the head is a line");
 
 /// A page's bytes, wherever they lie. Empty ones lie nowhere. Twelve bytes of memory, so that what is known
 /// of a leaf fits into its frame's line.
@@ -163,7 +163,7 @@ impl Drop for PageBytes {
 unsafe fn give_back(cell: NonNull<u8>) {
     let block = |address: NonZero<usize>| NonZero::new(address.get() & !(BLOCK_BYTES - 1));
     let head = cell.map_addr(|cell| block(cell).expect("no block lies at address zero"));
-    let head = head.cast::<Head>();
+    let head = head.cast::<BlockHeader>();
     // SAFETY: the cell is not free yet, so its block is mapped (invariant 2) and has its head (invariant 3).
     let shelf = Arc::clone(unsafe { &head.as_ref().shelf });
     let unused = shelf.put_back(head.addr().get(), cell.addr().get());
@@ -173,11 +173,11 @@ unsafe fn give_back(cell: NonNull<u8>) {
 
 /// The blocks of a store with cells of one length. Cells may outlive it.
 pub(super) struct Blocks {
-    shelf: Arc<Shelf>,
+    shelf: Arc<BlockPool>,
 }
 
 /// The blocks and their free cells.
-pub(super) struct Shelf {
+pub(super) struct BlockPool {
     cells_of: CellsOf,
     state: Mutex<State, BLOCKS>,
     blocks: AtomicU64,
@@ -244,7 +244,7 @@ impl Blocks {
             ends: false,
         };
         Blocks {
-            shelf: Arc::new(Shelf {
+            shelf: Arc::new(BlockPool {
                 cells_of,
                 state: Mutex::new(state),
                 blocks: AtomicU64::new(0),
@@ -313,7 +313,7 @@ impl Blocks {
     }
 
     /// Puts one more block on the shelf, backed by memory. False if the system gives none.
-    pub(super) fn stock(&self) -> bool {
+    pub(super) fn preallocate(&self) -> bool {
         let Some(mut block) = Block::map(&self.shelf) else {
             return false;
         };
@@ -325,7 +325,7 @@ impl Blocks {
 
     /// What cells keep alive.
     #[cfg(test)]
-    pub(super) fn weak(&self) -> std::sync::Weak<Shelf> {
+    pub(super) fn weak(&self) -> std::sync::Weak<BlockPool> {
         Arc::downgrade(&self.shelf)
     }
 
@@ -359,8 +359,8 @@ impl Drop for Blocks {
     }
 }
 
-impl Shelf {
-    fn take(self: &Arc<Shelf>, may_come: bool) -> Option<NonNull<u8>> {
+impl BlockPool {
+    fn take(self: &Arc<BlockPool>, may_come: bool) -> Option<NonNull<u8>> {
         if !may_come && self.blocks.load(Ordering::Acquire) == 0 {
             return None;
         }
@@ -491,7 +491,7 @@ impl Block {
 
     /// A new one; none if the system has no memory or is one that we do not ask.
     #[cfg(target_os = "linux")]
-    fn map(shelf: &Arc<Shelf>) -> Option<Block> {
+    fn map(shelf: &Arc<BlockPool>) -> Option<Block> {
         use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
         let (rights, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
         // Twice as much, of which the aligned part stays.
@@ -509,20 +509,20 @@ impl Block {
             unsafe { madvise(start.cast(), BLOCK_BYTES, Advice::LinuxHugepage) }.is_err();
         let (block, shelf) = (NonNull::new(start)?, Arc::clone(shelf));
         // SAFETY: the block is mapped, aligned and longer than a head, and nobody else knows it yet.
-        unsafe { block.cast::<Head>().write(Head { shelf }) };
+        unsafe { block.cast::<BlockHeader>().write(BlockHeader { shelf }) };
         Some(Block(block))
     }
 
     /// None: of other systems it is not known that they have large pages for who asks.
     #[cfg(not(target_os = "linux"))]
-    fn map(_shelf: &Arc<Shelf>) -> Option<Block> {
+    fn map(_shelf: &Arc<BlockPool>) -> Option<Block> {
         None
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
-        let head = self.0.cast::<Head>();
+        let head = self.0.cast::<BlockHeader>();
         // SAFETY: all cells are free (invariant 2), so nobody looks at the head any more.
         unsafe { head.drop_in_place() };
         unmap(self.0.as_ptr(), BLOCK_BYTES);

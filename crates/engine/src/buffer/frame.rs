@@ -4,7 +4,7 @@ use super::blocks::CellsOf;
 use super::inner::Inner;
 use super::leaf::Leaf;
 use super::page::{self, Kind};
-use super::sight::Sight;
+use super::prefetch_hint::PrefetchHint;
 use crate::ids::{PageId, TreeId};
 use crate::sync::IS_MODEL;
 use crate::sync::rank::LATCH;
@@ -83,10 +83,10 @@ impl Frame {
     }
 
     /// What is known of a leaf before it is looked at; nothing of other pages. Before the frame is shared.
-    pub(super) fn sight(&self) -> Sight {
-        self.leaf().map_or(Sight::NONE, |latch| {
+    pub(super) fn prefetch_hint(&self) -> PrefetchHint {
+        self.leaf().map_or(PrefetchHint::NONE, |latch| {
             let leaf = latch.try_read();
-            Sight::of(&leaf.expect("nobody else has the frame"))
+            PrefetchHint::of(&leaf.expect("nobody else has the frame"))
         })
     }
 
@@ -146,7 +146,7 @@ pub(super) const CELLS: CellsOf = CellsOf {
 
 /// Memory in use for frames.
 #[derive(Debug)]
-pub(super) struct Account {
+pub(super) struct FrameMemory {
     frame_bytes: u64,
     bytes: AtomicU64,
     retired_bytes: AtomicU64,
@@ -159,10 +159,10 @@ pub(super) const PIECE_BYTES: u64 = 16;
 /// leaves.
 const ALLOCATOR_BYTES: u64 = 2 * PIECE_BYTES + 32;
 
-impl Account {
+impl FrameMemory {
     /// For frames with pages of that length.
-    pub(super) fn new(page_bytes: u32) -> Account {
-        Account {
+    pub(super) fn new(page_bytes: u32) -> FrameMemory {
+        FrameMemory {
             frame_bytes: u64::from(page_bytes) + size_of::<Frame>() as u64 + ALLOCATOR_BYTES,
             bytes: AtomicU64::new(0),
             retired_bytes: AtomicU64::new(0),

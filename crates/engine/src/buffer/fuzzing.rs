@@ -2,9 +2,9 @@
 
 use super::inner::{Branches, Inner};
 use super::leaf::Leaf;
-use super::packed;
 use super::page::{self, Kind};
-use super::word::Word;
+use super::page_packing;
+use super::version_word::VersionWord;
 use crate::fuzzing::{Input, with_a_bit_flipped};
 use crate::ids::{Csn, PageId, TreeId};
 
@@ -47,7 +47,7 @@ fn look_at_packed(kind: Kind, content: &[u8]) {
     let mut bytes = vec![0; 28 + content.len().max(12)];
     bytes[28..28 + content.len()].copy_from_slice(content);
     page::label(&mut bytes, PAGE, TREE, kind, 0);
-    let Ok(page) = packed::unpack(&bytes, 1024) else {
+    let Ok(page) = page_packing::unpack(&bytes, 1024) else {
         return;
     };
     look(&page);
@@ -56,8 +56,8 @@ fn look_at_packed(kind: Kind, content: &[u8]) {
         return;
     }
     let mut again = vec![0; page.len()];
-    let used = packed::pack(&page, &mut again);
-    let unpacked = packed::unpack(&again[..used], 1024);
+    let used = page_packing::pack(&page, &mut again);
+    let unpacked = page_packing::unpack(&again[..used], 1024);
     assert_eq!(
         unpacked.as_deref(),
         Ok(&*page),
@@ -131,7 +131,7 @@ pub(crate) fn page_seeds() -> Vec<Vec<u8>> {
         .iter()
         .enumerate()
     {
-        let word = Word::of(Csn(slot as u64 + 1));
+        let word = VersionWord::of(Csn(slot as u64 + 1));
         assert!(leaf.insert(slot, key, word, 20).is_ok());
     }
     let mut branches = Branches::of(PageId(1));
@@ -144,7 +144,7 @@ pub(crate) fn page_seeds() -> Vec<Vec<u8>> {
     let inner = branches.node(512, PAGE, TREE, 1).expect("it fits");
     let seed = |what: u8, image: &[u8]| [&[what], &image[28..]].concat();
     let mut packed = vec![0; 512];
-    let used = packed::pack(leaf.image(), &mut packed);
+    let used = page_packing::pack(leaf.image(), &mut packed);
     vec![
         seed(0, &packed[..used]),
         seed(0, leaf.image()),

@@ -19,10 +19,10 @@
 //!    separator i (exclusive); the first and the last child have no bound here, only above.
 //! 2. The children's level is one less than the node's.
 
-use super::guide::{Guide, MARKED, Rank};
 use super::leaf::{common_bytes, head_of};
 use super::page::{self, HEADER_BYTES, Kind, put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
 use super::prefetch::prefetch;
+use super::separator_index::{MARKED, Rank, SeparatorIndex};
 use crate::ids::{PageId, TreeId};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -40,7 +40,7 @@ const SEPARATOR_BYTES: usize = HEAD_BYTES + CHILD_BYTES + 2 + 2;
 #[derive(Clone)]
 pub(crate) struct Inner {
     bytes: Arc<[u8]>,
-    guide: Guide,
+    separator_index: SeparatorIndex,
     tree: TreeId,
     count: u16,
     prefix: u16,
@@ -56,11 +56,12 @@ impl Inner {
             prefix: u16_at(image, PREFIX_AT),
             level: page::level(image),
             bytes: image.into(),
-            guide: Guide::new(0, |_, _| 0),
+            separator_index: SeparatorIndex::new(0, |_, _| 0),
         };
         // A damaged node has none: its separators cannot be read.
         if inner.check_frame().is_ok() {
-            inner.guide = Guide::new(inner.count(), |index, out| inner.separator_into(index, out));
+            inner.separator_index =
+                SeparatorIndex::new(inner.count(), |index, out| inner.separator_into(index, out));
         }
         inner
     }
@@ -107,8 +108,8 @@ impl Inner {
 
     /// Asks the processor for what a search looks at first.
     #[inline]
-    pub(crate) fn ask_for_guide(&self) {
-        self.guide.ask();
+    pub(crate) fn prefetch_separator_index(&self) {
+        self.separator_index.ask();
     }
 
     /// Asks the processor for what says so many children from that place on.
@@ -122,7 +123,7 @@ impl Inner {
     /// In which part of that child's range the key lies, from 0 at its first key to 1, as far as that shows.
     #[inline]
     pub(crate) fn part(&self, index: usize, key: &[u8]) -> Option<f64> {
-        self.guide.part(index, key)
+        self.separator_index.part(index, key)
     }
 
     /// Which child holds the key: how many separators are not above it.
@@ -142,7 +143,7 @@ impl Inner {
     fn rank(&self, key: &[u8], or_equal: bool) -> usize {
         // The child is looked at next: its number comes while the last digests are searched.
         let near = |first: usize| self.ask_for_children(first, MARKED + 1);
-        let (mut rank, mut end) = match self.guide.rank(key, near) {
+        let (mut rank, mut end) = match self.separator_index.rank(key, near) {
             Rank::Behind(rank) => return rank,
             Rank::Among(first, end) => (first, end),
         };
@@ -260,12 +261,12 @@ impl Inner {
             *end = (u16::from_le_bytes(*end) + moved as u16).to_le_bytes();
         }
         image.resize(self.bytes.len(), 0);
-        let Some(guide) = self.guide.with(index, separator) else {
+        let Some(separator_index) = self.separator_index.with(index, separator) else {
             return Some(Inner::from_image(&image));
         };
         Some(Inner {
             bytes: image.into(),
-            guide,
+            separator_index,
             tree: self.tree,
             count: self.count + 1,
             prefix: self.prefix,

@@ -23,27 +23,27 @@
 //! Everything is resident: a page that is not there is a bug, but for the misses that tests force.
 
 mod blocks;
-pub(crate) mod cut;
 mod frame;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
-mod guide;
-mod images;
+mod image_pool;
 mod inner;
 mod leaf;
 mod miss;
-mod numbers;
 mod options;
-pub(crate) mod packed;
 pub(crate) mod page;
+mod page_allocator;
+pub(crate) mod page_packing;
+pub(crate) mod page_snapshot;
 mod pages;
 mod prefetch;
+mod prefetch_hint;
 mod retry;
-mod sight;
+mod separator_index;
 #[cfg(test)]
 mod tests;
 mod translation;
-mod word;
+mod version_word;
 
 pub(crate) use frame::{Content, Frame};
 pub(crate) use inner::{Branches, Inner};
@@ -55,4 +55,4 @@ pub(crate) use options::BufferOptions;
 pub(crate) use pages::{Buffer, pin};
 pub(crate) use prefetch::prefetch;
 pub(crate) use retry::{RECLAIMS_MAX, retry_at_cap};
-pub(crate) use word::Word;
+pub(crate) use version_word::VersionWord;

@@ -1,5 +1,5 @@
 //! A page's header: what every page starts with, in memory as on disk, where pages are packed
-//! ([`super::packed`]).
+//! ([`super::page_packing`]).
 //!
 //! Header, 40 bytes, little endian:
 //!

@@ -1,20 +1,20 @@
 //! The buffer: pages found, made, replaced and freed.
 
 use super::blocks::{BLOCK_BYTES, Blocks, CellsOf};
-use super::cut::{Cuts, Listed};
-use super::frame::{Account, Body, CLEAN, Content, DETACHED, Frame};
-use super::images::Image;
+use super::frame::{Body, CLEAN, Content, DETACHED, Frame, FrameMemory};
+use super::image_pool::Image;
 use super::leaf::Leaf;
 use super::miss::{Forced, Miss, Stop};
-use super::numbers::Numbers;
 use super::options::BufferOptions;
 use super::page::Kind;
+use super::page_allocator::PageAllocator;
+use super::page_snapshot::{PageChange, PageSnapshots};
 use super::prefetch::prefetch;
-use super::sight::Sight;
+use super::prefetch_hint::PrefetchHint;
 use super::translation::Translation;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
-use crate::sync::rank::NUMBERS;
+use crate::sync::rank::PAGE_ALLOCATOR;
 use crate::sync::ranked::Mutex;
 use crate::sync::signal::Signal;
 use crate::sync::thread::yield_now;
@@ -33,9 +33,9 @@ const RETIRED_PAUSE: Duration = Duration::from_millis(1);
 /// All pages of a database. See the module.
 pub(crate) struct Buffer {
     pub(super) translation: Translation,
-    pub(super) cuts: Cuts,
-    pub(super) numbers: Mutex<Numbers, NUMBERS>,
-    account: Arc<Account>,
+    pub(super) cuts: PageSnapshots,
+    pub(super) page_allocator: Mutex<PageAllocator, PAGE_ALLOCATOR>,
+    account: Arc<FrameMemory>,
     blocks: Blocks,
     low: Arc<Signal>,
     /// Numbers given out whose pages are not there yet.
@@ -57,11 +57,11 @@ impl Buffer {
     /// An empty one.
     pub(crate) fn new(options: &BufferOptions) -> Buffer {
         options.assert_sound();
-        let account = Arc::new(Account::new(options.page_bytes));
+        let account = Arc::new(FrameMemory::new(options.page_bytes));
         Buffer {
             translation: Translation::new(&account),
-            cuts: Cuts::new(options.page_bytes, options.pre_image_bytes_max),
-            numbers: Mutex::new(Numbers::new()),
+            cuts: PageSnapshots::new(options.page_bytes, options.pre_image_bytes_max),
+            page_allocator: Mutex::new(PageAllocator::new()),
             account,
             blocks: Blocks::new(CellsOf::pages(options.page_bytes as usize)),
             low: Arc::default(),
@@ -120,7 +120,7 @@ impl Buffer {
                 advice: "delete rows or raise it",
             });
         }
-        Ok(self.numbers.lock().take())
+        Ok(self.page_allocator.lock().allocate())
     }
 
     /// True if so many pages of that kind fit below the cap on memory now.
@@ -164,7 +164,7 @@ impl Buffer {
     /// Gives a number back that got no page.
     pub(crate) fn release(&self, page: PageId) {
         self.promised.fetch_sub(1, Ordering::Relaxed);
-        self.numbers.lock().give_back(page);
+        self.page_allocator.lock().free(page);
     }
 
     /// Puts a new page under its allocated number; it is dirty from the start.
@@ -174,7 +174,7 @@ impl Buffer {
         let page = content.page();
         self.put_new(content, self.cuts.epoch());
         self.promised.fetch_sub(1, Ordering::Relaxed);
-        listed.push(Listed::changed(page));
+        listed.push(PageChange::changed(page));
     }
 
     /// Puts a new page that no checkpoint sees until it is attached.
@@ -193,7 +193,7 @@ impl Buffer {
             .expect("a detached page stays until attached");
         let before = frame.modified_in.swap(self.cuts.epoch(), Ordering::AcqRel);
         assert!(before == DETACHED, "{page} was not detached");
-        listed.push(Listed::changed(page));
+        listed.push(PageChange::changed(page));
     }
 
     /// Puts a page read from the data file, verified by the caller; it is clean.
@@ -216,7 +216,7 @@ impl Buffer {
     pub(crate) fn set_next_page(&self, next: PageId) {
         let guard = crossbeam_epoch::pin();
         let is_there = |page| self.translation.get(page, &guard).is_some();
-        self.numbers.lock().restore(next, is_there);
+        self.page_allocator.lock().restore(next, is_there);
     }
 
     /// Gives a page another content, in a section, by whoever holds its tree's structure. The page
@@ -279,10 +279,10 @@ impl Buffer {
             "{page} is freed twice"
         );
         if !is_detached {
-            listed.push(Listed::freed(page));
+            listed.push(PageChange::freed(page));
         }
         drop(listed);
-        self.numbers.lock().give_back(page);
+        self.page_allocator.lock().free(page);
     }
 
     /// Brings an absent page in. Everything is resident, so only a forced miss can be loaded; a page
@@ -318,23 +318,23 @@ impl Buffer {
         part: impl FnOnce() -> Option<f64>,
         guard: &'g Guard,
     ) -> std::result::Result<Option<&'g Frame>, Miss> {
-        if let Some(sight) = self.translation.sight(page) {
-            sight.ask();
-            sight.ask_for_row(self.page_bytes(), part);
+        if let Some(prefetch_hint) = self.translation.prefetch_hint(page) {
+            prefetch_hint.ask();
+            prefetch_hint.prefetch_row(self.page_bytes(), part);
         }
         self.find(page, guard)
     }
 
     /// Asks the processor for what leads to a page, which is likely a leaf. The page need not be there.
     #[inline]
-    pub(crate) fn ask_for_entry(&self, page: PageId) {
-        self.translation.ask_for_entry(page);
+    pub(crate) fn prefetch_entry(&self, page: PageId) {
+        self.translation.prefetch_entry(page);
     }
 
     /// Asks the processor for a page's frame, and answers it, not looked at yet. None if there is no such
     /// page.
     #[inline]
-    pub(crate) fn ask_for_frame<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
+    pub(crate) fn prefetch_frame<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
         let frame = self.translation.get(page, guard)?;
         prefetch(std::ptr::from_ref(frame).addr(), size_of::<Frame>());
         Some(frame)
@@ -343,8 +343,8 @@ impl Buffer {
     /// Asks the processor for a page that is likely a leaf, and answers its frame, not looked at yet.
     /// None if there is no such page.
     #[inline]
-    pub(crate) fn ask_for_leaf<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
-        self.translation.sight(page)?.ask();
+    pub(crate) fn prefetch_leaf<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
+        self.translation.prefetch_hint(page)?.ask();
         let frame = self.translation.get(page, guard)?;
         prefetch(std::ptr::from_ref(frame).addr(), size_of::<Frame>());
         Some(frame)
@@ -352,17 +352,17 @@ impl Buffer {
 
     /// Keeps where a search of the leaf looks, for the next one. It is latched.
     #[inline]
-    pub(crate) fn learn(&self, page: PageId, leaf: &Leaf) {
-        let lines = Sight::lines_of(leaf);
-        let known = self.translation.sight(page);
+    pub(crate) fn update_hint(&self, page: PageId, leaf: &Leaf) {
+        let lines = PrefetchHint::lines_of(leaf);
+        let known = self.translation.prefetch_hint(page);
         if known.is_some_and(|known| !known.has_lines_of(lines)) {
-            self.learn_anew(page, leaf);
+            self.refresh_hint(page, leaf);
         }
     }
 
     /// The same where the leaf may have become even, or be so no more.
-    pub(crate) fn learn_anew(&self, page: PageId, leaf: &Leaf) {
-        self.translation.learn(page, Sight::of(leaf));
+    pub(crate) fn refresh_hint(&self, page: PageId, leaf: &Leaf) {
+        self.translation.update_hint(page, PrefetchHint::of(leaf));
     }
 
     /// The page's frame, without forced misses.
@@ -407,7 +407,7 @@ impl Buffer {
         is_of: impl Fn(TreeId) -> bool,
     ) -> impl Iterator<Item = (PageId, TreeId)> {
         let guard = crossbeam_epoch::pin();
-        let end = self.numbers.lock().next();
+        let end = self.page_allocator.lock().next();
         (1..end.0).map(PageId).filter_map(move |page| {
             let frame = self.translation.get(page, &guard)?;
             let (_, tree) = frame.label()?;
@@ -423,7 +423,7 @@ impl Buffer {
         guard: &Guard,
         look: impl FnOnce(&Leaf) -> R,
     ) -> Option<R> {
-        self.translation.sight(page)?.ask();
+        self.translation.prefetch_hint(page)?.ask();
         let leaf = self.translation.get(page, guard)?.leaf()?.read();
         (!leaf.is_gone()).then(|| look(&leaf))
     }
@@ -465,7 +465,7 @@ impl Buffer {
         content
     }
 
-    /// What is raised when blocks for leaves or images run low: somebody should call [`Buffer::stock`].
+    /// What is raised when blocks for leaves or images run low: somebody should call [`Buffer::preallocate`].
     pub(crate) fn low(&self) -> &Arc<Signal> {
         &self.low
     }
@@ -477,11 +477,11 @@ impl Buffer {
     }
 
     /// Has blocks ready before leaves and images need them, as far as the cap allows.
-    pub(crate) fn stock(&self) {
-        self.stock_copies();
+    pub(crate) fn preallocate(&self) {
+        self.preallocate_copies();
         while self.blocks.runs_low()
             && self.block_may_come(self.blocks_from_bytes)
-            && self.blocks.stock()
+            && self.blocks.preallocate()
         {}
     }
 

@@ -1,9 +1,9 @@
 //! The translation table: from a page's number to its frame, without a latch.
 //!
-//! Chunks double in size and are made when first needed: chunk 0 holds the numbers below 1024, chunk
-//! c the numbers from 512 * 2^c to 1024 * 2^c. An entry is sixteen bytes: nothing, or a frame, and what is
-//! known of its page before it is looked at ([`super::sight`]): frame and page come from memory at once, not
-//! one after the other. Who searches a leaf puts that right.
+//! Chunks double in size and are made when first needed: chunk 0 holds the numbers below 1024, chunk c the
+//! numbers from 512 * 2^c to 1024 * 2^c. An entry is sixteen bytes: nothing, or a frame, and what is known
+//! of its page before it is looked at ([`super::prefetch_hint`]): frame and page come from memory at once,
+//! not one after the other. Who searches a leaf puts that right.
 //!
 //! Frames of a large store lie in blocks of their own, see [`super::blocks`].
 //!
@@ -19,10 +19,10 @@
 )]
 
 use super::blocks::Blocks;
-use super::frame::{Account, CELLS, Frame};
-use super::numbers::PAGE_ID_END;
+use super::frame::{CELLS, Frame, FrameMemory};
+use super::page_allocator::PAGE_ID_END;
 use super::prefetch::prefetch;
-use super::sight::Sight;
+use super::prefetch_hint::PrefetchHint;
 use crate::ids::PageId;
 use crossbeam_epoch::{Atomic, Guard, Owned, Shared};
 use std::ptr::NonNull;
@@ -37,24 +37,24 @@ type Chunk = Box<[Entry]>;
 /// The tag of a frame that lies in a cell of a block. Others are boxes.
 const IN_CELL: usize = 1;
 
-/// A page's frame, and what is known of it before it is looked at, see [`Sight`].
+/// A page's frame, and what is known of it before it is looked at, see [`PrefetchHint`].
 #[derive(Default)]
 struct Entry {
     frame: Atomic<Frame>,
-    sight: AtomicU64,
+    prefetch_hint: AtomicU64,
 }
 
 /// See the module.
 pub(super) struct Translation {
     chunks: [OnceLock<Chunk>; CHUNKS],
     bytes: AtomicU64,
-    account: Arc<Account>,
+    account: Arc<FrameMemory>,
     frames: Blocks,
 }
 
 impl Translation {
     /// No page. Frames are charged to the account while they live.
-    pub(super) fn new(account: &Arc<Account>) -> Translation {
+    pub(super) fn new(account: &Arc<FrameMemory>) -> Translation {
         Translation {
             chunks: [const { OnceLock::new() }; CHUNKS],
             bytes: AtomicU64::new(0),
@@ -79,21 +79,25 @@ impl Translation {
 
     /// What is known of the page before it is looked at.
     #[inline]
-    pub(super) fn sight(&self, page: PageId) -> Option<Sight> {
-        Some(Sight(self.find(page)?.sight.load(Ordering::Relaxed)))
+    pub(super) fn prefetch_hint(&self, page: PageId) -> Option<PrefetchHint> {
+        Some(PrefetchHint(
+            self.find(page)?.prefetch_hint.load(Ordering::Relaxed),
+        ))
     }
 
     /// Puts that right. Whoever does is looking at the page.
     #[inline]
-    pub(super) fn learn(&self, page: PageId, sight: Sight) {
+    pub(super) fn update_hint(&self, page: PageId, prefetch_hint: PrefetchHint) {
         if let Some(entry) = self.find(page) {
-            entry.sight.store(sight.0, Ordering::Relaxed);
+            entry
+                .prefetch_hint
+                .store(prefetch_hint.0, Ordering::Relaxed);
         }
     }
 
     /// Asks for the page's entry.
     #[inline]
-    pub(super) fn ask_for_entry(&self, page: PageId) {
+    pub(super) fn prefetch_entry(&self, page: PageId) {
         if let Some(entry) = self.find(page) {
             prefetch(std::ptr::from_ref(entry).addr(), size_of::<Entry>());
         }
@@ -109,7 +113,9 @@ impl Translation {
     pub(super) fn put(&self, page: PageId, frame: Frame, may_come: bool, guard: &Guard) {
         self.account.charge();
         let entry = self.entry(page);
-        entry.sight.store(frame.sight().0, Ordering::Relaxed);
+        entry
+            .prefetch_hint
+            .store(frame.prefetch_hint().0, Ordering::Relaxed);
         let frame = match self.frames.hold(frame, may_come) {
             Ok(place) => Shared::from(place.as_ptr().cast_const()).with_tag(IN_CELL),
             Err(frame) => Owned::new(frame).into_shared(guard),
@@ -121,7 +127,9 @@ impl Translation {
     /// Takes the page's frame away; false if there was none.
     pub(super) fn remove(&self, page: PageId, guard: &Guard) -> bool {
         let entry = self.entry(page);
-        entry.sight.store(Sight::NONE.0, Ordering::Relaxed);
+        entry
+            .prefetch_hint
+            .store(PrefetchHint::NONE.0, Ordering::Relaxed);
         let before = entry.frame.swap(Shared::null(), Ordering::AcqRel, guard);
         let was_there = !before.is_null();
         self.retire(before, guard);

@@ -1,7 +1,7 @@
 //! Changes of the catalogue, each of which makes another one.
 
 use super::table::{IndexEntry, ObjectId, State, TableEntry};
-use super::value::{Aside, Catalog};
+use super::value::{Catalog, PendingIndex};
 use crate::access::schema::{Index, Schema};
 use crate::error::{Error, Result};
 use crate::ids::TreeId;
@@ -177,7 +177,7 @@ impl Catalog {
         let schema = Schema::checked(definition)?;
         let gone = entry.indexes[at];
         let mut next = self.clone();
-        let aside = Aside {
+        let aside = PendingIndex {
             table: entry.id,
             tree: gone.tree,
             state: State::Dropping,

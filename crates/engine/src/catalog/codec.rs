@@ -2,7 +2,7 @@
 
 use super::bytes::{Reader, Writer};
 use super::table::{IndexEntry, ObjectId, State, TableEntry};
-use super::value::{Aside, Catalog};
+use super::value::{Catalog, PendingIndex};
 use crate::access::key::Malformed;
 use crate::access::schema::{
     Collation, Column, Definition, Index, KeyColumn, Kind, OwnedValue, Schema, Value,
@@ -45,7 +45,7 @@ pub(super) fn rows_of<'c>(
     for table in tables {
         rows.insert(key(TABLE, table.id), table_row(table));
         for (index, entry) in table.schema.indexes().iter().zip(&table.indexes) {
-            let aside = Aside {
+            let aside = PendingIndex {
                 table: table.id,
                 tree: entry.tree,
                 state: State::Ready,
@@ -217,7 +217,7 @@ fn read_table(id: ObjectId, value: &[u8]) -> Read<(TableEntry, Definition)> {
     Ok((entry, definition))
 }
 
-fn index_row(aside: &Aside) -> Vec<u8> {
+fn index_row(aside: &PendingIndex) -> Vec<u8> {
     let mut row = Writer::default();
     row.u8(FORMAT);
     row.u8(state_code(aside.state));
@@ -229,7 +229,7 @@ fn index_row(aside: &Aside) -> Vec<u8> {
     row.0
 }
 
-fn read_index(value: &[u8]) -> Read<Aside> {
+fn read_index(value: &[u8]) -> Read<PendingIndex> {
     let mut reader = begin(value)?;
     let state = read_state(&mut reader)?;
     let tree = TreeId(reader.u32()?);
@@ -238,7 +238,7 @@ fn read_index(value: &[u8]) -> Read<Aside> {
     let unique = reader.flags(1)? == 1;
     let columns = read_key(&mut reader)?;
     reader.end()?;
-    Ok(Aside {
+    Ok(PendingIndex {
         table,
         tree,
         state,

@@ -3,11 +3,11 @@
 use super::Catalog;
 use super::codec;
 use super::table::{ObjectId, State, TableEntry};
-use super::value::Aside;
+use super::value::PendingIndex;
 use crate::access::schema::random;
 use crate::access::schema::{Builder, KeyPart, Kind, Schema, asc};
 use crate::error::{Error, Result};
-use crate::shared_map::tests::copies;
+use crate::persistent_map::tests::copies;
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -56,7 +56,7 @@ fn with_table_building(catalog: &Catalog, schema: Schema) -> Result<Catalog> {
 /// The same for an index, the schema's last.
 fn with_index_building(catalog: &Catalog, schema: &Schema) -> Result<Catalog> {
     let (mut next, entry, index) = catalog.with_index(schema)?;
-    let aside = Aside {
+    let aside = PendingIndex {
         table: entry.id,
         tree: index.tree,
         state: State::Building,

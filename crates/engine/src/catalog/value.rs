@@ -5,7 +5,7 @@ use super::table::{ObjectId, State, TableEntry};
 use crate::access::schema::Index;
 use crate::error::{Error, Result};
 use crate::ids::TreeId;
-use crate::shared_map::SharedMap;
+use crate::persistent_map::PersistentMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(crate) const CATALOG_TREE: TreeId = TreeId(1);
 
 /// An index that is not ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Aside {
+pub(super) struct PendingIndex {
     pub(super) table: ObjectId,
     pub(super) tree: TreeId,
     pub(super) state: State,
@@ -35,9 +35,9 @@ pub(crate) struct Unfinished {
 pub(crate) struct Catalog {
     pub(super) next_object: u32,
     pub(super) next_tree: u32,
-    pub(super) tables: SharedMap<ObjectId, Arc<TableEntry>>,
-    pub(super) names: SharedMap<Arc<str>, ObjectId>,
-    pub(super) aside: BTreeMap<ObjectId, Aside>,
+    pub(super) tables: PersistentMap<ObjectId, Arc<TableEntry>>,
+    pub(super) names: PersistentMap<Arc<str>, ObjectId>,
+    pub(super) aside: BTreeMap<ObjectId, PendingIndex>,
     /// Tables that differ from those of the catalogue that was committed last.
     pub(super) changed: BTreeSet<ObjectId>,
 }
@@ -58,8 +58,8 @@ impl Catalog {
         Catalog {
             next_object: 1,
             next_tree: CATALOG_TREE.0 + 1,
-            tables: SharedMap::new(),
-            names: SharedMap::new(),
+            tables: PersistentMap::new(),
+            names: PersistentMap::new(),
             aside: BTreeMap::new(),
             changed: BTreeSet::new(),
         }

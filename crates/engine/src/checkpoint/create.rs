@@ -4,17 +4,17 @@
 //! under its own name a data file is whole or not there.
 
 use crate::checkpoint::data_file::{DataFile, open_io, open_options};
-use crate::checkpoint::map::Map;
+use crate::checkpoint::file_growth::FileGrowth;
 use crate::checkpoint::options::{FileOptions, check_page_bytes};
-use crate::checkpoint::room::Room;
+use crate::checkpoint::page_map::PageMap;
 use crate::checkpoint::root::{Directory, Features, Root, SLOTS_FROM_BYTES, slot_bytes};
-use crate::checkpoint::slots::Slots;
+use crate::checkpoint::slot_allocator::SlotAllocator;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, PageId};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use syncline_disk::{Disk, File, OpenOptions};
-use syncline_metering::clock;
+use syncline_instrument::clock;
+use syncline_vfs::{Disk, File, OpenOptions};
 
 impl<D: Disk> DataFile<D> {
     /// Makes a data file without pages: root 1, at csn 0. It is stable when this returns, but its name
@@ -50,10 +50,10 @@ impl<D: Disk> DataFile<D> {
             is_direct,
             options: options.clone(),
             root: first_root(database, page_bytes, file_bytes / slot),
-            map: Map::default(),
-            slots: Slots::new(reserved, file_bytes / slot),
+            map: PageMap::default(),
+            slots: SlotAllocator::new(reserved, file_bytes / slot),
             has_loose_end: false,
-            ahead: Room::default(),
+            ahead: FileGrowth::default(),
             has_checkpoint: false,
             failure: None,
         };

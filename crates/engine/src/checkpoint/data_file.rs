@@ -4,18 +4,18 @@
 //! everything else, past the page cache if it may. After a failed write or sync the file takes nothing
 //! more: it must be opened again.
 
-use crate::checkpoint::map::Map;
+use crate::checkpoint::file_growth::FileGrowth;
 use crate::checkpoint::options::FileOptions;
-use crate::checkpoint::room::Room;
+use crate::checkpoint::page_map::PageMap;
 use crate::checkpoint::root::{BLOCK_BYTES, COPY_BLOCK, Root, block_offset, slot_bytes};
-use crate::checkpoint::slots::Slots;
+use crate::checkpoint::slot_allocator::SlotAllocator;
 use crate::error::{Error, Result};
 use crate::ids::SlotId;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use syncline_disk::{Access, AlignedBuffer, Create, Disk, File, OpenOptions, WriteSync};
+use syncline_vfs::{Access, AlignedBuffer, Create, Disk, File, OpenOptions, WriteSync};
 
 /// Direct reads and writes want whole blocks of any device.
 const DIRECT_PAGE_BYTES_MIN: u32 = 4096;
@@ -30,12 +30,12 @@ pub(crate) struct DataFile<D: Disk> {
     pub(super) is_direct: bool,
     pub(super) options: FileOptions,
     pub(super) root: Root,
-    pub(super) map: Map,
-    pub(super) slots: Slots,
+    pub(super) map: PageMap,
+    pub(super) slots: SlotAllocator,
     /// Bytes may lie behind the last slot: a growth that was never synced.
     pub(super) has_loose_end: bool,
     /// Room that is being made for the next checkpoint.
-    pub(super) ahead: Room,
+    pub(super) ahead: FileGrowth,
     /// One checkpoint at a time.
     pub(super) has_checkpoint: bool,
     pub(super) failure: Option<Arc<str>>,
@@ -87,14 +87,14 @@ impl<D: Disk> DataFile<D> {
     pub(super) fn sync(&mut self) -> Result<()> {
         self.check_alive()?;
         match self.io.sync_data() {
-            Err(_) if planted(Plant::SwallowDataSyncError) => Ok(()),
+            Err(_) if planted(PlantedBug::SwallowDataSyncError) => Ok(()),
             Err(error) => Err(self.fail(error)),
             Ok(()) => Ok(()),
         }
     }
 
     /// Remembers a failure, so that nothing follows it.
-    pub(super) fn fail(&mut self, error: syncline_disk::Error) -> Error {
+    pub(super) fn fail(&mut self, error: syncline_vfs::Error) -> Error {
         self.failure = Some(error.to_string().into());
         error.into()
     }

@@ -1,15 +1,15 @@
 //! The data file's own decoders under any bytes: a root, a map page, and the list of trees.
 
-use super::map::{self, Entry};
+use super::page_map::{self, Entry};
 use super::root::read_block;
 use super::root::{
     BLOCK_BYTES, BlockRead, Directory, FORMAT, Features, ROOT_BYTES, Root, slot_bytes,
 };
 use crate::access::btree::Tree;
-use crate::access::btree::overflow::Stub;
-use crate::forest::Forest;
+use crate::access::btree::overflow::OverflowPointer;
 use crate::fuzzing::{Input, with_a_bit_flipped};
 use crate::ids::{Csn, DatabaseId, PageId, SlotId, TreeId};
+use crate::tree_directory::TreeDirectory;
 use std::sync::Arc;
 
 const MAP_PAGE_BYTES: usize = 512;
@@ -37,7 +37,7 @@ fn check_root(block: &[u8]) {
     assert!(matches!(read_block(&flipped), BlockRead::Bad { .. }));
     // Sizes are such that sums of them mean something.
     assert!(root.directory.slots(slot_bytes(root.page_bytes)) < 1 << 40);
-    assert!(map::map_pages_for(root.next_page, slot_bytes(root.page_bytes)) < 1 << 40);
+    assert!(page_map::map_pages_for(root.next_page, slot_bytes(root.page_bytes)) < 1 << 40);
 }
 
 /// Roots as checkpoints write them.
@@ -75,37 +75,37 @@ pub fn map(data: &[u8]) {
     let mut input = Input(data);
     let index = u64::from(input.byte());
     let any = named(0);
-    if let Ok(entries) = map::read(&page, index, any) {
-        assert!(entries.count() as u64 <= map::entries_in(MAP_PAGE_BYTES as u64));
+    if let Ok(entries) = page_map::read(&page, index, any) {
+        assert!(entries.count() as u64 <= page_map::entries_in(MAP_PAGE_BYTES as u64));
     }
     let index = u64::from_le_bytes(*page.first_chunk().expect("a page is longer"));
     page[16..20].fill(0);
     let crc = crc32c::crc32c(&page);
     page[16..20].copy_from_slice(&crc.to_le_bytes());
     let entry = named(crc);
-    let entries: Vec<Entry> = match map::read(&page, index, entry) {
+    let entries: Vec<Entry> = match page_map::read(&page, index, entry) {
         Ok(entries) => entries.collect(),
         Err(what) => panic!("a fitting map page is refused: {what}"),
     };
     let mut again = vec![0; MAP_PAGE_BYTES];
     let number = u64::from_le_bytes(*page[8..].first_chunk().expect("a page is longer"));
-    let written = map::write(&mut again, index, number, entries.iter().copied());
-    let reread: Vec<Entry> = match map::read(&again, index, named(written)) {
+    let written = page_map::write(&mut again, index, number, entries.iter().copied());
+    let reread: Vec<Entry> = match page_map::read(&again, index, named(written)) {
         Ok(reread) => reread.collect(),
         Err(what) => panic!("a written map page is refused: {what}"),
     };
     assert_eq!(reread, entries, "read, written, read");
     assert!(
-        map::read(&page, index.wrapping_add(1), entry).is_err(),
+        page_map::read(&page, index.wrapping_add(1), entry).is_err(),
         "it stands elsewhere"
     );
     let flipped = with_a_bit_flipped(&page, MAP_PAGE_BYTES);
     assert!(
-        map::read(&flipped, index, entry).is_err(),
+        page_map::read(&flipped, index, entry).is_err(),
         "a flipped bit is noticed"
     );
     assert!(
-        map::read(&page, index, named(crc ^ 1)).is_err(),
+        page_map::read(&page, index, named(crc ^ 1)).is_err(),
         "it is of another time"
     );
 }
@@ -121,7 +121,7 @@ fn named(crc: u32) -> Entry {
 
 /// Map pages as checkpoints write them.
 pub(crate) fn map_seeds() -> Vec<Vec<u8>> {
-    [1, 20, map::entries_in(MAP_PAGE_BYTES as u64)]
+    [1, 20, page_map::entries_in(MAP_PAGE_BYTES as u64)]
         .map(|count| {
             let mut page = vec![0; MAP_PAGE_BYTES];
             let entries = (1..=count).map(|number| Entry {
@@ -129,7 +129,7 @@ pub(crate) fn map_seeds() -> Vec<Vec<u8>> {
                 bytes: 300,
                 crc: number as u32 * 77,
             });
-            map::write(&mut page, 3, 8, entries);
+            page_map::write(&mut page, 3, 8, entries);
             page
         })
         .to_vec()
@@ -137,22 +137,22 @@ pub(crate) fn map_seeds() -> Vec<Vec<u8>> {
 
 /// The list of trees that a checkpoint carries.
 pub fn forest(data: &[u8]) {
-    let Ok(listed) = Forest::from_bytes(data) else {
+    let Ok(listed) = TreeDirectory::from_bytes(data) else {
         return;
     };
-    let bytes = listed.forest.snapshot().to_bytes(&listed.orphans);
+    let bytes = listed.tree_directory.snapshot().to_bytes(&listed.orphans);
     // A new database has no list at all.
     assert!(bytes == data || data.is_empty(), "a list has one form");
 }
 
 /// Lists as checkpoints write them.
 pub(crate) fn forest_seeds() -> Vec<Vec<u8>> {
-    let forest = Forest::default();
+    let forest = TreeDirectory::default();
     let empty = forest.snapshot().to_bytes(&[]);
     for (id, root) in [(1, 3), (2, 9), (7, 1 << 35)] {
         forest.add(Arc::new(Tree::existing(TreeId(id), PageId(root))));
     }
-    let orphan = Stub {
+    let orphan = OverflowPointer {
         bytes: 5_000,
         first: PageId(77),
     };

@@ -6,7 +6,7 @@ use crate::checkpoint::root::{BlockRead, COPY_BLOCK, Root};
 use crate::error::Result;
 use std::fmt;
 use std::path::PathBuf;
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// See the module. Prints as a page of lines.
 #[derive(Clone, Debug, PartialEq, Eq)]

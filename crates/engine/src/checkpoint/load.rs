@@ -1,15 +1,15 @@
 //! Reading pages: one, all, or all for a check. Each is verified against the map and its own checksum.
 
 use crate::buffer::page;
+use crate::checkpoint::damage::damaged;
 use crate::checkpoint::data_file::DataFile;
-use crate::checkpoint::finding::damaged;
-use crate::checkpoint::map::{self, Entry};
+use crate::checkpoint::page_map::{self, Entry};
 use crate::checkpoint::root::SLOTS_FROM_BYTES;
-use crate::checkpoint::slots::Slots;
+use crate::checkpoint::slot_allocator::SlotAllocator;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, SlotId};
-use crate::plant::{Plant, planted};
-use syncline_disk::{AlignedBuffer, Disk, File};
+use crate::planted_bug::{PlantedBug, planted};
+use syncline_vfs::{AlignedBuffer, Disk, File};
 
 /// What one read carries at most, in bytes.
 const READ_BYTES_MAX: usize = 1 << 20;
@@ -69,7 +69,7 @@ impl<D: Disk> DataFile<D> {
             if !entry.is_absent() {
                 let slot = entry.slot(self.slot_bytes());
                 let bytes = self.read_slots(slot, 1)?;
-                if let Err(what) = map::read(&bytes, index as u64, entry) {
+                if let Err(what) = page_map::read(&bytes, index as u64, entry) {
                     found.push(format!("map page {index} at {slot}: {what}"));
                 }
             }
@@ -89,7 +89,7 @@ impl<D: Disk> DataFile<D> {
     /// others are free.
     fn check_slots(&self) -> Vec<String> {
         let slot_bytes = self.slot_bytes();
-        let mut named = Slots::new(SLOTS_FROM_BYTES / slot_bytes, self.slots.count());
+        let mut named = SlotAllocator::new(SLOTS_FROM_BYTES / slot_bytes, self.slots.count());
         let directory = self.root.directory;
         let of_directory = directory.slots(slot_bytes);
         let of_directory = (0..of_directory).map(|at| SlotId(directory.slot.0 + at));
@@ -130,17 +130,17 @@ impl<D: Disk> DataFile<D> {
     }
 
     /// Reads the slots between two places in the file.
-    fn read_between(&self, from: u64, to: u64) -> Result<Between> {
+    fn read_between(&self, from: u64, to: u64) -> Result<FileRange> {
         let first = SlotId(from / self.slot_bytes());
         let slots = to.div_ceil(self.slot_bytes()) - first.0;
-        Ok(Between {
+        Ok(FileRange {
             bytes: self.read_slots(first, slots)?,
             offset: self.offset(first),
         })
     }
 
     fn verify(&self, image: &[u8], page: PageId, entry: Entry) -> Result<()> {
-        if planted(Plant::SkipPageChecksum) {
+        if planted(PlantedBug::SkipPageChecksum) {
             return Ok(());
         }
         match page::verify(image, page) {
@@ -152,13 +152,13 @@ impl<D: Disk> DataFile<D> {
 }
 
 /// A part of the file that was read.
-struct Between {
+struct FileRange {
     bytes: AlignedBuffer,
     /// Where it begins.
     offset: u64,
 }
 
-impl Between {
+impl FileRange {
     /// An image in it.
     fn image(&self, entry: Entry) -> &[u8] {
         let at = (entry.offset - self.offset) as usize;

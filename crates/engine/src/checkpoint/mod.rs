@@ -24,7 +24,7 @@
 //! | map | writes the changed map pages into free slots | for good |
 //! | directory | writes the directory and the meta blob into free slots | for good |
 //! | sync | syncs all of that | for good |
-//! | horizon | waits until the log is stable up to the checkpoint's commit | for good, if the log has failed |
+//! | durable LSN | waits until the log is stable up to the checkpoint's commit | for good, if the log has failed |
 //! | root | writes the root into the block that does not hold the last one | for good |
 //! | root sync | syncs it; then the slots that only the last root named are free | for good |
 //! | abandoned | from any state before root: the slots that it has taken are free again | |
@@ -60,21 +60,21 @@
 //! root's commit: that is the caller's check.
 
 mod create;
+mod damage;
 mod data_file;
-mod finding;
+mod file_growth;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod image_writer;
 mod inspect;
 mod load;
-mod machine;
-mod map;
 mod open;
 mod options;
+mod page_map;
 mod plan;
-mod room;
 mod root;
-mod slots;
-mod stream;
+mod slot_allocator;
+mod state_machine;
 
 #[cfg(test)]
 mod simulation;
@@ -85,8 +85,8 @@ mod tests;
 pub(crate) use {
     data_file::DataFile,
     inspect::Inspection,
-    machine::{Checkpoint, DirtyPages, Progress},
     options::{FileOptions, check_extent},
     plan::Work,
     root::Root,
+    state_machine::{Checkpoint, DirtyPages, Progress},
 };

@@ -9,22 +9,22 @@
 //! 3. The root is made sure of before anything else is written (invariant 4 of the module above).
 
 use crate::buffer::page::HEADER_BYTES;
+use crate::checkpoint::damage::damaged;
 use crate::checkpoint::data_file::{DataFile, open_io, open_options};
-use crate::checkpoint::finding::damaged;
-use crate::checkpoint::map::{self, ENTRY_BYTES, Entry, Map};
+use crate::checkpoint::file_growth::FileGrowth;
 use crate::checkpoint::options::FileOptions;
-use crate::checkpoint::room::Room;
+use crate::checkpoint::page_map::{self, ENTRY_BYTES, Entry, PageMap};
 use crate::checkpoint::root::{
     BLOCK_BYTES, BLOCKS, BlockRead, COPY_BLOCK, FORMAT, Features, ROOT_BYTES, Root,
     SLOTS_FROM_BYTES, block_offset, read_block, slot_bytes,
 };
-use crate::checkpoint::slots::Slots;
+use crate::checkpoint::slot_allocator::SlotAllocator;
 use crate::error::{Error, Result};
 use crate::ids::SlotId;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use std::io::ErrorKind;
 use std::path::Path;
-use syncline_disk::{Disk, File};
+use syncline_vfs::{Disk, File};
 
 impl<D: Disk> DataFile<D> {
     /// Opens the data file at `path` with its newest usable root and locks it. Refuses what is damaged,
@@ -45,10 +45,10 @@ impl<D: Disk> DataFile<D> {
             lock,
             is_direct,
             options: options.clone(),
-            map: Map::default(),
-            slots: Slots::new(SLOTS_FROM_BYTES / slot, chosen.root.file_slots),
+            map: PageMap::default(),
+            slots: SlotAllocator::new(SLOTS_FROM_BYTES / slot, chosen.root.file_slots),
             has_loose_end: file_bytes > chosen.root.file_slots * slot,
-            ahead: Room::default(),
+            ahead: FileGrowth::default(),
             has_checkpoint: false,
             failure: None,
             root: chosen.root,
@@ -58,7 +58,7 @@ impl<D: Disk> DataFile<D> {
         if chosen.is_fallback {
             file.load(&mut |_, _| Ok(()))?;
         }
-        if !options.read_only && !planted(Plant::SkipRestatement) {
+        if !options.read_only && !planted(PlantedBug::SkipRestatement) {
             file.restate(!chosen.only_copy)?;
         }
         Ok(file)
@@ -86,8 +86,8 @@ impl<D: Disk> DataFile<D> {
 
     fn read_map(&mut self) -> Result<()> {
         let slot_bytes = self.slot_bytes();
-        let in_map_page = map::entries_in(slot_bytes) as usize;
-        let expected = map::map_pages_for(self.root.next_page, slot_bytes);
+        let in_map_page = page_map::entries_in(slot_bytes) as usize;
+        let expected = page_map::map_pages_for(self.root.next_page, slot_bytes);
         if self.map.map_pages.len() as u64 != expected {
             return Err(damaged(
                 &self.path,
@@ -109,7 +109,7 @@ impl<D: Disk> DataFile<D> {
             let slot = entry.slot(slot_bytes);
             self.take_named(slot, "a map page")?;
             let bytes = self.read_slots(slot, 1)?;
-            let read = map::read(&bytes, index as u64, entry);
+            let read = page_map::read(&bytes, index as u64, entry);
             let found = read.map_err(|what| damaged(&self.path, self.offset(slot), what))?;
             entries.extend(found.take(missing));
         }
@@ -156,7 +156,7 @@ impl<D: Disk> DataFile<D> {
 }
 
 /// The root to go on with.
-struct Chosen {
+struct ChosenRoot {
     root: Root,
     /// Its own block does not hold it, only the copy's does.
     only_copy: bool,
@@ -217,13 +217,13 @@ pub(super) fn read_blocks<F: File>(file: &F) -> Result<[BlockRead; BLOCKS]> {
     }
 }
 
-fn try_block<F: File>(file: &F, offset: u64) -> syncline_disk::Result<BlockRead> {
+fn try_block<F: File>(file: &F, offset: u64) -> syncline_vfs::Result<BlockRead> {
     let mut bytes = [0; BLOCK_BYTES];
     file.read_at(&mut bytes, offset)?;
     Ok(read_block(&bytes[..ROOT_BYTES]))
 }
 
-fn choose(path: &Path, blocks: &[BlockRead; BLOCKS]) -> Result<Chosen> {
+fn choose(path: &Path, blocks: &[BlockRead; BLOCKS]) -> Result<ChosenRoot> {
     let of_another_format = blocks.iter().find_map(|block| match *block {
         BlockRead::Newer(found) => Some(Error::Newer {
             path: path.to_owned(),
@@ -250,7 +250,7 @@ fn choose(path: &Path, blocks: &[BlockRead; BLOCKS]) -> Result<Chosen> {
     // Of a root and its copy, the root.
     let newest = sound.max_by_key(|(root, block)| (root.number, *block != COPY_BLOCK));
     match newest {
-        Some((root, block)) => Ok(Chosen {
+        Some((root, block)) => Ok(ChosenRoot {
             root: root.clone(),
             only_copy: block == COPY_BLOCK,
             is_fallback: blocks

@@ -2,12 +2,12 @@
 //! as that can be known before images are captured.
 
 use crate::checkpoint::data_file::DataFile;
-use crate::checkpoint::map::{self, Entry, Map};
-use crate::checkpoint::room::Wanted;
+use crate::checkpoint::file_growth::SpaceNeeded;
+use crate::checkpoint::page_map::{self, Entry, PageMap};
 use crate::checkpoint::root::{BLOCK_BYTES, Directory};
 use crate::ids::{Csn, PageId, SlotId};
 use std::ops::Range;
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// What changed since the last checkpoint: the cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,8 +84,8 @@ impl Plan {
     }
 
     /// The slots of all of it.
-    pub(super) fn wanted(&self) -> Wanted {
-        Wanted {
+    pub(super) fn wanted(&self) -> SpaceNeeded {
+        SpaceNeeded {
             single: self.used_map_pages().count() as u64,
             in_a_row: self.directory_slots(),
             ..self.wanted_for_pages(self.work.dirty.len())
@@ -93,8 +93,8 @@ impl Plan {
     }
 
     /// The slots of so many of the pages.
-    pub(super) fn wanted_for_pages(&self, pages: usize) -> Wanted {
-        Wanted {
+    pub(super) fn wanted_for_pages(&self, pages: usize) -> SpaceNeeded {
+        SpaceNeeded {
             images: pages as u64,
             image_bytes: self.image_bytes,
             page_bytes: self.page_bytes,
@@ -111,7 +111,7 @@ impl Plan {
     /// The directory to come; where it lies and its checksum are not known yet.
     pub(super) fn directory(&self) -> Directory {
         Directory {
-            map_pages: map::map_pages_for(self.work.next_page, self.slot_bytes),
+            map_pages: page_map::map_pages_for(self.work.next_page, self.slot_bytes),
             meta_bytes: self.work.meta.len() as u64,
             ..Directory::default()
         }
@@ -134,7 +134,7 @@ impl Plan {
     }
 
     /// The entries of a map page to come; `written` are those of the dirty pages, in their order.
-    pub(super) fn entries(&self, map: &Map, index: u64, written: &[Entry]) -> Vec<Entry> {
+    pub(super) fn entries(&self, map: &PageMap, index: u64, written: &[Entry]) -> Vec<Entry> {
         let (first, end) = ids_in(index, self.work.next_page, self.slot_bytes);
         let mut entries: Vec<Entry> = (first.0..end.0).map(|page| map.get(PageId(page))).collect();
         for page in within(&self.work.freed, first, end) {
@@ -189,8 +189,8 @@ fn check<D: Disk>(file: &DataFile<D>, work: &Work) {
     assert!(!work.freed.iter().any(is_dirty), "a freed page is dirty");
 }
 
-fn changed_map_pages(map: &Map, work: &Work, slot_bytes: u64) -> Vec<ChangedMapPage> {
-    let in_map_page = map::entries_in(slot_bytes);
+fn changed_map_pages(map: &PageMap, work: &Work, slot_bytes: u64) -> Vec<ChangedMapPage> {
+    let in_map_page = page_map::entries_in(slot_bytes);
     let index_of = |page: &PageId| (page.0 - 1) / in_map_page;
     let gone = work
         .freed
@@ -216,7 +216,7 @@ fn changed_map_pages(map: &Map, work: &Work, slot_bytes: u64) -> Vec<ChangedMapP
 
 /// The page ids that a map page is about: from the first to before the second.
 fn ids_in(index: u64, next_page: PageId, slot_bytes: u64) -> (PageId, PageId) {
-    let in_map_page = map::entries_in(slot_bytes);
+    let in_map_page = page_map::entries_in(slot_bytes);
     let first = index * in_map_page + 1;
     (
         PageId(first),

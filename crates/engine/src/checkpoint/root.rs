@@ -34,8 +34,8 @@
 //! 2. Magic, checksum and format stay where they are in every later format.
 
 use crate::buffer::page::{u32_at, u64_at};
-use crate::checkpoint::map::ENTRY_BYTES;
 use crate::checkpoint::options::is_page_size;
+use crate::checkpoint::page_map::ENTRY_BYTES;
 use crate::ids::{Csn, DatabaseId, PageId, SlotId};
 
 /// Bytes of a root.

@@ -1,6 +1,6 @@
 //! Checkpoints of a running database: who begins one, who moves it on, and what a failure means.
 //!
-//! Whoever needs a checkpoint to move drives it, as with the log: the keeper's thread, a call of
+//! Whoever needs a checkpoint to move drives it, as with the log: the checkpoint thread, a call of
 //! `checkpoint` or `verify`, or a writer that waits: for room in the pool of pre-images, for a shorter log,
 //! or for memory at the cap. One at a time takes the state's mutex and does a step; the others wait for that
 //! mutex and then do the next.
@@ -16,22 +16,22 @@
 //! of a later cut, which needs less when rows were deleted meanwhile, and writers do not wait for a
 //! checkpoint that cannot go on. Any other failure closes the log, and with it the database, for good.
 
-use crate::access::btree::overflow::Stub;
-use crate::buffer::cut::BegunCut;
-use crate::buffer::{Buffer, packed};
+use crate::access::btree::overflow::OverflowPointer;
+use crate::buffer::page_snapshot::StartedSnapshot;
+use crate::buffer::{Buffer, page_packing};
 use crate::checkpoint::{Checkpoint, DataFile, DirtyPages, Inspection, Progress, Work};
 use crate::error::{Error, Result};
-use crate::forest::{self, Forest};
 use crate::ids::{Csn, PageId};
 use crate::panics;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use crate::sync::rank::CHECKPOINT;
 use crate::sync::ranked::Mutex;
+use crate::tree_directory::{self, TreeDirectory};
 use crate::txn::step::{self, step};
-use crate::txn::{Closed, Core};
+use crate::txn::{ClosedGate, Core};
 use std::sync::atomic::{AtomicU64, Ordering};
-use syncline_disk::Disk;
-use syncline_metering::{Module, Nanos, clock, tag};
+use syncline_instrument::{Module, Nanos, clock, tag};
+use syncline_vfs::Disk;
 
 /// Who begins a checkpoint and finds another thread at the data file opens the gate again, but for the
 /// last of so many attempts: then it waits with the gate closed.
@@ -104,7 +104,7 @@ impl<D: Disk> Checkpoints<D> {
     }
 
     /// Begins one unless one is running; true if it did.
-    pub(crate) fn begin(&self, core: &Core<D>, forest: &Forest) -> Result<bool> {
+    pub(crate) fn begin(&self, core: &Core<D>, tree_directory: &TreeDirectory) -> Result<bool> {
         for attempt in 1.. {
             // With the gate open: this may take as long as another thread's I/O.
             if self.inside.lock().running.is_some() {
@@ -113,19 +113,19 @@ impl<D: Disk> Checkpoints<D> {
             core.log.check()?;
             step(step::Step::Checkpoint);
             let started = clock::now();
-            if planted(Plant::CheckpointBeforeGate) {
+            if planted(PlantedBug::CheckpointBeforeGate) {
                 let mut inside = self.inside.lock();
                 let is_begun = inside.running.is_none();
                 if is_begun {
                     let closed = core.close_gate()?;
-                    let cut = take_cut(core, forest, Some(&closed));
+                    let cut = take_snapshot(core, tree_directory, Some(&closed));
                     drop(closed);
                     begin_checkpoint(&mut inside, core, cut);
                 }
                 return Ok(is_begun);
             }
             let _failing = core.fail_on_panic("the beginning of a checkpoint");
-            let closed = (!planted(Plant::CutWithoutGate)).then(|| core.close_gate());
+            let closed = (!planted(PlantedBug::CutWithoutGate)).then(|| core.close_gate());
             let closed = closed.transpose()?;
             let inside = if attempt < BEGIN_ATTEMPTS {
                 self.inside.try_lock()
@@ -135,7 +135,7 @@ impl<D: Disk> Checkpoints<D> {
             let inside = inside.filter(|inside| inside.running.is_none());
             let cut = inside
                 .as_ref()
-                .map(|_inside| take_cut(core, forest, closed.as_ref()));
+                .map(|_inside| take_snapshot(core, tree_directory, closed.as_ref()));
             drop(closed);
             let held_up = clock::now().saturating_sub(started);
             self.gate_ns.fetch_add(held_up, Ordering::Relaxed);
@@ -181,7 +181,7 @@ impl<D: Disk> Checkpoints<D> {
 
     /// One from cut to root, after the running one. If the disk has no space for it, rows that nobody needs
     /// any more are removed, and it is tried once more.
-    pub(crate) fn run(&self, core: &Core<D>, forest: &Forest) -> Result<Csn> {
+    pub(crate) fn run(&self, core: &Core<D>, tree_directory: &TreeDirectory) -> Result<Csn> {
         let wanted = core.log.published();
         let mut swept = false;
         loop {
@@ -190,7 +190,7 @@ impl<D: Disk> Checkpoints<D> {
                 Ok(()) | Err(Error::Full { .. }) => {}
                 Err(error) => return Err(error),
             }
-            self.begin(core, forest)?;
+            self.begin(core, tree_directory)?;
             match self.finish(core) {
                 Err(Error::Full { .. }) if !swept => {
                     swept = true;
@@ -292,7 +292,7 @@ impl<D: Disk> Checkpoints<D> {
                 })
             }
             Ok(Progress::Done) => {
-                core.buffer.finish_cut(now.epoch);
+                core.buffer.finish_snapshot(now.epoch);
                 let span = clock::now().saturating_sub(now.began);
                 *running = None;
                 self.last_ns.store(span, Ordering::Relaxed);
@@ -307,7 +307,8 @@ impl<D: Disk> Checkpoints<D> {
                 }) = running.take()
                 {
                     let work = checkpoint.abandon(file);
-                    core.buffer.abandon_cut(epoch, &work.dirty, &work.freed);
+                    core.buffer
+                        .abandon_snapshot(epoch, &work.dirty, &work.freed);
                 }
                 Err(full)
             }
@@ -320,46 +321,50 @@ impl<D: Disk> Checkpoints<D> {
 }
 
 /// What is taken at the moment of a cut.
-struct CutParts {
+struct SnapshotParts {
     csn: Csn,
-    pages: BegunCut,
-    forest: forest::Snapshot,
+    pages: StartedSnapshot,
+    tree_directory: tree_directory::Snapshot,
     /// Overflow pages that only old versions hold.
-    orphans: Vec<Stub>,
+    orphans: Vec<OverflowPointer>,
 }
 
 /// Takes the cut. The gate is closed, but where a test plants that it is not. Commits wait meanwhile: the
 /// work does not grow with the pages that changed, nor with the trees, but with the long values that only
 /// old versions hold, which the cap on versions bounds.
-fn take_cut<D: Disk>(core: &Core<D>, forest: &Forest, _closed: Option<&Closed>) -> CutParts {
-    CutParts {
+fn take_snapshot<D: Disk>(
+    core: &Core<D>,
+    tree_directory: &TreeDirectory,
+    _closed: Option<&ClosedGate>,
+) -> SnapshotParts {
+    SnapshotParts {
         csn: core.log.published(),
-        pages: core.buffer.begin_cut(),
-        forest: forest.snapshot(),
+        pages: core.buffer.begin_snapshot(),
+        tree_directory: tree_directory.snapshot(),
         orphans: core.stubs_of_versions(),
     }
 }
 
 /// Begins a checkpoint of the cut, with the gate open again. No other thread gets at the state before.
-fn begin_checkpoint<D: Disk>(inside: &mut Inside<D>, core: &Core<D>, parts: CutParts) {
+fn begin_checkpoint<D: Disk>(inside: &mut Inside<D>, core: &Core<D>, parts: SnapshotParts) {
     let csn = parts.csn;
-    let cut = core.buffer.end_cut(parts.pages);
+    let cut = core.buffer.end_snapshot(parts.pages);
     let work = Work {
         csn,
         dirty: cut.dirty,
-        freed: if planted(Plant::ForgetFreedPages) {
+        freed: if planted(PlantedBug::ForgetFreedPages) {
             Vec::new()
         } else {
             cut.freed
         },
         next_page: cut.next_page,
-        meta: if planted(Plant::ForestNotInCheckpoint) {
+        meta: if planted(PlantedBug::ForestNotInCheckpoint) {
             Vec::new()
         } else {
-            parts.forest.to_bytes(&parts.orphans)
+            parts.tree_directory.to_bytes(&parts.orphans)
         },
     };
-    if planted(Plant::ReleaseBeforeRoot) {
+    if planted(PlantedBug::ReleaseBeforeRoot) {
         core.log.release(csn);
     }
     inside.running = Some(Running {
@@ -380,12 +385,12 @@ fn one_io<D: Disk>(
         epoch: running.epoch,
         page: Vec::new(),
     };
-    let horizon = if running.log_is_stable {
+    let durable_lsn = if running.log_is_stable {
         running.checkpoint.csn()
     } else {
         core.log.known_stable()
     };
-    running.checkpoint.step(file, &mut pages, horizon)
+    running.checkpoint.step(file, &mut pages, durable_lsn)
 }
 
 /// The pages of a running cut.
@@ -400,7 +405,7 @@ impl DirtyPages for Captures<'_> {
     fn capture(&mut self, page: PageId, out: &mut [u8]) -> usize {
         self.page.resize(out.len(), 0);
         self.buffer.capture(self.epoch, page, &mut self.page);
-        packed::pack(&self.page, out)
+        page_packing::pack(&self.page, out)
     }
 
     fn first(&mut self) -> Option<PageId> {

@@ -3,23 +3,23 @@
 use crate::catalog::Catalog;
 use crate::database::checkpoints::{Checkpoints, Step};
 use crate::error::{Error, Result};
-use crate::forest::Forest;
 use crate::ids::TreeId;
 use crate::options::Options;
 use crate::recovery::Redone;
 use crate::sync::rank::{ABANDONED, CATALOG, DEFINING, HIDDEN, LISTED_TABLES};
 use crate::sync::ranked::{Mutex, RwLock};
 use crate::table::Table;
+use crate::tree_directory::TreeDirectory;
 use crate::txn::{Core, Relief};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// See the module.
 pub(crate) struct Engine<D: Disk> {
     pub(crate) core: Arc<Core<D>>,
-    pub(crate) forest: Forest,
+    pub(crate) tree_directory: TreeDirectory,
     pub(crate) catalog: RwLock<Arc<Catalog>, CATALOG>,
     /// The same for callers who list tables, who may hold a leaf: a definition latches leaves while it
     /// changes the catalogue in force.
@@ -53,8 +53,8 @@ impl<D: Disk> Engine<D> {
             name: name.to_owned(),
         })?;
         Ok(Table::new(&self.core.origin, entry, |id| {
-            let tree = self.forest.tree(id);
-            tree.expect("a tree in the catalogue is in the forest")
+            let tree = self.tree_directory.tree(id);
+            tree.expect("a tree in the catalogue is in the tree directory")
         }))
     }
 

@@ -1,34 +1,34 @@
 //! The database as its user holds it.
 
 use crate::access::schema::{Schema, Value};
-use crate::database::define::encoded;
+use crate::database::checkpoint_thread::CheckpointThread;
+use crate::database::definitions::encoded;
 use crate::database::engine::Engine;
 use crate::database::inspect::Inspection;
-use crate::database::keeper::Keeper;
 use crate::database::open;
+use crate::database::preallocator::Preallocator;
 use crate::database::stats::Stats;
-use crate::database::stocker::Stocker;
 #[allow(unused_imports, reason = "the documentation links to it")]
 use crate::error::Error;
 use crate::error::Result;
 use crate::ids::Csn;
 use crate::log::{self, Completion, Threads, Ticket, Worker};
 use crate::options::Options;
-use crate::table::{Scout, Table, Transaction, TypedSession};
-use crate::txn::{Begin, CommitPaths, check_not_shown};
+use crate::table::{Prefetcher, Table, Transaction, TypedSession};
+use crate::txn::{Begin, CommitPaths, check_not_in_row_view};
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
-use syncline_disk::{Disk, NullDisk, RealDisk};
+use syncline_vfs::{Disk, NullDisk, RealDisk};
 
 /// An open database. Share it between threads by reference or in an `Arc`; each thread or client works
 /// through a session of its own. Dropping it ends its threads, and its directory changes no more; what was
 /// acknowledged is stable already. Sessions that are still there can then read, but not commit.
 pub struct Database<D: Disk = RealDisk> {
     // Held for its drop, before the rest goes.
-    keeper: Option<Keeper>,
-    _stocker: Stocker,
+    checkpoint_thread: Option<CheckpointThread>,
+    _stocker: Preallocator,
     engine: Arc<Engine<D>>,
 }
 
@@ -110,10 +110,12 @@ impl<D: Disk> Database<D> {
 
     fn started(engine: Arc<Engine<D>>) -> Result<Database<D>> {
         let keeps = engine.options.checkpoint_by_itself;
-        let keeper = keeps.then(|| Keeper::start(&engine)).transpose()?;
+        let checkpoint_thread = keeps
+            .then(|| CheckpointThread::start(&engine))
+            .transpose()?;
         Ok(Database {
-            keeper,
-            _stocker: Stocker::start(&engine)?,
+            checkpoint_thread,
+            _stocker: Preallocator::start(&engine)?,
             engine,
         })
     }
@@ -159,7 +161,7 @@ impl<D: Disk> Database<D> {
     ///
     /// [`Error::NoSuch`]; [`Error::InShownRow`].
     pub fn table(&self, name: &str) -> Result<Table> {
-        check_not_shown()?;
+        check_not_in_row_view()?;
         self.engine.table(name)
     }
 
@@ -233,7 +235,7 @@ impl<D: Disk> Database<D> {
     pub fn checkpoint(&self) -> Result<Csn> {
         self.check()?;
         match &self.engine.checkpoints {
-            Some(checkpoints) => checkpoints.run(&self.engine.core, &self.engine.forest),
+            Some(checkpoints) => checkpoints.run(&self.engine.core, &self.engine.tree_directory),
             None => Ok(self.engine.core.log.horizon()),
         }
     }
@@ -249,7 +251,7 @@ impl<D: Disk> Database<D> {
     ///
     /// [`Error::Poisoned`] and [`Error::Indeterminate`] after a failure.
     pub fn flush(&self) -> Result<()> {
-        check_not_shown()?;
+        check_not_in_row_view()?;
         self.engine.core.log.flush()
     }
 
@@ -306,8 +308,8 @@ impl<D: Disk> Database<D> {
     }
 
     /// A scout, which goes ahead of many reads at once.
-    pub fn scout(&self) -> Scout<D> {
-        Scout::new(&self.engine.core)
+    pub fn scout(&self) -> Prefetcher<D> {
+        Prefetcher::new(&self.engine.core)
     }
 
     /// What is in force, read back from the log's files.
@@ -354,7 +356,7 @@ impl<D: Disk> Database<D> {
     ///
     /// [`Error::Disk`].
     pub fn inspect(&self) -> Result<Inspection> {
-        check_not_shown()?;
+        check_not_in_row_view()?;
         self.engine.inspect()
     }
 
@@ -364,7 +366,7 @@ impl<D: Disk> Database<D> {
     ///
     /// [`Error::OtherDatabase`]; [`Error::TableChanged`].
     pub fn pages_of(&self, table: &Table) -> Result<Vec<u64>> {
-        check_not_shown()?;
+        check_not_in_row_view()?;
         table.check_origin(&self.engine.core.origin)?;
         table.check()?;
         Ok(table.tree().pages_by_level(&self.engine.core.buffer))
@@ -388,7 +390,7 @@ impl<D: Disk> Database<D> {
 
     /// Fails if a call that closes the commit gate would wait for this very thread.
     fn check(&self) -> Result<()> {
-        check_not_shown()?;
+        check_not_in_row_view()?;
         self.engine.core.check_gate()
     }
 }
@@ -398,7 +400,7 @@ impl<D: Disk> Drop for Database<D> {
         // Background work that waits for an exclusive transaction would wait as long as its session likes.
         self.engine.core.shut_gate();
         // A checkpoint that runs may need the log.
-        self.keeper = None;
+        self.checkpoint_thread = None;
         self.engine.core.log.shut();
     }
 }

@@ -8,7 +8,7 @@ use crate::ids::{Csn, TreeId};
 use crate::log;
 use std::fmt;
 use std::path::PathBuf;
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// See the module. Its `Display` is a page of text.
 #[derive(Clone, Debug)]

@@ -10,32 +10,32 @@
 //! |---|---|
 //! | `open.rs` | making a directory, opening one, recovery's order |
 //! | `engine.rs` | what sessions, checkpoints and definitions share |
-//! | `checkpoints.rs`, `keeper.rs` | when checkpoints begin, who moves them on, how fast |
-//! | `stocker.rs` | memory for leaves, ready before they need it |
-//! | `define.rs` | tables and indexes added and dropped |
-//! | `build.rs` | trees built aside from rows in any order |
-//! | `index.rs` | an index built beside writers |
+//! | `checkpoints.rs`, `checkpoint_thread.rs` | when checkpoints begin, who moves them on, how fast |
+//! | `preallocator.rs` | memory for leaves, ready before they need it |
+//! | `definitions.rs` | tables and indexes added and dropped |
+//! | `tree_builder.rs` | trees built aside from rows in any order |
+//! | `index_build.rs` | an index built beside writers |
 //! | `handle.rs` | `Database` |
 //! | `verify.rs`, `verify_rows.rs` | what is wrong with trees, and with tables and indexes |
 //! | `inspect.rs`, `stats.rs` | what is there, what was done |
 
-mod build;
+mod checkpoint_thread;
 mod checkpoints;
-mod define;
+mod definitions;
 mod engine;
 mod handle;
-mod index;
+mod index_build;
 mod inspect;
-mod keeper;
 mod open;
+mod preallocator;
 #[cfg(test)]
 mod schedules;
 #[cfg(test)]
 mod simulation;
 mod stats;
-mod stocker;
 #[cfg(test)]
 mod tests;
+mod tree_builder;
 mod verify;
 mod verify_rows;
 

@@ -5,30 +5,30 @@
 //! and making it again begins anew. A log that lies elsewhere is known as this database's by the number
 //! that the data file has, whose name is stable before such a log is made.
 //!
-//! Opening: lock and root of the data file, its pages, the forest, pages of trees that it does not name, the
-//! log's commits behind the root, ghosts that the checkpoint had caught, the catalogue, and trees that it
-//! does not name (`recovery`).
+//! Opening: lock and root of the data file, its pages, the tree directory, pages of trees that it does not
+//! name, the log's commits behind the root, ghosts that the checkpoint had caught, the catalogue, and trees
+//! that it does not name (`recovery`).
 
 use crate::access::btree::{Tree, overflow};
-use crate::buffer::{Buffer, BufferOptions, packed};
+use crate::buffer::{Buffer, BufferOptions, page_packing};
 use crate::catalog::{CATALOG_TREE, Catalog};
 use crate::checkpoint::{DataFile, FileOptions};
 use crate::database::checkpoints::Checkpoints;
 use crate::database::engine::Engine;
 use crate::error::{Error, Result};
-use crate::forest::{Forest, Listed};
 use crate::ids::{Csn, DatabaseId, TreeId};
 use crate::log::{Log, Threads, unmake};
 use crate::options::Options;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use crate::recovery::{Redo, Redone};
 use crate::sync::ranked::{Mutex, RwLock};
+use crate::tree_directory::{TreeDirectory, TreeList};
 use crate::txn::{Core, TxnOptions, strip_ghosts};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use syncline_disk::{Disk, NullDisk, OpenOptions};
+use syncline_vfs::{Disk, NullDisk, OpenOptions};
 
 const DATA: &str = "data";
 const LOG: &str = "log";
@@ -72,7 +72,7 @@ pub(crate) fn create<D: Disk>(
     disk.sync_directory(directory)?;
     let parts = Parts {
         buffer: buffer(&options),
-        forest: Forest::default(),
+        tree_directory: TreeDirectory::default(),
         redone: Redone::default(),
         newest_stray: None,
     };
@@ -103,12 +103,12 @@ pub(crate) fn open<D: Disk>(
     let listed = listed(&file, directory)?;
     let mut parts = Parts {
         buffer: buffer(&options),
-        forest: listed.forest,
+        tree_directory: listed.tree_directory,
         redone: Redone::default(),
         newest_stray: None,
     };
     parts.load(&file, options.resident_bytes_max)?;
-    if !planted(Plant::KeepOrphans) {
+    if !planted(PlantedBug::KeepOrphans) {
         for orphan in listed.orphans {
             overflow::free(&parts.buffer, orphan);
         }
@@ -147,7 +147,7 @@ pub(crate) fn transient(options: Options) -> Result<Arc<Engine<NullDisk>>> {
     let log = Log::create_with(&disk, directory, database, log_options, Threads::Own)?;
     let parts = Parts {
         buffer: buffer(&options),
-        forest: Forest::default(),
+        tree_directory: TreeDirectory::default(),
         redone: Redone::default(),
         newest_stray: None,
     };
@@ -158,7 +158,7 @@ pub(crate) fn transient(options: Options) -> Result<Arc<Engine<NullDisk>>> {
 /// What recovery works on.
 struct Parts {
     buffer: Buffer,
-    forest: Forest,
+    tree_directory: TreeDirectory,
     redone: Redone,
     /// The greatest number among the trees whose pages were strays.
     newest_stray: Option<TreeId>,
@@ -169,7 +169,7 @@ impl Parts {
     fn load<D: Disk>(&self, file: &DataFile<D>, bytes_max: u64) -> Result<()> {
         let page_bytes = file.root().page_bytes as usize;
         file.load(&mut |page, image| {
-            let unpacked = packed::unpack(image, page_bytes);
+            let unpacked = page_packing::unpack(image, page_bytes);
             let bytes = unpacked.map_err(|what| file.refuse(page, what))?;
             self.buffer.install(page, bytes);
             let bytes = self.buffer.resident_bytes();
@@ -188,13 +188,13 @@ impl Parts {
         Ok(())
     }
 
-    /// Frees pages of trees that the checkpoint's forest does not name: they were being built aside, or
-    /// freed after a drop, at its cut. Before redo, which may make a tree of that number.
+    /// Frees pages of trees that the checkpoint's tree directory does not name: they were being built aside,
+    /// or freed after a drop, at its cut. Before redo, which may make a tree of that number.
     fn free_strays(&mut self) {
-        if planted(Plant::KeepStrayPages) {
+        if planted(PlantedBug::KeepStrayPages) {
             return;
         }
-        let is_stray = |tree| self.forest.tree(tree).is_none();
+        let is_stray = |tree| self.tree_directory.tree(tree).is_none();
         let strays: Vec<_> = self.buffer.labelled(is_stray).collect();
         for (page, _tree) in &strays {
             self.buffer.free(*page);
@@ -204,16 +204,16 @@ impl Parts {
 
     /// The catalogue's tree is there from the first moment, without a record.
     fn plant_catalog(&self) -> Result<()> {
-        if self.forest.tree(CATALOG_TREE).is_none() {
+        if self.tree_directory.tree(CATALOG_TREE).is_none() {
             let tree = Tree::create(CATALOG_TREE, &self.buffer)?;
-            self.forest.add(Arc::new(tree));
+            self.tree_directory.add(Arc::new(tree));
         }
         Ok(())
     }
 
     fn drop_ghosts(&self) {
-        for tree in self.forest.trees() {
-            if planted(Plant::KeepGhosts) {
+        for tree in self.tree_directory.trees() {
+            if planted(PlantedBug::KeepGhosts) {
                 break;
             }
             let stripped = strip_ghosts(&self.buffer, &tree);
@@ -230,13 +230,13 @@ impl Parts {
         threads: Threads,
     ) -> Result<Log<D>> {
         let (root, log_directory) = (file.root(), log_directory(directory, options));
-        let mut redo = Redo::new(&self.buffer, &self.forest);
+        let mut redo = Redo::new(&self.buffer, &self.tree_directory);
         let replay = &mut |csn: Csn, record: &[u8]| redo.commit(csn, record);
         let log = Log::open_with(
             disk,
             &log_directory,
             Some(root.database),
-            Csn(root.csn.0 + u64::from(planted(Plant::ReplayTooLate))),
+            Csn(root.csn.0 + u64::from(planted(PlantedBug::ReplayTooLate))),
             &options.log,
             replay,
             threads,
@@ -246,7 +246,7 @@ impl Parts {
     }
 
     fn read_catalog(&self) -> Result<Catalog> {
-        let tree = self.forest.tree(CATALOG_TREE);
+        let tree = self.tree_directory.tree(CATALOG_TREE);
         let tree = tree.expect("the catalogue's tree is always there");
         let mut rows = Vec::new();
         tree.walk(&self.buffer, &mut |key, value| {
@@ -266,13 +266,15 @@ impl Parts {
             catalog = catalog.with_trees_behind(tree);
         }
         let named = catalog.trees();
-        for tree in self.forest.trees() {
+        for tree in self.tree_directory.trees() {
             catalog = catalog.with_trees_behind(tree.id);
-            if tree.id == CATALOG_TREE || named.contains(&tree.id) || planted(Plant::KeepUnfinished)
+            if tree.id == CATALOG_TREE
+                || named.contains(&tree.id)
+                || planted(PlantedBug::KeepUnfinished)
             {
                 continue;
             }
-            self.forest.remove(tree.id);
+            self.tree_directory.remove(tree.id);
             tree.drop_pages(&self.buffer);
             self.redone.unnamed_trees.push(tree.id);
         }
@@ -291,7 +293,7 @@ impl Parts {
             Arc::new(Core::new(log, self.buffer, txn_options(&options)).in_directory(directory));
         let engine = Arc::new(Engine {
             core,
-            forest: self.forest,
+            tree_directory: self.tree_directory,
             listed_tables: Mutex::new(Arc::new(catalog.clone())),
             catalog: RwLock::new(Arc::new(catalog)),
             checkpoints: file.map(Checkpoints::new),
@@ -318,8 +320,8 @@ pub(crate) fn log_directory(directory: &Path, options: &Options) -> PathBuf {
     elsewhere.unwrap_or_else(|| directory.join(LOG))
 }
 
-fn listed<D: Disk>(file: &DataFile<D>, directory: &Path) -> Result<Listed> {
-    Forest::from_bytes(&file.root().meta).map_err(|what| Error::Damaged {
+fn listed<D: Disk>(file: &DataFile<D>, directory: &Path) -> Result<TreeList> {
+    TreeDirectory::from_bytes(&file.root().meta).map_err(|what| Error::Damaged {
         path: directory.join(DATA),
         offset: 0,
         what: what.to_owned(),

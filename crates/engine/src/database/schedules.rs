@@ -33,7 +33,7 @@ use crate::error::{Error, Result};
 use crate::ids::Csn;
 use crate::log::Threads;
 use crate::options::Options;
-use crate::plant::{self, Plant};
+use crate::planted_bug::{self, PlantedBug};
 use crate::scheduler;
 use crate::seeds::{asked_seeds, asked_threads, finds, search_seeds};
 use crate::table::{Table, TypedSession};
@@ -44,9 +44,9 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use syncline_disk::SimulatedDisk;
-use syncline_disk::simulated::Metadata;
-use syncline_metering::clock;
+use syncline_instrument::clock;
+use syncline_vfs::SimulatedDisk;
+use syncline_vfs::simulated::Metadata;
 
 /// Schedules of a seed.
 const SCENES: u32 = 16;
@@ -95,7 +95,7 @@ const ROLES: [Role; 13] = [
 
 /// A transaction that has ended well.
 #[derive(Clone, Debug)]
-struct Past {
+struct FinishedTransaction {
     /// Its commit; of one that only reads, the point at which it reads.
     at: Csn,
     writes: Vec<(i64, i64)>,
@@ -114,7 +114,7 @@ struct Tally {
     checkpoints: u64,
 }
 
-struct Stage {
+struct ScheduleFixture {
     engine: Arc<TestEngine>,
     random: Rng,
     /// The rows at a commit, before everything that comes.
@@ -124,8 +124,8 @@ struct Stage {
 
 /// Plays the schedules of a seed; what is wrong with them.
 fn play(seed: u64, tally: &mut Tally) -> std::result::Result<(), String> {
-    let plant = plant::current();
-    let mut stage = plant::with(None, || Stage::new(seed));
+    let plant = planted_bug::current();
+    let mut stage = planted_bug::with(None, || ScheduleFixture::new(seed));
     for scene in 0..SCENES {
         let played = stage.scene(plant);
         played.map_err(|why| format!("scene {scene}: {why}"))?;
@@ -134,8 +134,8 @@ fn play(seed: u64, tally: &mut Tally) -> std::result::Result<(), String> {
     Ok(())
 }
 
-impl Stage {
-    fn new(seed: u64) -> Stage {
+impl ScheduleFixture {
+    fn new(seed: u64) -> ScheduleFixture {
         let mut random = Rng::with_seed(seed);
         let options = Options {
             pre_image_bytes_max: [4, 16][random.usize(0..2)] * 512,
@@ -161,7 +161,7 @@ impl Stage {
         let ticket = session.commit().expect("it commits");
         session.wait(ticket).expect("it is stable");
         drop(session);
-        Stage {
+        ScheduleFixture {
             engine,
             random,
             from: (ticket.csn, rows),
@@ -170,7 +170,7 @@ impl Stage {
     }
 
     /// One schedule.
-    fn scene(&mut self, plant: Option<Plant>) -> std::result::Result<(), String> {
+    fn scene(&mut self, plant: Option<PlantedBug>) -> std::result::Result<(), String> {
         let threads = self.random.usize(2..=4);
         let roles: Vec<(Role, u64)> = (0..threads)
             .map(|_| {
@@ -180,8 +180,10 @@ impl Stage {
             .collect();
         let engine = &self.engine;
         let bodies = roles.iter().map(|&(role, seed)| {
-            let body: Box<dyn FnOnce() -> Result<Vec<Past>> + Send> =
-                Box::new(move || plant::with(plant, || act(engine, role, Rng::with_seed(seed))));
+            let body: Box<dyn FnOnce() -> Result<Vec<FinishedTransaction>> + Send> =
+                Box::new(move || {
+                    planted_bug::with(plant, || act(engine, role, Rng::with_seed(seed)))
+                });
             body
         });
         let outcome = scheduler::run_to_end(self.random.u64(..), bodies.collect());
@@ -201,7 +203,7 @@ impl Stage {
         self.judge(pasts).map_err(wrong)
     }
 
-    fn count(&mut self, roles: &[(Role, u64)], pasts: &[Past]) {
+    fn count(&mut self, roles: &[(Role, u64)], pasts: &[FinishedTransaction]) {
         self.tally.schedules += 1;
         let writes = pasts.iter().filter(|past| !past.writes.is_empty()).count() as u64;
         self.tally.commits += writes;
@@ -216,7 +218,7 @@ impl Stage {
     }
 
     /// Replays what has committed, and looks at the database from everywhere.
-    fn judge(&mut self, mut pasts: Vec<Past>) -> std::result::Result<(), String> {
+    fn judge(&mut self, mut pasts: Vec<FinishedTransaction>) -> std::result::Result<(), String> {
         // Who reads at a commit reads behind it.
         pasts.sort_by_key(|past| (past.at, past.writes.is_empty()));
         let (_, mut rows) = self.from.clone();
@@ -274,7 +276,7 @@ fn rows_table(name: &str) -> Schema {
 }
 
 /// What a thread does; the transactions that it has ended well.
-fn act(engine: &Arc<TestEngine>, role: Role, mut random: Rng) -> Result<Vec<Past>> {
+fn act(engine: &Arc<TestEngine>, role: Role, mut random: Rng) -> Result<Vec<FinishedTransaction>> {
     match role {
         Role::CreateAndDrop => {
             unless_beaten(engine.create_table(rows_table("c")).map(drop))?;
@@ -290,7 +292,7 @@ fn act(engine: &Arc<TestEngine>, role: Role, mut random: Rng) -> Result<Vec<Past
                 }
                 [Value::Int(k), Value::Int(k)]
             });
-            let rows = super::define::encoded(&schema, rows, 64);
+            let rows = super::definitions::encoded(&schema, rows, 64);
             unless_beaten(engine.load_table(schema.clone(), rows).map(drop))?;
             unless_beaten(engine.drop_table("l"))?;
         }
@@ -311,7 +313,7 @@ fn act(engine: &Arc<TestEngine>, role: Role, mut random: Rng) -> Result<Vec<Past
         }
         Role::Checkpoint => {
             let checkpoints = engine.checkpoints.as_ref().expect("it has a disk");
-            checkpoints.run(&engine.core, &engine.forest)?;
+            checkpoints.run(&engine.core, &engine.tree_directory)?;
         }
         Role::Keep => keep(engine, &mut random)?,
         Role::Write(begin) => {
@@ -366,7 +368,7 @@ fn keep(engine: &TestEngine, random: &mut Rng) -> Result<()> {
             0 => checkpoints.make_room(core).map(drop)?,
             1 => core.sweep(),
             2 | 3 => {
-                if checkpoints.begin(core, &engine.forest)? {
+                if checkpoints.begin(core, &engine.tree_directory)? {
                     core.set_pressed(random.bool());
                 }
             }
@@ -387,7 +389,7 @@ fn transact(
     begin: Option<Begin>,
     writes: bool,
     random: &mut Rng,
-) -> Result<Option<Past>> {
+) -> Result<Option<FinishedTransaction>> {
     let table = engine.table("t")?;
     let mut session = TypedSession::new(&engine.core)?;
     match begin {
@@ -408,8 +410,8 @@ fn attempt(
     table: &Table,
     writes: bool,
     random: &mut Rng,
-) -> Result<Past> {
-    let mut past = Past {
+) -> Result<FinishedTransaction> {
+    let mut past = FinishedTransaction {
         at: Csn::ZERO,
         writes: Vec::new(),
         reads: Vec::new(),

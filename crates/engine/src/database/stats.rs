@@ -4,7 +4,7 @@ use crate::database::checkpoints::{CheckpointStats, Checkpoints};
 use crate::database::engine::Engine;
 use crate::log;
 use crate::txn::{Counts, Latencies};
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq)]

@@ -22,7 +22,7 @@ use crate::ids::{PageId, TreeId};
 use crate::txn::step::{Step, step};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// So many leaves are walked over behind one closed gate.
 const LEAVES_A_PART: usize = 32;
@@ -60,7 +60,7 @@ impl<D: Disk> Engine<D> {
         let listed: Vec<_> = self.core.buffer.labelled(|_tree| true).collect();
         let closed = self.core.close_gate()?;
         let catalog = self.catalog();
-        let trees = self.forest.snapshot();
+        let trees = self.tree_directory.snapshot();
         let hidden = self.hidden.lock().clone();
         drop(closed);
         let there: BTreeSet<TreeId> = trees.trees().map(|tree| tree.id).collect();
@@ -108,7 +108,7 @@ impl<D: Disk> Engine<D> {
         if !buffer.is_labelled(page, id) || self.hidden.lock().contains(&id) {
             return Ok(false);
         }
-        let tree = self.forest.tree(id);
+        let tree = self.tree_directory.tree(id);
         if let (Some(tree), Some(key)) = (tree, buffer.key_within(page)) {
             let mut reached = PageSet::default();
             tree.check_part(buffer, &key, 1, &mut reached);
@@ -124,7 +124,7 @@ impl<D: Disk> Engine<D> {
         let hidden = self.hidden.lock().clone();
         let held = self.core.pages_of_versions();
         let (mut found, mut there) = (Vec::new(), BTreeSet::new());
-        for tree in self.forest.trees() {
+        for tree in self.tree_directory.trees() {
             there.insert(tree.id);
             found.extend(tree.check_beside(&self.core.buffer, &held));
         }

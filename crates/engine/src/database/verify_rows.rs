@@ -6,9 +6,9 @@
 //! being full, is read again, at last a smaller one with the gate closed. A table that is changed or
 //! dropped meanwhile is looked at again by its new definition, or not at all.
 
-use super::build::Run;
-use super::define::entry_of;
+use super::definitions::entry_of;
 use super::engine::Engine;
+use super::tree_builder::Run;
 use super::verify::unreadable;
 use crate::access::btree::Tree;
 use crate::access::row::{Entry, RowView, entry_key, primary_key_of};
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::txn::{Begin, Conflict, Direction, Scan, Session};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// Rows of a chunk, at most.
 const CHUNK_ROWS: usize = 512;
@@ -55,7 +55,7 @@ impl<D: Disk> Engine<D> {
         // Trees of one moment; a drop meanwhile makes the first access conflict.
         let trees = {
             let _catalog = self.catalog.read();
-            let tree = |id| self.forest.tree(id);
+            let tree = |id| self.tree_directory.tree(id);
             let indexes = table.indexes.iter().map(|index| tree(index.tree));
             let indexes: Option<Vec<_>> = indexes.collect();
             tree(table.tree).zip(indexes)

@@ -7,12 +7,12 @@
 
 use crate::ids::Csn;
 use crate::log::frame::Kind;
+use crate::log::frame_writer::claim_bytes;
 use crate::log::handle::Log;
-use crate::log::outlet::claim_bytes;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use crate::sync::atomic::{Ordering, fence};
-use syncline_disk::Disk;
-use syncline_metering::{Module, tag};
+use syncline_instrument::{Module, tag};
+use syncline_vfs::Disk;
 
 /// Room for one record.
 #[derive(Debug)]
@@ -33,8 +33,9 @@ pub struct Reserved<'l, D: Disk> {
     filled: bool,
 }
 
-/// A published commit: it will be complete when the horizon reaches it. It belongs to the log that issued it:
-/// any other log refuses it. Callers cannot make or change one, so the log's number is all there is to check.
+/// A published commit: it will be complete when the durable LSN reaches it. It belongs to the log that
+/// issued it: any other log refuses it. Callers cannot make or change one, so the log's number is all there
+/// is to check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket {
     pub(crate) csn: Csn,
@@ -107,7 +108,7 @@ impl<D: Disk> Reserved<'_, D> {
         // slot: at least one of them sees both.
         fence(Ordering::SeqCst);
         let shared = self.log.shared();
-        if shared.ring.is_published(self.csn.next()) && !planted(Plant::LeaveGapSleepers) {
+        if shared.ring.is_published(self.csn.next()) && !planted(PlantedBug::LeaveGapSleepers) {
             shared.hand_over();
         }
         self.log.ticket(self.csn)
@@ -119,7 +120,7 @@ impl<D: Disk> Reserved<'_, D> {
         self.fill(Kind::Void, &mut Vec::new(), 0);
         // Commits behind this one may have found a gap and gone to sleep; fenced as above.
         fence(Ordering::SeqCst);
-        if !planted(Plant::LeaveVoidSleepers) {
+        if !planted(PlantedBug::LeaveVoidSleepers) {
             self.log.shared().hand_over();
         }
     }

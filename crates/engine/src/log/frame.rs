@@ -30,7 +30,7 @@
 //!    checksum of its predecessor, and if its own checksum fits.
 
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 
 /// Bytes of a frame's header.
 pub(super) const HEADER_BYTES: usize = 88;
@@ -145,10 +145,10 @@ pub(super) fn open(bytes: &[u8]) -> Option<(FrameHeader, u32)> {
     let covered = bytes.get(8..end)?;
     let format_fits = u16::from_le_bytes(array(bytes, 8)) == FORMAT;
     let right = crc32c::crc32c(covered);
-    if planted(Plant::ReChecksum) {
+    if planted(PlantedBug::ReChecksum) {
         return format_fits.then_some((header, right));
     }
-    let sound = right == crc || planted(Plant::SkipChecksum);
+    let sound = right == crc || planted(PlantedBug::SkipChecksum);
     (format_fits && sound && is_sensible(&header)).then_some((header, crc))
 }
 

@@ -9,8 +9,8 @@ use crate::log::{Log, Options, Threads};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use syncline_disk::simulated::Metadata;
-use syncline_disk::{Disk, File, OpenOptions, SimulatedDisk};
+use syncline_vfs::simulated::Metadata;
+use syncline_vfs::{Disk, File, OpenOptions, SimulatedDisk};
 
 const UNIT: u32 = 512;
 const DIRECTORY: &str = "log";

@@ -3,22 +3,22 @@
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId};
 use crate::log::commit::{Permit, Ticket, claimed};
-use crate::log::groups::Group;
+use crate::log::group_history::Group;
 use crate::log::open::{self, Opened};
 use crate::log::options::{Durability, Options};
-use crate::log::ring::{Lack, NO_WORKER};
-use crate::log::shared::{Shared, Until};
+use crate::log::ring::{ClaimError, NO_WORKER};
+use crate::log::shared::{Shared, StopCondition};
 use crate::log::stats::Stats;
 use crate::log::threads::{Running, Threads};
 use crate::log::wait::{Completion, block};
 use crate::log::worker::Worker;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use crate::sync::rank::{Held, LOG_THREADS};
 use crate::sync::thread::yield_now;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use syncline_disk::{Disk, File};
-use syncline_metering::{Module, clock, tag};
+use syncline_instrument::{Module, clock, tag};
+use syncline_vfs::{Disk, File};
 
 /// Why nothing is committed to a log that was shut.
 pub(crate) const CLOSED: &str = "the database was closed";
@@ -124,7 +124,7 @@ impl<D: Disk> Log<D> {
             opened.options,
             opened.mode,
             opened.start.csn,
-            opened.outlet,
+            opened.frame_writer,
             threads,
         ));
         let threads = match threads {
@@ -162,9 +162,9 @@ impl<D: Disk> Log<D> {
             match self.shared.ring.claim_reserve(claim) {
                 Ok(()) => return Ok(Permit::new(self, content_bytes)),
                 // What is staged holds claims until it is written.
-                Err(_) if self.shared.drive(NO_WORKER, &Until::Idle) > 0 => {}
-                Err(Lack::Slots) => yield_now(),
-                Err(Lack::Space) => return Err(full),
+                Err(_) if self.shared.drive(NO_WORKER, &StopCondition::Idle) > 0 => {}
+                Err(ClaimError::Slots) => yield_now(),
+                Err(ClaimError::Space) => return Err(full),
             }
             self.shared.check()?;
         }
@@ -190,7 +190,7 @@ impl<D: Disk> Log<D> {
     pub fn wait(&self, ticket: Ticket) -> Result<()> {
         let outcome = block(&self.shared, ticket);
         if self.shared.options.durability == Durability::None && !self.shared.is_busy() {
-            self.shared.drive(NO_WORKER, &Until::Idle);
+            self.shared.drive(NO_WORKER, &StopCondition::Idle);
         }
         outcome
     }
@@ -208,7 +208,7 @@ impl<D: Disk> Log<D> {
     /// Lets the log's own thread write what is published, for commits that nobody waits for.
     pub fn nudge(&self) {
         if !self.shared.is_busy() {
-            self.shared.press();
+            self.shared.request_write();
         }
     }
 
@@ -220,13 +220,13 @@ impl<D: Disk> Log<D> {
         }
     }
 
-    /// Waits until the horizon has reached a published commit, also at durability none, where the commit
+    /// Waits until the durable LSN has reached a published commit, also at durability none, where the commit
     /// is complete before.
     pub(crate) fn wait_horizon(&self, csn: Csn) -> Result<()> {
         self.wait(self.ticket(csn))?;
         while self.horizon() < csn {
             self.check()?;
-            if self.shared.drive(NO_WORKER, &Until::Idle) == 0 {
+            if self.shared.drive(NO_WORKER, &StopCondition::Idle) == 0 {
                 // Somebody else is writing it.
                 yield_now();
             }
@@ -254,7 +254,7 @@ impl<D: Disk> Log<D> {
     pub fn flush(&self) -> Result<()> {
         let last = Csn(self.shared.ring.next().0 - 1);
         if last > Csn::ZERO && self.horizon() < last {
-            self.shared.drive(NO_WORKER, &Until::Idle);
+            self.shared.drive(NO_WORKER, &StopCondition::Idle);
             if self.horizon() < last {
                 block(&self.shared, self.ticket(last))?;
             }
@@ -270,27 +270,29 @@ impl<D: Disk> Log<D> {
     /// The last commit up to which everything is stable (at durability none: written).
     #[inline]
     pub fn horizon(&self) -> Csn {
-        self.shared.horizon.get()
+        self.shared.durable_lsn.get()
     }
 
     /// The last commit of the contiguous published prefix: all commits up to it are applied, by the
-    /// order in which a commit works. Never behind the horizon.
+    /// order in which a commit works. Never behind the durable LSN.
     #[inline]
     pub(crate) fn published(&self) -> Csn {
         let _entered = tag::enter(Module::Logging);
-        self.shared.ring.published_prefix(self.shared.horizon.get())
+        self.shared
+            .ring
+            .published_prefix(self.shared.durable_lsn.get())
     }
 
     /// A commit of the contiguous published prefix, often the last: what costs nothing to learn. Never behind
-    /// the horizon.
+    /// the durable LSN.
     #[inline]
     pub(crate) fn known_published(&self) -> Csn {
         let _entered = tag::enter(Module::Logging);
-        if planted(Plant::BeginAhead) {
+        if planted(PlantedBug::BeginAhead) {
             return Csn(self.shared.ring.next().0 - 1);
         }
-        let horizon = self.shared.horizon.get();
-        self.shared.ring.known_prefix().max(horizon)
+        let durable_lsn = self.shared.durable_lsn.get();
+        self.shared.ring.known_prefix().max(durable_lsn)
     }
 
     /// The last number that was taken. With the commit gate closed it is published, too.
@@ -381,7 +383,7 @@ impl<D: Disk> Log<D> {
             return false;
         };
         // A failure is known to those whose commits it concerns; there is nobody else to tell.
-        self.shared.drive(NO_WORKER, &Until::Idle);
+        self.shared.drive(NO_WORKER, &StopCondition::Idle);
         threads.stop(&self.shared);
         true
     }
@@ -395,13 +397,13 @@ impl<D: Disk> Log<D> {
         let started = clock::now();
         let permit = loop {
             // What is staged is written first; only then more files are prepared.
-            let wrote = self.shared.drive(NO_WORKER, &Until::Idle) > 0;
+            let wrote = self.shared.drive(NO_WORKER, &StopCondition::Idle) > 0;
             match self.claim(content_bytes)? {
                 Ok(permit) => break permit,
                 Err(_) if wrote => {}
-                Err(Lack::Space) if self.shared.prepare_segment(true)? => {}
+                Err(ClaimError::Space) if self.shared.prepare_segment(true)? => {}
                 // Others publish, write or prepare what is lacking.
-                Err(Lack::Slots | Lack::Space) => yield_now(),
+                Err(ClaimError::Slots | ClaimError::Space) => yield_now(),
             }
         };
         let waited = clock::now().saturating_sub(started);
@@ -410,7 +412,10 @@ impl<D: Disk> Log<D> {
     }
 
     #[inline]
-    fn claim(&self, content_bytes: usize) -> Result<std::result::Result<Permit<'_, D>, Lack>> {
+    fn claim(
+        &self,
+        content_bytes: usize,
+    ) -> Result<std::result::Result<Permit<'_, D>, ClaimError>> {
         self.shared.check()?;
         if content_bytes as u64 > u64::from(self.shared.options.record_bytes_max) {
             return Err(Error::TooLarge {

@@ -5,19 +5,19 @@
 //! of records.
 //!
 //! A commit's way: a permit (the last thing that may wait or fail), a commit sequence number, the
-//! record published in the ring (`ring`), a frame (`outlet`), a write and a sync (`pipeline`),
-//! the horizon, its ticket complete. Whoever waits drives this way: see `shared`; when a group goes out
+//! record published in the ring (`ring`), a frame (`frame_writer`), a write and a sync (`pipeline`),
+//! the durable LSN, its ticket complete. Whoever waits drives this way: see `shared`; when a group goes out
 //! while workers are still at their passes, see `ripe`.
 //!
 //! ```text
-//!  reserve -> take -> publish      ring       outlet      pipeline      horizon -> tickets
+//!  reserve -> take -> publish      ring       frame writer      pipeline      durable LSN -> tickets
 //!  (may wait) (csn)  (swap)    [ | | | ] -> [frame] -> write, sync -> last contiguous stable csn
 //! ```
 //!
 //! Invariants:
 //! 1. Commits are written in the order of their numbers, without a gap. Hence what is stable is a
-//!    prefix, and one number, the horizon, says which.
-//! 2. A ticket is complete when the horizon has reached it (at durability none: when it and all before
+//!    prefix, and one number, the durable LSN, says which.
+//! 2. A ticket is complete when the durable LSN has reached it (at durability none: when it and all before
 //!    it are published), never before.
 //! 3. After a crash the log holds every complete commit, and of the others a prefix, each whole.
 //! 4. A failed write or sync closes the log for good: tickets in flight end as indeterminate, and the
@@ -29,7 +29,7 @@
 //! not encrypt or compress.
 //!
 //! ```
-//! use syncline_disk::RealDisk;
+//! use syncline_vfs::RealDisk;
 //! use syncline_engine::log::{Log, Options};
 //! use syncline_engine::{Csn, DatabaseId};
 //!
@@ -52,24 +52,24 @@
 //! # }
 //! ```
 
-mod buffers;
+mod batch_gate;
 mod commit;
-mod cork;
+mod durable_lsn;
+mod flush_policy;
 mod frame;
+mod frame_writer;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
-mod groups;
+mod group_history;
 mod handle;
-mod horizon;
-mod job;
+mod io_request;
 mod open;
 mod options;
-mod outlet;
 mod pipeline;
+mod record_buffers;
 mod recovery;
 mod replay;
 mod ring;
-mod ripe;
 mod scan;
 mod segment;
 mod segments;
@@ -89,7 +89,7 @@ pub(crate) mod simulation;
 mod tests;
 
 pub use commit::{Permit, Reserved, Ticket};
-pub(crate) use groups::Group;
+pub(crate) use group_history::Group;
 pub(crate) use handle::CLOSED;
 pub use handle::{Log, Settings};
 pub(crate) use open::unmake;

@@ -7,17 +7,17 @@
 
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
+use crate::log::frame_writer::{FrameWriter, LogStart};
 use crate::log::options::{Durability, Options};
-use crate::log::outlet::{Outlet, Start};
 use crate::log::recovery::{self, Recovered};
 use crate::log::segment::{self, HeaderRead, Mode, SegmentFile, SegmentHeader};
-use crate::log::segments::{Live, Segments, Spaces};
+use crate::log::segments::{FreeFiles, LiveSegment, Segments};
 use crate::log::survey::{self, MAKING};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::path::Path;
-use syncline_disk::{Disk, File, OpenOptions};
-use syncline_metering::clock;
+use syncline_instrument::clock;
+use syncline_vfs::{Disk, File, OpenOptions};
 
 /// Direct writes want whole blocks of any device.
 const DIRECT_UNIT_BYTES_MIN: u32 = 4096;
@@ -29,8 +29,8 @@ const LOCK_NAME: &str = "lock";
 pub(super) struct Opened<D: Disk> {
     pub(super) options: Options,
     pub(super) mode: Mode,
-    pub(super) start: Start,
-    pub(super) outlet: Outlet<D::File>,
+    pub(super) start: LogStart,
+    pub(super) frame_writer: FrameWriter<D::File>,
     pub(super) lock: D::File,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn create<D: Disk>(
         whole_files: 0,
     };
     segment::prepare(disk, directory, (0, &header), false)?;
-    let mut spaces = Spaces::default();
+    let mut spaces = FreeFiles::default();
     spaces.made(0);
     let header = SegmentHeader {
         whole_files: spaces.whole_files(),
@@ -81,7 +81,7 @@ pub(super) fn create<D: Disk>(
     recovery::write_header(&current, &header, mode)?;
     disk.remove(&making)?;
     disk.sync_directory(directory)?;
-    let start = Start {
+    let start = LogStart {
         database,
         frame: FrameNumber::ZERO,
         frame_crc: 0,
@@ -89,7 +89,7 @@ pub(super) fn create<D: Disk>(
         position: u64::from(options.frame_unit_bytes),
         wall_ns: header.wall_ns,
     };
-    let live = VecDeque::from([Live {
+    let live = VecDeque::from([LiveSegment {
         number: header.number,
         first: header.first,
         index: 0,
@@ -108,12 +108,12 @@ pub(crate) fn unmake<D: Disk>(disk: &D, directory: &Path, database: DatabaseId) 
     }
     let _lock = lock(disk, directory)?;
     let found = survey::find(disk, directory)?;
-    let is_its_own = |file: &survey::Found| match file.header {
+    let is_its_own = |file: &survey::SegmentFileInfo| match file.header {
         HeaderRead::Sound(header) => header.database == database,
         HeaderRead::Blank => true,
         HeaderRead::Bad | HeaderRead::Newer(_) => false,
     };
-    let is_begun = |file: &survey::Found| matches!(file.header, HeaderRead::Sound(_));
+    let is_begun = |file: &survey::SegmentFileInfo| matches!(file.header, HeaderRead::Sound(_));
     if !found.iter().any(is_begun) || !found.iter().all(is_its_own) {
         return Ok(());
     }
@@ -193,12 +193,12 @@ pub(super) fn newest_header<D: Disk>(disk: &D, directory: &Path) -> Result<Segme
 fn opened<D: Disk>(
     options: Options,
     mode: Mode,
-    start: Start,
+    start: LogStart,
     segments: Segments<D::File>,
     lock: D::File,
 ) -> Opened<D> {
     Opened {
-        outlet: Outlet::new(&options, mode, &start, segments),
+        frame_writer: FrameWriter::new(&options, mode, &start, segments),
         options,
         mode,
         start,

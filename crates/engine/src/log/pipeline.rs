@@ -2,7 +2,7 @@
 //!
 //! Whoever drives it (a caller, the writer thread, a simulation) tells it what was launched and what
 //! has ended, in any order; it answers what may be launched, what must be synced, and how far the
-//! horizon has come.
+//! durable LSN has come.
 //!
 //! A flight is one frame on its way. Its states, and who moves it:
 //!
@@ -21,7 +21,7 @@
 //!    everything before it is stable.
 
 use crate::ids::{Csn, FrameNumber};
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(super) struct Pipeline {
     flights: VecDeque<Flight>,
     next: FrameNumber,
     stable: FrameNumber,
-    horizon: Csn,
+    durable_lsn: Csn,
     poisoned: bool,
 }
 
@@ -58,7 +58,7 @@ impl Pipeline {
         writes_max: usize,
         sync_follows: bool,
         stable: FrameNumber,
-        horizon: Csn,
+        durable_lsn: Csn,
     ) -> Pipeline {
         Pipeline {
             writes_max,
@@ -66,7 +66,7 @@ impl Pipeline {
             flights: VecDeque::with_capacity(writes_max),
             next: stable.next(),
             stable,
-            horizon,
+            durable_lsn,
             poisoned: false,
         }
     }
@@ -93,7 +93,7 @@ impl Pipeline {
 
     /// The last commit of the contiguous stable prefix.
     pub(super) fn horizon(&self) -> Csn {
-        self.horizon
+        self.durable_lsn
     }
 
     /// A frame whose last whole commit is `last` goes on its way.
@@ -102,7 +102,7 @@ impl Pipeline {
         let newest = self
             .flights
             .back()
-            .map_or(self.horizon, |flight| flight.last);
+            .map_or(self.durable_lsn, |flight| flight.last);
         assert!(last >= newest, "frames hold commits in order");
         let number = self.next;
         self.next = number.next();
@@ -112,8 +112,8 @@ impl Pipeline {
             last,
             stage,
         });
-        if planted(Plant::AcknowledgeBeforeSync) {
-            self.horizon = last;
+        if planted(PlantedBug::AcknowledgeBeforeSync) {
+            self.durable_lsn = last;
         }
         number
     }
@@ -167,16 +167,16 @@ impl Pipeline {
         if self.poisoned {
             return;
         }
-        if planted(Plant::HorizonPastGap)
+        if planted(PlantedBug::HorizonPastGap)
             && let Some(newest) = self.flights.iter().rfind(|one| one.stage == Stage::Stable)
         {
-            self.horizon = self.horizon.max(newest.last);
+            self.durable_lsn = self.durable_lsn.max(newest.last);
         }
         while let Some(oldest) = self.flights.front()
             && oldest.stage == Stage::Stable
         {
             self.stable = oldest.number;
-            self.horizon = oldest.last;
+            self.durable_lsn = oldest.last;
             self.flights.pop_front();
         }
     }
@@ -254,8 +254,8 @@ mod tests {
                 }
             }
             let stable = model.stable(sync_follows);
-            let horizon = stable.checked_sub(1).map_or(100, |i| model.launched[i]);
-            assert_eq!(pipeline.horizon(), Csn(horizon), "{events:?}");
+            let durable_lsn = stable.checked_sub(1).map_or(100, |i| model.launched[i]);
+            assert_eq!(pipeline.horizon(), Csn(durable_lsn), "{events:?}");
             assert_eq!(pipeline.stable(), FrameNumber(7 + stable as u64));
             assert_eq!(pipeline.is_idle(), stable == model.launched.len());
         }

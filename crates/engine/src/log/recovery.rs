@@ -29,25 +29,25 @@
 use crate::error::{Error, Result};
 use crate::ids::{Csn, FrameNumber, SegmentNumber};
 use crate::log::frame::{self, Flags, FrameHeader};
+use crate::log::frame_writer::LogStart;
 use crate::log::options::Durability;
-use crate::log::outlet::Start;
-use crate::log::replay::{self, End, Tail};
+use crate::log::replay::{self, LogEnd, Tail};
 use crate::log::segment::{self, Mode, SegmentFile, SegmentHeader};
-use crate::log::segments::{Live, Spaces};
-use crate::log::survey::{Chain, Link};
-use crate::plant::{Plant, planted};
+use crate::log::segments::{FreeFiles, LiveSegment};
+use crate::log::survey::{Chain, ChainSegment};
+use crate::planted_bug::{PlantedBug, planted};
 use std::collections::VecDeque;
 use std::path::Path;
-use syncline_disk::{AlignedBuffer, Disk, File};
-use syncline_metering::clock;
+use syncline_instrument::clock;
+use syncline_vfs::{AlignedBuffer, Disk, File};
 
 /// What a log is opened with after recovery.
 #[derive(Debug)]
 pub(super) struct Recovered<F> {
-    pub(super) start: Start,
+    pub(super) start: LogStart,
     pub(super) current: SegmentFile<F>,
-    pub(super) live: VecDeque<Live>,
-    pub(super) spaces: Spaces,
+    pub(super) live: VecDeque<LiveSegment>,
+    pub(super) spaces: FreeFiles,
     /// The current segment's header was written and synced here.
     pub(super) is_begun: bool,
 }
@@ -62,7 +62,7 @@ pub(super) fn recover<D: Disk>(
     replay: &mut dyn FnMut(Csn, &[u8]),
 ) -> Result<Recovered<D::File>> {
     let end = replay::read(disk, directory, &chain, replay_from, replay)?;
-    if end.reached.csn < replay_from && !planted(Plant::ReplayTooLate) {
+    if end.reached.csn < replay_from && !planted(PlantedBug::ReplayTooLate) {
         return Err(Error::Missing {
             directory: directory.to_owned(),
             what: format!(
@@ -74,9 +74,9 @@ pub(super) fn recover<D: Disk>(
     }
     let newest = &chain.links[chain.links.len() - 1].header;
     // A record that never ended may reach into an empty segment; then its header names too much.
-    let is_stable = chain.begun >= newest.number || planted(Plant::TrustReadHeader);
+    let is_stable = chain.begun >= newest.number || planted(PlantedBug::TrustReadHeader);
     let goes_on = is_stable && end.newest_is_empty && end.reached.frame == newest.after;
-    if goes_on || planted(Plant::NoContinuesAfter) {
+    if goes_on || planted(PlantedBug::NoContinuesAfter) {
         go_on(disk, directory, chain, &end, mode)
     } else {
         begin_segment(disk, directory, chain, &end, mode)
@@ -89,7 +89,7 @@ fn go_on<D: Disk>(
     disk: &D,
     directory: &Path,
     chain: Chain,
-    end: &End,
+    end: &LogEnd,
     mode: Mode,
 ) -> Result<Recovered<D::File>> {
     let newest = chain.links[chain.links.len() - 1];
@@ -97,7 +97,7 @@ fn go_on<D: Disk>(
     let mut spaces = chain.spaces;
     spaces.made(newest.index);
     Ok(Recovered {
-        start: Start {
+        start: LogStart {
             database: newest.header.database,
             frame: end.reached.frame,
             frame_crc: end.reached.crc,
@@ -117,7 +117,7 @@ fn begin_segment<D: Disk>(
     disk: &D,
     directory: &Path,
     mut chain: Chain,
-    end: &End,
+    end: &LogEnd,
     mode: Mode,
 ) -> Result<Recovered<D::File>> {
     let newest = chain.links[chain.links.len() - 1].header;
@@ -129,7 +129,7 @@ fn begin_segment<D: Disk>(
     {
         overruled.extend(chain.links.pop());
     }
-    let first_of_log = |link: &&Link| link.header.after < end.stable.frame;
+    let first_of_log = |link: &&ChainSegment| link.header.after < end.stable.frame;
     let header = SegmentHeader {
         number: newest.number.next(),
         previous: match (chain.links.last().filter(first_of_log), overruled.last()) {
@@ -156,7 +156,7 @@ fn begin_segment<D: Disk>(
         index
     };
     let current = segment::open(disk, directory, index, mode)?;
-    let tail = if planted(Plant::SkipTailCopy) {
+    let tail = if planted(PlantedBug::SkipTailCopy) {
         &[]
     } else {
         &end.tail[..]
@@ -180,7 +180,7 @@ fn begin_segment<D: Disk>(
     if !links.last().as_ref().is_some_and(first_of_log) {
         free.extend(live.pop_back().map(|last| last.index));
     }
-    live.push_back(Live {
+    live.push_back(LiveSegment {
         number: header.number,
         first: header.first_whole(),
         index,
@@ -197,12 +197,12 @@ fn begin_segment<D: Disk>(
 fn copy<F: File>(
     current: &SegmentFile<F>,
     segment: &SegmentHeader,
-    end: &End,
+    end: &LogEnd,
     tail: &[Tail],
     mode: Mode,
-) -> Result<Start> {
+) -> Result<LogStart> {
     let unit = segment.unit_bytes;
-    let mut start = Start {
+    let mut start = LogStart {
         database: segment.database,
         frame: end.stable.frame,
         frame_crc: end.stable.crc,
@@ -255,8 +255,8 @@ pub(super) fn write_header<F: File>(
     Ok(())
 }
 
-fn live(links: &[Link]) -> VecDeque<Live> {
-    let live = links.iter().map(|link| Live {
+fn live(links: &[ChainSegment]) -> VecDeque<LiveSegment> {
+    let live = links.iter().map(|link| LiveSegment {
         number: link.header.number,
         first: link.header.first_whole(),
         index: link.index,

@@ -4,11 +4,11 @@
 use crate::error::{Error, Result};
 use crate::ids::{Csn, FrameNumber};
 use crate::log::frame::{self, FrameHeader, Kind};
-use crate::log::scan::{self, Reached, Reader};
+use crate::log::scan::{self, Reader, ScanPosition};
 use crate::log::segment::{self, SegmentHeader};
 use crate::log::survey::Chain;
 use std::path::{Path, PathBuf};
-use syncline_disk::{Disk, File};
+use syncline_vfs::{Disk, File};
 
 /// A frame that nobody says is stable.
 #[derive(Debug)]
@@ -31,9 +31,9 @@ pub(super) struct Joint {
 
 /// Where a log ends.
 #[derive(Debug)]
-pub(super) struct End {
+pub(super) struct LogEnd {
     /// At the last frame that ends a record.
-    pub(super) reached: Reached,
+    pub(super) reached: ScanPosition,
     /// At the last frame known stable that is not behind `reached`.
     pub(super) stable: Joint,
     /// The frames between the two, oldest first.
@@ -46,7 +46,7 @@ pub(super) struct End {
 
 /// The record under way while frames are read.
 #[derive(Debug)]
-enum Partial {
+enum PartialRecord {
     None,
     /// Its beginning lies before the chain, so it is not wanted.
     Skipped,
@@ -57,8 +57,8 @@ struct Replay<'r> {
     path: PathBuf,
     from: Csn,
     sink: &'r mut dyn FnMut(Csn, &[u8]),
-    partial: Partial,
-    boundary: Reached,
+    partial: PartialRecord,
+    boundary: ScanPosition,
     stable: Joint,
     tail: Vec<Tail>,
 }
@@ -70,10 +70,10 @@ pub(super) fn read<D: Disk>(
     chain: &Chain,
     replay_from: Csn,
     replay: &mut dyn FnMut(Csn, &[u8]),
-) -> Result<End> {
+) -> Result<LogEnd> {
     let links = &chain.links[..];
     let first = &links[0].header;
-    let mut reached = Reached {
+    let mut reached = ScanPosition {
         frame: first.after,
         crc: first.after_crc,
         csn: Csn(first.first.0 - 1),
@@ -85,9 +85,9 @@ pub(super) fn read<D: Disk>(
         from: replay_from,
         sink: replay,
         partial: if first.mid_record {
-            Partial::Skipped
+            PartialRecord::Skipped
         } else {
-            Partial::None
+            PartialRecord::None
         },
         boundary: reached,
         stable: joint(first),
@@ -111,12 +111,12 @@ impl Replay<'_> {
         reader: &mut Reader<F>,
         segment: &SegmentHeader,
         successor: &SegmentHeader,
-        reached: &mut Reached,
+        reached: &mut ScanPosition,
     ) -> Result<()> {
         let limit = successor.after;
         let mut offset = u64::from(segment.unit_bytes);
         if reached.frame < limit {
-            let accept = &mut |header: &FrameHeader, payload: &[u8], reached: &mut Reached| {
+            let accept = &mut |header: &FrameHeader, payload: &[u8], reached: &mut ScanPosition| {
                 self.accept(header, payload, reached)?;
                 Ok(header.number < limit)
             };
@@ -141,9 +141,9 @@ impl Replay<'_> {
         mut self,
         reader: &mut Reader<F>,
         (segment, named): (&SegmentHeader, FrameNumber),
-        mut reached: Reached,
-    ) -> Result<End> {
-        let accept = &mut |header: &FrameHeader, payload: &[u8], reached: &mut Reached| {
+        mut reached: ScanPosition,
+    ) -> Result<LogEnd> {
+        let accept = &mut |header: &FrameHeader, payload: &[u8], reached: &mut ScanPosition| {
             self.accept(header, payload, reached)?;
             Ok(true)
         };
@@ -163,7 +163,7 @@ impl Replay<'_> {
         &mut self,
         header: &FrameHeader,
         payload: &[u8],
-        reached: &mut Reached,
+        reached: &mut ScanPosition,
     ) -> Result<()> {
         if header.flags.fragment {
             self.accept_fragment(header, payload)?;
@@ -183,7 +183,7 @@ impl Replay<'_> {
     }
 
     fn accept_records(&mut self, header: &FrameHeader, mut payload: &[u8]) -> Result<()> {
-        if !matches!(self.partial, Partial::None) {
+        if !matches!(self.partial, PartialRecord::None) {
             return Err(self.damaged(0, format!("{} stands within a record", header.number)));
         }
         for index in 0..u64::from(header.count) {
@@ -199,14 +199,16 @@ impl Replay<'_> {
 
     fn accept_fragment(&mut self, header: &FrameHeader, payload: &[u8]) -> Result<()> {
         match &mut self.partial {
-            Partial::None => self.partial = Partial::Collected(payload.to_vec()),
-            Partial::Skipped => {}
-            Partial::Collected(bytes) => bytes.extend_from_slice(payload),
+            PartialRecord::None => self.partial = PartialRecord::Collected(payload.to_vec()),
+            PartialRecord::Skipped => {}
+            PartialRecord::Collected(bytes) => bytes.extend_from_slice(payload),
         }
         if !header.ends_record() {
             return Ok(());
         }
-        if let Partial::Collected(bytes) = std::mem::replace(&mut self.partial, Partial::None) {
+        if let PartialRecord::Collected(bytes) =
+            std::mem::replace(&mut self.partial, PartialRecord::None)
+        {
             let Some((record, _)) = frame::split_record(&bytes) else {
                 let what = format!("{} is cut short in {}", header.first, header.number);
                 return Err(self.damaged(0, what));
@@ -253,7 +255,7 @@ impl Replay<'_> {
         }
     }
 
-    fn end(mut self, position: u64, newest_is_empty: bool) -> End {
+    fn end(mut self, position: u64, newest_is_empty: bool) -> LogEnd {
         let boundary = self.boundary;
         self.tail
             .retain(|frame| frame.header.number <= boundary.frame);
@@ -266,7 +268,7 @@ impl Replay<'_> {
                 mid_record: false,
             };
         }
-        End {
+        LogEnd {
             reached: boundary,
             stable: self.stable,
             tail: self.tail,

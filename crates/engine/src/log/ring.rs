@@ -1,34 +1,34 @@
 //! The ring: where commits take their number, and where their finished records wait for the writer.
 //!
-//! A slot belongs to csn `c` when `published == c`; slot `c % N` is free for `c` once the horizon has
+//! A slot belongs to csn `c` when `published == c`; slot `c % N` is free for `c` once the durable LSN has
 //! reached `c - N`. Who moves what:
 //! - *claim* (in prepare; may be refused): room for one record in the ring and in prepared segments;
 //! - *take a number*: `next` counts up, which fixes the commit's place in the order;
 //! - *publish*: the record is swapped into the slot, then `published` says whose it is;
 //! - *drain*: the writer reads the records in order, as far as they are published without a gap;
-//! - *complete*: the horizon has passed; the slot's waker is woken and the claim given back.
+//! - *complete*: the durable LSN has passed; the slot's waker is woken and the claim given back.
 //!
 //! Invariants:
-//! 1. Every number taken holds a claim, and claims are given back for numbers at or below the horizon
-//!    only. So when `c` is taken the horizon has reached `c - N`: its slot is free, and between number
+//! 1. Every number taken holds a claim, and claims are given back for numbers at or below the durable LSN
+//!    only. So when `c` is taken the durable LSN has reached `c - N`: its slot is free, and between number
 //!    and publishing nothing waits.
 //! 2. The bytes of all claims fit into what the segments that are prepared have left, even if each
 //!    record is written in a frame of its own.
 //! 3. A slot's mutex is held for a swap, a copy or a waker; by 1 and `published` never for long, and
 //!    never while another slot's is held.
 //! 4. Buffers are swapped, not copied: publishing allocates nothing once they have grown. Who writes the
-//!    records takes the buffers out, for commits to come of the same lane: few of them are in use, and stay
-//!    in the cache of the core that fills them.
+//!    records takes the buffers out, for commits to come of the same thread slot: few of them are in use,
+//!    and stay in the cache of the core that fills them.
 
 use crate::ids::Csn;
-use crate::lane;
 use crate::log::frame::Kind;
 use crate::log::waiters::Waiters;
 use crate::panics;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::rank::SLOT;
 use crate::sync::ranked::StdMutex;
+use crate::thread_slot;
 use crossbeam_utils::CachePadded;
 use std::task::Waker;
 
@@ -55,7 +55,7 @@ struct Content {
     waiters: Waiters,
     kind: Kind,
     /// Whose buffer it is.
-    lane: u32,
+    thread_slot: u32,
 }
 
 /// See the module.
@@ -74,7 +74,7 @@ pub(super) struct Ring {
 
 /// Why a claim was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lack {
+pub(super) enum ClaimError {
     /// Every slot is taken.
     Slots,
     /// The prepared segments are full.
@@ -97,7 +97,7 @@ impl Ring {
                 record: Vec::new(),
                 waiters: Waiters::default(),
                 kind: Kind::Void,
-                lane: 0,
+                thread_slot: 0,
             }),
         };
         Ring {
@@ -113,23 +113,23 @@ impl Ring {
 
     /// Claims a slot and `bytes` of log.
     #[inline]
-    pub(super) fn claim(&self, bytes: u64) -> Result<(), Lack> {
+    pub(super) fn claim(&self, bytes: u64) -> Result<(), ClaimError> {
         self.claim_in(&self.space_bytes, bytes)
     }
 
     /// The same where the reserve may be used.
-    pub(super) fn claim_reserve(&self, bytes: u64) -> Result<(), Lack> {
+    pub(super) fn claim_reserve(&self, bytes: u64) -> Result<(), ClaimError> {
         self.claim_in(&self.all_space_bytes, bytes)
     }
 
     #[inline]
-    fn claim_in(&self, space_bytes: &CachePadded<AtomicU64>, bytes: u64) -> Result<(), Lack> {
+    fn claim_in(&self, space_bytes: &CachePadded<AtomicU64>, bytes: u64) -> Result<(), ClaimError> {
         let claim = 1 << RECORDS_SHIFT | bytes;
         let claimed = self.claimed.fetch_add(claim, Ordering::AcqRel) + claim;
         let lack = if claimed >> RECORDS_SHIFT > self.slots.len() as u64 {
-            Lack::Slots
+            ClaimError::Slots
         } else if claimed & BYTES_MASK > space_bytes.load(Ordering::Acquire) {
-            Lack::Space
+            ClaimError::Space
         } else {
             return Ok(());
         };
@@ -180,7 +180,7 @@ impl Ring {
             let mut content = slot.content.lock();
             std::mem::swap(&mut content.record, record);
             content.kind = kind;
-            content.lane = lane::own();
+            content.thread_slot = thread_slot::own();
             slot.published.store(csn.0, Ordering::Release);
             if content.waiters.is_empty() {
                 None
@@ -193,7 +193,7 @@ impl Ring {
         // have come to its wakers yet while a later group has already given claims back.
         let Some(mut before) = before else { return };
         while let Some((waker, _)) = before.take() {
-            if planted(Plant::ForgetSleepers) {
+            if planted(PlantedBug::ForgetSleepers) {
                 continue;
             }
             panics::wake(waker);
@@ -211,13 +211,13 @@ impl Ring {
         Csn(self.prefix.load(Ordering::Acquire))
     }
 
-    /// The last commit of the contiguous published prefix, given a horizon read before: the prefix is
+    /// The last commit of the contiguous published prefix, given a durable LSN read before: the prefix is
     /// never behind it, and only above it do slots still say whose they are. If slots are used again
-    /// during the call the answer may be older than the truth, yet never below that horizon.
+    /// during the call the answer may be older than the truth, yet never below that durable LSN.
     #[inline]
-    pub(super) fn published_prefix(&self, horizon: Csn) -> Csn {
+    pub(super) fn published_prefix(&self, durable_lsn: Csn) -> Csn {
         let known = self.prefix.load(Ordering::Acquire);
-        let mut last = Csn(known.max(horizon.0));
+        let mut last = Csn(known.max(durable_lsn.0));
         while self.is_published(last.next()) {
             last = last.next();
         }
@@ -241,7 +241,7 @@ impl Ring {
     }
 
     /// Leaves a waker to be woken when that commit is complete; again under the name that an earlier
-    /// call gave, if it gave one. The caller looks at the horizon once more afterwards: only then is no
+    /// call gave, if it gave one. The caller looks at the durable LSN once more afterwards: only then is no
     /// wake-up lost.
     pub(super) fn register(
         &self,
@@ -286,13 +286,13 @@ impl Ring {
     }
 
     /// Takes the buffer of a record that was drained, with anything in it; none if the record was unusually
-    /// long, whose memory goes. With it the lane that it belongs to.
+    /// long, whose memory goes. With it the thread slot that it belongs to.
     pub(super) fn take_buffer(&self, csn: Csn) -> Option<(u32, Vec<u8>)> {
         let mut content = self.slot(csn).content.lock();
         let buffer = std::mem::take(&mut content.record);
         (1..=BUFFER_BYTES_KEPT)
             .contains(&buffer.capacity())
-            .then_some((content.lane, buffer))
+            .then_some((content.thread_slot, buffer))
     }
 
     #[inline]
@@ -303,7 +303,7 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lack, NO_WORKER, Ring};
+    use super::{ClaimError, NO_WORKER, Ring};
     use crate::ids::Csn;
     use crate::log::frame::Kind;
     use std::sync::Arc;
@@ -356,7 +356,7 @@ mod tests {
             ring.complete(complete);
             (0..5).for_each(|_| publish(take()));
         }
-        // Nobody asked while all eight slots went to later commits: the horizon says where to look.
+        // Nobody asked while all eight slots went to later commits: the durable LSN says where to look.
         assert_eq!(ring.next(), Csn(18));
         assert_eq!(ring.published_prefix(Csn(12)), Csn(17));
     }
@@ -399,16 +399,16 @@ mod tests {
     fn claims_end_where_slots_or_space_end_and_come_back() {
         let ring = Ring::new(8, Csn(1));
         ring.set_space(1000);
-        assert_eq!(ring.claim(1001), Err(Lack::Space));
+        assert_eq!(ring.claim(1001), Err(ClaimError::Space));
         for _ in 0..8 {
             ring.claim(100).unwrap();
         }
-        assert_eq!(ring.claim(1), Err(Lack::Slots));
+        assert_eq!(ring.claim(1), Err(ClaimError::Slots));
         ring.unclaim(100);
-        assert_eq!(ring.claim(301), Err(Lack::Space));
+        assert_eq!(ring.claim(301), Err(ClaimError::Space));
         ring.claim(300).unwrap();
         ring.bytes_written(300);
-        assert_eq!(ring.claim(100), Err(Lack::Slots));
+        assert_eq!(ring.claim(100), Err(ClaimError::Slots));
         ring.complete(8);
         ring.claim(300).unwrap();
     }

@@ -8,16 +8,16 @@ use crate::error::{Error, Result};
 use crate::ids::{Csn, FrameNumber};
 use crate::log::frame::{self, FrameHeader};
 use crate::log::segment::SegmentHeader;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use std::path::{Path, PathBuf};
-use syncline_disk::{Disk, File, OpenOptions};
+use syncline_vfs::{Disk, File, OpenOptions};
 
 /// How much is read at once.
 const WINDOW_BYTES: usize = 1 << 20;
 
 /// The last frame that was accepted, and what it says of the log so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reached {
+pub(super) struct ScanPosition {
     pub(super) frame: FrameNumber,
     pub(super) crc: u32,
     /// The last whole commit.
@@ -112,8 +112,12 @@ impl<F: File> Reader<F> {
 }
 
 /// True if `found` is the frame that follows `reached` in the segment of that header.
-pub(super) fn follows(found: &FrameHeader, segment: &SegmentHeader, reached: &Reached) -> bool {
-    let chained = found.previous_crc == reached.crc || planted(Plant::NoContinuesAfter);
+pub(super) fn follows(
+    found: &FrameHeader,
+    segment: &SegmentHeader,
+    reached: &ScanPosition,
+) -> bool {
+    let chained = found.previous_crc == reached.crc || planted(PlantedBug::NoContinuesAfter);
     found.database == segment.database
         && found.segment == segment.number
         && found.number == reached.frame.next()
@@ -122,13 +126,13 @@ pub(super) fn follows(found: &FrameHeader, segment: &SegmentHeader, reached: &Re
 }
 
 /// What [`walk`] hands each accepted frame to; false ends the walk.
-pub(super) type Accept<'a> = dyn FnMut(&FrameHeader, &[u8], &mut Reached) -> Result<bool> + 'a;
+pub(super) type Accept<'a> = dyn FnMut(&FrameHeader, &[u8], &mut ScanPosition) -> Result<bool> + 'a;
 
 /// Hands the accepted frames of a segment to `accept` and returns the offset behind the last one.
 pub(super) fn walk<F: File>(
     reader: &mut Reader<F>,
     segment: &SegmentHeader,
-    reached: &mut Reached,
+    reached: &mut ScanPosition,
     accept: &mut Accept<'_>,
 ) -> Result<u64> {
     let unit = segment.unit_bytes;
@@ -172,7 +176,7 @@ const SECTOR_BYTES: usize = 512;
 pub(super) fn refuse_damage<F: File>(
     reader: &mut Reader<F>,
     segment: &SegmentHeader,
-    reached: &Reached,
+    reached: &ScanPosition,
     offset: u64,
 ) -> Result<()> {
     let missing = reached.frame.next();
@@ -185,7 +189,7 @@ pub(super) fn refuse_damage<F: File>(
                 && found.number > missing
                 && found.stable >= missing
         })?;
-    if told && !planted(Plant::TruncateDamage) {
+    if told && !planted(PlantedBug::TruncateDamage) {
         return Err(Error::Damaged {
             path: reader.path().to_owned(),
             offset,
@@ -207,7 +211,7 @@ pub(super) fn refuse_damage<F: File>(
 fn is_damaged_frame<F: File>(
     reader: &mut Reader<F>,
     segment: &SegmentHeader,
-    reached: &Reached,
+    reached: &ScanPosition,
     offset: u64,
 ) -> Result<bool> {
     let is_next = |header: &FrameHeader| follows(header, segment, reached);

@@ -44,10 +44,10 @@ use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
 use crate::log::frame::{NUMBERS_END, array};
 use crate::log::options::{self, Durability};
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use syncline_disk::{Access, AlignedBuffer, Create, Disk, File, OpenOptions, WriteSync};
+use syncline_vfs::{Access, AlignedBuffer, Create, Disk, File, OpenOptions, WriteSync};
 
 /// Bytes of a header, within the first sector.
 pub(super) const HEADER_BYTES: usize = 128;
@@ -320,7 +320,7 @@ pub(super) fn mark<D: Disk>(
     write().map_err(|error| full_or_failed(directory, like.segment_bytes, error))
 }
 
-fn full_or_failed(directory: &Path, segment_bytes: u64, error: syncline_disk::Error) -> Error {
+fn full_or_failed(directory: &Path, segment_bytes: u64, error: syncline_vfs::Error) -> Error {
     if error.is_full() {
         Error::Full {
             directory: directory.to_owned(),
@@ -343,7 +343,7 @@ fn fill<D: Disk>(
     directory: &Path,
     (index, segment_bytes): (u32, u64),
     is_direct: bool,
-) -> syncline_disk::Result<()> {
+) -> syncline_vfs::Result<()> {
     let file = disk.open(&path(directory, index), made_with(is_direct))?;
     if !file.is_empty()? {
         file.set_len(0)?;
@@ -355,14 +355,14 @@ fn fill<D: Disk>(
         }
         return Err(error);
     }
-    if !planted(Plant::SkipDirectorySync) {
+    if !planted(PlantedBug::SkipDirectorySync) {
         disk.sync_directory(directory)?;
     }
     Ok(())
 }
 
 /// Makes a file that long, of zeros that are stable.
-fn lengthen(file: &impl File, bytes: u64) -> syncline_disk::Result<()> {
+fn lengthen(file: &impl File, bytes: u64) -> syncline_vfs::Result<()> {
     let mut length = 0;
     while length < bytes {
         length = bytes.min(length + PREPARE_STEP_BYTES);

@@ -19,7 +19,7 @@
 
 use crate::ids::{Csn, SegmentNumber};
 use crate::log::segment::SegmentFile;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(super) const RESERVE_PART: u64 = 2;
 
 /// The files that no segment of the log lies in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Spaces {
+pub(super) struct FreeFiles {
     /// Whole files that hold nothing needed.
     pub(super) free: Vec<u32>,
     /// Files that were never whole: their making was interrupted.
@@ -65,7 +65,7 @@ impl WholeFiles {
     }
 }
 
-impl Spaces {
+impl FreeFiles {
     /// The file to make when none is free.
     pub(super) fn index_to_make(&self) -> u32 {
         self.unmade.first().copied().unwrap_or(self.next_index)
@@ -86,7 +86,7 @@ impl Spaces {
 
 /// A segment that holds commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Live {
+pub(super) struct LiveSegment {
     pub(super) number: SegmentNumber,
     /// The first commit whose record begins in it.
     pub(super) first: Csn,
@@ -112,9 +112,9 @@ pub(super) enum Preparation {
 pub(super) struct Segments<F> {
     current: SegmentFile<F>,
     /// Oldest first; the last is the current one.
-    live: VecDeque<Live>,
+    live: VecDeque<LiveSegment>,
     spares: Vec<SegmentFile<F>>,
-    spaces: Spaces,
+    spaces: FreeFiles,
     /// The current segment's header is stable, and this process knows it.
     is_begun: bool,
     preparing: bool,
@@ -126,8 +126,8 @@ impl<F> Segments<F> {
     /// that its header was written and synced by this process.
     pub(super) fn new(
         current: SegmentFile<F>,
-        live: VecDeque<Live>,
-        spaces: Spaces,
+        live: VecDeque<LiveSegment>,
+        spaces: FreeFiles,
         is_begun: bool,
     ) -> Segments<F> {
         assert!(!live.is_empty(), "a log has a current segment");
@@ -199,7 +199,7 @@ impl<F> Segments<F> {
     pub(super) fn advance(&mut self, first: Csn) -> Option<Arc<F>> {
         let file = self.spares.pop()?;
         let number = self.current_number().next();
-        self.live.push_back(Live {
+        self.live.push_back(LiveSegment {
             number,
             first,
             index: file.index,
@@ -213,11 +213,9 @@ impl<F> Segments<F> {
     pub(super) fn release(&mut self, csn: Csn) -> bool {
         let before = self.spaces.free.len();
         // A segment ends where its successor begins; the current one stays.
-        while self
-            .live
-            .get(1)
-            .is_some_and(|next| next.first <= csn.next() || planted(Plant::SegmentDroppedEarly))
-        {
+        while self.live.get(1).is_some_and(|next| {
+            next.first <= csn.next() || planted(PlantedBug::SegmentDroppedEarly)
+        }) {
             let oldest = self.live.pop_front();
             self.spaces.free.extend(oldest.map(|live| live.index));
         }
@@ -265,7 +263,7 @@ impl<F> Segments<F> {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::Spaces;
+    use super::FreeFiles;
     use std::collections::BTreeSet;
 
     /// All files were counted each time that another one was prepared.
@@ -273,7 +271,7 @@ mod tests {
     fn whole_files_are_those_below_the_first_that_is_not() {
         let mut random = fastrand::Rng::with_seed(26);
         for _ in 0..200 {
-            let (mut spaces, mut whole) = (Spaces::default(), BTreeSet::new());
+            let (mut spaces, mut whole) = (FreeFiles::default(), BTreeSet::new());
             for _ in 0..random.u32(1..60) {
                 let index = random.u32(0..40);
                 spaces.made(index);

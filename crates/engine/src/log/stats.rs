@@ -2,7 +2,7 @@
 
 use crate::distribution::{Distribution, SharedDistribution};
 use std::sync::atomic::{AtomicU64, Ordering};
-use syncline_metering::Nanos;
+use syncline_instrument::Nanos;
 
 /// What the log has done since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -24,17 +24,17 @@ use crate::log::frame::{FrameHeader, HEADER_BYTES as FRAME_HEADER_BYTES};
 use crate::log::options::Durability;
 use crate::log::scan::{Reader, any_frame};
 use crate::log::segment::{self, HeaderRead, SegmentHeader, index_of, read_header};
-use crate::log::segments::{Spaces, WholeFiles};
-use crate::plant::{Plant, planted};
+use crate::log::segments::{FreeFiles, WholeFiles};
+use crate::planted_bug::{PlantedBug, planted};
 use std::path::Path;
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// The name of a file that is there while a log is being made.
 pub(super) const MAKING: &str = "making";
 
 /// A segment file and what its header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct SegmentFileInfo {
     pub(super) index: u32,
     pub(super) header: HeaderRead,
     /// Its length.
@@ -43,7 +43,7 @@ pub(super) struct Found {
 
 /// A segment of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Link {
+pub(super) struct ChainSegment {
     pub(super) index: u32,
     pub(super) header: SegmentHeader,
 }
@@ -52,8 +52,8 @@ pub(super) struct Link {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chain {
     /// Oldest first, not empty.
-    pub(super) links: Vec<Link>,
-    pub(super) spaces: Spaces,
+    pub(super) links: Vec<ChainSegment>,
+    pub(super) spaces: FreeFiles,
     /// A frame of the newest segment that was stable, as a prepared file says; zero if none does.
     pub(super) named: FrameNumber,
     /// The newest segment whose header was stable, as another file says; 0 if none does.
@@ -61,12 +61,12 @@ pub(super) struct Chain {
 }
 
 /// The segment files of a directory.
-pub(super) fn find<D: Disk>(disk: &D, directory: &Path) -> Result<Vec<Found>> {
+pub(super) fn find<D: Disk>(disk: &D, directory: &Path) -> Result<Vec<SegmentFileInfo>> {
     let mut found = Vec::new();
     for name in disk.list(directory)? {
         if let Some(index) = index_of(&name) {
             let (header, bytes) = header_of(disk, directory, index)?;
-            found.push(Found {
+            found.push(SegmentFileInfo {
                 index,
                 header,
                 bytes,
@@ -93,7 +93,7 @@ fn header_of<D: Disk>(disk: &D, directory: &Path, index: u32) -> Result<(HeaderR
 
 /// True if nothing was ever committed here: no segment has been begun. Bytes that cannot be
 /// understood are somebody else's, unless a log was being made here when the power went off.
-pub(super) fn is_unused(found: &[Found], is_being_made: bool) -> bool {
+pub(super) fn is_unused(found: &[SegmentFileInfo], is_being_made: bool) -> bool {
     found.iter().all(|file| match file.header {
         HeaderRead::Sound(header) => {
             header.number == SegmentNumber(0) && header.begun == SegmentNumber(0)
@@ -108,7 +108,7 @@ pub(super) fn is_unused(found: &[Found], is_being_made: bool) -> bool {
 pub(super) fn chain<D: Disk>(
     disk: &D,
     directory: &Path,
-    found: &[Found],
+    found: &[SegmentFileInfo],
     database: Option<DatabaseId>,
     replay_from: Csn,
 ) -> Result<Chain> {
@@ -116,10 +116,12 @@ pub(super) fn chain<D: Disk>(
     for file in found {
         let path = segment::path(directory, file.index);
         match file.header {
-            HeaderRead::Sound(header) if header.number > SegmentNumber(0) => sound.push(Link {
-                index: file.index,
-                header,
-            }),
+            HeaderRead::Sound(header) if header.number > SegmentNumber(0) => {
+                sound.push(ChainSegment {
+                    index: file.index,
+                    header,
+                });
+            }
             HeaderRead::Newer(found) => {
                 let known = segment::FORMAT;
                 return Err(Error::Newer { path, found, known });
@@ -132,11 +134,11 @@ pub(super) fn chain<D: Disk>(
     let database = database.or(newest.map(|link| link.header.database));
     check_database(directory, &sound, database)?;
     let evidence = Evidence::of(found, database);
-    if !planted(Plant::HoleInSegments) {
+    if !planted(PlantedBug::HoleInSegments) {
         refuse_lost_files(directory, found, &evidence)?;
     }
     let reached = newest.map_or(SegmentNumber(0), |link| link.header.number);
-    if evidence.begun > reached && !planted(Plant::HoleInSegments) {
+    if evidence.begun > reached && !planted(PlantedBug::HoleInSegments) {
         return Err(lost_segment(directory, evidence.begun, reached));
     }
     let Some(newest) = newest else {
@@ -164,7 +166,7 @@ struct Evidence {
 }
 
 impl Evidence {
-    fn of(found: &[Found], database: Option<DatabaseId>) -> Evidence {
+    fn of(found: &[SegmentFileInfo], database: Option<DatabaseId>) -> Evidence {
         let mut evidence = Evidence {
             database,
             whole_files: 0,
@@ -182,7 +184,7 @@ impl Evidence {
     }
 
     /// The sound header of a file, if it is of this log.
-    fn header(&self, file: &Found) -> Option<SegmentHeader> {
+    fn header(&self, file: &SegmentFileInfo) -> Option<SegmentHeader> {
         match file.header {
             HeaderRead::Sound(header) => {
                 Some(header).filter(|header| self.database.is_none_or(|id| id == header.database))
@@ -192,7 +194,7 @@ impl Evidence {
     }
 
     /// The newest segment whose header a file says was stable.
-    fn begun_in(&self, found: &[Found]) -> SegmentNumber {
+    fn begun_in(&self, found: &[SegmentFileInfo]) -> SegmentNumber {
         let headers = found.iter().filter_map(|file| self.header(file));
         // Who never synced vouches for nothing that a sync would have covered.
         let synced = headers.filter(|header| header.durability != Durability::None);
@@ -200,7 +202,7 @@ impl Evidence {
     }
 
     /// The last frame that a prepared file says was stable in that segment.
-    fn named_in(&self, found: &[Found], segment: SegmentNumber) -> FrameNumber {
+    fn named_in(&self, found: &[SegmentFileInfo], segment: SegmentNumber) -> FrameNumber {
         let headers = found.iter().filter_map(|file| self.header(file));
         let says = |header: &SegmentHeader| {
             // What is only written may be lost in any order.
@@ -214,7 +216,11 @@ impl Evidence {
 }
 
 /// Refuses files that are missing, blank or of another length though they had been whole.
-fn refuse_lost_files(directory: &Path, found: &[Found], evidence: &Evidence) -> Result<()> {
+fn refuse_lost_files(
+    directory: &Path,
+    found: &[SegmentFileInfo],
+    evidence: &Evidence,
+) -> Result<()> {
     let mut names = 0..;
     for file in found {
         if let Some(index) = names.next().filter(|index| *index < file.index) {
@@ -274,11 +280,11 @@ fn lost_segment(directory: &Path, begun: SegmentNumber, newest: SegmentNumber) -
 }
 
 /// The files outside the chain: which may be used again, and which are to be made anew.
-fn spaces(found: &[Found], links: &[Link], evidence: &Evidence) -> Spaces {
-    let mut spaces = Spaces {
+fn spaces(found: &[SegmentFileInfo], links: &[ChainSegment], evidence: &Evidence) -> FreeFiles {
+    let mut spaces = FreeFiles {
         next_index: found.last().map_or(0, |file| file.index + 1),
         whole: WholeFiles::below(evidence.whole_files),
-        ..Spaces::default()
+        ..FreeFiles::default()
     };
     for file in found {
         let index = file.index;
@@ -297,13 +303,17 @@ fn spaces(found: &[Found], links: &[Link], evidence: &Evidence) -> Spaces {
     spaces
 }
 
-fn check_database(directory: &Path, sound: &[Link], expected: Option<DatabaseId>) -> Result<()> {
+fn check_database(
+    directory: &Path,
+    sound: &[ChainSegment],
+    expected: Option<DatabaseId>,
+) -> Result<()> {
     let Some(expected) = expected else {
         return Ok(());
     };
     let stranger = sound.iter().find(|link| link.header.database != expected);
     match stranger {
-        Some(link) if !planted(Plant::AnyDatabase) => Err(Error::WrongDatabase {
+        Some(link) if !planted(PlantedBug::AnyDatabase) => Err(Error::WrongDatabase {
             path: segment::path(directory, link.index),
             expected,
             found: link.header.database,
@@ -313,8 +323,12 @@ fn check_database(directory: &Path, sound: &[Link], expected: Option<DatabaseId>
 }
 
 /// From the newest segment back to one that holds the first commit wanted; oldest first.
-fn links_back(directory: &Path, sound: &[Link], replay_from: Csn) -> Result<Vec<Link>> {
-    let mut links: Vec<Link> = sound.last().copied().into_iter().collect();
+fn links_back(
+    directory: &Path,
+    sound: &[ChainSegment],
+    replay_from: Csn,
+) -> Result<Vec<ChainSegment>> {
+    let mut links: Vec<ChainSegment> = sound.last().copied().into_iter().collect();
     while let Some(oldest) = links.last()
         && oldest.header.first_whole() > replay_from.next()
     {
@@ -339,7 +353,7 @@ fn links_back(directory: &Path, sound: &[Link], replay_from: Csn) -> Result<Vec<
 fn refuse_lost_headers<D: Disk>(
     disk: &D,
     directory: &Path,
-    found: &[Found],
+    found: &[SegmentFileInfo],
     newest: &SegmentHeader,
 ) -> Result<()> {
     for file in found {
@@ -358,7 +372,7 @@ fn refuse_lost_headers<D: Disk>(
             }
             _ => any_frame(&mut reader, unit, u64::from(unit), is_newer)?,
         };
-        if lost && !planted(Plant::TruncateDamage) {
+        if lost && !planted(PlantedBug::TruncateDamage) {
             return Err(Error::Damaged {
                 path: reader.path().to_owned(),
                 offset: 0,
@@ -371,7 +385,7 @@ fn refuse_lost_headers<D: Disk>(
 
 /// Why there is no log, though there may be files: nothing was ever begun, a first header was
 /// damaged, or the files are not ours.
-fn none_begun<D: Disk>(disk: &D, directory: &Path, found: &[Found]) -> Error {
+fn none_begun<D: Disk>(disk: &D, directory: &Path, found: &[SegmentFileInfo]) -> Error {
     let is_being_made = disk
         .list(directory)
         .is_ok_and(|names| names.contains(&MAKING.into()));

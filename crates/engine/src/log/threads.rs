@@ -5,11 +5,11 @@
 
 use crate::error::{Error, Result};
 use crate::log::ring::NO_WORKER;
-use crate::log::shared::{Shared, Until};
+use crate::log::shared::{Shared, StopCondition};
 use crate::panics::guarded;
 use crate::sync::thread::{Builder, JoinHandle};
 use std::sync::Arc;
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// Whether a log has threads of its own. Without them it moves when somebody waits: in simulations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ fn prepare_files<D: Disk>(shared: &Shared<D>) {
 
 fn write<D: Disk>(shared: &Shared<D>) {
     while shared.writer_signal.wait() {
-        let held_back = Until::Enough(&|_| shared.is_held_back());
+        let held_back = StopCondition::Enough(&|_| shared.is_held_back());
         while !shared.is_held_back() && shared.drive(NO_WORKER, &held_back) > 0 {}
     }
 }

@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::ids::Csn;
 use crate::log::commit::Ticket;
 use crate::log::ring::NO_WORKER;
-use crate::log::shared::{Shared, Until};
-use crate::plant::{Plant, planted};
+use crate::log::shared::{Shared, StopCondition};
+use crate::planted_bug::{PlantedBug, planted};
 use crate::sync::atomic::Ordering;
 use crate::sync::thread::{Thread, current, park, yield_now};
 use crate::sync::thread_local;
@@ -24,8 +24,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
-use syncline_disk::Disk;
-use syncline_metering::{Module, tag};
+use syncline_instrument::{Module, tag};
+use syncline_vfs::Disk;
 
 /// A ticket as a future: ready when the commit is complete, or when the log has failed.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl<D: Disk> Future for Completion<'_, D> {
         let waker = context.waker();
         self.name = shared.ring.register(csn, self.worker, waker, self.name);
         self.registered = true;
-        // The horizon may have passed between the look and the registration.
+        // The durable LSN may have passed between the look and the registration.
         if let Some(outcome) = shared.outcome(csn) {
             shared.ring.deregister(csn, self.name);
             self.registered = false;
@@ -75,7 +75,7 @@ impl<D: Disk> Future for Completion<'_, D> {
         // An uncork that is still to come sees the commit, which was published before this look.
         if self.worker == NO_WORKER || !shared.workers.is_corked(self.worker) {
             self.end_expectation();
-            shared.press_if_idle();
+            shared.request_write_if_idle();
         }
         Poll::Pending
     }
@@ -137,7 +137,7 @@ fn drive_or_park<D: Disk>(shared: &Shared<D>, csn: Csn) -> Result<()> {
             if has_company() {
                 yield_now();
             }
-            let enough = Until::Enough(&|_| over().is_some());
+            let enough = StopCondition::Enough(&|_| over().is_some());
             if over().is_some() || shared.drive(NO_WORKER, &enough) > 0 {
                 if let Some(outcome) = over() {
                     shared.hand_over();
@@ -147,11 +147,13 @@ fn drive_or_park<D: Disk>(shared: &Shared<D>, csn: Csn) -> Result<()> {
             }
         }
         name = with_thread_waker(|waker| shared.ring.register(csn, NO_WORKER, waker, name));
-        if let Some(outcome) = over().filter(|_| !planted(Plant::LookOnce)) {
+        if let Some(outcome) = over().filter(|_| !planted(PlantedBug::LookOnce)) {
             shared.ring.deregister(csn, name);
             return outcome;
         }
-        if shared.is_busy() || shared.drive(NO_WORKER, &Until::Enough(&|_| over().is_some())) == 0 {
+        if shared.is_busy()
+            || shared.drive(NO_WORKER, &StopCondition::Enough(&|_| over().is_some())) == 0
+        {
             park_or_step();
         } else if over().is_some() {
             shared.hand_over();

@@ -1,17 +1,17 @@
 //! A worker's part of the log: corks it while an executor makes a pass over its clients.
 
+use crate::log::batch_gate::PassEnd;
 use crate::log::commit::Ticket;
-use crate::log::cork::Uncorked;
 use crate::log::options::Writer;
 use crate::log::ring::NO_WORKER;
-use crate::log::shared::{Shared, Until};
+use crate::log::shared::{Shared, StopCondition};
 use crate::log::wait::Completion;
 use std::cell::Cell;
 use std::sync::Arc;
-use syncline_disk::Disk;
-use syncline_metering::{Module, Nanos, clock, tag};
+use syncline_instrument::{Module, Nanos, clock, tag};
+use syncline_vfs::Disk;
 
-/// More clients than that make no difference to when a group is ripe.
+/// More clients than that make no difference to when a group is ready to flush.
 const CLIENTS_MAX: usize = 1 << 20;
 
 /// See the module. It stays on its executor's thread.
@@ -53,7 +53,7 @@ impl<D: Disk> Worker<D> {
     }
 
     /// A pass has ended: what is staged is launched, unless another worker is about to add to it. If it is
-    /// ripe it is launched all the same, but not by this worker.
+    /// ready to flush it is launched all the same, but not by this worker.
     #[inline]
     pub fn uncork(&self) {
         let _entered = tag::enter(Module::Logging);
@@ -66,17 +66,19 @@ impl<D: Disk> Worker<D> {
             self.shared.ripeness.passed(span, commits);
         }
         match self.shared.workers.uncork(self.place) {
-            Uncorked::LastWithWork if self.shared.hands_over => {
+            PassEnd::LastWithWork if self.shared.hands_over => {
                 // Who has clients to run shall not be the one that waits for the write.
                 if !self.shared.is_busy() {
-                    self.shared.press();
+                    self.shared.request_write();
                 }
             }
-            Uncorked::Last | Uncorked::LastWithWork => self.launch(),
-            Uncorked::Others if self.shared.is_ripe() || self.shared.is_overdue() => {
-                self.shared.press();
+            PassEnd::Last | PassEnd::LastWithWork => self.launch(),
+            PassEnd::Others
+                if self.shared.is_ready_to_flush() || self.shared.is_past_deadline() =>
+            {
+                self.shared.request_write();
             }
-            Uncorked::Others => {}
+            PassEnd::Others => {}
         }
     }
 
@@ -91,7 +93,7 @@ impl<D: Disk> Worker<D> {
     }
 
     /// A client of this worker has published so many bytes. Past the cap they are launched at once, and if
-    /// with them a group is ripe, that.
+    /// with them a group is ready to flush, that.
     #[inline]
     pub fn staged(&self, bytes: usize) {
         let staged = self.staged_bytes.get().saturating_add(bytes as u64);
@@ -101,11 +103,11 @@ impl<D: Disk> Worker<D> {
         if staged >= u64::from(self.shared.options.corked_bytes_max) {
             self.staged_bytes.set(0);
             match self.shared.options.writer {
-                Writer::Thread => self.shared.press(),
+                Writer::Thread => self.shared.request_write(),
                 Writer::Worker => self.launch(),
             }
-        } else if self.shared.is_ripe() {
-            self.shared.press();
+        } else if self.shared.is_ready_to_flush() {
+            self.shared.request_write();
         }
     }
 
@@ -124,7 +126,7 @@ impl<D: Disk> Worker<D> {
             Writer::Thread => self.shared.writer_signal.raise(),
             Writer::Worker => {
                 // Once own clients were woken, their pass will end with an uncork.
-                let own_woken = Until::Enough(&|woken| woken.own > 0);
+                let own_woken = StopCondition::Enough(&|woken| woken.own > 0);
                 self.shared.drive(self.place, &own_woken);
             }
         }
@@ -139,7 +141,7 @@ impl<D: Disk> Drop for Worker<D> {
         }
         // Others may have relied on an uncork that will not come.
         if !self.shared.is_busy() {
-            self.shared.drive(NO_WORKER, &Until::Idle);
+            self.shared.drive(NO_WORKER, &StopCondition::Idle);
         }
     }
 }

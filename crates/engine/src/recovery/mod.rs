@@ -1,8 +1,8 @@
 //! Recovery: the pages of the last checkpoint, and then every commit behind it, in order.
 //!
-//! 1. The data file gives the root: the commit `c` up to which its pages are exact, and the forest.
-//! 2. All pages are read and verified. Those of trees that the forest does not name are freed: trees that
-//!    were being built aside, or freed after a drop, when the checkpoint was cut.
+//! 1. The data file gives the root: the commit `c` up to which its pages are exact, and the tree directory.
+//! 2. All pages are read and verified. Those of trees that the tree directory does not name are freed: trees
+//!    that were being built aside, or freed after a drop, when the checkpoint was cut.
 //! 3. The log hands out every commit after `c`, and refuses if it begins later or is damaged; each is
 //!    redone on the trees (`redo`). What the log has handed out stays committed.
 //! 4. Ghosts that the checkpoint has caught go: nobody reads behind any more.

@@ -3,15 +3,15 @@
 //! Rows that are deleted leave no ghost: nobody reads behind. No cut runs, so that no pre-image is ever
 //! wanted; pages are all there, so that a miss is a forced one and is loaded at once.
 
-use crate::access::btree::overflow::{self, ChainSize, Stub};
-use crate::access::btree::{Blocked, Leaf, SPLIT_PAGES, Tidied, Tidying, Tree};
-use crate::buffer::Word;
+use crate::access::btree::overflow::{self, ChainSize, OverflowPointer};
+use crate::access::btree::{Blocked, Leaf, MergeOutcome, MergeTrigger, SPLIT_PAGES, Tree};
+use crate::buffer::VersionWord;
 use crate::buffer::page::Kind;
 use crate::buffer::{Buffer, Miss, NoRoom, Stop, without_misses};
 use crate::error::{Error, Result};
-use crate::forest::Forest;
 use crate::ids::{Csn, TreeId};
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
+use crate::tree_directory::TreeDirectory;
 use crate::txn::{Operation, Pieces, operations, splice};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) struct Redone {
 /// See the module.
 pub(crate) struct Redo<'d> {
     buffer: &'d Buffer,
-    forest: &'d Forest,
+    tree_directory: &'d TreeDirectory,
     /// The tree that was changed last; mostly the next change is of the same.
     tree: Option<Arc<Tree>>,
     redone: Redone,
@@ -39,10 +39,10 @@ pub(crate) struct Redo<'d> {
 }
 
 impl<'d> Redo<'d> {
-    pub(crate) fn new(buffer: &'d Buffer, forest: &'d Forest) -> Redo<'d> {
+    pub(crate) fn new(buffer: &'d Buffer, tree_directory: &'d TreeDirectory) -> Redo<'d> {
         Redo {
             buffer,
-            forest,
+            tree_directory,
             tree: None,
             redone: Redone::default(),
             failure: None,
@@ -83,7 +83,7 @@ impl<'d> Redo<'d> {
                 }
                 Operation::Delete { tree, key } => {
                     let tree = self.tree(csn, tree)?;
-                    if !planted(Plant::RedoSkipsDeletes) {
+                    if !planted(PlantedBug::RedoSkipsDeletes) {
                         delete(self.buffer, &tree, key);
                     }
                     self.redone.rows += 1;
@@ -95,7 +95,7 @@ impl<'d> Redo<'d> {
                     pieces,
                 } => {
                     let tree = self.tree(csn, tree)?;
-                    if !planted(Plant::RedoSkipsSplices)
+                    if !planted(PlantedBug::RedoSkipsSplices)
                         && !splice_row(self.buffer, &tree, csn, (key, length, pieces))
                     {
                         return Err(no_such_row(csn, tree.id, length));
@@ -104,11 +104,11 @@ impl<'d> Redo<'d> {
                 }
                 Operation::CreateTree(id) => {
                     let tree = Tree::create(id, self.buffer)?;
-                    self.forest.add(Arc::new(tree));
+                    self.tree_directory.add(Arc::new(tree));
                 }
                 Operation::DropTree(id) => {
                     self.tree = None;
-                    if let Some(tree) = self.forest.remove(id) {
+                    if let Some(tree) = self.tree_directory.remove(id) {
                         tree.drop_pages(self.buffer);
                     }
                 }
@@ -121,7 +121,10 @@ impl<'d> Redo<'d> {
         if let Some(tree) = self.tree.as_ref().filter(|tree| tree.id == id) {
             return Ok(Arc::clone(tree));
         }
-        let tree = self.forest.tree(id).ok_or_else(|| unknown(csn, id))?;
+        let tree = self
+            .tree_directory
+            .tree(id)
+            .ok_or_else(|| unknown(csn, id))?;
         self.tree = Some(Arc::clone(&tree));
         Ok(tree)
     }
@@ -130,7 +133,7 @@ impl<'d> Redo<'d> {
 /// Makes a row that value, whether or not it was there.
 fn put(buffer: &Buffer, tree: &Tree, csn: Csn, key: &[u8], value: &[u8]) -> Result<()> {
     if !overflow::is_needed(buffer, value.len()) {
-        return place(buffer, tree, key, value, Word::of(csn));
+        return place(buffer, tree, key, value, VersionWord::of(csn));
     }
     let write = || overflow::write(buffer, tree.id, value);
     let stub = write().or_else(|_at_cap| {
@@ -145,11 +148,11 @@ fn put(buffer: &Buffer, tree: &Tree, csn: Csn, key: &[u8], value: &[u8]) -> Resu
         tree,
         key,
         &stub.to_value(),
-        Word::of(csn).overflow(),
+        VersionWord::of(csn).overflow(),
     )
 }
 
-fn place(buffer: &Buffer, tree: &Tree, key: &[u8], value: &[u8], word: Word) -> Result<()> {
+fn place(buffer: &Buffer, tree: &Tree, key: &[u8], value: &[u8], word: VersionWord) -> Result<()> {
     loop {
         let placed = change(buffer, tree, key, |leaf| place_in(leaf, key, value, word));
         match placed {
@@ -169,14 +172,14 @@ fn place_in(
     leaf: &mut Leaf,
     key: &[u8],
     value: &[u8],
-    word: Word,
-) -> std::result::Result<Option<Stub>, NoRoom> {
+    word: VersionWord,
+) -> std::result::Result<Option<OverflowPointer>, NoRoom> {
     let mut replaced = None;
     let slot = match leaf.search(key) {
         Ok(slot) => {
             leaf.reserve(slot, value.len())?;
             if leaf.word(slot).is_overflow() {
-                replaced = Stub::from_value(leaf.value(slot));
+                replaced = OverflowPointer::from_value(leaf.value(slot));
             }
             slot
         }
@@ -205,7 +208,7 @@ fn splice_row(
         let is_it = !word.is_ghost() && !word.is_overflow() && leaf.value(slot).len() == length;
         if is_it {
             splice(leaf.value_mut(slot), pieces);
-            leaf.set_word(slot, Word::of(csn));
+            leaf.set_word(slot, VersionWord::of(csn));
         }
         is_it
     })
@@ -219,7 +222,7 @@ fn delete(buffer: &Buffer, tree: &Tree, key: &[u8]) {
         };
         let stub = Some(leaf.word(slot))
             .filter(|word| word.is_overflow())
-            .and_then(|_| Stub::from_value(leaf.value(slot)));
+            .and_then(|_| OverflowPointer::from_value(leaf.value(slot)));
         leaf.remove(slot);
         (stub, leaf.is_poor())
     });
@@ -227,8 +230,8 @@ fn delete(buffer: &Buffer, tree: &Tree, key: &[u8]) {
         overflow::free(buffer, stub);
     }
     if is_poor {
-        let tidied = without_misses(|| tree.tidy(buffer, key, Tidying::First));
-        debug_assert_eq!(tidied, Tidied::Done, "nobody else is at the tree");
+        let tidied = without_misses(|| tree.merge_leaf(buffer, key, MergeTrigger::First));
+        debug_assert_eq!(tidied, MergeOutcome::Done, "nobody else is at the tree");
     }
 }
 

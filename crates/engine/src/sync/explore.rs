@@ -3,9 +3,9 @@
 //! [`hold`] explores the code as it stands, and fails with what the checker found. [`find`] explores it
 //! with a fault, and fails if the checker finds nothing: a model that cannot fail checks nothing.
 
-use crate::plant::{self, Plant};
+use crate::planted_bug::{self, PlantedBug};
 #[cfg(loom)]
-use crate::sync::weak::{self, Place};
+use crate::sync::weak::{self, CodeLocation};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,10 +18,10 @@ pub(crate) enum Fault {
     #[cfg(loom)]
     InModel(&'static str),
     /// A bug that the code has a switch for.
-    Planted(Plant),
+    Planted(PlantedBug),
     /// One access is relaxed, or one fence left out.
     #[cfg(loom)]
-    Weak(Place),
+    Weak(CodeLocation),
 }
 
 impl Fault {
@@ -125,7 +125,7 @@ fn search<M: Fn() + Send + Sync + 'static>(
         Fault::None => check(bound, counted),
         #[cfg(loom)]
         Fault::InModel(_) => check(bound, counted),
-        Fault::Planted(plant) => plant::with(Some(plant), || check(bound, counted)),
+        Fault::Planted(plant) => planted_bug::with(Some(plant), || check(bound, counted)),
         #[cfg(loom)]
         Fault::Weak(place) => weak::weakened(place, || check(bound, counted)),
     });

@@ -1,6 +1,6 @@
 //! The means by which threads meet: std's and `parking_lot`'s, or a model checker's in their place.
 //!
-//! The ring, the horizon, the gate and the registry are short and each order of their steps matters, but
+//! The ring, the durable LSN, the gate and the registry are short and each order of their steps matters, but
 //! a test on real threads sees few of the orders, and one machine's memory shows few of the reorderings
 //! that are allowed. So these files import from here, and the models (`log::models`, `txn::models`) run
 //! the same code, unchanged, under a checker that decides every step:

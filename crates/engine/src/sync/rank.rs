@@ -6,12 +6,12 @@
 //!
 //! | rank | what | where |
 //! |---|---|---|
-//! | `KEEPER` | the end of the checkpoints' thread | `database/keeper.rs` |
+//! | `CHECKPOINT_THREAD` | the end of the checkpoints' thread | `database/checkpoint_thread.rs` |
 //! | `DEFINING` | one definition at a time | `database/engine.rs` |
-//! | `GATE` | the commit gate: a section, or the wait to enter or to close | `txn/gate.rs` |
+//! | `GATE` | the commit gate: a section, or the wait to enter or to close | `txn/commit_gate.rs` |
 //! | `CHECKPOINT` | the data file and the running checkpoint | `database/checkpoints.rs` |
 //! | `CATALOG` | the catalogue in force | `database/engine.rs` |
-//! | `FOREST` | trees by number | `forest.rs` |
+//! | `TREE_DIRECTORY` | trees by number | `tree_directory.rs` |
 //! | `ABANDONED` | trees that a failed definition left | `database/engine.rs` |
 //! | `HIDDEN` | trees that a definition makes or drops | `database/engine.rs` |
 //! | `STRUCTURE` | splits and merges of one tree | `access/btree/tree.rs` |
@@ -21,19 +21,19 @@
 //! | `ROW_LOG` | changes beside an index build | `txn/row_log.rs` |
 //! | `GHOSTS` | deleted rows that wait to be removed | `txn/garbage.rs` |
 //! | `VERSIONS` | a shard of old versions | `txn/version.rs` |
-//! | `LISTED` | pages changed since the last cut | `buffer/cut.rs` |
-//! | `IMAGES` | the pool of pre-images | `buffer/cut.rs` |
-//! | `NUMBERS` | free page numbers | `buffer/pages.rs` |
+//! | `LISTED` | pages changed since the last cut | `buffer/page_snapshot.rs` |
+//! | `IMAGES` | the pool of pre-images | `buffer/page_snapshot.rs` |
+//! | `PAGE_ALLOCATOR` | free page numbers | `buffer/pages.rs` |
 //! | `LOG_THREADS` | the log's threads, until they are joined | `log/handle.rs` |
-//! | `OUTLET` | what the log writes next | `log/shared.rs` |
+//! | `FRAME_WRITER` | what the log writes next | `log/shared.rs` |
 //! | `GROUPS` | times of the last groups | `log/shared.rs` |
 //! | `SLOT` | a slot of the log's ring | `log/ring.rs` |
-//! | `BUFFERS` | buffers of log records | `log/buffers.rs` |
+//! | `BUFFERS` | buffers of log records | `log/record_buffers.rs` |
 //! | `SEATS` | free seats of sessions | `txn/registry.rs` |
-//! | `IDLE` | memory of transactions that are over | `txn/idle.rs` |
-//! | `PATHS` | sampled times of commits | `txn/path.rs` |
+//! | `IDLE` | memory of transactions that are over | `txn/transaction_pool.rs` |
+//! | `PATHS` | sampled times of commits | `txn/commit_path.rs` |
 //! | `BLOCKS` | memory for leaves and frames, also given back by epochs | `buffer/blocks.rs` |
-//! | `GATE_STATE` | whether the gate is taken; held for a look | `txn/gate.rs` |
+//! | `GATE_STATE` | whether the gate is taken; held for a look | `txn/commit_gate.rs` |
 //! | `SIGNAL` | a sleeping thread of the engine's own | `sync/signal.rs` |
 //!
 //! Invariants:
@@ -65,12 +65,12 @@ macro_rules! ranks {
 }
 
 ranks! {
-    KEEPER: "the end of the checkpoints' thread",
+    CHECKPOINT_THREAD: "the end of the checkpoints' thread",
     DEFINING: "one definition at a time",
     GATE: "the commit gate",
     CHECKPOINT: "the data file and the running checkpoint",
     CATALOG: "the catalogue in force",
-    FOREST: "trees by number",
+    TREE_DIRECTORY: "trees by number",
     ABANDONED: "trees that a failed definition left",
     HIDDEN: "trees that a definition makes or drops",
     STRUCTURE: "splits and merges of a tree",
@@ -82,9 +82,9 @@ ranks! {
     VERSIONS: "a shard of old versions",
     LISTED: "pages changed since the last cut",
     IMAGES: "the pool of pre-images",
-    NUMBERS: "free page numbers",
+    PAGE_ALLOCATOR: "free page numbers",
     LOG_THREADS: "the log's threads",
-    OUTLET: "what the log writes next",
+    FRAME_WRITER: "what the log writes next",
     GROUPS: "times of the last groups",
     SLOT: "a slot of the log's ring",
     BUFFERS: "buffers of log records",
@@ -155,7 +155,7 @@ pub(crate) fn assert_may_sleep(lent: u8, below: u8) {
 #[cfg(debug_assertions)]
 mod tracked {
     use super::{LATCH, NAMES, STRUCTURE};
-    use crate::plant::{Plant, planted};
+    use crate::planted_bug::{PlantedBug, planted};
     use crate::sync::thread_local;
     use std::cell::Cell;
 
@@ -220,7 +220,7 @@ mod tracked {
     }
 
     pub(super) fn assert_may_wait(rank: u8) {
-        if planted(Plant::CheckpointBeforeGate) {
+        if planted(PlantedBug::CheckpointBeforeGate) {
             // The deadlock itself is to be found.
             return;
         }
@@ -239,7 +239,7 @@ mod tracked {
     }
 
     pub(super) fn assert_may_sleep(lent: u8, below: u8) {
-        if planted(Plant::CheckpointBeforeGate) {
+        if planted(PlantedBug::CheckpointBeforeGate) {
             return;
         }
         change(|ranks| {
@@ -259,7 +259,7 @@ mod tracked {
 mod tests {
     use super::{CHECKPOINT, IMAGES, LATCH, STRUCTURE};
     use crate::sync::ranked::{Mutex, RwLock, StdMutex};
-    use crate::txn::gate::{By, Gate};
+    use crate::txn::commit_gate::{ClosedBy, CommitGate};
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::time::Duration;
 
@@ -314,10 +314,10 @@ mod tests {
     #[test]
     fn nobody_waits_at_the_gate_with_a_lock_that_its_closer_may_want() {
         let checkpoint = Mutex::<(), CHECKPOINT>::new(());
-        let gate = Gate::new();
+        let gate = CommitGate::new();
         let said = complaint(|| {
             let _checkpoint = checkpoint.lock();
-            drop(gate.close(By::Engine, LONG));
+            drop(gate.close(ClosedBy::Engine, LONG));
         });
         let said = said.expect("the gate was free, and the order is wrong all the same");
         assert!(
@@ -331,10 +331,10 @@ mod tests {
         assert!(said.expect("it would wait").contains("GATE"));
         let said = complaint(|| {
             let _section = gate.try_enter(0);
-            drop(gate.close(By::Engine, LONG));
+            drop(gate.close(ClosedBy::Engine, LONG));
         });
         assert!(said.expect("it waits for itself").contains("GATE"));
-        let closed = gate.close(By::Engine, LONG).unwrap();
+        let closed = gate.close(ClosedBy::Engine, LONG).unwrap();
         drop(checkpoint.lock());
         drop(closed);
     }

@@ -10,23 +10,23 @@ use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 /// A place in the source: file, line, column.
-pub(crate) type Place = (&'static str, u32, u32);
+pub(crate) type CodeLocation = (&'static str, u32, u32);
 
 thread_local! {
     // loom runs all threads of a model on one: these are shared by them.
-    static SEEN: RefCell<BTreeSet<Place>> = const { RefCell::new(BTreeSet::new()) };
-    static WEAKENED: Cell<Option<Place>> = const { Cell::new(None) };
+    static SEEN: RefCell<BTreeSet<CodeLocation>> = const { RefCell::new(BTreeSet::new()) };
+    static WEAKENED: Cell<Option<CodeLocation>> = const { Cell::new(None) };
 }
 
 /// The places of all accesses on this thread inside `body`.
-pub(crate) fn places(body: impl FnOnce()) -> BTreeSet<Place> {
+pub(crate) fn places(body: impl FnOnce()) -> BTreeSet<CodeLocation> {
     SEEN.take();
     body();
     SEEN.take()
 }
 
 /// Weakens one place for whatever runs on this thread inside `body`.
-pub(crate) fn weakened<R>(place: Place, body: impl FnOnce() -> R) -> R {
+pub(crate) fn weakened<R>(place: CodeLocation, body: impl FnOnce() -> R) -> R {
     WEAKENED.set(Some(place));
     let result = body();
     WEAKENED.set(None);

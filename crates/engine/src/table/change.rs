@@ -3,7 +3,7 @@
 use crate::access::patch::{Bounds, add, begin, set};
 use crate::access::schema::{Schema, Value};
 use crate::error::Result;
-use syncline_metering::{Module, tag};
+use syncline_instrument::{Module, tag};
 
 /// What becomes of one column of a row.
 ///

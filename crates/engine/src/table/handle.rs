@@ -6,7 +6,7 @@ use crate::catalog::TableEntry;
 use crate::error::{Error, Result};
 use crate::ids::TreeId;
 use crate::origin::Origin;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use std::fmt;
 use std::sync::Arc;
 
@@ -123,7 +123,7 @@ impl Table {
     /// Fails if the handle does not belong to what is worked on.
     #[inline]
     pub(crate) fn check_origin(&self, origin: &Arc<Origin>) -> Result<()> {
-        if Arc::ptr_eq(&self.inner.origin, origin) || planted(Plant::StaleHandle) {
+        if Arc::ptr_eq(&self.inner.origin, origin) || planted(PlantedBug::StaleHandle) {
             return Ok(());
         }
         Err(self.of_other(origin))

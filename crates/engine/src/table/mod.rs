@@ -18,10 +18,10 @@
 
 mod change;
 mod handle;
-mod memory;
+mod prefetch;
 mod read;
 mod row;
-mod scout;
+mod session_memory;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -29,6 +29,6 @@ mod write;
 
 pub use change::Change;
 pub use handle::{Path, Table};
+pub use prefetch::{PrefetchKey, Prefetcher};
 pub use row::Row;
-pub use scout::{Scout, Sought};
 pub use transaction::{Mark, Transaction, TypedSession};

@@ -1,19 +1,19 @@
 //! Reading rows: by primary key, by unique index, and along a range of either.
 
-use crate::access::btree::scout::{Target, scout};
+use crate::access::btree::prefetch::{PrefetchTarget, prefetch_leaves};
 use crate::access::key::{self, KeyRange, Malformed};
 use crate::access::row::{Entry, RowView, primary_key_of};
 use crate::access::schema::Value;
 use crate::error::{Error, Result};
 use crate::ids::PageId;
 use crate::table::handle::{Path, Table};
-use crate::table::memory::Memory;
+use crate::table::prefetch::PrefetchKey;
 use crate::table::row::Row;
-use crate::table::scout::Sought;
+use crate::table::session_memory::Memory;
 use crate::txn::{Direction, Scan, Session};
 use std::ops::{Bound, ControlFlow};
-use syncline_disk::Disk;
-use syncline_metering::{Module, tag};
+use syncline_instrument::{Module, tag};
+use syncline_vfs::Disk;
 
 /// So many index entries are read before the first of their rows; then twice as many each time, so that
 /// a visitor that stops early has not read much in vain.
@@ -54,7 +54,7 @@ pub(super) fn get_sought<'a, D: Disk>(
     session: &'a mut Session<D>,
     memory: &'a mut Memory,
     table: &'a Table,
-    sought: &'a Sought,
+    sought: &'a PrefetchKey,
 ) -> Result<Option<Row<'a>>> {
     memory.touch(table)?;
     check_sought(table, sought)?;
@@ -70,7 +70,7 @@ pub(super) fn show_sought<D: Disk, R>(
     session: &mut Session<D>,
     memory: &mut Memory,
     table: &Table,
-    sought: &Sought,
+    sought: &PrefetchKey,
     look: impl FnOnce(Row<'_>) -> R,
 ) -> Result<Option<R>> {
     memory.touch(table)?;
@@ -87,7 +87,7 @@ pub(super) fn show_sought<D: Disk, R>(
 
 /// Fails if the row was sought in another table, or not at all.
 #[inline]
-fn check_sought(table: &Table, sought: &Sought) -> Result<()> {
+fn check_sought(table: &Table, sought: &PrefetchKey) -> Result<()> {
     if sought.table == table.tree().handle {
         return Ok(());
     }
@@ -310,7 +310,7 @@ fn visit_entries<D: Disk>(
         memory.key.clear();
         memory.key.extend_from_slice(&memory.keys[start..end]);
         start = end;
-        let leaf = memory.ahead.get(entry).and_then(Target::leaf);
+        let leaf = memory.ahead.get(entry).and_then(PrefetchTarget::leaf);
         let row = get_of_entry(session, memory, table, leaf)?;
         let lost = Malformed("an index entry leads to no row");
         let row = row.ok_or_else(|| table.schema().damaged(lost))?;
@@ -335,10 +335,10 @@ fn go_ahead<D: Disk>(session: &Session<D>, memory: &mut Memory, table: &Table) {
     }
     let mut start = 0;
     for end in key_ends.iter().copied() {
-        ahead.push(Target::new(table.tree(), start..end));
+        ahead.push(PrefetchTarget::new(table.tree(), start..end));
         start = end;
     }
-    scout(&session.core().buffer, keys, ahead);
+    prefetch_leaves(&session.core().buffer, keys, ahead);
 }
 
 /// Writes a whole primary key into `memory.key`.

@@ -10,16 +10,16 @@ use crate::ids::Csn;
 use crate::log::Ticket;
 use crate::table::change::Change;
 use crate::table::handle::{Path, Table};
-use crate::table::memory::Memory;
+use crate::table::prefetch::PrefetchKey;
 use crate::table::read::{self, Walk};
 use crate::table::row::Row;
-use crate::table::scout::Sought;
+use crate::table::session_memory::Memory;
 use crate::table::write;
 use crate::txn::{Begin, Core, Direction, Savepoint, Session};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// One transaction after another over tables, on the thread of whoever calls.
 ///
@@ -77,7 +77,7 @@ macro_rules! calls {
         pub fn get_sought<'a>(
             &'a mut self,
             table: &'a Table,
-            sought: &'a Sought,
+            sought: &'a PrefetchKey,
         ) -> Result<Option<Row<'a>>> {
             let (session, memory) = self.parts();
             read::get_sought(session, memory, table, sought)
@@ -96,7 +96,7 @@ macro_rules! calls {
         pub fn show_sought<R>(
             &mut self,
             table: &Table,
-            sought: &Sought,
+            sought: &PrefetchKey,
             look: impl FnOnce(Row<'_>) -> R,
         ) -> Result<Option<R>> {
             let (session, memory) = self.parts();
@@ -329,7 +329,7 @@ impl<D: Disk> TypedSession<D> {
     /// [`Error::WrongKind`](crate::Error::WrongKind), [`Error::WrongCount`](crate::Error::WrongCount),
     /// [`Error::OtherDatabase`](crate::Error::OtherDatabase). The sought row is then one of no table.
     #[inline]
-    pub fn seek(&self, table: &Table, key: &[Value<'_>], sought: &mut Sought) -> Result<()> {
+    pub fn seek(&self, table: &Table, key: &[Value<'_>], sought: &mut PrefetchKey) -> Result<()> {
         (sought.leaf, sought.table) = (None, 0);
         self.memory.check_origin(table)?;
         read::make_key(table, key, &mut sought.key)?;

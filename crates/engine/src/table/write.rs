@@ -9,15 +9,15 @@ use crate::access::patch::{self, PatchFailure};
 use crate::access::row::{Entry, RowView, encode};
 use crate::access::schema::Value;
 use crate::error::Result;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use crate::table::change::{self, Change};
 use crate::table::handle::Table;
-use crate::table::memory::Memory;
 use crate::table::read::encode_key;
+use crate::table::session_memory::Memory;
 use crate::txn;
 use crate::txn::Session;
-use syncline_disk::Disk;
-use syncline_metering::{Module, tag};
+use syncline_instrument::{Module, tag};
+use syncline_vfs::Disk;
 
 /// Adds a row.
 pub(super) fn insert<D: Disk>(
@@ -102,7 +102,7 @@ fn whole<D: Disk>(
     session.check_open()?;
     let before = session.savepoint();
     call(session, memory).map_err(|error| {
-        if !planted(Plant::KeepHalfCall) {
+        if !planted(PlantedBug::KeepHalfCall) {
             session.rollback_to(before);
         }
         memory.named(error)

@@ -5,8 +5,8 @@
 
 use crate::ids::TreeId;
 use crate::txn::arena::{Arena, Span};
-use crate::txn::idle::clear;
 use crate::txn::record::row_bytes;
+use crate::txn::transaction_pool::clear;
 use std::fmt;
 
 /// Turns a row into its next version: adds to `new`, which is empty. Called under the row's lock, so it
@@ -73,7 +73,7 @@ pub(super) enum Refusal {
 
 /// What a row is, while operations are folded over it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Folded {
+pub(super) enum FoldedRow {
     Absent,
     /// As it was in the store.
     Base,
@@ -124,30 +124,30 @@ impl Action {
     pub(super) fn apply(
         self,
         arena: &Arena,
-        row: Folded,
+        row: FoldedRow,
         base: Option<&[u8]>,
         folder: &mut Folder,
-    ) -> Result<Folded, Refusal> {
-        let is_there = row != Folded::Absent;
+    ) -> Result<FoldedRow, Refusal> {
+        let is_there = row != FoldedRow::Absent;
         match self {
             Action::Insert(_) if is_there => Err(Refusal::Duplicate),
             Action::Update(_) | Action::Delete | Action::Patch(..) if !is_there => {
                 Err(Refusal::Absent)
             }
             Action::Put(value) | Action::Insert(value) | Action::Update(value) => {
-                Ok(Folded::Arena(value))
+                Ok(FoldedRow::Arena(value))
             }
-            Action::Delete => Ok(Folded::Absent),
+            Action::Delete => Ok(FoldedRow::Absent),
             Action::Patch(patch, how) => {
                 folder.next.clear();
                 let old = match row {
-                    Folded::Arena(value) => arena.get(value),
-                    Folded::Made => &folder.value,
-                    Folded::Base | Folded::Absent => base.unwrap_or_default(),
+                    FoldedRow::Arena(value) => arena.get(value),
+                    FoldedRow::Made => &folder.value,
+                    FoldedRow::Base | FoldedRow::Absent => base.unwrap_or_default(),
                 };
                 patch(arena.get(how), old, &mut folder.next).map_err(Refusal::Patch)?;
                 std::mem::swap(&mut folder.value, &mut folder.next);
-                Ok(Folded::Made)
+                Ok(FoldedRow::Made)
             }
         }
     }

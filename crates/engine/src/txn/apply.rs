@@ -6,22 +6,22 @@
 //! neither published nor given up, then closes the log.
 
 use crate::access::btree::Tree;
-use crate::access::btree::overflow::{self, Stub};
+use crate::access::btree::overflow::{self, OverflowPointer};
 use crate::buffer::Leaf;
-use crate::buffer::Word;
+use crate::buffer::VersionWord;
 use crate::ids::Csn;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use crate::txn::core::Core;
 use crate::txn::garbage::{Ghost, WaitsFor};
+use crate::txn::part_timers::Part;
 use crate::txn::read::absent;
 use crate::txn::record::{pieces, splice};
 use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::{After, Row, Transaction};
-use crate::txn::watch::Part;
 use crossbeam_epoch::Guard;
 use std::sync::Arc;
-use syncline_disk::Disk;
-use syncline_metering::{Module, tag};
+use syncline_instrument::{Module, tag};
+use syncline_vfs::Disk;
 
 /// How many ghosts are looked at for each that is added.
 const GHOSTS_COLLECTED: usize = 2;
@@ -66,10 +66,10 @@ fn apply_run<D: Disk>(
     if let Some(stub) = stub {
         overflow::attach(&core.buffer, stub);
     }
-    let stub_value = stub.map(Stub::to_value);
+    let stub_value = stub.map(OverflowPointer::to_value);
     let outcome = |row: &Row| {
         let mut value: &[u8] = &[];
-        let mut word = Word::of(csn);
+        let mut word = VersionWord::of(csn);
         match (row.after, &stub_value) {
             (After::Value { .. }, Some(stub_value)) => {
                 value = stub_value;
@@ -109,7 +109,7 @@ fn apply_run<D: Disk>(
     let set_by_slots = set_by_slots.expect("a locked row's page was changed in this section");
     let done = set_by_slots.unwrap_or(0);
     if is_empty {
-        tidy(core, txn, &run[done - 1]);
+        merge_leaf(core, txn, &run[done - 1]);
     }
     for row in &run[done..] {
         let (word, value) = outcome(row);
@@ -120,7 +120,7 @@ fn apply_run<D: Disk>(
         };
         let set_by_key = tree.change_at(&core.buffer, row.page, key, by_key);
         if set_by_key.expect("a locked row's page was changed in this section") {
-            tidy(core, txn, row);
+            merge_leaf(core, txn, row);
         }
     }
 }
@@ -132,9 +132,9 @@ fn name<'t>(txn: &'t Transaction, row: &Row) -> (&'t Tree, &'t [u8]) {
 
 /// Clears up around the leaf that a row has left empty.
 #[cold]
-fn tidy<D: Disk>(core: &Core<D>, txn: &Transaction, row: &Row) {
+fn merge_leaf<D: Disk>(core: &Core<D>, txn: &Transaction, row: &Row) {
     let write = txn.writes.get(row.write);
-    core.tidy(
+    core.merge_leaf(
         txn.seat,
         &txn.trees[write.tree as usize],
         txn.arena.get(write.key),
@@ -145,7 +145,7 @@ fn tidy<D: Disk>(core: &Core<D>, txn: &Transaction, row: &Row) {
 fn find(leaf: &mut Leaf, key: &[u8], value: &[u8]) -> usize {
     match leaf.search(key) {
         Ok(slot) => slot,
-        Err(slot) if planted(Plant::GhostAtApply) => {
+        Err(slot) if planted(PlantedBug::GhostAtApply) => {
             let inserted = leaf.insert(slot, key, absent(), value.len());
             inserted.expect("tests of this bug leave room");
             slot
@@ -156,7 +156,7 @@ fn find(leaf: &mut Leaf, key: &[u8], value: &[u8]) -> usize {
 
 /// Gives a row its value, or the pieces of it that change, and its word; true if the leaf is empty then.
 #[inline]
-fn set(leaf: &mut Leaf, slot: usize, row: &Row, (word, value): (Word, &[u8])) -> bool {
+fn set(leaf: &mut Leaf, slot: usize, row: &Row, (word, value): (VersionWord, &[u8])) -> bool {
     if word == absent() {
         // Inserted and deleted by the same transaction: the ghost was its lock.
         leaf.remove(slot);

@@ -1,6 +1,6 @@
 //! The arena of a transaction: its keys and values, one after another, forgotten together.
 
-use crate::txn::idle::clear;
+use crate::txn::transaction_pool::clear;
 use std::ops::Range;
 
 /// The most bytes in an arena: places in it are 32-bit numbers.

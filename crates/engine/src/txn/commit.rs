@@ -7,29 +7,29 @@
 
 use crate::access::btree::SPLIT_PAGES;
 use crate::access::btree::overflow::{self, ChainSize};
-use crate::access::btree::scout::{Target, scout};
-use crate::buffer::Word;
+use crate::access::btree::prefetch::{PrefetchTarget, prefetch_leaves};
+use crate::buffer::VersionWord;
 use crate::buffer::page::Kind;
 use crate::buffer::{Miss, RECLAIMS_MAX, prefetch, retry_at_cap, without_misses};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
-use crate::lane;
 use crate::log::{Permit, Ticket};
+use crate::thread_slot;
 use crate::txn::action::Refusal;
 use crate::txn::apply::{apply, collect};
+use crate::txn::commit_gate::Section;
 use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
-use crate::txn::gate::Section;
 use crate::txn::lock::{lock_rows, unlock_rows};
+use crate::txn::part_timers::Part;
 use crate::txn::record::put_bytes_max;
 use crate::txn::refusal::refuse_commit;
 use crate::txn::step::{Step, step};
 use crate::txn::transaction::{After, Row, Transaction};
 use crate::txn::validate::{Check, validate};
-use crate::txn::watch::Part;
 use std::ops::RangeInclusive;
-use syncline_disk::Disk;
-use syncline_metering::{Module, clock, tag};
+use syncline_instrument::{Module, clock, tag};
+use syncline_vfs::Disk;
 
 /// How often a commit begins again before that is a conflict. Each time something is got out of the
 /// way, but others may come in between.
@@ -47,7 +47,7 @@ const AHEAD_MIN: usize = 8;
 
 /// Why rows could not be locked.
 #[derive(Debug)]
-pub(super) enum Stopped {
+pub(super) enum LockFailure {
     /// To be done outside the section; then the commit begins again.
     Needs(Need),
     Conflict(Conflict),
@@ -103,7 +103,7 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
             return Err(Error::Conflict(Conflict::Dropped));
         }
         let _failing = core.fail_on_panic("a commit");
-        let permit = Armed(Some(permit));
+        let permit = PanicGuard(Some(permit));
         let locked = {
             let _doing = core.watch.enter(Part::Lock, txn.is_measured);
             without_misses(|| lock_rows(core, txn))
@@ -152,16 +152,16 @@ fn ask_for_record(record: &Vec<u8>) {
 
 /// A permit while rows are being locked. A panic then would leave rows locked for ever, so it closes
 /// the log, as a panic between number and record does.
-struct Armed<'c, D: Disk>(Option<Permit<'c, D>>);
+struct PanicGuard<'c, D: Disk>(Option<Permit<'c, D>>);
 
-impl<'c, D: Disk> Armed<'c, D> {
+impl<'c, D: Disk> PanicGuard<'c, D> {
     #[inline]
     fn disarm(mut self) -> Permit<'c, D> {
         self.0.take().expect("it is disarmed once")
     }
 }
 
-impl<D: Disk> Drop for Armed<'_, D> {
+impl<D: Disk> Drop for PanicGuard<'_, D> {
     fn drop(&mut self) {
         if std::thread::panicking()
             && let Some(permit) = self.0.take()
@@ -197,7 +197,7 @@ pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()>
             page: write.read.map(|read| reads.reads[read as usize].page),
             follows,
             counter: 0,
-            was: Word(0),
+            was: VersionWord(0),
             after: After::Same,
             is_locked: false,
             version: None,
@@ -265,9 +265,11 @@ fn go_ahead<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
     for row in commit.rows.iter_mut().filter(is_sought) {
         let write = writes.get(row.write);
         let tree = &trees[write.tree as usize];
-        commit.ahead.push(Target::new(tree, write.key.range()));
+        commit
+            .ahead
+            .push(PrefetchTarget::new(tree, write.key.range()));
     }
-    scout(&core.buffer, arena.bytes(), &mut commit.ahead);
+    prefetch_leaves(&core.buffer, arena.bytes(), &mut commit.ahead);
     let sought = commit.rows.iter_mut().filter(is_sought);
     for (row, target) in sought.zip(&commit.ahead) {
         row.page = target.leaf();
@@ -330,7 +332,7 @@ pub(super) fn enter<'c, D: Disk>(core: &'c Core<D>, txn: &Transaction) -> Option
     step(Step::Enter);
     match &txn.alone {
         Some(closed) => Some(closed.section()),
-        None => core.gate.try_enter(lane::of(txn.seat)),
+        None => core.gate.try_enter(thread_slot::of(txn.seat)),
     }
 }
 
@@ -376,14 +378,14 @@ pub(super) fn leave(section: Section<'_>) {
 pub(super) fn resolve<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
-    stopped: Stopped,
+    stopped: LockFailure,
 ) -> Result<()> {
     match stopped {
-        Stopped::Needs(Need::PreImages) => core.wait_for_pre_images()?,
-        Stopped::Needs(Need::Page(page)) => core.buffer.load(Miss(page)),
+        LockFailure::Needs(Need::PreImages) => core.wait_for_pre_images()?,
+        LockFailure::Needs(Need::Page(page)) => core.buffer.load(Miss(page)),
         // How much longer is known now.
-        Stopped::Needs(Need::Record) => {}
-        Stopped::Needs(Need::Memory((kind, pages), refused)) => {
+        LockFailure::Needs(Need::Record) => {}
+        LockFailure::Needs(Need::Memory((kind, pages), refused)) => {
             // How many more a split needs, for the nodes above its leaf, shows as it fails again.
             let reclaims = txn.commit.reclaims;
             let pages = pages + reclaims.min(SPLIT_PAGES);
@@ -392,9 +394,9 @@ pub(super) fn resolve<D: Disk>(
             }
             txn.commit.reclaims += 1;
         }
-        Stopped::Conflict(conflict) => return Err(Error::Conflict(conflict)),
-        Stopped::Failed(error) => return Err(error),
-        Stopped::Refused { row, refusal, seen } => {
+        LockFailure::Conflict(conflict) => return Err(Error::Conflict(conflict)),
+        LockFailure::Failed(error) => return Err(error),
+        LockFailure::Refused { row, refusal, seen } => {
             return Err(refuse_commit(core, txn, row, refusal, seen));
         }
     }

@@ -1,6 +1,6 @@
 //! Why a transaction must be run again, and how often each thing happened.
 
-use crate::lane;
+use crate::thread_slot;
 use crossbeam_utils::CachePadded;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -131,7 +131,7 @@ impl Counters {
     /// The counters to be used by the calling thread for the session of that seat.
     #[inline]
     pub(super) fn of(&self, seat: u32) -> &Stripe {
-        &self.stripes[lane::of(seat) as usize % STRIPES]
+        &self.stripes[thread_slot::of(seat) as usize % STRIPES]
     }
 
     /// The sums.

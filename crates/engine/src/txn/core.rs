@@ -1,34 +1,34 @@
 //! The core of a store: what all its sessions share.
 
-use crate::access::btree::overflow::{self, ChainSize, STUB_BYTES, Stub};
+use crate::access::btree::overflow::{self, ChainSize, OverflowPointer, STUB_BYTES};
 use crate::buffer::{Buffer, Leaf};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId};
 use crate::log::{CLOSED, Log};
 use crate::origin::Origin;
 use crate::panics::OnPanic;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::rank::ROW_LOG_INSTALLED;
 use crate::sync::ranked::Mutex;
 use crate::sync::thread::yield_now;
+use crate::txn::commit_gate::{ClosedBy, ClosedGate, CommitGate, GateError, Section};
+use crate::txn::commit_path::{CommitPaths, SharedPaths};
 use crate::txn::conflict::{Counters, Counts};
 use crate::txn::garbage::Garbage;
-use crate::txn::gate::{By, Closed, Gate, GateError, Section};
-use crate::txn::idle::Idle;
-use crate::txn::path::{CommitPaths, SharedPaths};
+use crate::txn::part_timers::{Latencies, PartTimers};
 use crate::txn::registry::Registry;
 use crate::txn::row_log::RowLog;
 use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::Transaction;
+use crate::txn::transaction_pool::TransactionPool;
 use crate::txn::version::Versions;
-use crate::txn::watch::{Latencies, Watch};
 use crossbeam_utils::CachePadded;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// A new bound is looked for once in so many commits, and sessions.
 const COMMITS_A_BOUND: u64 = 32;
@@ -82,14 +82,14 @@ pub(crate) struct Core<D: Disk> {
     pub(crate) log: Log<D>,
     pub(crate) buffer: Buffer,
     pub(crate) options: TxnOptions,
-    pub(super) gate: Arc<Gate>,
+    pub(super) gate: Arc<CommitGate>,
     pub(super) registry: Registry,
     pub(super) versions: Versions,
     pub(super) garbage: Garbage,
     pub(super) counters: Counters,
-    pub(super) watch: Watch,
+    pub(super) watch: PartTimers,
     pub(super) paths: SharedPaths,
-    pub(super) idle: Idle,
+    pub(super) idle: TransactionPool,
     relief: OnceLock<Box<dyn Relief>>,
     /// The log has grown so long that commits wait for the checkpoint.
     is_pressed: AtomicBool,
@@ -118,14 +118,14 @@ impl<D: Disk> Core<D> {
             log,
             buffer,
             options,
-            gate: Gate::new(),
+            gate: CommitGate::new(),
             registry: Registry::new(),
             versions: Versions::new(chains),
             garbage: Garbage::new(),
             counters: Counters::default(),
-            watch: Watch::default(),
+            watch: PartTimers::default(),
             paths: SharedPaths::default(),
-            idle: Idle::default(),
+            idle: TransactionPool::default(),
             relief: OnceLock::new(),
             is_pressed: AtomicBool::new(false),
             row_log: Mutex::new(None),
@@ -148,12 +148,12 @@ impl<D: Disk> Core<D> {
     ///
     /// [`Error::ExclusiveHere`], [`Error::ExclusiveTooLong`], and [`Error::Poisoned`] while the database is
     /// being closed.
-    pub(crate) fn close_gate(&self) -> Result<Closed> {
-        self.close_gate_by(By::Engine)
+    pub(crate) fn close_gate(&self) -> Result<ClosedGate> {
+        self.close_gate_by(ClosedBy::Engine)
     }
 
     /// The same; by whom says who decides when it is opened again.
-    pub(super) fn close_gate_by(&self, by: By) -> Result<Closed> {
+    pub(super) fn close_gate_by(&self, by: ClosedBy) -> Result<ClosedGate> {
         let closed = self.gate.close(by, self.options.exclusive_wait);
         closed.map_err(refused)
     }
@@ -173,8 +173,8 @@ impl<D: Disk> Core<D> {
 
     /// Starts a section, of a commit or of a change of trees that no commit makes; waits while the gate is
     /// closed. The caller holds nothing that others wait for. Errors as [`Core::close_gate`].
-    pub(crate) fn enter_gate(&self, lane: u32) -> Result<Section<'_>> {
-        let section = self.gate.enter(lane, self.options.exclusive_wait);
+    pub(crate) fn enter_gate(&self, thread_slot: u32) -> Result<Section<'_>> {
+        let section = self.gate.enter(thread_slot, self.options.exclusive_wait);
         section.map_err(refused)
     }
 
@@ -184,7 +184,7 @@ impl<D: Disk> Core<D> {
     }
 
     /// Makes commits log which rows of a table they change, from now on.
-    pub(crate) fn install_row_log(&self, log: Arc<RowLog>, _closed: &Closed) {
+    pub(crate) fn install_row_log(&self, log: Arc<RowLog>, _closed: &ClosedGate) {
         let before = self.row_log.lock().replace(log);
         assert!(
             before.is_none_or(|log| log.is_abandoned()),
@@ -194,7 +194,7 @@ impl<D: Disk> Core<D> {
     }
 
     /// Ends that, if commits do it.
-    pub(crate) fn remove_row_log(&self, _closed: &Closed) {
+    pub(crate) fn remove_row_log(&self, _closed: &ClosedGate) {
         self.has_row_log.store(false, Ordering::Relaxed);
         if let Some(log) = self.row_log.lock().take() {
             log.abandon();
@@ -202,7 +202,7 @@ impl<D: Disk> Core<D> {
     }
 
     /// Ends that if the index build for which commits do it has failed. One that is under way goes on.
-    pub(crate) fn remove_abandoned_row_log(&self, _closed: &Closed) {
+    pub(crate) fn remove_abandoned_row_log(&self, _closed: &ClosedGate) {
         let mut row_log = self.row_log.lock();
         if row_log.take_if(|log| log.is_abandoned()).is_some() {
             self.has_row_log.store(false, Ordering::Relaxed);
@@ -332,7 +332,7 @@ impl<D: Disk> Core<D> {
     /// The bound that is known.
     #[inline]
     pub(super) fn bound(&self) -> Csn {
-        if planted(Plant::CollectBlindly) {
+        if planted(PlantedBug::CollectBlindly) {
             return self.log.published();
         }
         Csn(self.bound.load(Ordering::Relaxed))
@@ -360,15 +360,15 @@ impl<D: Disk> Core<D> {
         self.bound()
     }
 
-    /// The overflow pages that only old versions hold, by their stubs. To be called with the gate closed.
-    /// A cut contains these pages, but after a restart nothing leads to them: whoever writes the cut
-    /// notes them beside it, and frees them when it is opened.
-    pub(crate) fn stubs_of_versions(&self) -> Vec<Stub> {
+    /// The overflow pages that only old versions hold, by their overflow pointers. To be called with the
+    /// gate closed. A cut contains these pages, but after a restart nothing leads to them: whoever writes
+    /// the cut notes them beside it, and frees them when it is opened.
+    pub(crate) fn stubs_of_versions(&self) -> Vec<OverflowPointer> {
         debug_assert!(self.gate.is_closed(), "else a version may be about to go");
         let stubs = self.versions.stubs();
         stubs
             .chunks_exact(STUB_BYTES)
-            .filter_map(Stub::from_value)
+            .filter_map(OverflowPointer::from_value)
             .collect()
     }
 
@@ -379,9 +379,12 @@ impl<D: Disk> Core<D> {
         pages.collect()
     }
 
-    /// Frees overflow pages, given their stubs as they lay in leaves. The caller is in a section.
+    /// Frees overflow pages, given their overflow pointers as they lay in leaves. The caller is in a section.
     pub(super) fn free_overflow(&self, stubs: &mut Vec<u8>) {
-        for stub in stubs.chunks_exact(STUB_BYTES).filter_map(Stub::from_value) {
+        for stub in stubs
+            .chunks_exact(STUB_BYTES)
+            .filter_map(OverflowPointer::from_value)
+        {
             overflow::free(&self.buffer, stub);
         }
         stubs.clear();

@@ -17,11 +17,11 @@
 //! Entries live in memory only. A page image holds the ghosts of its moment; [`strip_ghosts`] removes
 //! them after a restart, when nobody is open.
 
-use crate::access::btree::{Tidied, Tidying, Tree};
-use crate::buffer::Word;
+use crate::access::btree::{MergeOutcome, MergeTrigger, Tree};
+use crate::buffer::VersionWord;
 use crate::buffer::{Buffer, Leaf, Stop, without_misses};
 use crate::ids::{Csn, PageId};
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use crate::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use crate::sync::rank::GHOSTS;
 use crate::sync::ranked::{Mutex, MutexGuard};
@@ -91,7 +91,7 @@ impl Garbage {
         }
     }
 
-    /// Adds a row that was deleted by a session, or a leaf that it could not tidy.
+    /// Adds a row that was deleted by a session, or a leaf that it could not merge.
     pub(super) fn add(&self, seat: u32, ghost: Ghost) {
         let mut waiting = self.queue(seat);
         waiting.bytes += ghost.bytes();
@@ -115,17 +115,22 @@ impl Garbage {
             looked_at += 1;
             let removed = match ghost.waits_for {
                 WaitsFor::Readers => {
-                    let word = Word::of(ghost.csn).ghost();
+                    let word = VersionWord::of(ghost.csn).ghost();
                     remove_ghost(buffer, &ghost.tree, &ghost.key, word)
                 }
-                WaitsFor::Leaf => Ok(tidy(buffer, &ghost.tree, &ghost.key, Tidying::Again)),
+                WaitsFor::Leaf => Ok(merge_leaf(
+                    buffer,
+                    &ghost.tree,
+                    &ghost.key,
+                    MergeTrigger::Again,
+                )),
             };
             match removed {
-                Ok(Tidied::Later) => busy.push(Ghost {
+                Ok(MergeOutcome::Later) => busy.push(Ghost {
                     waits_for: WaitsFor::Leaf,
                     ..ghost
                 }),
-                Ok(Tidied::Done) => {}
+                Ok(MergeOutcome::Done) => {}
                 Err(_stop) => {
                     let mut waiting = self.queue(seat);
                     waiting.bytes += ghost.bytes();
@@ -191,16 +196,16 @@ pub(super) fn remove_ghost(
     buffer: &Buffer,
     tree: &Tree,
     key: &[u8],
-    ghost: Word,
-) -> Result<Tidied, Stop> {
+    ghost: VersionWord,
+) -> Result<MergeOutcome, Stop> {
     // The table may have been changed since the delete: then its rows have another handle.
-    let tree = if planted(Plant::ForgetGhosts) {
+    let tree = if planted(PlantedBug::ForgetGhosts) {
         tree
     } else {
         tree.newest()
     };
     if tree.is_dropped() {
-        return Ok(Tidied::Done);
+        return Ok(MergeOutcome::Done);
     }
     let remove = |leaf: &mut Leaf, _page: PageId| {
         if let Ok(slot) = leaf.search(key)
@@ -211,14 +216,19 @@ pub(super) fn remove_ghost(
         leaf.is_poor()
     };
     if without_misses(|| tree.change(buffer, key, remove))? {
-        return Ok(tidy(buffer, tree, key, Tidying::First));
+        return Ok(merge_leaf(buffer, tree, key, MergeTrigger::First));
     }
-    Ok(Tidied::Done)
+    Ok(MergeOutcome::Done)
 }
 
 /// Tidies the leaf of a key in the tree that has the tree's rows now.
-pub(super) fn tidy(buffer: &Buffer, tree: &Tree, key: &[u8], tidying: Tidying) -> Tidied {
-    without_misses(|| tree.newest().tidy(buffer, key, tidying))
+pub(super) fn merge_leaf(
+    buffer: &Buffer,
+    tree: &Tree,
+    key: &[u8],
+    tidying: MergeTrigger,
+) -> MergeOutcome {
+    without_misses(|| tree.newest().merge_leaf(buffer, key, tidying))
 }
 
 /// Removes every ghost of a tree, and the leaves that are empty then: after a restart, when no
@@ -247,8 +257,8 @@ pub(crate) fn strip_ghosts(buffer: &Buffer, tree: &Tree) -> Result<usize, Stop> 
             let is_empty;
             (is_empty, next) = without_misses(|| tree.change(buffer, &from, strip))?;
             if is_empty {
-                let tidied = tidy(buffer, tree, &from, Tidying::First);
-                debug_assert_eq!(tidied, Tidied::Done, "nobody else is at the tree");
+                let tidied = merge_leaf(buffer, tree, &from, MergeTrigger::First);
+                debug_assert_eq!(tidied, MergeOutcome::Done, "nobody else is at the tree");
             }
         }
         match next {

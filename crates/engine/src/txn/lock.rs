@@ -15,16 +15,16 @@
 
 use crate::access::btree::overflow::{self, ChainSize, STUB_BYTES};
 use crate::access::btree::{Blocked, Tree};
-use crate::buffer::Word;
+use crate::buffer::VersionWord;
 use crate::buffer::page::Kind;
 use crate::buffer::{Leaf, NoRoom, Stop, without_misses};
 use crate::error::Error;
 use crate::ids::{Csn, PageId};
-use crate::lane;
-use crate::plant::{Plant, planted};
-use crate::txn::action::{Folded, Folder};
+use crate::planted_bug::{PlantedBug, planted};
+use crate::thread_slot;
+use crate::txn::action::{FoldedRow, Folder};
 use crate::txn::arena::Arena;
-use crate::txn::commit::{Need, Stopped};
+use crate::txn::commit::{LockFailure, Need};
 use crate::txn::conflict::Conflict;
 use crate::txn::core::{Core, pause};
 use crate::txn::read::{absent, resolve};
@@ -35,13 +35,13 @@ use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::{After, Begin, Commit, Row, Transaction};
 use crate::txn::version::Name;
 use crate::txn::write_set::{Write, WriteSet};
-use syncline_disk::Disk;
-use syncline_metering::{Module, tag};
+use syncline_instrument::{Module, tag};
+use syncline_vfs::Disk;
 
 /// What a look at a row led to. Small, since it comes back through several calls: what stopped the
 /// look stays in [`Locker::stopped`].
 #[derive(Clone, Copy)]
-enum Looked {
+enum LockAttempt {
     /// It is locked, and what it becomes is settled.
     Locked,
     /// It is locked; what it becomes needs overflow pages, which is no work to do under a latch.
@@ -68,7 +68,7 @@ struct Locker<'t, D: Disk> {
     reads: &'t mut ReadSet,
     read_until: Option<Csn>,
     /// Where versions are saved.
-    lane: u32,
+    thread_slot: u32,
     /// Where changes of the table's rows are logged for an index under construction.
     row_log: Option<&'t RowLog>,
     /// Which of the commit's rows it is.
@@ -79,12 +79,12 @@ struct Locker<'t, D: Disk> {
     /// The first row that is locked under the latch at hand, and the slot of the one before this.
     from: u32,
     before: Option<usize>,
-    /// Why [`Looked::Stopped`].
-    stopped: Option<Stopped>,
+    /// Why [`LockAttempt::Stopped`].
+    stopped: Option<LockFailure>,
 }
 
 /// Step b: locks all rows. If it stops, some are locked.
-pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<(), Stopped> {
+pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<(), LockFailure> {
     let Transaction {
         writes,
         arena,
@@ -98,7 +98,7 @@ pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Resul
         seat,
         ..
     } = txn;
-    let lane = lane::of(*seat);
+    let thread_slot = thread_slot::of(*seat);
     commit.record.clear();
     commit.row_changes.clear();
     commit.record.extend_from_slice(&commit.before_rows);
@@ -123,7 +123,7 @@ pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Resul
             first_until,
             reads,
             read_until,
-            lane,
+            thread_slot,
             row_log: row_log.as_deref(),
             at,
             tree: &trees[write.tree as usize],
@@ -141,7 +141,7 @@ pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Resul
 
 impl<D: Disk> Locker<'_, D> {
     /// Locks the row, and those behind it that are found under the same latch; answers which is the next.
-    fn lock(mut self) -> Result<u32, Stopped> {
+    fn lock(mut self) -> Result<u32, LockFailure> {
         if self.writes.is_patched(self.write_at())
             && let Some(stub) = self.row().stub.take()
         {
@@ -163,16 +163,16 @@ impl<D: Disk> Locker<'_, D> {
                 tree.change_at(&core.buffer, hint.take(), key, look)
             };
             match looked {
-                Ok(Looked::Locked) => return Ok(self.at + 1),
-                Ok(Looked::Half) => {
+                Ok(LockAttempt::Locked) => return Ok(self.at + 1),
+                Ok(LockAttempt::Half) => {
                     let next = self.at + 1;
                     return self.settle().map(|()| next);
                 }
-                Ok(Looked::Stopped) => {
+                Ok(LockAttempt::Stopped) => {
                     return Err(self.stopped.expect("who says that it stopped says why"));
                 }
-                Ok(Looked::NoRoom { bytes }) if self.make_room(bytes)? => {}
-                Ok(Looked::NoRoom { .. } | Looked::Taken) => {
+                Ok(LockAttempt::NoRoom { bytes }) if self.make_room(bytes)? => {}
+                Ok(LockAttempt::NoRoom { .. } | LockAttempt::Taken) => {
                     if self.at > self.from {
                         looks = 0;
                     }
@@ -182,13 +182,13 @@ impl<D: Disk> Locker<'_, D> {
                 Err(stop) => return Err(self.stopped_by(stop)),
             }
         }
-        Err(Stopped::Conflict(Conflict::Locked))
+        Err(LockFailure::Conflict(Conflict::Locked))
     }
 
     /// Splits until the leaf has room for the row; false if another one is at it. The rows that are
     /// locked stay so meanwhile: a split moves them with the room that they were given. Unlocked they
     /// would lose it, and a transaction that fills its leaf twice over would never get on.
-    fn make_room(&self, bytes: usize) -> Result<bool, Stopped> {
+    fn make_room(&self, bytes: usize) -> Result<bool, LockFailure> {
         let _entered = tag::enter(Module::Access);
         match self.tree.make_room(&self.core.buffer, self.key, bytes) {
             Ok(()) => Ok(true),
@@ -200,10 +200,10 @@ impl<D: Disk> Locker<'_, D> {
     }
 
     /// Looks at the row under its leaf's latch, and at those behind it in the leaf as long as each is locked.
-    fn look_on(&mut self, leaf: &mut Leaf, page: PageId) -> Looked {
+    fn look_on(&mut self, leaf: &mut Leaf, page: PageId) -> LockAttempt {
         (self.from, self.before) = (self.at, None);
         let mut looked = self.look(leaf, page);
-        while matches!(looked, Looked::Locked) && self.go_on(leaf) {
+        while matches!(looked, LockAttempt::Locked) && self.go_on(leaf) {
             looked = self.look(leaf, page);
         }
         if self.at > self.from {
@@ -239,7 +239,7 @@ impl<D: Disk> Locker<'_, D> {
     }
 
     /// Looks at the row under its leaf's latch, and locks it if nothing speaks against it.
-    fn look(&mut self, leaf: &mut Leaf, page: PageId) -> Looked {
+    fn look(&mut self, leaf: &mut Leaf, page: PageId) -> LockAttempt {
         let found = {
             let _entered = tag::enter(Module::Access);
             match self.before {
@@ -249,17 +249,17 @@ impl<D: Disk> Locker<'_, D> {
         };
         let was = found.map_or(absent(), |slot| leaf.word(slot));
         if was.is_locked() {
-            return Looked::Taken;
+            return LockAttempt::Taken;
         }
         if self.first_until.is_some_and(|point| was.csn() > point) {
-            return self.stop(Stopped::Conflict(Conflict::WriteChanged));
+            return self.stop(LockFailure::Conflict(Conflict::WriteChanged));
         }
         if let (Some(point), Some(read)) = (self.read_until, self.write.read) {
             // Once it is locked, nobody else changes it: then it need not be validated again.
             let read = &mut self.reads.reads[read as usize];
             if was.csn() > point {
                 let changed = read.changed();
-                return self.stop(Stopped::Conflict(changed));
+                return self.stop(LockFailure::Conflict(changed));
             }
             read.is_held = true;
         }
@@ -268,21 +268,22 @@ impl<D: Disk> Locker<'_, D> {
             _ => None,
         };
         if was.is_overflow() && self.writes.needs_base(self.write_at()) {
-            return self.take(leaf, page, (found, was), 0, Looked::Half);
+            return self.take(leaf, page, (found, was), 0, LockAttempt::Half);
         }
         let folded = match self.fold(was, base) {
             Ok(folded) => folded,
             Err(stopped) => return self.stop(stopped),
         };
-        if folded == Folded::Made && overflow::is_needed(&self.core.buffer, self.folder.value.len())
+        if folded == FoldedRow::Made
+            && overflow::is_needed(&self.core.buffer, self.folder.value.len())
         {
-            return self.take(leaf, page, (found, was), 0, Looked::Half);
+            return self.take(leaf, page, (found, was), 0, LockAttempt::Half);
         }
         let end = self.commit.record.len();
         match self.add_to_record((was, base), folded) {
             Ok(leaf_bytes) => {
-                let looked = self.take(leaf, page, (found, was), leaf_bytes, Looked::Locked);
-                if !matches!(looked, Looked::Locked) {
+                let looked = self.take(leaf, page, (found, was), leaf_bytes, LockAttempt::Locked);
+                if !matches!(looked, LockAttempt::Locked) {
                     self.commit.record.truncate(end);
                 }
                 looked
@@ -292,13 +293,13 @@ impl<D: Disk> Locker<'_, D> {
     }
 
     #[cold]
-    fn stop(&mut self, stopped: Stopped) -> Looked {
+    fn stop(&mut self, stopped: LockFailure) -> LockAttempt {
         self.stopped = Some(stopped);
-        Looked::Stopped
+        LockAttempt::Stopped
     }
 
     /// Settles a locked row whose value, old or new, lies in overflow pages.
-    fn settle(mut self) -> Result<(), Stopped> {
+    fn settle(mut self) -> Result<(), LockFailure> {
         let was = self.row().was;
         let mut base = Vec::new();
         if !was.is_ghost() {
@@ -311,11 +312,12 @@ impl<D: Disk> Locker<'_, D> {
             let viewed = self.tree.view(&self.core.buffer, self.key, copy);
             viewed.map_err(|miss| self.stopped_by(miss.into()))?;
             if was.is_overflow() && !resolve(&self.core.buffer, &mut base) {
-                return Err(Stopped::Conflict(Conflict::Dropped));
+                return Err(LockFailure::Conflict(Conflict::Dropped));
             }
         }
         let folded = self.fold(was, (!was.is_ghost()).then_some(&base))?;
-        if folded == Folded::Made && overflow::is_needed(&self.core.buffer, self.folder.value.len())
+        if folded == FoldedRow::Made
+            && overflow::is_needed(&self.core.buffer, self.folder.value.len())
         {
             let (buffer, value) = (&self.core.buffer, &self.folder.value);
             let stub = overflow::write(buffer, self.write.id, value).map_err(|error| {
@@ -339,17 +341,17 @@ impl<D: Disk> Locker<'_, D> {
                 Err(stop) => return Err(self.stopped_by(stop)),
             }
         }
-        Err(Stopped::Conflict(Conflict::Locked))
+        Err(LockFailure::Conflict(Conflict::Locked))
     }
 
     /// What the row becomes.
-    fn fold(&mut self, was: Word, base: Option<&[u8]>) -> Result<Folded, Stopped> {
+    fn fold(&mut self, was: VersionWord, base: Option<&[u8]>) -> Result<FoldedRow, LockFailure> {
         // What was asked for is the transaction's; a patch enters access itself.
         let _entered = tag::enter(Module::TransactionControl);
         let folded = self
             .writes
             .fold(self.arena, self.write_at(), base, self.folder);
-        folded.map_err(|refusal| Stopped::Refused {
+        folded.map_err(|refusal| LockFailure::Refused {
             row: self.at,
             refusal,
             seen: was.csn(),
@@ -359,16 +361,16 @@ impl<D: Disk> Locker<'_, D> {
     /// Writes down what the row becomes, which was `base` in its leaf; returns how many bytes it takes there.
     fn add_to_record(
         &mut self,
-        (was, base): (Word, Option<&[u8]>),
-        folded: Folded,
-    ) -> Result<usize, Stopped> {
+        (was, base): (VersionWord, Option<&[u8]>),
+        folded: FoldedRow,
+    ) -> Result<usize, LockFailure> {
         // The record is the transaction's, whoever locks its rows.
         let _entered = tag::enter(Module::TransactionControl);
         let value = match folded {
-            Folded::Arena(span) => self.arena.get(span),
-            Folded::Made => &self.folder.value,
-            Folded::Base | Folded::Absent => {
-                let is_deleted = folded == Folded::Absent && !was.is_ghost();
+            FoldedRow::Arena(span) => self.arena.get(span),
+            FoldedRow::Made => &self.folder.value,
+            FoldedRow::Base | FoldedRow::Absent => {
+                let is_deleted = folded == FoldedRow::Absent && !was.is_ghost();
                 if is_deleted {
                     self.claim_record(None)?;
                     add_delete(&mut self.commit.record, self.write.id, self.key);
@@ -382,15 +384,15 @@ impl<D: Disk> Locker<'_, D> {
             }
         };
         let bytes = value.len();
-        if folded == Folded::Made {
+        if folded == FoldedRow::Made {
             self.commit.patched_bytes = self.commit.patched_bytes.max(bytes);
         }
         self.claim_record(Some(bytes))?;
         let value = match folded {
-            Folded::Arena(span) => self.arena.get(span),
+            FoldedRow::Arena(span) => self.arena.get(span),
             _ => &self.folder.value,
         };
-        if let (Folded::Made, Some(base)) = (folded, base)
+        if let (FoldedRow::Made, Some(base)) = (folded, base)
             && let record = &mut self.commit.record
             && let Some(pieces) = add_splice(record, self.write.id, self.key, (base, value))
         {
@@ -412,7 +414,7 @@ impl<D: Disk> Locker<'_, D> {
 
     /// Fails if the record has no room for the row with a value of so many bytes, or for its deletion.
     #[inline]
-    fn claim_record(&mut self, value_bytes: Option<usize>) -> Result<(), Stopped> {
+    fn claim_record(&mut self, value_bytes: Option<usize>) -> Result<(), LockFailure> {
         let rest = self.commit.record.len() + self.commit.behind_rows.len();
         let end = rest + put_bytes_max(self.key.len(), value_bytes.unwrap_or(0));
         if end <= self.commit.record_bytes_max {
@@ -429,11 +431,11 @@ impl<D: Disk> Locker<'_, D> {
         rest: usize,
         end: usize,
         value_bytes: Option<usize>,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), LockFailure> {
         let bytes = rest + row_bytes(self.write.id, self.key.len(), value_bytes);
         let (commit, bytes_max) = (&mut *self.commit, self.core.log.record_bytes_max());
         if bytes > bytes_max {
-            return Err(Stopped::Failed(Error::TooLarge {
+            return Err(LockFailure::Failed(Error::TooLarge {
                 bytes: bytes as u64,
                 bytes_max: bytes_max as u64,
             }));
@@ -443,7 +445,7 @@ impl<D: Disk> Locker<'_, D> {
         }
         let lacking = end - commit.record_bytes_max;
         commit.more_bytes += lacking.max(commit.more_bytes);
-        Err(Stopped::Needs(Need::Record))
+        Err(LockFailure::Needs(Need::Record))
     }
 
     /// Locks the row, with room for so many bytes; saves what it was.
@@ -451,32 +453,35 @@ impl<D: Disk> Locker<'_, D> {
         &mut self,
         leaf: &mut Leaf,
         page: PageId,
-        (found, was): (Result<usize, usize>, Word),
+        (found, was): (Result<usize, usize>, VersionWord),
         leaf_bytes: usize,
-        looked: Looked,
-    ) -> Looked {
-        let no_room = Looked::NoRoom { bytes: leaf_bytes };
+        looked: LockAttempt,
+    ) -> LockAttempt {
+        let no_room = LockAttempt::NoRoom { bytes: leaf_bytes };
         let slot = {
             let _entered = tag::enter(Module::Access);
             match found {
                 Ok(slot) if leaf.reserve(slot, leaf_bytes).is_ok() => slot,
-                Err(_) if planted(Plant::GhostAtApply) => return looked,
+                Err(_) if planted(PlantedBug::GhostAtApply) => return looked,
                 Err(slot) if leaf.insert(slot, self.key, absent(), leaf_bytes).is_ok() => slot,
                 Ok(_) | Err(_) => return no_room,
             }
         };
         let mut version = None;
-        if !was.is_ghost() && !planted(Plant::SkipBeforeImage) {
+        if !was.is_ghost() && !planted(PlantedBug::SkipBeforeImage) {
             let name = Name {
                 hash: self.write.hash,
                 tree: self.write.id,
                 key: self.key,
             };
             let (bound, stubs) = (self.core.bound(), &mut self.commit.stubs);
-            let saved =
-                self.core
-                    .versions
-                    .save(self.lane, name, was, leaf.value(slot), (bound, stubs));
+            let saved = self.core.versions.save(
+                self.thread_slot,
+                name,
+                was,
+                leaf.value(slot),
+                (bound, stubs),
+            );
             version = Some(saved);
         }
         if let Some(row_log) = self.row_log
@@ -496,7 +501,7 @@ impl<D: Disk> Locker<'_, D> {
 
     /// Logs the change of a row that was `was`, with that value in its leaf.
     #[cold]
-    fn log_change(&mut self, row_log: &RowLog, was: Word, value: &[u8]) {
+    fn log_change(&mut self, row_log: &RowLog, was: VersionWord, value: &[u8]) {
         let mut whole = Vec::new();
         let mut old = (!was.is_ghost()).then_some(value);
         if was.is_overflow() {
@@ -514,11 +519,11 @@ impl<D: Disk> Locker<'_, D> {
         self.commit.rows[self.at as usize].write
     }
 
-    fn stopped_by(&self, stop: Stop) -> Stopped {
+    fn stopped_by(&self, stop: Stop) -> LockFailure {
         match stop {
-            Stop::Miss(_) if self.tree.is_dropped() => Stopped::Conflict(Conflict::Dropped),
-            Stop::Miss(page) => Stopped::Needs(Need::Page(page)),
-            Stop::PreImages => Stopped::Needs(Need::PreImages),
+            Stop::Miss(_) if self.tree.is_dropped() => LockFailure::Conflict(Conflict::Dropped),
+            Stop::Miss(page) => LockFailure::Needs(Need::Page(page)),
+            Stop::PreImages => LockFailure::Needs(Need::PreImages),
         }
     }
 }
@@ -526,10 +531,10 @@ impl<D: Disk> Locker<'_, D> {
 /// Pages of that kind were refused: if that was at the cap on memory, some may be made free outside the
 /// section.
 #[cold]
-fn stopped_at_cap(error: Error, pages: (Kind, u64)) -> Stopped {
+fn stopped_at_cap(error: Error, pages: (Kind, u64)) -> LockFailure {
     match error {
-        Error::Capped { .. } => Stopped::Needs(Need::Memory(pages, error)),
-        other => Stopped::Failed(other),
+        Error::Capped { .. } => LockFailure::Needs(Need::Memory(pages, error)),
+        other => LockFailure::Failed(other),
     }
 }
 
@@ -562,7 +567,7 @@ pub(super) fn unlock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
         };
         let unlocked = without_misses(|| tree.change(&core.buffer, key, unlock));
         if unlocked.expect("a page that was changed in this section can be changed again") {
-            core.tidy(*seat, tree, key);
+            core.merge_leaf(*seat, tree, key);
         }
         if let Some(version) = row.version.take() {
             core.versions.cancel(version);

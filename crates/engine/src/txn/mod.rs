@@ -2,7 +2,7 @@
 //!
 //! A [`Session`] keeps what its transaction has read and is going to write to itself until the commit.
 //! Newest versions of rows are in the leaves, older ones beside them in memory (`version`); each row
-//! has a word (see `buffer::word`) that says which commit wrote it and whether one is under way.
+//! has a word (see `buffer::version_word`) that says which commit wrote it and whether one is under way.
 //!
 //! # The commit
 //!
@@ -54,21 +54,20 @@
 mod action;
 mod apply;
 mod arena;
-mod batch;
 mod commit;
+pub(crate) mod commit_gate;
+mod commit_path;
 mod conflict;
 mod core;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod garbage;
-pub(crate) mod gate;
 mod hash;
-mod idle;
 mod lock;
 #[cfg(all(test, any(loom, shuttle)))]
 mod models;
-mod own;
-mod path;
+mod own_writes;
+mod part_timers;
 mod read;
 mod read_set;
 mod reclaim;
@@ -76,34 +75,35 @@ mod record;
 mod refusal;
 mod registry;
 mod row_log;
+mod row_view_guard;
 mod rows;
 mod run;
 mod scan;
+mod scan_batch;
 mod session;
-mod shown;
 pub(crate) mod step;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod transaction_pool;
 mod validate;
 mod version;
 mod version_table;
-mod watch;
 mod write_set;
 
 pub(crate) use self::core::{Core, Relief, TxnOptions};
 pub use action::PatchFailure;
+pub(crate) use commit_gate::ClosedGate;
+pub use commit_path::{CommitPath, CommitPaths, PathStep};
 #[doc(hidden)]
 pub use conflict::{Conflict, Counts};
 pub(crate) use garbage::strip_ghosts;
-pub(crate) use gate::Closed;
-pub use path::{CommitPath, CommitPaths, PathStep};
+pub use part_timers::{Latencies, SAMPLED_ONE_IN};
 pub(crate) use record::{Operation, Pieces, operations, splice};
 pub(crate) use row_log::{RowChange, RowLog, row_changes};
+pub(crate) use row_view_guard::check_not_in_row_view;
 pub use scan::Direction;
 pub(crate) use scan::Scan;
 pub(crate) use session::Session;
-pub(crate) use shown::check_not_shown;
 pub use transaction::Begin;
-pub use watch::{Latencies, SAMPLED_ONE_IN};
 pub(crate) use write_set::Savepoint;

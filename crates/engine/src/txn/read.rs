@@ -20,8 +20,8 @@
 //! pages, is shown in memory of the transaction.
 
 use crate::access::btree::Tree;
-use crate::access::btree::overflow::{self, Stub};
-use crate::buffer::Word;
+use crate::access::btree::overflow::{self, OverflowPointer};
+use crate::buffer::VersionWord;
 use crate::buffer::{Buffer, Miss};
 use crate::error::Result;
 use crate::ids::{Csn, PageId};
@@ -34,21 +34,21 @@ use crate::txn::step::{Step, step};
 use crate::txn::transaction::Transaction;
 use crate::txn::validate::{Check, validate};
 use crate::txn::version::Name;
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// How often the published prefix is looked at before a read that it does not reach is a conflict.
 const READ_POINT_LOOKS: u32 = 1_000;
 
 /// The word of a row that is not there.
 #[inline]
-pub(super) fn absent() -> Word {
-    Word(0).ghost()
+pub(super) fn absent() -> VersionWord {
+    VersionWord(0).ghost()
 }
 
 /// What was found under a key.
 #[derive(Clone, Copy)]
-struct Found {
-    word: Word,
+struct RowLookup {
+    word: VersionWord,
     page: PageId,
     counter: u64,
     slot: u32,
@@ -68,7 +68,7 @@ pub(super) fn read<D: Disk>(
         step(Step::Read);
         let place = &txn.trees[tree as usize];
         let (point, stub) = (txn.read_point, &mut txn.elsewhere);
-        let show_or_keep = |word: Word, value: &[u8]| {
+        let show_or_keep = |word: VersionWord, value: &[u8]| {
             if word.csn() > point || word.is_ghost() {
             } else if word.is_overflow() {
                 stub.clear();
@@ -156,9 +156,9 @@ pub(super) fn move_read_point<D: Disk>(
     Ok(())
 }
 
-/// Replaces a stub by the value it stands for. False if its pages are gone.
+/// Replaces an overflow pointer by the value it stands for. False if its pages are gone.
 pub(super) fn resolve(buffer: &Buffer, value: &mut Vec<u8>) -> bool {
-    let Some(stub) = Stub::from_value(value) else {
+    let Some(stub) = OverflowPointer::from_value(value) else {
         return false;
     };
     value.clear();
@@ -166,7 +166,7 @@ pub(super) fn resolve(buffer: &Buffer, value: &mut Vec<u8>) -> bool {
 }
 
 /// Appends a value from overflow pages. False if they are gone.
-pub(super) fn read_overflow(buffer: &Buffer, stub: Stub, value: &mut Vec<u8>) -> bool {
+pub(super) fn read_overflow(buffer: &Buffer, stub: OverflowPointer, value: &mut Vec<u8>) -> bool {
     loop {
         match overflow::read(buffer, stub, value) {
             Ok(found) => return found,
@@ -191,14 +191,15 @@ pub(super) fn resident<R>(
     }
 }
 
-/// What lies under a key; `show` is called with its word and value (or stub). None if the tree is dropped.
+/// What lies under a key; `show` is called with its word and value (or overflow pointer). None if the tree
+/// is dropped.
 #[inline]
 fn look(
     buffer: &Buffer,
     (tree, hint): (&Tree, Option<PageId>),
     key: &[u8],
-    mut show: impl FnMut(Word, &[u8]),
-) -> Option<Found> {
+    mut show: impl FnMut(VersionWord, &[u8]),
+) -> Option<RowLookup> {
     resident(buffer, tree, || {
         tree.view_at(buffer, hint, key, |leaf, page| {
             let counter = leaf.counter();
@@ -209,7 +210,7 @@ fn look(
                 leaf.seek(key)
             };
             let Ok(slot) = found else {
-                return Found {
+                return RowLookup {
                     word: absent(),
                     page,
                     counter,
@@ -218,7 +219,7 @@ fn look(
             };
             let word = leaf.word(slot).unlocked();
             show(word, leaf.value(slot));
-            Found {
+            RowLookup {
                 word,
                 page,
                 counter,
@@ -232,7 +233,7 @@ fn add_read<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
     (tree, key): (u32, &[u8]),
-    found: Found,
+    found: RowLookup,
 ) -> Result<()> {
     let key = add_key(core, txn, key)?;
     txn.reads.reads.push(Read {
@@ -254,13 +255,13 @@ pub(super) fn add_key<D: Disk>(core: &Core<D>, txn: &mut Transaction, key: &[u8]
     Ok(txn.arena.add(key))
 }
 
-/// Shows a value, or what a stub stands for, that was put into `txn.elsewhere`; makes sure that nothing was
-/// taken away meanwhile. True if the row is there.
+/// Shows a value, or what an overflow pointer stands for, that was put into `txn.elsewhere`; makes sure that
+/// nothing was taken away meanwhile. True if the row is there.
 fn show_elsewhere<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
     tree: u32,
-    word: Word,
+    word: VersionWord,
     mut show: impl FnMut(&[u8]),
 ) -> Result<bool> {
     let is_whole = !word.is_overflow() || resolve(&core.buffer, &mut txn.elsewhere);

@@ -5,11 +5,11 @@
 //! range that lay in one leaf. Both carry the page and the counter that the leaf had: while the counter
 //! is the same, the leaf has the same keys in the same slots, and looking again is one look at words.
 
-use crate::buffer::Word;
+use crate::buffer::VersionWord;
 use crate::ids::PageId;
 use crate::txn::arena::{Arena, Span};
 use crate::txn::conflict::Conflict;
-use crate::txn::idle::clear;
+use crate::txn::transaction_pool::clear;
 use std::cell::RefCell;
 use std::ops::Bound;
 
@@ -31,7 +31,7 @@ pub(super) struct Read {
     pub(super) page: PageId,
     pub(super) counter: u64,
     /// Its word, without the lock of a commit that was under way.
-    pub(super) word: Word,
+    pub(super) word: VersionWord,
     pub(super) key: Span,
     /// The transaction's commit has locked the row, and found it unchanged then.
     pub(super) is_held: bool,

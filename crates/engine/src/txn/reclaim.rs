@@ -33,19 +33,19 @@
 //!    free ([`retry_at_cap`](crate::buffer::retry_at_cap)): each time somebody else's pages were placed, so
 //!    the store as a whole moves on.
 
-use crate::access::btree::{Tidied, Tidying, Tree};
+use crate::access::btree::{MergeOutcome, MergeTrigger, Tree};
 use crate::buffer::page::Kind;
 use crate::error::{Error, Result};
 use crate::ids::Csn;
-use crate::lane;
 use crate::sync::IS_MODEL;
+use crate::thread_slot;
+use crate::txn::commit_gate::{ClosedGate, Section};
 use crate::txn::core::{Core, pause};
-use crate::txn::garbage::{Ghost, QUEUES, WaitsFor, tidy};
-use crate::txn::gate::{Closed, Section};
+use crate::txn::garbage::{Ghost, QUEUES, WaitsFor, merge_leaf};
 use crate::txn::read::move_read_point;
 use crate::txn::transaction::Transaction;
 use std::sync::Arc;
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// How many rounds of [`Core::reclaim`] there are at most.
 const ROUNDS_MAX: u32 = 10_000;
@@ -66,10 +66,14 @@ const GHOSTS_WORTH: usize = 64;
 impl<D: Disk> Core<D> {
     /// A section of a session with that seat, which may hold the gate closed; waits for the gate otherwise.
     /// Errors as [`Core::enter_gate`].
-    pub(super) fn section<'c>(&'c self, alone: Option<&Closed>, seat: u32) -> Result<Section<'c>> {
+    pub(super) fn section<'c>(
+        &'c self,
+        alone: Option<&ClosedGate>,
+        seat: u32,
+    ) -> Result<Section<'c>> {
         match alone {
             Some(closed) => Ok(closed.section()),
-            None => self.enter_gate(lane::of(seat)),
+            None => self.enter_gate(thread_slot::of(seat)),
         }
     }
 
@@ -186,8 +190,8 @@ impl<D: Disk> Core<D> {
 
     /// Clears up around the leaf of a key that was left empty, now or when it is possible. In a section.
     #[cold]
-    pub(super) fn tidy(&self, seat: u32, tree: &Arc<Tree>, key: &[u8]) {
-        if tidy(&self.buffer, tree, key, Tidying::First) == Tidied::Later {
+    pub(super) fn merge_leaf(&self, seat: u32, tree: &Arc<Tree>, key: &[u8]) {
+        if merge_leaf(&self.buffer, tree, key, MergeTrigger::First) == MergeOutcome::Later {
             let leaf = Ghost {
                 csn: Csn::ZERO,
                 tree: Arc::clone(tree),

@@ -6,12 +6,12 @@
 
 use crate::error::Error;
 use crate::ids::Csn;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use crate::txn::action::Refusal;
 use crate::txn::core::Core;
 use crate::txn::transaction::Transaction;
 use crate::txn::validate::{Check, validate};
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// The answer to a call; a conflict breaks the transaction.
 #[cold]
@@ -58,7 +58,7 @@ fn refusal_of<D: Disk>(
     {
         return Error::Conflict(conflict);
     }
-    if !planted(Plant::RefuseUnstable)
+    if !planted(PlantedBug::RefuseUnstable)
         && let Err(error) = core.wait_stable(seen.max(txn.depends_on()))
     {
         return error;

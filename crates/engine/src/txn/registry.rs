@@ -8,10 +8,10 @@
 //! version superseded at or before the bound, and a ghost not newer than it, may go.
 //!
 //! Why a begin cannot slip through: who begins stores a point, fences, and only then reads the point
-//! at which it will truly read. Who collects reads the horizon `h`, fences, and only then looks at the
+//! at which it will truly read. Who collects reads the durable LSN `h`, fences, and only then looks at the
 //! seats. One of the two fences comes first. If the begin's does, the collector sees its seat, with a
 //! point not above the true one. If the collector's does, the begin reads its point after `h` was read,
-//! and neither the horizon nor the published prefix goes back: its point is at least `h`, and the bound
+//! and neither the durable LSN nor the published prefix goes back: its point is at least `h`, and the bound
 //! is at most `h`.
 
 use crate::error::{Error, Result};
@@ -122,13 +122,13 @@ impl Registry {
         self.seat(seat).begin.load(Ordering::SeqCst) == DOOMED
     }
 
-    /// The bound: the oldest begin, at most the horizon, which `horizon` reads first.
-    pub(super) fn oldest(&self, horizon: impl FnOnce() -> Csn) -> Csn {
-        let horizon = horizon();
+    /// The bound: the oldest begin, at most the durable LSN, which `durable_lsn` reads first.
+    pub(super) fn oldest(&self, durable_lsn: impl FnOnce() -> Csn) -> Csn {
+        let durable_lsn = durable_lsn();
         fence(Ordering::SeqCst);
         let begins = self.seats().map(|seat| seat.begin.load(Ordering::SeqCst));
         // Idle and doomed ones are above every commit.
-        Csn(begins.fold(horizon.0, u64::min))
+        Csn(begins.fold(durable_lsn.0, u64::min))
     }
 
     /// Dooms the transaction with the oldest begin if that is before `before`. True if one was doomed.
@@ -177,14 +177,14 @@ impl Registry {
 mod tests {
     use super::Registry;
     use crate::ids::Csn;
-    use crate::until_dropped::UntilDropped;
+    use crate::stop_on_drop::StopOnDrop;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     #[test]
     fn the_bound_is_the_oldest_begin_and_never_above_the_horizon() {
         let registry = Registry::new();
         let seats: Vec<u32> = (0..130).map(|_| registry.claim().unwrap()).collect();
-        let bound = |horizon| registry.oldest(|| Csn(horizon)).0;
+        let bound = |durable_lsn| registry.oldest(|| Csn(durable_lsn)).0;
         assert_eq!(bound(50), 50);
         assert_eq!(registry.enter(seats[129], Csn(40), || Csn(41)), Csn(41));
         registry.enter(seats[3], Csn(45), || Csn(45));
@@ -220,19 +220,19 @@ mod tests {
     fn no_begin_slips_through() {
         let registry = Registry::new();
         let seat = registry.claim().unwrap();
-        let (horizon, dropped) = (AtomicU64::new(1), AtomicU64::new(0));
+        let (durable_lsn, dropped) = (AtomicU64::new(1), AtomicU64::new(0));
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
-                    horizon.fetch_add(1, Ordering::SeqCst);
-                    let bound = registry.oldest(|| Csn(horizon.load(Ordering::SeqCst)));
+                    durable_lsn.fetch_add(1, Ordering::SeqCst);
+                    let bound = registry.oldest(|| Csn(durable_lsn.load(Ordering::SeqCst)));
                     dropped.fetch_max(bound.0, Ordering::SeqCst);
                 }
             });
-            let _over = UntilDropped::new(&stop);
+            let _over = StopOnDrop::new(&stop);
             for _ in 0..200_000 {
-                let look = || Csn(horizon.load(Ordering::SeqCst));
+                let look = || Csn(durable_lsn.load(Ordering::SeqCst));
                 let point = registry.enter(seat, look(), look);
                 // Whatever is collected while the begin is registered leaves its point alone.
                 assert!(dropped.load(Ordering::SeqCst) <= point.0);

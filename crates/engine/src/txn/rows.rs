@@ -5,23 +5,23 @@
 use crate::access::btree::Tree;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use crate::txn::action::{Action, PatchFn};
 use crate::txn::arena::Span;
 use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
-use crate::txn::own::{get_own, refuse_duplicate};
+use crate::txn::own_writes::{get_own, refuse_duplicate};
+use crate::txn::part_timers::Part;
 use crate::txn::read::{copy, move_read_point, read};
 use crate::txn::record::put_bytes_max;
 use crate::txn::refusal::refuse_call;
+use crate::txn::row_view_guard::ViewGuard;
 use crate::txn::scan::{Scan, scan};
 use crate::txn::session::Session;
-use crate::txn::shown::Shown;
 use crate::txn::transaction::Transaction;
-use crate::txn::watch::Part;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 impl<D: Disk> Session<D> {
     /// The value of a row; none if it is not there.
@@ -101,7 +101,7 @@ impl<D: Disk> Session<D> {
         let (mut look, mut seen) = (Some(look), None);
         read(core, txn, (place, hint), key, |value| {
             let look = look.take().expect("a row is shown once");
-            let _shown = Shown::begin();
+            let _shown = ViewGuard::begin();
             seen = Some(look(value));
         })?;
         Ok(seen)
@@ -234,7 +234,7 @@ fn reach<D: Disk>(core: &Core<D>, txn: &mut Transaction, since: Csn) -> Result<(
     if txn.is_validated() {
         return move_read_point(core, txn, since);
     }
-    if planted(Plant::UseMadeLater) {
+    if planted(PlantedBug::UseMadeLater) {
         return Ok(());
     }
     Err(txn.conflict(Conflict::MadeLater))

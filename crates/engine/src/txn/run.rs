@@ -13,7 +13,7 @@ use crate::txn::conflict::Conflict;
 use crate::txn::session::Session;
 use crate::txn::transaction::Begin;
 use std::sync::atomic::Ordering;
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 impl<D: Disk> Session<D> {
     /// Runs `body` in a transaction and commits it. It is run again after a conflict, so it changes

@@ -17,26 +17,26 @@
 //! not once for each.
 
 use crate::access::btree::Tree;
-use crate::access::btree::overflow::Stub;
+use crate::access::btree::overflow::OverflowPointer;
 use crate::buffer::Leaf;
 use crate::error::Result;
 use crate::ids::Csn;
-use crate::plant::{Plant, planted};
-use crate::txn::action::{Folded, Refusal};
+use crate::planted_bug::{PlantedBug, planted};
+use crate::txn::action::{FoldedRow, Refusal};
 use crate::txn::arena::Span;
-use crate::txn::batch::{Batch, Edge, ScanMemory, Take};
 use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
 use crate::txn::hash::hash;
 use crate::txn::read::{add_key, move_read_point, read_overflow, resident, still_registered};
 use crate::txn::read_set::{NO_COUNTER, Node};
+use crate::txn::scan_batch::{Batch, Edge, ScanMemory, Take};
 use crate::txn::step::{Step, step};
 use crate::txn::transaction::Transaction;
 use crate::txn::validate::lower_key;
 use crate::txn::version::Name;
 use std::cmp::Ordering;
 use std::ops::{Bound, ControlFlow, Range};
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// Which way a scan goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -135,7 +135,7 @@ fn scan_with<D: Disk>(
         if let Err(refusal) = hand_out(core, txn, progress, (batch, long), visitor)? {
             return Ok(Err(refusal));
         }
-        if !planted(Plant::GhostCountsAgainstLimit) {
+        if !planted(PlantedBug::GhostCountsAgainstLimit) {
             let handed_out = left_before - progress.left;
             progress.in_vain += batch.rows.len().saturating_sub(handed_out);
         }
@@ -187,7 +187,7 @@ fn copy<D: Disk>(
     let Progress { scan, near, .. } = progress;
     let near = near.get();
     let upwards = scan.direction == Direction::Ascending;
-    let ghosts_after = if planted(Plant::GhostCountsAgainstLimit) {
+    let ghosts_after = if planted(PlantedBug::GhostCountsAgainstLimit) {
         Csn::ZERO
     } else {
         txn.read_point
@@ -259,7 +259,7 @@ fn hand_out<D: Disk>(
             progress.passed += 1;
             let is_there = !row.word.is_ghost();
             long.clear();
-            let value = match Stub::from_value(batch.get(&row.value)) {
+            let value = match OverflowPointer::from_value(batch.get(&row.value)) {
                 Some(stub) if is_there && row.word.is_overflow() => {
                     if !read_overflow(&core.buffer, stub, long) {
                         still_registered(core, txn)?;
@@ -338,10 +338,10 @@ fn hand_out_own(
         }
     };
     let value = match folded {
-        Folded::Absent => return Ok(()),
-        Folded::Base => base.unwrap_or_default(),
-        Folded::Arena(span) => txn.arena.get(span),
-        Folded::Made => &txn.folder.value,
+        FoldedRow::Absent => return Ok(()),
+        FoldedRow::Base => base.unwrap_or_default(),
+        FoldedRow::Arena(span) => txn.arena.get(span),
+        FoldedRow::Made => &txn.folder.value,
     };
     let key = txn.arena.get(txn.writes.get(at).key);
     progress.visit(key, value, base.is_none(), visitor);

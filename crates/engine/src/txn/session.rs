@@ -8,24 +8,24 @@ use crate::buffer::page::Kind;
 use crate::buffer::retry_at_cap;
 use crate::error::{Error, Result};
 use crate::ids::Csn;
-use crate::lane;
 use crate::log::Ticket;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
+use crate::thread_slot;
 use crate::txn::commit::commit;
+use crate::txn::commit_gate::{ClosedBy, ClosedGate};
+use crate::txn::commit_path::StagedCommit;
 use crate::txn::core::Core;
-use crate::txn::gate::{By, Closed};
-use crate::txn::path::Staged;
+use crate::txn::part_timers::SAMPLED_ONE_IN;
 use crate::txn::record::{Operation, add};
-use crate::txn::shown::check_not_shown;
+use crate::txn::row_view_guard::check_not_in_row_view;
 use crate::txn::step::{Step, step};
 use crate::txn::transaction::{Begin, Transaction};
-use crate::txn::watch::SAMPLED_ONE_IN;
 use crate::txn::write_set::Savepoint;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use syncline_disk::Disk;
-use syncline_metering::{Module, clock, tag};
+use syncline_instrument::{Module, clock, tag};
+use syncline_vfs::Disk;
 
 /// A session that has lost looks early in so many commits whether it has lost again.
 const WARY_COMMITS: u32 = 32;
@@ -50,7 +50,7 @@ pub(crate) struct Session<D: Disk> {
     /// The transaction, if one is open.
     txn: Option<Box<Transaction>>,
     /// The last commit, if it is timed and not yet acknowledged.
-    staged: Cell<Option<Staged>>,
+    staged: Cell<Option<StagedCommit>>,
 }
 
 impl<D: Disk> Session<D> {
@@ -84,7 +84,7 @@ impl<D: Disk> Session<D> {
     #[inline]
     fn begin_at(&mut self, begin: Begin, runs_alone: bool) -> Result<()> {
         let _entered = tag::enter(Module::TransactionControl);
-        check_not_shown()?;
+        check_not_in_row_view()?;
         self.check_none_open()?;
         let core = &*self.core;
         self.begun += 1;
@@ -100,18 +100,18 @@ impl<D: Disk> Session<D> {
             Begin::ReadOnlyAtHorizon => {}
         }
         step(Step::Begin);
-        let mut txn = core.idle.take(lane::of(self.seat));
+        let mut txn = core.idle.take(thread_slot::of(self.seat));
         txn.seat = self.seat;
         txn.is_measured = is_measured;
         txn.is_wary = self.wary > 0;
         let log = &core.log;
         let is_read_only = matches!(begin, Begin::ReadOnly | Begin::ReadOnlyAtHorizon);
-        // The published prefix is never behind the horizon, and costs more to ask for.
+        // The published prefix is never behind the durable LSN, and costs more to ask for.
         let floor = log.horizon();
         txn.read_point = core.registry.enter(txn.seat, floor, || {
             step(Step::Begin);
             match begin {
-                _ if is_read_only && !planted(Plant::ReadUnstable) => log.horizon(),
+                _ if is_read_only && !planted(PlantedBug::ReadUnstable) => log.horizon(),
                 // It reads the newest in any case: its point moves when it meets something newer.
                 Begin::Serializable if !runs_alone => log.known_published(),
                 _ => log.published(),
@@ -129,16 +129,16 @@ impl<D: Disk> Session<D> {
     /// Begins a serializable transaction that runs alone, for work of the engine itself: the commit gate is
     /// closed until it ends. Others read meanwhile, and wait to commit. It meets no conflict.
     pub(crate) fn begin_exclusive(&mut self) -> Result<()> {
-        self.begin_closed(By::Engine)
+        self.begin_closed(ClosedBy::Engine)
     }
 
     /// The same for a caller, who decides when it ends: others wait for it for a limited time.
     pub(crate) fn begin_exclusive_by_caller(&mut self) -> Result<()> {
-        self.begin_closed(By::Caller)
+        self.begin_closed(ClosedBy::Caller)
     }
 
-    fn begin_closed(&mut self, by: By) -> Result<()> {
-        check_not_shown()?;
+    fn begin_closed(&mut self, by: ClosedBy) -> Result<()> {
+        check_not_in_row_view()?;
         self.check_none_open()?;
         self.core.log.check()?;
         let closed = self.core.close_gate_by(by)?;
@@ -146,7 +146,7 @@ impl<D: Disk> Session<D> {
     }
 
     /// The same by the holder of the closed gate.
-    pub(crate) fn begin_with(&mut self, closed: Closed) -> Result<()> {
+    pub(crate) fn begin_with(&mut self, closed: ClosedGate) -> Result<()> {
         self.check_none_open()?;
         self.begin_at(Begin::Serializable, true)?;
         self.begun().alone = Some(closed);
@@ -264,7 +264,7 @@ impl<D: Disk> Session<D> {
     /// or without writes everything that was read, is stable: see [`Session::wait`].
     #[inline]
     pub(crate) fn commit(&mut self) -> Result<Ticket> {
-        check_not_shown()?;
+        check_not_in_row_view()?;
         let (_, txn) = self.open()?;
         let is_measured = txn.is_measured;
         if is_measured {
@@ -286,7 +286,7 @@ impl<D: Disk> Session<D> {
         txn.marks.staged = clock::now();
         let ticket = result.as_ref().ok();
         let wrote = ticket.filter(|ticket| ticket.csn == last && !txn.writes.is_empty());
-        let staged = wrote.map(|ticket| Staged {
+        let staged = wrote.map(|ticket| StagedCommit {
             csn: ticket.csn,
             marks: txn.marks,
         });
@@ -304,7 +304,7 @@ impl<D: Disk> Session<D> {
     }
 
     #[cold]
-    fn end_path(&self, staged: Staged, ticket: Ticket) {
+    fn end_path(&self, staged: StagedCommit, ticket: Ticket) {
         if staged.csn == ticket.csn
             && let Some(group) = self.core.log.group_of(ticket.csn)
         {
@@ -314,7 +314,7 @@ impl<D: Disk> Session<D> {
     }
 
     /// The same by who runs alone, with the gate still closed afterwards, whatever the answer.
-    pub(crate) fn commit_closed(&mut self) -> (Result<Ticket>, Closed) {
+    pub(crate) fn commit_closed(&mut self) -> (Result<Ticket>, ClosedGate) {
         let result = self.try_commit();
         let closed = self.begun().alone.take();
         self.end();
@@ -378,7 +378,7 @@ impl<D: Disk> Session<D> {
     /// Waits until a ticket is complete. If nothing is on its way to the disk, the caller writes.
     #[inline]
     pub(crate) fn wait(&self, ticket: Ticket) -> Result<()> {
-        check_not_shown()?;
+        check_not_in_row_view()?;
         self.core.log.wait(ticket)?;
         self.acknowledged(ticket);
         Ok(())
@@ -408,7 +408,7 @@ impl<D: Disk> Session<D> {
         };
         // What a panic has left behind is for nobody.
         if !std::thread::panicking() {
-            self.core.idle.give(lane::of(self.seat), txn);
+            self.core.idle.give(thread_slot::of(self.seat), txn);
         }
     }
 }

@@ -9,7 +9,7 @@
     allow(dead_code, reason = "a scheduler looks at it in tests only")
 )]
 pub(crate) enum Step {
-    /// Register the begin, or look at the horizon again.
+    /// Register the begin, or look at the durable LSN again.
     Begin,
     /// Look at a leaf for a read, or for an old version.
     Read,

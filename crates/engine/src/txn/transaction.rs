@@ -1,19 +1,19 @@
 //! A transaction as its session holds it: what it has read and what it is going to write.
 
 use crate::access::btree::Tree;
-use crate::access::btree::overflow::Stub;
-use crate::access::btree::scout::Target;
-use crate::buffer::Word;
+use crate::access::btree::overflow::OverflowPointer;
+use crate::access::btree::prefetch::PrefetchTarget;
+use crate::buffer::VersionWord;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
 use crate::txn::action::Folder;
 use crate::txn::arena::Arena;
-use crate::txn::batch::ScanMemory;
+use crate::txn::commit_gate::ClosedGate;
+use crate::txn::commit_path::Marks;
 use crate::txn::conflict::Conflict;
-use crate::txn::gate::Closed;
-use crate::txn::idle::clear;
-use crate::txn::path::Marks;
 use crate::txn::read_set::ReadSet;
+use crate::txn::scan_batch::ScanMemory;
+use crate::txn::transaction_pool::clear;
 use crate::txn::version::VersionRef;
 use crate::txn::write_set::WriteSet;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ pub(super) struct Transaction {
     /// Why it cannot be committed any more.
     pub(super) broken: Option<Conflict>,
     /// The gate, if the transaction runs alone.
-    pub(super) alone: Option<Closed>,
+    pub(super) alone: Option<ClosedGate>,
     pub(super) trees: Vec<Arc<Tree>>,
     /// Trees of transactions before. To count one's users at each use would take the line
     /// with what all others read of the tree from their cores.
@@ -90,8 +90,8 @@ pub(super) struct Commit {
     /// The rows, in the order in which they are locked.
     pub(super) rows: Vec<Row>,
     /// What is gone ahead of before rows are locked.
-    pub(super) ahead: Vec<Target>,
-    /// Values of overflow pages that are to be freed, as stubs one after another.
+    pub(super) ahead: Vec<PrefetchTarget>,
+    /// Values of overflow pages that are to be freed, as overflow pointers one after another.
     pub(super) stubs: Vec<u8>,
     /// Records for the row log of an index under construction.
     pub(super) row_changes: Vec<u8>,
@@ -120,12 +120,12 @@ pub(super) struct Row {
     /// The leaf's counter when the row was locked: while it is the same, so is the slot.
     pub(super) counter: u64,
     /// Its word, without the lock.
-    pub(super) was: Word,
+    pub(super) was: VersionWord,
     pub(super) after: After,
     pub(super) is_locked: bool,
     pub(super) version: Option<VersionRef>,
     /// The overflow pages of the value that it becomes; still detached.
-    pub(super) stub: Option<Stub>,
+    pub(super) stub: Option<OverflowPointer>,
 }
 
 /// What a row becomes.

@@ -23,9 +23,9 @@
 //!
 //! A look uses the page and counter that were seen; if the counter has moved, the keys are looked for.
 
-use crate::buffer::Word;
+use crate::buffer::VersionWord;
 use crate::buffer::{Leaf, without_misses};
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
 use crate::txn::read::{absent, resident};
@@ -34,7 +34,7 @@ use crate::txn::step::{Step, step};
 use crate::txn::transaction::Transaction;
 use crossbeam_epoch::Guard;
 use std::ops::Bound;
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// What the look is for; see the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,7 +171,12 @@ fn range_holds<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check, node: &
 
 /// The rule.
 #[inline]
-fn is_unchanged(txn: &Transaction, check: Check, now: Word, is_own: impl FnOnce() -> bool) -> bool {
+fn is_unchanged(
+    txn: &Transaction,
+    check: Check,
+    now: VersionWord,
+    is_own: impl FnOnce() -> bool,
+) -> bool {
     now.csn() <= txn.read_point && (!now.is_locked() || lock_passes(check, is_own))
 }
 
@@ -179,8 +184,8 @@ fn is_unchanged(txn: &Transaction, check: Check, now: Word, is_own: impl FnOnce(
 fn lock_passes(check: Check, is_own: impl FnOnce() -> bool) -> bool {
     match check {
         Check::Moving => true,
-        Check::Early => planted(Plant::LockNotChecked),
-        Check::Final => planted(Plant::LockNotChecked) || is_own(),
+        Check::Early => planted(PlantedBug::LockNotChecked),
+        Check::Final => planted(PlantedBug::LockNotChecked) || is_own(),
     }
 }
 

@@ -1,10 +1,10 @@
 //! Old versions: what rows were before the commits that replaced them, for those who read behind.
 //!
-//! The newest version of a row is in its leaf. Every commit that changes or deletes a row first saves
-//! here what it replaces; not only while a snapshot is open, since one that begins next begins at the
-//! horizon, behind commits that are applied already. Whole rows are kept, not the changed columns: a
-//! tree knows bytes only, a reader finds its version with one lookup and one copy instead of putting it
-//! together from a chain, and rows are mostly short; a value in overflow pages is kept as its stub.
+//! The newest version of a row is in its leaf. Every commit that changes or deletes a row first saves here
+//! what it replaces; not only while a snapshot is open, since one that begins next begins at the durable
+//! LSN, behind commits that are applied already. Whole rows are kept, not the changed columns: a tree knows
+//! bytes only, a reader finds its version with one lookup and one copy instead of putting it together from a
+//! chain, and rows are mostly short; a value in overflow pages is kept as its overflow pointer.
 //!
 //! A version is found by its row's name (tree and key: by hash, then by the bytes), never by page or
 //! slot, so splits and merges do not touch it. It holds the word the row had and the csn that
@@ -15,26 +15,27 @@
 //! is no such version, or its word is newer, the row was absent at `s`. So an insert needs to save
 //! nothing: before it was no row. (A ghost below it that was deleted after `s` has its own version.)
 //!
-//! Versions stand in tables, by lane and shard. A thread saves in its own *lane*, so that the tables in
-//! which it works stay in its core's cache; the row's hash says which *shard* of the lane. Who looks a row
-//! up asks that shard of every lane that is in use, which happens to few reads, while each change saves.
+//! Versions stand in tables, by thread slot and shard. A thread saves in its own *thread slot*, so that the
+//! tables in which it works stay in its core's cache; the row's hash says which *shard* of the thread slot.
+//! Who looks a row up asks that shard of every thread slot that is in use, which happens to few reads, while
+//! each change saves.
 //!
 //! Invariants:
-//! 1. A version is saved before the leaf changes and told its superseding csn before the leaf shows
-//!    that csn. Who sees a word newer than its point finds the versions before it, whose lane it knows to
+//! 1. A version is saved before the leaf changes and told its superseding csn before the leaf shows that
+//!    csn. Who sees a word newer than its point finds the versions before it, whose thread slot it knows to
 //!    be in use by the same order.
-//! 2. In a table a row's versions are chained newest first; of all lanes' versions of a row at most one
-//!    is pending, since the row is locked.
+//! 2. In a table a row's versions are chained newest first; of all thread slots' versions of a row at most
+//!    one is pending, since the row is locked.
 //! 3. A version goes when its superseding csn is at or before the bound of the registry: nobody reads
-//!    before it. So it is the oldest of its row, and what is behind the horizon stays. Hence the tables
+//!    before it. So it is the oldest of its row, and what is behind the durable LSN stays. Hence the tables
 //!    may be asked one after another: what comes and goes meanwhile is not what is looked for.
-//! 4. Each save collects a few of its table's oldest, and now and then those of the next lane, whose
+//! 4. Each save collects a few of its table's oldest, and now and then those of the next thread slot, whose
 //!    thread may have nothing to save any more: that keeps the debt bounded without a thread.
 //!
 //! A table's mutex is held for a copy at most, and never while another's is, or a latch is taken inside.
 
 use crate::access::btree::overflow::ChainSize;
-use crate::buffer::Word;
+use crate::buffer::VersionWord;
 use crate::ids::Csn;
 use crate::sync::IS_MODEL;
 use crate::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -43,18 +44,18 @@ use crate::sync::ranked::Mutex;
 pub(super) use crate::txn::version_table::Name;
 use crate::txn::version_table::{Table, Version};
 use crossbeam_utils::CachePadded;
-use syncline_metering::{Module, tag};
+use syncline_instrument::{Module, tag};
 
-/// How many lanes there are; threads beyond that share them.
-const LANES: u32 = if IS_MODEL { 2 } else { 8 };
+/// How many thread slots there are; threads beyond that share them.
+const THREAD_SLOTS: u32 = if IS_MODEL { 2 } else { 8 };
 
-/// How many shards a lane has, so that threads that share it, or look rows up, seldom meet.
+/// How many shards a thread slot has, so that threads that share it, or look rows up, seldom meet.
 const SHARDS: u32 = if IS_MODEL { 1 } else { 8 };
 
 /// How many of the oldest are looked at by each save.
 const COLLECTED_BY_SAVE: usize = 3;
 
-/// One in so many saves of a table looks at the next lane's, and collects so many there.
+/// One in so many saves of a table looks at the next thread slot's, and collects so many there.
 const SAVES_A_VISIT: u32 = 64;
 
 /// A change of a table's bytes that is worth telling everybody.
@@ -70,10 +71,10 @@ pub(super) struct VersionRef {
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Versions {
-    /// The shards of the first lane, then those of the next.
+    /// The shards of the first thread slot, then those of the next.
     tables: Box<[CachePadded<Mutex<Table, VERSIONS>>]>,
-    /// True of a lane in which something was ever saved.
-    used: [AtomicBool; LANES as usize],
+    /// True of a thread slot in which something was ever saved.
+    used: [AtomicBool; THREAD_SLOTS as usize],
     /// About the bytes of all tables: each tells when it has changed by [`TOLD_BYTES`].
     bytes: AtomicI64,
 }
@@ -83,31 +84,31 @@ impl Versions {
     pub(super) fn new(chains: ChainSize) -> Versions {
         let table = |_| CachePadded::new(Mutex::new(Table::new(chains)));
         Versions {
-            tables: (0..LANES * SHARDS).map(table).collect(),
+            tables: (0..THREAD_SLOTS * SHARDS).map(table).collect(),
             used: std::array::from_fn(|_| AtomicBool::new(false)),
             bytes: AtomicI64::new(0),
         }
     }
 
-    /// Saves what a locked row is before it changes, in that lane. Values of overflow pages whose last
+    /// Saves what a locked row is before it changes, in that thread slot. Values of overflow pages whose last
     /// version went meanwhile are added to `stubs`, as they lay in the leaf, one after another.
     #[inline]
     pub(super) fn save(
         &self,
-        lane: u32,
+        thread_slot: u32,
         name: Name<'_>,
-        word: Word,
+        word: VersionWord,
         value: &[u8],
         (bound, stubs): (Csn, &mut Vec<u8>),
     ) -> VersionRef {
-        let lane = lane % LANES;
+        let thread_slot = thread_slot % THREAD_SLOTS;
         let _entered = tag::enter(Module::TransactionControl);
         // Who finds the row changed sees this too: the table's mutex and the leaf's latch are in between.
-        if !self.is_used(lane) {
-            self.used[lane as usize].store(true, Ordering::Relaxed);
+        if !self.is_used(thread_slot) {
+            self.used[thread_slot as usize].store(true, Ordering::Relaxed);
         }
         let shard = shard_of(name.hash);
-        let own = table_of(lane, shard);
+        let own = table_of(thread_slot, shard);
         let mut table = self.tables[own as usize].lock();
         table.collect(bound, COLLECTED_BY_SAVE, stubs);
         let at = table.add(name, word, value);
@@ -117,7 +118,7 @@ impl Versions {
         drop(table);
         if saves.is_multiple_of(SAVES_A_VISIT) {
             self.visit(
-                (lane + saves / SAVES_A_VISIT) % LANES,
+                (thread_slot + saves / SAVES_A_VISIT) % THREAD_SLOTS,
                 shard,
                 (bound, stubs),
             );
@@ -125,11 +126,11 @@ impl Versions {
         VersionRef { table: own, at }
     }
 
-    /// Collects in a lane whose thread may save nothing any more.
+    /// Collects in a thread slot whose thread may save nothing any more.
     #[cold]
-    fn visit(&self, lane: u32, shard: u32, (bound, stubs): (Csn, &mut Vec<u8>)) {
-        if self.is_used(lane) {
-            let mut table = self.tables[table_of(lane, shard) as usize].lock();
+    fn visit(&self, thread_slot: u32, shard: u32, (bound, stubs): (Csn, &mut Vec<u8>)) {
+        if self.is_used(thread_slot) {
+            let mut table = self.tables[table_of(thread_slot, shard) as usize].lock();
             table.collect(bound, SAVES_A_VISIT as usize, stubs);
             self.tell(&mut table);
         }
@@ -151,11 +152,16 @@ impl Versions {
 
     /// The version of a row that is visible at `point`: its word, and its value into `value`. None: the
     /// row was absent then. To be asked if the row's word in the leaf is newer than `point`.
-    pub(super) fn find(&self, name: Name<'_>, point: Csn, value: &mut Vec<u8>) -> Option<Word> {
+    pub(super) fn find(
+        &self,
+        name: Name<'_>,
+        point: Csn,
+        value: &mut Vec<u8>,
+    ) -> Option<VersionWord> {
         let shard = shard_of(name.hash);
-        let mut first: Option<(u64, Word)> = None;
-        for lane in (0..LANES).filter(|lane| self.is_used(*lane)) {
-            let table = self.tables[table_of(lane, shard) as usize].lock();
+        let mut first: Option<(u64, VersionWord)> = None;
+        for thread_slot in (0..THREAD_SLOTS).filter(|thread_slot| self.is_used(*thread_slot)) {
+            let table = self.tables[table_of(thread_slot, shard) as usize].lock();
             let Some(version) = table.find(name, point) else {
                 continue;
             };
@@ -186,8 +192,8 @@ impl Versions {
         }
     }
 
-    /// The stubs of all versions whose values lie in overflow pages, as they lay in leaves, one after
-    /// another.
+    /// The overflow pointers of all versions whose values lie in overflow pages, as they lay in leaves, one
+    /// after another.
     pub(super) fn stubs(&self) -> Vec<u8> {
         let mut stubs = Vec::new();
         for table in &self.tables {
@@ -215,8 +221,8 @@ impl Versions {
     }
 
     #[inline]
-    fn is_used(&self, lane: u32) -> bool {
-        self.used[lane as usize].load(Ordering::Relaxed)
+    fn is_used(&self, thread_slot: u32) -> bool {
+        self.used[thread_slot as usize].load(Ordering::Relaxed)
     }
 
     #[inline]
@@ -236,15 +242,15 @@ fn shard_of(hash: u64) -> u32 {
 }
 
 #[inline]
-fn table_of(lane: u32, shard: u32) -> u32 {
-    lane * SHARDS + shard
+fn table_of(thread_slot: u32, shard: u32) -> u32 {
+    thread_slot * SHARDS + shard
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{LANES, Name, SAVES_A_VISIT, VersionRef, Versions};
-    use crate::access::btree::overflow::{ChainSize, Stub};
-    use crate::buffer::Word;
+    use super::{Name, SAVES_A_VISIT, THREAD_SLOTS, VersionRef, Versions};
+    use crate::access::btree::overflow::{ChainSize, OverflowPointer};
+    use crate::buffer::VersionWord;
     use crate::ids::{Csn, PageId, TreeId};
     use crate::txn::hash::hash;
     use std::collections::BTreeMap;
@@ -257,7 +263,7 @@ mod tests {
     /// The value of a row in overflow pages.
     fn stub(first: u8) -> [u8; 16] {
         let first = PageId(first.into());
-        Stub {
+        OverflowPointer {
             bytes: 9_000,
             first,
         }
@@ -276,7 +282,7 @@ mod tests {
         versions.save(
             0,
             name(key),
-            Word::of(Csn(was)),
+            VersionWord::of(Csn(was)),
             value,
             (Csn::ZERO, &mut Vec::new()),
         )
@@ -316,7 +322,7 @@ mod tests {
         let versions = Versions::new(ChainSize::default());
         let old = save(&versions, b"row", 2, b"old");
         versions.supersede(old, Csn(5));
-        let (word, mut stubs) = (Word::of(Csn(5)).overflow(), Vec::new());
+        let (word, mut stubs) = (VersionWord::of(Csn(5)).overflow(), Vec::new());
         let saved = versions.save(0, name(b"row"), word, &stub(9), (Csn::ZERO, &mut stubs));
         versions.cancel(saved);
         assert_eq!(find(&versions, b"row", 4).unwrap(), b"old");
@@ -331,7 +337,7 @@ mod tests {
         let versions = Versions::new(ChainSize::default());
         let mut stubs = Vec::new();
         for was in 0..10_u8 {
-            let word = Word::of(Csn(was.into())).overflow();
+            let word = VersionWord::of(Csn(was.into())).overflow();
             let saved = versions.save(0, name(b"row"), word, &stub(was), (Csn::ZERO, &mut stubs));
             versions.supersede(saved, Csn(u64::from(was) + 1));
         }
@@ -340,7 +346,7 @@ mod tests {
         assert_eq!(find(&versions, b"row", 4).unwrap(), stub(4));
         assert_eq!(versions.count(), 6);
         // A save collects as well, as many as keep the debt from growing.
-        let word = Word::of(Csn(10));
+        let word = VersionWord::of(Csn(10));
         versions.save(0, name(b"row"), word, b"", (Csn(6), &mut stubs));
         assert_eq!(versions.count(), 5);
     }
@@ -349,18 +355,25 @@ mod tests {
     fn what_a_thread_has_left_behind_goes_while_others_save() {
         let versions = Versions::new(ChainSize::default());
         let mut stubs = Vec::new();
-        let mut save = |lane, key: u64, (was, by, bound)| {
+        let mut save = |thread_slot, key: u64, (was, by, bound)| {
             let key = key.to_be_bytes();
             let bound = (Csn(bound), &mut stubs);
-            let saved = versions.save(lane, name(&key), Word::of(Csn(was)), b"value", bound);
+            let saved = versions.save(
+                thread_slot,
+                name(&key),
+                VersionWord::of(Csn(was)),
+                b"value",
+                bound,
+            );
             versions.supersede(saved, Csn(by));
         };
         (0..500).for_each(|key| save(1, key, (1, 2, 0)));
         assert_eq!(versions.count(), 500);
-        let saves = u64::from(SAVES_A_VISIT * LANES * 8);
+        let saves = u64::from(SAVES_A_VISIT * THREAD_SLOTS * 8);
         (0..2 * saves).for_each(|key| save(0, key, (1, 3, 2)));
-        let left = |lane: u32| -> usize {
-            let shards = (lane * super::SHARDS) as usize..((lane + 1) * super::SHARDS) as usize;
+        let left = |thread_slot: u32| -> usize {
+            let shards = (thread_slot * super::SHARDS) as usize
+                ..((thread_slot + 1) * super::SHARDS) as usize;
             let tables = versions.tables[shards].iter();
             tables.map(|table| table.lock().count()).sum()
         };
@@ -371,7 +384,7 @@ mod tests {
         );
     }
 
-    /// Random histories of a few rows, many in one lane's tables, against a plain map of versions.
+    /// Random histories of a few rows, many in one thread slot's tables, against a plain map of versions.
     #[test]
     fn random_histories_read_as_a_map_of_all_versions_does() {
         let mut random = fastrand::Rng::with_seed(7);
@@ -386,8 +399,10 @@ mod tests {
                 let history = model.entry(row).or_default();
                 if let Some((was, Some(value))) = history.last() {
                     let stubs = &mut Vec::new();
-                    let (lane, word) = (random.u32(..LANES), Word::of(Csn(*was)));
-                    let saved = versions.save(lane, name(&key), word, value, (Csn(bound), stubs));
+                    let (thread_slot, word) =
+                        (random.u32(..THREAD_SLOTS), VersionWord::of(Csn(*was)));
+                    let saved =
+                        versions.save(thread_slot, name(&key), word, value, (Csn(bound), stubs));
                     if random.u8(..8) == 0 {
                         versions.cancel(saved);
                         continue;

@@ -17,10 +17,10 @@
 //!    of these pages, since nobody but the version holds them once it is superseded. `bytes` is the sum over
 //!    all entries, `chain_bytes` the part of it that overflow pages take.
 
-use crate::access::btree::overflow::{ChainSize, Stub};
-use crate::buffer::{Word, prefetch};
+use crate::access::btree::overflow::{ChainSize, OverflowPointer};
+use crate::buffer::{VersionWord, prefetch};
 use crate::ids::{Csn, TreeId};
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use std::collections::VecDeque;
 
 pub(super) const PENDING: u64 = u64::MAX;
@@ -62,7 +62,7 @@ pub(super) struct Table {
     /// The numbers of versions whose values lie in overflow pages, in the order in which they were saved.
     long: VecDeque<u32>,
     chunks: Chunks,
-    /// How often something was saved: says which lane is visited next.
+    /// How often something was saved: says which thread slot is visited next.
     pub(super) saves: u32,
     /// See invariant 4.
     pub(super) bytes: i64,
@@ -75,7 +75,7 @@ pub(super) struct Table {
 struct Entry {
     hash: u64,
     superseded_by: u64,
-    word: Word,
+    word: VersionWord,
     tree: TreeId,
     /// The version before it in its bucket.
     older: u32,
@@ -90,7 +90,7 @@ struct Entry {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Version<'t> {
     pub(super) superseded_by: u64,
-    pub(super) word: Word,
+    pub(super) word: VersionWord,
     pub(super) value: &'t [u8],
 }
 
@@ -113,7 +113,7 @@ impl Table {
 
     /// Saves a version; answers its number.
     #[inline]
-    pub(super) fn add(&mut self, name: Name<'_>, word: Word, value: &[u8]) -> u32 {
+    pub(super) fn add(&mut self, name: Name<'_>, word: VersionWord, value: &[u8]) -> u32 {
         if self.entries.len() >= self.buckets.len() {
             self.grow();
         }
@@ -147,8 +147,8 @@ impl Table {
     /// Charges the overflow pages of a version, or with -1 gives their charge back; `stub` is its value.
     #[cold]
     fn charge_chain(&mut self, stub: &[u8], sign: i64) {
-        let stub = Stub::from_value(stub).expect("an overflow row holds a stub");
-        let bytes = if planted(Plant::VersionsEscapeCap) {
+        let stub = OverflowPointer::from_value(stub).expect("an overflow row holds a stub");
+        let bytes = if planted(PlantedBug::VersionsEscapeCap) {
             0
         } else {
             self.chains.bytes(stub.bytes) as i64
@@ -180,7 +180,7 @@ impl Table {
         let place = self.place(number);
         let entry = &mut self.entries[place];
         entry.superseded_by = CANCELLED;
-        if std::mem::replace(&mut entry.word, Word(0)).is_overflow() {
+        if std::mem::replace(&mut entry.word, VersionWord(0)).is_overflow() {
             let entry = &self.entries[place];
             let stub = self.chunks.get(entry)[entry.key_bytes as usize..].to_vec();
             self.charge_chain(&stub, -1);
@@ -245,7 +245,7 @@ impl Table {
         }
     }
 
-    /// The stubs of versions whose values lie in overflow pages. The cost grows with those alone.
+    /// The overflow pointers of versions whose values lie in overflow pages. The cost grows with those alone.
     pub(super) fn stubs(&self, stubs: &mut Vec<u8>) {
         let long = self.long.iter();
         let long = long.map(|number| &self.entries[self.place(*number)]);
@@ -358,8 +358,8 @@ impl Chunks {
 #[cfg(test)]
 mod tests {
     use super::{CHUNK_BYTES, Name, SPARE_CHUNKS, Table};
-    use crate::access::btree::overflow::{ChainSize, Stub};
-    use crate::buffer::Word;
+    use crate::access::btree::overflow::{ChainSize, OverflowPointer};
+    use crate::buffer::VersionWord;
     use crate::ids::{Csn, PageId, TreeId};
 
     fn empty() -> Table {
@@ -385,7 +385,7 @@ mod tests {
         // Each row's next version comes when the one before has long gone.
         for csn in 1..200_u64 {
             let key = [csn as u8 % 7];
-            let saved = table.add(name(&key), Word::of(Csn(csn)), &csn.to_le_bytes());
+            let saved = table.add(name(&key), VersionWord::of(Csn(csn)), &csn.to_le_bytes());
             table.supersede(saved, Csn(csn + 1));
             table.collect(Csn(csn.saturating_sub(10)), 3, &mut stubs);
             for back in 0..10.min(csn) {
@@ -398,15 +398,15 @@ mod tests {
         assert!(table.count() <= 12);
     }
 
-    /// D3: a value in overflow pages was charged with the 16 bytes of its stub.
+    /// D3: a value in overflow pages was charged with the 16 bytes of its overflow pointer.
     #[test]
     fn a_version_is_charged_with_the_overflow_pages_that_it_holds() {
         let mut table = empty();
-        let stub = Stub {
+        let stub = OverflowPointer {
             bytes: 1 << 20,
             first: PageId(9),
         };
-        let word = Word::of(Csn(1)).overflow();
+        let word = VersionWord::of(Csn(1)).overflow();
         let pages = ChainSize::default().bytes(stub.bytes) as i64;
         assert!(pages > 1 << 20, "pages and their frames");
         let row = table.add(name(b"a"), word, &stub.to_value());
@@ -425,7 +425,7 @@ mod tests {
         let mut table = empty();
         let save = |table: &mut Table, csn: u64, bytes: usize| {
             let key = csn.to_be_bytes();
-            let saved = table.add(name(&key), Word::of(Csn(csn)), &vec![7; bytes]);
+            let saved = table.add(name(&key), VersionWord::of(Csn(csn)), &vec![7; bytes]);
             table.supersede(saved, Csn(csn + 1));
         };
         for csn in 1..=2_000 {

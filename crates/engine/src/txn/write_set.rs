@@ -8,11 +8,11 @@
 //! Names and values lie in the transaction's arena. Nothing is allocated once the vectors have grown.
 
 use crate::ids::TreeId;
-use crate::plant::{Plant, planted};
-use crate::txn::action::{Action, Folded, Folder, Refusal};
+use crate::planted_bug::{PlantedBug, planted};
+use crate::txn::action::{Action, FoldedRow, Folder, Refusal};
 use crate::txn::arena::{Arena, Span};
 use crate::txn::hash::hash;
-use crate::txn::idle::clear;
+use crate::txn::transaction_pool::clear;
 use std::cmp::Ordering;
 
 const NONE: u32 = u32::MAX;
@@ -198,7 +198,7 @@ impl WriteSet {
             let before = self.steps.get(step.before as usize);
             let is_known = before.is_some_and(|before| !matches!(before.action, Action::Patch(..)));
             if matches!(step.action, Action::Insert(_)) && !is_known {
-                return !planted(Plant::OverlayBlindly);
+                return !planted(PlantedBug::OverlayBlindly);
             }
             at = step.before;
         }
@@ -235,10 +235,10 @@ impl WriteSet {
         at: u32,
         base: Option<&[u8]>,
         folder: &mut Folder,
-    ) -> Result<Folded, Refusal> {
+    ) -> Result<FoldedRow, Refusal> {
         let mut row = match base {
-            Some(_) => Folded::Base,
-            None => Folded::Absent,
+            Some(_) => FoldedRow::Base,
+            None => FoldedRow::Absent,
         };
         let last = self.writes[at as usize].last;
         let newest = &self.steps[last as usize];
@@ -272,13 +272,13 @@ impl WriteSet {
         arena: &Arena,
         at: u32,
         folder: &mut Folder,
-    ) -> Option<Result<Folded, Refusal>> {
+    ) -> Option<Result<FoldedRow, Refusal>> {
         let from = self.base_of(at)?;
         let mut row = match self.steps[from as usize].action {
             Action::Put(value) | Action::Insert(value) | Action::Update(value) => {
-                Folded::Arena(value)
+                FoldedRow::Arena(value)
             }
-            Action::Delete | Action::Patch(..) => Folded::Absent,
+            Action::Delete | Action::Patch(..) => FoldedRow::Absent,
         };
         let mut chain = std::mem::take(&mut folder.chain);
         chain.clear();

@@ -2,8 +2,8 @@
 
 use crate::support::{in_memory, on_disk, options, returns, row, schema, table};
 use std::sync::mpsc::channel;
-use syncline_disk::Disk;
 use syncline_engine::{Begin, Database, Error, Kind, Table, TypedSession, Value};
+use syncline_vfs::Disk;
 
 /// Every call that waits for the commit gate.
 fn waiting_calls<D: Disk>(

@@ -2,15 +2,15 @@
 
 use crate::support::{in_memory, on_disk, options, row, schema, table};
 use std::ops::ControlFlow;
-use syncline_disk::Disk;
 use syncline_engine::{
-    Begin, Database, Direction, Error, KeyRange, Kind, Schema, Sought, Table, Value,
+    Begin, Database, Direction, Error, KeyRange, Kind, PrefetchKey, Schema, Table, Value,
 };
+use syncline_vfs::Disk;
 
 /// Every call that takes a table, with one that it must refuse.
 fn refused<D: Disk>(database: &Database<D>, stray: &Table, is_right: fn(&Error) -> bool) {
     let mut session = database.session().unwrap();
-    let mut sought = Sought::default();
+    let mut sought = PrefetchKey::default();
     let is_sought = session.seek(stray, &[Value::Int(1)], &mut sought).is_ok();
     session.begin(Begin::Serializable).unwrap();
     let scan = |row: syncline_engine::Row<'_>| row.value(0).map(|_| ControlFlow::Continue(()));
@@ -120,7 +120,7 @@ fn a_row_is_read_in_the_table_that_it_was_sought_in() {
     let (one, other) = (table(&database, "one"), table(&database, "other"));
     database.run(|tx| tx.insert(&other, &row(1))).unwrap();
     let mut session = database.session().unwrap();
-    let mut sought = Sought::default();
+    let mut sought = PrefetchKey::default();
     session.begin(Begin::Serializable).unwrap();
     let is_other = |error: Error| matches!(error, Error::OtherTable { .. });
     assert!(session.get_sought(&other, &sought).is_err_and(is_other));

@@ -2,8 +2,8 @@
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
-use syncline_disk::{NullDisk, RealDisk};
 use syncline_engine::{Database, Kind, Options, Schema, Table, Value};
+use syncline_vfs::{NullDisk, RealDisk};
 use tempfile::TempDir;
 
 /// Calls that have not returned by then never will. Far longer than any of them takes.
@@ -52,7 +52,7 @@ pub(crate) fn schema(name: &str) -> Schema {
 }
 
 /// An empty table of that schema.
-pub(crate) fn table<D: syncline_disk::Disk>(database: &Database<D>, name: &str) -> Table {
+pub(crate) fn table<D: syncline_vfs::Disk>(database: &Database<D>, name: &str) -> Table {
     database.create_table(schema(name)).expect("a new table")
 }
 

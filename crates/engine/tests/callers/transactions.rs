@@ -3,7 +3,7 @@
 use crate::support::{in_memory, options, returns, row, table};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use syncline_engine::{
-    Begin, Change, Conflict, Database, Error, Kind, Options, Schema, Sought, Value,
+    Begin, Change, Conflict, Database, Error, Kind, Options, PrefetchKey, Schema, Value,
 };
 
 // D12
@@ -79,7 +79,7 @@ fn a_closure_that_panics_over_a_row_gives_the_row_back() {
         let table = table(&database, "t");
         database.run(|tx| tx.put(&table, &row(1))).unwrap();
         let mut session = database.session().unwrap();
-        let mut sought = Sought::default();
+        let mut sought = PrefetchKey::default();
         session.seek(&table, &[1.into()], &mut sought).unwrap();
         session.begin(Begin::Serializable).unwrap();
         let look = AssertUnwindSafe(|| {
@@ -100,7 +100,7 @@ fn a_closure_that_is_shown_a_row_cannot_use_the_engine() {
         let table = table(&database, "t");
         database.run(|tx| tx.put(&table, &row(1))).unwrap();
         let (mut one, mut other) = (database.session().unwrap(), database.session().unwrap());
-        let mut sought = Sought::default();
+        let mut sought = PrefetchKey::default();
         one.seek(&table, &[1.into()], &mut sought).unwrap();
         one.begin(Begin::Serializable).unwrap();
         other.begin(Begin::Serializable).unwrap();

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
-use syncline_disk::RealDisk;
 use syncline_engine::log::{Ticket, Writer};
 use syncline_engine::{Begin, Database, Result, Table};
+use syncline_vfs::RealDisk;
 
 struct Unpark(Thread, AtomicU32);
 

@@ -1,13 +1,13 @@
 //! What every collector offers.
 
 use super::bpf;
-use super::jvm::{Flight, Sampler, open_named};
-use super::meter::MeterOptions;
+use super::jvm::{AsyncProfiler, FlightRecorder, open_named};
 use super::perf;
-use super::spent::Timed;
+use super::proc_totals;
+use super::profiler::ProfilerOptions;
+use super::profiler_cpu_time::BpfCpuTime;
 use super::subject::Subject;
-use super::tag::Tags;
-use super::totals;
+use super::tag::TagSampler;
 use std::fmt::Debug;
 use syncline_profile::{Account, Metric, ProfileBuilder};
 
@@ -41,7 +41,7 @@ pub(super) trait Collector: Debug {
     fn stop(&mut self) -> Result<(), String>;
 
     /// What its programs in the kernel have used, if it has any. Asked for when it has stopped.
-    fn programs(&self) -> Option<Timed> {
+    fn programs(&self) -> Option<BpfCpuTime> {
         None
     }
 
@@ -59,15 +59,15 @@ pub(super) type Commits<'a> = &'a dyn Fn() -> u64;
 pub(super) type Opened = Result<Box<dyn Collector>, Vec<Account>>;
 
 /// How a collector is opened.
-pub(super) type Open = fn(&Subject, &MeterOptions) -> Opened;
+pub(super) type Open = fn(&Subject, &ProfilerOptions) -> Opened;
 
 /// Every collector, in the order in which they are opened. Of those in one row, which take the same
 /// metrics, only the first that can is opened: a JVM's processor time is the profiler's in it, which names
 /// its frames. The JVM's own recorder comes last of those that split by stack: it takes what is left.
 pub(super) const ALL: &[&[Open]] = &[
-    &[Sampler::open, open_named],
+    &[AsyncProfiler::open, open_named],
     &[bpf::open, perf::open_calls],
-    &[Flight::open],
-    &[totals::open],
-    &[Tags::open],
+    &[FlightRecorder::open],
+    &[proc_totals::open],
+    &[TagSampler::open],
 ];

@@ -1,7 +1,7 @@
 //! Where time goes, from outside: collectors that look at a store's process while it works and leave
 //! a profile of stacks behind.
 //!
-//! [`Meter`] is what the runner holds. It opens every collector that can do its part here, best first,
+//! [`Profiler`] is what the runner holds. It opens every collector that can do its part here, best first,
 //! and puts into the profile why the others cannot and what would open the way. A collector's life:
 //!
 //! 1. *opened*: nothing runs yet; refused with an account for each metric it would have taken.
@@ -15,21 +15,21 @@
 mod bpf;
 mod collector;
 mod jvm;
-mod looking;
-mod meter;
+mod metric_set;
 mod perf;
+mod proc_totals;
+mod profiler;
+mod profiler_cpu_time;
 mod ring;
-mod spent;
+mod sampler_threads;
 mod subject;
 mod symbols;
 mod tag;
-mod taken;
-mod totals;
 
 pub(crate) use jvm::find_profiler;
 pub(crate) use ring::Ring;
 pub(crate) use tag::refusal as tags_refusal;
 
-pub use meter::{Meter, MeterOptions};
-pub use spent::{Spent, Timed};
+pub use profiler::{Profiler, ProfilerOptions};
+pub use profiler_cpu_time::{BpfCpuTime, ProfilerCpuTime};
 pub use subject::{Runtime, Subject};

@@ -1,7 +1,7 @@
 //! Whose time is looked at.
 
+use super::metric_set::MetricSet;
 use super::symbols::Symbols;
-use super::taken::Taken;
 use crate::sync_calls::Watched;
 use std::fs;
 
@@ -22,7 +22,7 @@ pub struct Subject {
     /// What runs its code.
     pub runtime: Runtime,
     /// What collectors that were opened before take of it.
-    pub(super) taken: Taken,
+    pub(super) taken: MetricSet,
     /// What was read of its files, by whichever collector.
     pub(super) symbols: Symbols,
 }
@@ -39,7 +39,7 @@ impl Subject {
             } else {
                 Runtime::Native
             },
-            taken: Taken::default(),
+            taken: MetricSet::default(),
             symbols: Symbols::new(),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::files::read_text;
 use std::path::Path;
-use syncline_metering::Nanos;
+use syncline_instrument::Nanos;
 
 /// Time since the machine started in which some task was waiting, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

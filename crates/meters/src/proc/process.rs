@@ -9,11 +9,11 @@ use crate::files::read_text;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use syncline_metering::{Nanos, clock};
+use syncline_instrument::{Nanos, clock};
 
 /// What a process, or a tree of processes, has used since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ProcessUse {
+pub struct ProcessUsage {
     /// Processor time, user and kernel, in nanoseconds; counted in ticks of usually 10 ms for other
     /// processes.
     pub cpu_ns: Nanos,
@@ -23,22 +23,22 @@ pub struct ProcessUse {
 
 struct Stat {
     parent: u32,
-    used: ProcessUse,
+    used: ProcessUsage,
 }
 
-impl ProcessUse {
+impl ProcessUsage {
     /// This process, without its children: exact processor time.
-    pub fn own() -> Option<ProcessUse> {
+    pub fn own() -> Option<ProcessUsage> {
         let text = read_text(Path::new("/proc/self/stat"))?;
         let page_faults = Stat::parse(&text, 1, false)?.used.page_faults;
-        Some(ProcessUse {
+        Some(ProcessUsage {
             cpu_ns: clock::process_cpu(),
             page_faults,
         })
     }
 
     /// A process and all its descendants; none if it is not there. `root` is `/` but in tests.
-    pub fn tree(pid: u32, root: &Path) -> Option<ProcessUse> {
+    pub fn tree(pid: u32, root: &Path) -> Option<ProcessUsage> {
         let all = read_all(root)?;
         let mut sum = all.get(&pid)?.used;
         for descendant in descendants(pid, &all) {
@@ -73,7 +73,7 @@ impl Stat {
         let ticks = with(11, 13)? + with(12, 14)?;
         Some(Stat {
             parent: fields.get(1)?.parse().ok()?,
-            used: ProcessUse {
+            used: ProcessUsage {
                 cpu_ns: ticks * clock::SECOND.checked_div(ticks_per_s)?,
                 page_faults: with(7, 8)? + with(9, 10)?,
             },
@@ -106,7 +106,7 @@ fn descendants(pid: u32, all: &BTreeMap<u32, Stat>) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::ProcessUse;
+    use super::ProcessUsage;
     use std::fs;
     use std::path::Path;
 
@@ -127,16 +127,16 @@ mod tests {
         put(root.path(), 12, 11, 1, 10);
         put(root.path(), 20, 1, 5_000, 5_000);
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
-        let sum = ProcessUse::tree(10, root.path()).unwrap();
+        let sum = ProcessUsage::tree(10, root.path()).unwrap();
         assert_eq!(sum.cpu_ns, (111 + 3 * 2) * tick_ns);
         assert_eq!(sum.page_faults, 1_110 + 3 * 3);
-        assert_eq!(ProcessUse::family(10, root.path()), [10, 11, 12]);
-        assert_eq!(ProcessUse::tree(99, root.path()), None);
+        assert_eq!(ProcessUsage::family(10, root.path()), [10, 11, 12]);
+        assert_eq!(ProcessUsage::tree(99, root.path()), None);
     }
 
     #[test]
     fn this_process_has_used_something() {
-        let used = ProcessUse::own().unwrap();
+        let used = ProcessUsage::own().unwrap();
         assert!(used.cpu_ns > 0 && used.page_faults > 0);
     }
 }

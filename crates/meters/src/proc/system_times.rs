@@ -3,7 +3,7 @@
 
 use crate::files::read_text;
 use std::path::Path;
-use syncline_metering::{Nanos, clock};
+use syncline_instrument::{Nanos, clock};
 
 /// Time of all processors together since the machine started, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

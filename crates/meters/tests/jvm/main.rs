@@ -9,15 +9,15 @@
     reason = "what was seen is shown when a test fails"
 )]
 
-mod program;
-mod seen;
+mod java_program;
+mod jvm_profile;
 
+use java_program::JavaProgram;
+use jvm_profile::{JvmProfile, is_about};
 use parking_lot::Mutex;
-use program::Known;
-use seen::{Seen, is_about};
 use std::env;
 use std::process::Command;
-use syncline_profile::{How, Metric};
+use syncline_profile::{Metric, Precision};
 
 /// Names the profiler's library to the program.
 const VARIABLE: &str = "SYNCLINE_ASYNC_PROFILER";
@@ -40,8 +40,8 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 #[test]
 fn a_program_is_seen_doing_what_it_does() {
     let _alone = ONE_AT_A_TIME.lock();
-    let mut known = Known::start(&PARALLEL);
-    let seen = Seen::of(&mut known, 150);
+    let mut known = JavaProgram::start(&PARALLEL);
+    let seen = JvmProfile::of(&mut known, 150);
     let sum = |metric, thread, method| seen.sum(metric, thread, method);
     println!("{:#?}\n{:?}", seen.profile.accounts(), seen.done);
 
@@ -66,7 +66,7 @@ fn a_program_is_seen_doing_what_it_does() {
     // Together the looks are all that the process used, by the kernel's own count.
     for metric in [Metric::CpuUser, Metric::CpuKernel] {
         let account = seen.account(metric);
-        assert!(matches!(account.how, How::Sampled(_)), "{account:?}");
+        assert!(matches!(account.how, Precision::Sampled(_)), "{account:?}");
         let (looked, total) = (
             sum(metric, "", None),
             account.total.as_ref().unwrap().amount,
@@ -102,16 +102,19 @@ fn a_program_is_seen_doing_what_it_does() {
     );
 
     assert!(sum(Metric::GarbageCollection, "", None) > 0);
-    assert_eq!(seen.account(Metric::GarbageCollection).how, How::Exact);
+    assert_eq!(
+        seen.account(Metric::GarbageCollection).how,
+        Precision::Exact
+    );
     assert!(seen.refusal(Metric::Sleeps).contains("recorder"));
 }
 
 #[test]
 fn a_collector_in_the_vm_thread_is_said_to_be_one_and_a_jvm_can_be_metered_twice() {
     let _alone = ONE_AT_A_TIME.lock();
-    let mut known = Known::start(&["-XX:+UseSerialGC", "-Xmx64m"]);
+    let mut known = JavaProgram::start(&["-XX:+UseSerialGC", "-Xmx64m"]);
     for _ in 0..2 {
-        let seen = Seen::of(&mut known, 20);
+        let seen = JvmProfile::of(&mut known, 20);
         assert!(
             seen.refusal(Metric::GarbageCollection)
                 .contains("VM thread")
@@ -129,12 +132,12 @@ fn a_collector_in_the_vm_thread_is_said_to_be_one_and_a_jvm_can_be_metered_twice
 #[test]
 fn a_jvm_that_leaves_signals_alone_is_seen_and_one_that_refuses_is_spared_and_the_reason_told() {
     let _alone = ONE_AT_A_TIME.lock();
-    let mut known = Known::start(&["-Xrs"]);
-    let seen = Seen::of(&mut known, 20);
+    let mut known = JavaProgram::start(&["-Xrs"]);
+    let seen = JvmProfile::of(&mut known, 20);
     assert!(seen.sum(Metric::CpuUser, "spinner", None) > 0);
     drop(known);
-    let mut known = Known::start(&["-Xrs", "-XX:+DisableAttachMechanism"]);
-    let seen = Seen::of(&mut known, 1);
+    let mut known = JavaProgram::start(&["-Xrs", "-XX:+DisableAttachMechanism"]);
+    let seen = JvmProfile::of(&mut known, 1);
     assert!(
         seen.refusal(Metric::Wall)
             .contains("DisableAttachMechanism")
@@ -160,8 +163,8 @@ fn without_the_profiler_the_jvms_own_recorder_is_asked() {
 }
 
 fn recorder_alone() {
-    let mut known = Known::start(&COMPILED_ONCE);
-    let seen = Seen::of(&mut known, 150);
+    let mut known = JavaProgram::start(&COMPILED_ONCE);
+    let seen = JvmProfile::of(&mut known, 150);
     let sum = |metric, thread, method| seen.sum(metric, thread, method);
     println!("{:#?}\n{:?}", seen.profile.accounts(), seen.done);
     let bytes = sum(Metric::AllocatedBytes, "allocator", Some("allocate"));
@@ -175,7 +178,7 @@ fn recorder_alone() {
     let sleeps = sum(Metric::Sleeps, "", None);
     println!("{sleeps} sleeps");
     assert!(is_about(sleeps, seen.done.sleeps, 15), "{sleeps}");
-    assert_eq!(seen.account(Metric::Sleeps).how, How::Exact);
+    assert_eq!(seen.account(Metric::Sleeps).how, Precision::Exact);
 
     // Looks from outside take the processors' time, since the JVM says what its code is called.
     let account = seen.account(Metric::CpuUser);

@@ -5,7 +5,7 @@
 //! the identity page B1h, in which SCSI disks, and ATA disks through the kernel, state it.
 
 use super::tree::{Tree, fact, said_by};
-use crate::{Fact, Rpm, Standing, WriteCache};
+use crate::{Fact, Rpm, SyncBehavior, WriteCache};
 use std::path::Path;
 
 /// A whole disk.
@@ -24,7 +24,7 @@ pub(crate) struct Disk {
     /// True for a paravirtual disk, which exists only inside a virtual machine.
     pub(crate) is_virtio: bool,
     /// What it does with a sync.
-    pub(crate) standing: Standing,
+    pub(crate) standing: SyncBehavior,
     /// All facts.
     pub(crate) facts: Vec<Fact>,
 }
@@ -215,26 +215,31 @@ const CONTROLLERS: [&str; 6] = [
     "MR9",
 ];
 
-fn standing(directory: &Path, vendor: Option<&str>, model: Option<&str>, name: &str) -> Standing {
+fn standing(
+    directory: &Path,
+    vendor: Option<&str>,
+    model: Option<&str>,
+    name: &str,
+) -> SyncBehavior {
     let words = format!("{} {}", vendor.unwrap_or(""), model.unwrap_or(""));
     let path = directory.display().to_string();
     if CONTROLLERS.iter().any(|word| words.contains(word)) {
-        return Standing::NotKnown(format!(
+        return SyncBehavior::NotKnown(format!(
             "{name} is shown by a RAID controller, whose cache and battery only its own tool tells"
         ));
     }
     if path.contains("/usb") {
         let reason = format!("{name} hangs behind a USB bridge, which may drop flushes");
-        return Standing::NotKnown(reason);
+        return SyncBehavior::NotKnown(reason);
     }
     if path.contains("/session") {
         let reason = format!("{name} is an iSCSI disk: its server decides when data is stable");
-        return Standing::NotKnown(reason);
+        return SyncBehavior::NotKnown(reason);
     }
     if name.starts_with("nbd") || name.starts_with("rbd") || name.starts_with("drbd") {
         let reason =
             format!("{name} is a network block device: its server decides when data is stable");
-        return Standing::NotKnown(reason);
+        return SyncBehavior::NotKnown(reason);
     }
-    Standing::PassesOn
+    SyncBehavior::PassesOn
 }

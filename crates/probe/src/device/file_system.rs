@@ -7,7 +7,7 @@
 
 use super::mounts::Mount;
 use super::tree::Tree;
-use crate::Standing;
+use crate::SyncBehavior;
 use std::path::Path;
 
 /// File systems that pass syncs on to the block device below, and flush it.
@@ -17,7 +17,7 @@ const PASS_ON: [&str; 12] = [
 ];
 
 /// What the mounted file system does with a sync.
-pub(crate) fn standing(tree: &Tree, mount: &Mount) -> Standing {
+pub(crate) fn standing(tree: &Tree, mount: &Mount) -> SyncBehavior {
     unsafe_option(mount).unwrap_or_else(|| by_type(tree, mount))
 }
 
@@ -26,10 +26,10 @@ pub(crate) fn is_on_block_device(file_system: &str) -> bool {
     PASS_ON.contains(&file_system)
 }
 
-fn unsafe_option(mount: &Mount) -> Option<Standing> {
+fn unsafe_option(mount: &Mount) -> Option<SyncBehavior> {
     let point = mount.point.display();
     let file_system = mount.file_system.as_str();
-    let breaks = |option: &str, remount: &str| Standing::Breaks {
+    let breaks = |option: &str, remount: &str| SyncBehavior::Breaks {
         evidence: format!("{file_system} at {point} is mounted with {option}, so no flush is sent"),
         remedy: Some(format!("mount -o remount,{remount} {point}")),
     };
@@ -49,7 +49,7 @@ fn unsafe_option(mount: &Mount) -> Option<Standing> {
             Some(breaks("fsync_mode=nobarrier", "fsync_mode=posix"))
         }
         "overlay" if mount.has_option("volatile") || mount.has_option("fsync=volatile") => {
-            Some(Standing::Breaks {
+            Some(SyncBehavior::Breaks {
                 evidence: format!(
                     "the overlay at {point} is mounted volatile, so syncs are left out"
                 ),
@@ -63,22 +63,22 @@ fn unsafe_option(mount: &Mount) -> Option<Standing> {
     }
 }
 
-fn zfs_sync_disabled(mount: &Mount) -> Standing {
-    Standing::Breaks {
+fn zfs_sync_disabled(mount: &Mount) -> SyncBehavior {
+    SyncBehavior::Breaks {
         evidence: format!("ZFS dataset {} has sync=disabled", mount.source),
         remedy: Some(format!("zfs set sync=standard {}", mount.source)),
     }
 }
 
-fn by_type(tree: &Tree, mount: &Mount) -> Standing {
-    let not_known = |reason: String| Standing::NotKnown(reason);
+fn by_type(tree: &Tree, mount: &Mount) -> SyncBehavior {
+    let not_known = |reason: String| SyncBehavior::NotKnown(reason);
     let file_system = mount.file_system.as_str();
     match file_system {
-        "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" => Standing::Breaks {
+        "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" => SyncBehavior::Breaks {
             evidence: format!("{file_system} keeps its files in memory"),
             remedy: None,
         },
-        "overlay" => Standing::PassesOn,
+        "overlay" => SyncBehavior::PassesOn,
         "zfs" => zfs(tree, mount),
         "nfs" | "nfs4" => not_known(
             "the NFS server decides when data is stable, and its export option async drops syncs \
@@ -102,7 +102,7 @@ fn by_type(tree: &Tree, mount: &Mount) -> Standing {
         fuse if fuse.starts_with("fuse") => not_known(format!(
             "{fuse} hands syncs to a program, which may do what it likes"
         )),
-        known if is_on_block_device(known) => Standing::PassesOn,
+        known if is_on_block_device(known) => SyncBehavior::PassesOn,
         other => not_known(format!(
             "what the file system {other} does with a sync is not known here"
         )),
@@ -110,7 +110,7 @@ fn by_type(tree: &Tree, mount: &Mount) -> Standing {
 }
 
 /// ZFS tells its sync property to its own tool only, but its module parameters stand in sysfs.
-fn zfs(tree: &Tree, mount: &Mount) -> Standing {
+fn zfs(tree: &Tree, mount: &Mount) -> SyncBehavior {
     let parameters = Path::new("sys/module/zfs/parameters");
     let on = |name: &str| {
         tree.text(&parameters.join(name))
@@ -118,13 +118,13 @@ fn zfs(tree: &Tree, mount: &Mount) -> Standing {
     };
     for name in ["zfs_nocacheflush", "zil_nocacheflush"] {
         if on(name) {
-            return Standing::Breaks {
+            return SyncBehavior::Breaks {
                 evidence: format!("the ZFS module parameter {name} is 1, so no flush is sent"),
                 remedy: Some(format!("echo 0 > /sys/module/zfs/parameters/{name}")),
             };
         }
     }
-    Standing::NotKnown(format!(
+    SyncBehavior::NotKnown(format!(
         "ZFS tells its sync property only to its own tool: zfs get sync {}",
         mount.source
     ))

@@ -1,13 +1,13 @@
 //! From a directory to everything known of what lies under it.
 
-use super::block::{self, Chain};
+use super::block_device::{self, DeviceStack};
+use super::caveats;
 use super::disk::Disk;
 use super::environment::{Environment, environment};
 use super::file_system;
 use super::mounts::{self, Mount};
-use super::sentences;
 use super::tree::{Tree, fact};
-use crate::{DeviceFacts, DeviceSummary, Fact, Layer, Standing, WriteCache};
+use crate::{DeviceFacts, DeviceSummary, Fact, Layer, SyncBehavior, WriteCache};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -31,10 +31,10 @@ pub fn inspect(root: &Path, directory: &Path) -> DeviceFacts {
     let Some(mount) = mounts::mount_of(&mounts, directory, device) else {
         return without_mount(environment);
     };
-    let mut walk = Walk {
+    let mut walk = MountWalk {
         tree: &tree,
         mounts: &mounts,
-        chain: Chain::default(),
+        chain: DeviceStack::default(),
         nesting: 0,
     };
     walk.mount(mount, 0);
@@ -42,7 +42,7 @@ pub fn inspect(root: &Path, directory: &Path) -> DeviceFacts {
     let summary = summary(mount, &chain, &environment);
     DeviceFacts {
         mount: mount_facts(mount),
-        sentences: sentences::sentences(mount, &chain, &environment),
+        sentences: caveats::sentences(mount, &chain, &environment),
         layers: chain.layers,
         environment: environment.facts,
         summary,
@@ -82,7 +82,7 @@ fn mount_facts(mount: &Mount) -> Vec<Fact> {
     ]
 }
 
-fn summary(mount: &Mount, chain: &Chain, environment: &Environment) -> DeviceSummary {
+fn summary(mount: &Mount, chain: &DeviceStack, environment: &Environment) -> DeviceSummary {
     let disks = &chain.disks;
     let all_through = !disks.is_empty()
         && disks
@@ -127,19 +127,19 @@ fn unknown_layer(reason: String, depth: usize) -> Layer {
         kind: "unknown".to_owned(),
         depth,
         facts: Vec::new(),
-        standing: Standing::NotKnown(reason),
+        standing: SyncBehavior::NotKnown(reason),
     }
 }
 
 /// A walk from mount to mount, each with its block devices.
-struct Walk<'a> {
+struct MountWalk<'a> {
     tree: &'a Tree,
     mounts: &'a [Mount],
-    chain: Chain,
+    chain: DeviceStack,
     nesting: usize,
 }
 
-impl Walk<'_> {
+impl MountWalk<'_> {
     fn mount(&mut self, mount: &Mount, depth: usize) {
         let standing = file_system::standing(self.tree, mount);
         self.chain.layers.push(Layer {
@@ -172,17 +172,18 @@ impl Walk<'_> {
     }
 
     fn block_devices(&mut self, mount: &Mount, depth: usize) {
-        let by_number = (mount.device.0 != 0).then(|| block::by_number(self.tree, mount.device));
+        let by_number =
+            (mount.device.0 != 0).then(|| block_device::by_number(self.tree, mount.device));
         let directory = by_number
             .flatten()
-            .or_else(|| block::by_path(self.tree, &mount.source));
+            .or_else(|| block_device::by_path(self.tree, &mount.source));
         let Some(directory) = directory else {
             let reason = format!("sysfs shows no block device for {}", mount.source);
             self.chain.layers.push(unknown_layer(reason, depth));
             return;
         };
         for directory in self.with_companions(mount, directory) {
-            block::walk(self.tree, &directory, depth, &mut self.chain);
+            block_device::walk(self.tree, &directory, depth, &mut self.chain);
         }
         for (file, depth) in std::mem::take(&mut self.chain.backing_files) {
             if let Some(below) = mounts::mount_of(self.mounts, &file, None) {

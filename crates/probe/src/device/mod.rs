@@ -4,14 +4,14 @@
 //! like are looked up, so that tests run on trees made for them. Nothing here asks the device itself
 //! or needs privileges; what the kernel does not tell stays unknown.
 
-mod block;
+mod block_device;
+mod caveats;
 mod disk;
 mod environment;
 mod file_system;
+mod free_space;
 mod inspect;
 mod mounts;
-mod sentences;
-mod space;
 mod tree;
 
 #[cfg(test)]
@@ -19,5 +19,5 @@ mod fixture;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use free_space::free_bytes;
 pub use inspect::inspect;
-pub(crate) use space::free_bytes;

@@ -2,7 +2,7 @@
 
 use super::fixture::Machine;
 use super::inspect;
-use crate::{DeviceFacts, Fact, Standing, WriteCache};
+use crate::{DeviceFacts, Fact, SyncBehavior, WriteCache};
 use std::path::Path;
 
 fn look(machine: &Machine, directory: &str) -> DeviceFacts {
@@ -35,8 +35,8 @@ fn says(facts: &DeviceFacts, words: &str) -> bool {
 
 fn breaks(facts: &DeviceFacts) -> Option<(&str, Option<&str>)> {
     facts.layers.iter().find_map(|layer| match &layer.standing {
-        Standing::Breaks { evidence, remedy } => Some((evidence.as_str(), remedy.as_deref())),
-        Standing::PassesOn | Standing::NotKnown(_) => None,
+        SyncBehavior::Breaks { evidence, remedy } => Some((evidence.as_str(), remedy.as_deref())),
+        SyncBehavior::PassesOn | SyncBehavior::NotKnown(_) => None,
     })
 }
 
@@ -44,7 +44,7 @@ fn has_unknown_layer(facts: &DeviceFacts) -> bool {
     facts
         .layers
         .iter()
-        .any(|layer| matches!(layer.standing, Standing::NotKnown(_)))
+        .any(|layer| matches!(layer.standing, SyncBehavior::NotKnown(_)))
 }
 
 #[test]

@@ -6,14 +6,15 @@
 //!    when a worker finds no more room: removing a file may make a disk discard blocks while the next
 //!    cell is measured, so it is done seldom.
 //! 3. A new lap's allocation and length are stable before it is measured.
-//! 4. All files together take at most what the plan says, and at most half of the free space (`sizes.rs`).
+//! 4. All files together take at most what the plan says, and at most half of the free space
+//!    (`file_sizes.rs`).
 
-use super::sizes::Sizes;
+use super::file_sizes::Sizes;
 use crate::scratch::Scratch;
 use crate::{FileState, Result};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
-use syncline_disk::{Disk, File, RealDisk, block_size};
+use syncline_vfs::{Disk, File, RealDisk, block_size};
 
 /// The temporary files of one directory.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ pub(crate) struct Files {
 
 /// Where the next write of a lap goes.
 #[derive(Debug)]
-pub(crate) struct Claim {
+pub(crate) struct LapCursor {
     /// The next free offset in bytes.
     pub(crate) next: AtomicU64,
     /// The end of the lap.
@@ -40,7 +41,7 @@ pub(crate) struct Claim {
 #[derive(Debug)]
 struct Lap {
     scratch: Scratch,
-    claim: Claim,
+    claim: LapCursor,
 }
 
 impl Files {
@@ -99,7 +100,11 @@ impl Files {
     }
 
     /// A lap of unwritten blocks, or past the end of a file, with room for writes of that size.
-    pub(crate) fn lap(&mut self, state: FileState, write_bytes: usize) -> Result<(&Path, &Claim)> {
+    pub(crate) fn lap(
+        &mut self,
+        state: FileState,
+        write_bytes: usize,
+    ) -> Result<(&Path, &LapCursor)> {
         let Files {
             directory,
             unwritten,
@@ -134,7 +139,7 @@ impl Lap {
         }
         scratch.file().sync_all()?;
         RealDisk.sync_directory(directory)?;
-        let claim = Claim {
+        let claim = LapCursor {
             next: AtomicU64::new(0),
             end: lap_bytes,
         };

@@ -7,7 +7,7 @@
 
 use crate::{Latency, Mode};
 use hdrhistogram::Histogram;
-use syncline_metering::Nanos;
+use syncline_instrument::Nanos;
 
 /// Fewer values than that do not show a shape.
 const VALUES_FOR_A_SHAPE: u64 = 40;

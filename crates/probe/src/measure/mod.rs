@@ -1,18 +1,18 @@
 //! How a cell is measured: files in the right state, workers on them, histograms and windows.
 
-mod crew;
+mod file_sizes;
 mod files;
 mod latency;
-mod sizes;
+mod reads_and_transfers;
 mod sync_cell;
-mod transfer;
 mod windows;
+mod worker_pool;
 
-pub(crate) use crew::{Tally, Work};
+pub(crate) use file_sizes::{Sizes, is_copy_on_write};
 pub(crate) use files::Files;
 pub(crate) use latency::latency;
-pub(crate) use sizes::{Sizes, is_copy_on_write};
-pub(crate) use sync_cell::{CellJob, measure_cell, plain_writes};
-pub(crate) use transfer::{
+pub(crate) use reads_and_transfers::{
     READ_BYTES, TRANSFER_BYTES, random_reads, sequential_read, sequential_write,
 };
+pub(crate) use sync_cell::{CellJob, measure_cell, plain_writes};
+pub(crate) use worker_pool::{Operation, Totals};

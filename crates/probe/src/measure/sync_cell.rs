@@ -1,13 +1,13 @@
 //! One sync cell: writers of one method on one file, one sync outstanding each.
 
-use super::crew::{Tally, Work};
-use super::files::{Claim, Files};
+use super::files::{Files, LapCursor};
 use super::latency::latency;
-use crate::counters::{DiskWatch, Spent};
+use super::worker_pool::{Operation, Totals};
+use crate::disk_counters::{CounterDelta, DiskCounterReader};
 use crate::plan::{LINE_BYTES, Span};
 use crate::{FileState, Measured, Placement, PlainWrite, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
-use syncline_disk::{AlignedBuffer, DurableWriter, File, RealFile, SyncMethod};
+use syncline_vfs::{AlignedBuffer, DurableWriter, File, RealFile, SyncMethod};
 
 /// What a cell does.
 #[derive(Clone, Copy, Debug)]
@@ -30,11 +30,11 @@ pub(crate) struct CellJob {
 pub(crate) fn measure_cell(
     files: &mut Files,
     job: &CellJob,
-    watch: &DiskWatch,
+    watch: &DiskCounterReader,
     stop: &AtomicBool,
 ) -> Result<Option<Measured>> {
-    let mut tally = Tally::new(job.span);
-    let mut spent = Spent::default();
+    let mut tally = Totals::new(job.span);
+    let mut spent = CounterDelta::default();
     while !tally.is_complete() {
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
@@ -51,12 +51,12 @@ pub(crate) fn plain_writes(
     stop: &AtomicBool,
 ) -> Result<Option<PlainWrite>> {
     let file = files.written().open_direct()?;
-    let way = Way::Region {
+    let way = WritePosition::Region {
         start: 0,
         bytes: files.sizes().overwrite,
         next: 0,
     };
-    let mut tally = Tally::new(span);
+    let mut tally = Totals::new(span);
     tally.work(
         vec![PlainWriter {
             file,
@@ -89,9 +89,9 @@ pub(crate) fn rate(count: u64, elapsed_ns: u64) -> f64 {
 fn lap(
     files: &mut Files,
     job: &CellJob,
-    watch: &DiskWatch,
+    watch: &DiskCounterReader,
     stop: &AtomicBool,
-    (tally, spent): (&mut Tally, &mut Spent),
+    (tally, spent): (&mut Totals, &mut CounterDelta),
 ) -> Result<()> {
     let workers = workers(files, job)?;
     let before_ns = tally.elapsed_ns;
@@ -113,9 +113,9 @@ fn workers<'a>(files: &'a mut Files, job: &CellJob) -> Result<Vec<Writer<'a>>> {
     let writer = |index: usize| {
         let region_bytes = overwrite_bytes / job.outstanding as u64;
         let way = match (claim, job.placement) {
-            (Some(claim), _) => Way::Claimed(claim),
-            (None, Placement::SameBlock) => Way::SameBlock,
-            (None, Placement::Walk) => Way::Region {
+            (Some(claim), _) => WritePosition::Claimed(claim),
+            (None, Placement::SameBlock) => WritePosition::SameBlock,
+            (None, Placement::Walk) => WritePosition::Region {
                 start: index as u64 * region_bytes,
                 bytes: region_bytes,
                 next: 0,
@@ -132,7 +132,12 @@ fn workers<'a>(files: &'a mut Files, job: &CellJob) -> Result<Vec<Writer<'a>>> {
     (0..job.outstanding).map(writer).collect()
 }
 
-fn measured(tally: Tally, spent: Spent, watch: &DiskWatch, span: Span) -> Option<Measured> {
+fn measured(
+    tally: Totals,
+    spent: CounterDelta,
+    watch: &DiskCounterReader,
+    span: Span,
+) -> Option<Measured> {
     let per_sync = watch.per_sync(spent, tally.operations);
     Some(Measured {
         syncs: tally.operations,
@@ -149,21 +154,21 @@ fn measured(tally: Tally, spent: Spent, watch: &DiskWatch, span: Span) -> Option
 }
 
 /// Where a writer's next write goes.
-enum Way<'a> {
+enum WritePosition<'a> {
     /// Through its own part of the file, again and again.
     Region { start: u64, bytes: u64, next: u64 },
     /// To the file's first block.
     SameBlock,
     /// To the next place of a lap, shared with the other writers.
-    Claimed(&'a Claim),
+    Claimed(&'a LapCursor),
 }
 
-impl Way<'_> {
+impl WritePosition<'_> {
     /// The next offset; `None` if the lap is used up.
     fn next(&mut self, write_bytes: u64) -> Option<u64> {
         match self {
-            Way::SameBlock => Some(0),
-            Way::Region { start, bytes, next } => {
+            WritePosition::SameBlock => Some(0),
+            WritePosition::Region { start, bytes, next } => {
                 let offset = *start + *next;
                 let after = *next + write_bytes;
                 *next = if after + write_bytes > *bytes {
@@ -173,7 +178,7 @@ impl Way<'_> {
                 };
                 Some(offset)
             }
-            Way::Claimed(claim) => {
+            WritePosition::Claimed(claim) => {
                 let offset = claim.next.fetch_add(write_bytes, Ordering::Relaxed);
                 (offset + write_bytes <= claim.end).then_some(offset)
             }
@@ -183,13 +188,13 @@ impl Way<'_> {
 
 struct Writer<'a> {
     durable: DurableWriter,
-    way: Way<'a>,
+    way: WritePosition<'a>,
     buffer: AlignedBuffer,
     count: u64,
 }
 
-impl Work for Writer<'_> {
-    fn once(&mut self) -> syncline_disk::Result<bool> {
+impl Operation for Writer<'_> {
+    fn once(&mut self) -> syncline_vfs::Result<bool> {
         let Some(offset) = self.way.next(self.buffer.len() as u64) else {
             return Ok(false);
         };
@@ -203,12 +208,12 @@ impl Work for Writer<'_> {
 
 struct PlainWriter<'a> {
     file: RealFile,
-    way: Way<'a>,
+    way: WritePosition<'a>,
     buffer: AlignedBuffer,
 }
 
-impl Work for PlainWriter<'_> {
-    fn once(&mut self) -> syncline_disk::Result<bool> {
+impl Operation for PlainWriter<'_> {
+    fn once(&mut self) -> syncline_vfs::Result<bool> {
         let Some(offset) = self.way.next(self.buffer.len() as u64) else {
             return Ok(false);
         };
@@ -219,14 +224,14 @@ impl Work for PlainWriter<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CellJob, Way, measure_cell, plain_writes};
-    use crate::counters::DiskWatch;
+    use super::{CellJob, WritePosition, measure_cell, plain_writes};
+    use crate::disk_counters::DiskCounterReader;
     use crate::measure::{Files, Sizes};
     use crate::plan::Span;
     use crate::{FileState, Placement};
     use std::path::Path;
     use std::sync::atomic::AtomicBool;
-    use syncline_disk::SyncMethod;
+    use syncline_vfs::SyncMethod;
 
     const SHORT: Span = Span {
         min_ns: 20_000_000,
@@ -236,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_region_is_walked_in_whole_writes() {
-        let mut way = Way::Region {
+        let mut way = WritePosition::Region {
             start: 100,
             bytes: 10,
             next: 0,
@@ -249,7 +254,7 @@ mod tests {
     fn every_state_and_number_outstanding_is_measured() {
         let folder = tempfile::tempdir_in(crate::test_folder()).unwrap();
         let mut files = Files::prepare(folder.path(), Sizes::most(0)).unwrap();
-        let watch = DiskWatch::new(Path::new("/"), &[]);
+        let watch = DiskCounterReader::new(Path::new("/"), &[]);
         for file_state in FileState::ALL {
             for (outstanding, write_bytes) in [(1, 256), (4, 4096), (2, 1 << 20)] {
                 let placement = Placement::Walk;
@@ -278,7 +283,7 @@ mod tests {
     fn a_stopped_cell_has_no_figures() {
         let folder = tempfile::tempdir_in(crate::test_folder()).unwrap();
         let mut files = Files::prepare(folder.path(), Sizes::most(0)).unwrap();
-        let watch = DiskWatch::new(Path::new("/"), &[]);
+        let watch = DiskCounterReader::new(Path::new("/"), &[]);
         let job = CellJob {
             method: SyncMethod::Fsync,
             write_bytes: 4096,

@@ -3,7 +3,7 @@
 //! Windows are closed by what was counted in the time really passed, so a late wake-up makes a
 //! window longer but its rate no less true. Pauses (a file being renewed) are simply not added.
 
-use syncline_metering::Nanos;
+use syncline_instrument::Nanos;
 
 /// How many windows must agree.
 const SETTLED_WINDOWS: usize = 5;

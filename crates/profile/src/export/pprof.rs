@@ -18,7 +18,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Write};
-use syncline_metering::Module;
+use syncline_instrument::Module;
 
 /// Writes all metrics of a profile, charged by a map.
 pub fn pprof(profile: &Profile, map: &Map, to: &mut impl Write) -> io::Result<()> {
@@ -71,7 +71,7 @@ fn value_type(message: &mut Message, name: u64, unit: u64) {
     message.number(2, unit);
 }
 
-type Place = (ThreadId, StackId, ThreadClass, Option<Module>);
+type SampleKey = (ThreadId, StackId, ThreadClass, Option<Module>);
 
 fn samples<'p>(
     file: &mut Message,
@@ -82,7 +82,7 @@ fn samples<'p>(
     metrics: &[Metric],
 ) {
     let stacks = Stacks::new(profile, map, View::Innermost);
-    let mut places: BTreeMap<Place, Vec<u64>> = BTreeMap::new();
+    let mut places: BTreeMap<SampleKey, Vec<u64>> = BTreeMap::new();
     for sample in profile.samples() {
         let charged = stacks.charged(sample);
         let place = (sample.thread, sample.stack, charged.class, charged.module);

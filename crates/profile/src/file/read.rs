@@ -35,24 +35,24 @@ struct Reader {
     lines: u64,
     has_ended: bool,
     profile: Profile,
-    seen: Seen,
+    seen: KnownRecords,
     weights: u64,
     counts: u64,
 }
 
 /// What already stands in the file, to find it twice.
 #[derive(Default)]
-struct Seen {
+struct KnownRecords {
     frames: HashSet<crate::Frame>,
     stacks: HashSet<Vec<u32>>,
     threads: HashSet<crate::Thread>,
     samples: HashSet<(Metric, ThreadId, StackId)>,
 }
 
-type Taken = Result<(), String>;
+type LineResult = Result<(), String>;
 
 impl Reader {
-    fn line(&mut self, bytes: &[u8]) -> Taken {
+    fn line(&mut self, bytes: &[u8]) -> LineResult {
         if self.lines == 0 {
             return self.head(bytes);
         }
@@ -98,7 +98,7 @@ impl Reader {
         }
     }
 
-    fn head(&mut self, bytes: &[u8]) -> Taken {
+    fn head(&mut self, bytes: &[u8]) -> LineResult {
         let foreign = || "this is no stacks file; its first line must be a head".to_owned();
         let Ok(Line::Head(Head {
             format,
@@ -120,7 +120,7 @@ impl Reader {
         Ok(())
     }
 
-    fn stack(&mut self, stack: Vec<u32>) -> Taken {
+    fn stack(&mut self, stack: Vec<u32>) -> LineResult {
         let frames = self.profile.frames.len();
         if let Some(number) = stack.iter().find(|number| **number as usize >= frames) {
             return Err(format!("frame {number} does not stand above"));
@@ -129,7 +129,7 @@ impl Reader {
         push(&mut self.profile.stacks, stack)
     }
 
-    fn sample(&mut self, sample: Sample) -> Taken {
+    fn sample(&mut self, sample: Sample) -> LineResult {
         let (thread, stack) = (sample.thread, sample.stack);
         if thread.0 as usize >= self.profile.threads.len() {
             return Err(format!("thread {} does not stand above", thread.0));
@@ -152,7 +152,7 @@ impl Reader {
         Ok(())
     }
 
-    fn histogram(&mut self, histogram: Histogram) -> Taken {
+    fn histogram(&mut self, histogram: Histogram) -> LineResult {
         let mut counts = histogram.counts.iter();
         let events = counts.try_fold(0_u64, |sum, count| sum.checked_add(*count));
         if histogram.counts.len() > 64 || events.is_none() {
@@ -185,14 +185,14 @@ impl Reader {
     }
 }
 
-fn once<T: Clone + Eq + Hash>(seen: &mut HashSet<T>, value: &T, what: &str) -> Taken {
+fn once<T: Clone + Eq + Hash>(seen: &mut HashSet<T>, value: &T, what: &str) -> LineResult {
     if seen.insert(value.clone()) {
         return Ok(());
     }
     Err(format!("this {what} stands above already"))
 }
 
-fn push<T>(values: &mut Vec<T>, value: T) -> Taken {
+fn push<T>(values: &mut Vec<T>, value: T) -> LineResult {
     if u32::try_from(values.len()).is_err() {
         return Err("more than 32 bits can number".to_owned());
     }

@@ -1,7 +1,8 @@
 //! Tests of the stacks file.
 
 use crate::{
-    Account, Frame, Histogram, How, Metric, Name, Profile, ProfileBuilder, Space, Thread, Total,
+    Account, Frame, Histogram, Metric, Name, Precision, Profile, ProfileBuilder, Space, Thread,
+    Total,
 };
 
 fn random(generator: &mut fastrand::Rng) -> Profile {
@@ -42,9 +43,9 @@ fn random(generator: &mut fastrand::Rng) -> Profile {
             metric: Metric::ALL[generator.usize(0..Metric::ALL.len())],
             collector: text(generator),
             how: match generator.u8(0..3) {
-                0 => How::Exact,
-                1 => How::Sampled(text(generator)),
-                _ => How::NotAttributable(text(generator)),
+                0 => Precision::Exact,
+                1 => Precision::Sampled(text(generator)),
+                _ => Precision::NotAttributable(text(generator)),
             },
             lost: generator.u64(..),
             total: generator.bool().then(|| Total {

@@ -4,26 +4,26 @@
 //! of no interest. Where none could, all their reasons stand.
 
 use crate::metric::Metric;
-use crate::profile::{Account, How, Profile, Total};
+use crate::profile::{Account, Precision, Profile, Total};
 
 /// One account of a metric.
 #[derive(Clone, Debug)]
-pub(super) struct Taken {
+pub(super) struct MetricAccount {
     pub(super) collector: String,
-    pub(super) how: How,
+    pub(super) how: Precision,
     pub(super) lost: u64,
     pub(super) total: Option<Total>,
 }
 
 /// None if the metric was not asked for.
-pub(super) fn of(profile: &Profile, metric: Metric) -> Option<Taken> {
+pub(super) fn of(profile: &Profile, metric: Metric) -> Option<MetricAccount> {
     let accounts = profile.accounts().iter();
     let accounts: Vec<&Account> = accounts.filter(|it| it.metric == metric).collect();
-    let could = |account: &&&Account| !matches!(account.how, How::NotAttributable(_));
+    let could = |account: &&&Account| !matches!(account.how, Precision::NotAttributable(_));
     let split: Vec<&Account> = accounts.iter().filter(could).copied().collect();
     let total = accounts.iter().find_map(|it| it.total.clone());
     if let Some(first) = split.first() {
-        return Some(Taken {
+        return Some(MetricAccount {
             collector: joined(split.iter().map(|it| it.collector.as_str()), " and "),
             how: least_exact(&split).unwrap_or_else(|| first.how.clone()),
             lost: split.iter().map(|it| it.lost).sum(),
@@ -35,24 +35,24 @@ pub(super) fn of(profile: &Profile, metric: Metric) -> Option<Taken> {
         return None;
     }
     let reasons = accounts.iter().filter_map(|account| match &account.how {
-        How::NotAttributable(why) => Some(why.as_str()),
-        How::Exact | How::Sampled(_) => None,
+        Precision::NotAttributable(why) => Some(why.as_str()),
+        Precision::Exact | Precision::Sampled(_) => None,
     });
     let why = if accounts.is_empty() {
         "its collector gave no account of it".to_owned()
     } else {
         joined(reasons, "; ")
     };
-    Some(Taken {
+    Some(MetricAccount {
         collector: joined(accounts.iter().map(|it| it.collector.as_str()), " and "),
-        how: How::NotAttributable(why),
+        how: Precision::NotAttributable(why),
         lost: accounts.iter().map(|it| it.lost).sum(),
         total,
     })
 }
 
-fn least_exact(accounts: &[&Account]) -> Option<How> {
-    let sampled = accounts.iter().find(|it| it.how != How::Exact);
+fn least_exact(accounts: &[&Account]) -> Option<Precision> {
+    let sampled = accounts.iter().find(|it| it.how != Precision::Exact);
     sampled.map(|account| account.how.clone())
 }
 

@@ -10,17 +10,17 @@
 //!    and no charges.
 
 mod account;
-mod charge;
+mod charged_samples;
+mod charged_stacks;
 mod coverage;
-mod seen;
-mod stacks;
-mod wall;
+mod folding;
+mod wall_clock;
 
 #[cfg(test)]
-mod products;
+mod product_tests;
 #[cfg(test)]
 mod tests;
 
-pub use charge::fold;
-pub use seen::{Seen, SeenSample};
-pub(crate) use stacks::Stacks;
+pub use charged_samples::{ChargedProfile, ChargedSample};
+pub(crate) use charged_stacks::Stacks;
+pub use folding::fold;

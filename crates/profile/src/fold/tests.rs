@@ -2,11 +2,11 @@
 
 use super::fold;
 use crate::{
-    Account, Charge, Cost, Frame, How, Map, Metric, Name, Profile, ProfileBuilder, Space, Thread,
-    ThreadClass, View,
+    Account, Charge, Cost, Frame, Map, Metric, Name, Precision, Profile, ProfileBuilder, Space,
+    Thread, ThreadClass, View,
 };
 use std::collections::BTreeSet;
-use syncline_metering::Module;
+use syncline_instrument::Module;
 
 const MAP: &str = r#"
     product = "Store"
@@ -65,12 +65,12 @@ fn profile(samples: &[(Metric, &str, &[&str], u64)]) -> Profile {
         metrics.insert(*metric);
     }
     for metric in metrics {
-        builder.account(account(metric, How::Exact));
+        builder.account(account(metric, Precision::Exact));
     }
     builder.finish(1_000)
 }
 
-fn account(metric: Metric, how: How) -> Account {
+fn account(metric: Metric, how: Precision) -> Account {
     Account {
         metric,
         collector: "test".to_owned(),
@@ -227,7 +227,7 @@ fn wall_clock_is_derived_where_all_its_parts_were_taken() {
     );
     let cost = folded(&profile(&parts[1..]), View::Innermost);
     let wall = cost.metrics.iter().find(|it| it.metric == Metric::Wall);
-    let How::NotAttributable(why) = &wall.unwrap().how else {
+    let Precision::NotAttributable(why) = &wall.unwrap().how else {
         panic!("a sum without one of its parts")
     };
     assert!(why.contains("cpu_user was not taken"), "{why}");
@@ -239,20 +239,23 @@ fn wall_clock_is_derived_where_all_its_parts_were_taken() {
 fn a_metric_that_could_not_be_split_has_every_reason_and_no_charges() {
     let mut builder = ProfileBuilder::default();
     for why in ["no privileges", "no such clock"] {
-        let how = How::NotAttributable(why.to_owned());
+        let how = Precision::NotAttributable(why.to_owned());
         builder.account(account(Metric::Flushes, how));
     }
     builder.account(account(
         Metric::SyncCalls,
-        How::NotAttributable("no BPF".to_owned()),
+        Precision::NotAttributable("no BPF".to_owned()),
     ));
-    builder.account(account(Metric::SyncCalls, How::Exact));
+    builder.account(account(Metric::SyncCalls, Precision::Exact));
     let cost = folded(&builder.finish(5), View::Innermost);
     let how: Vec<_> = cost.metrics.iter().map(|it| (it.metric, &it.how)).collect();
-    let why = How::NotAttributable("no privileges; no such clock".to_owned());
+    let why = Precision::NotAttributable("no privileges; no such clock".to_owned());
     assert_eq!(
         how,
-        [(Metric::SyncCalls, &How::Exact), (Metric::Flushes, &why)]
+        [
+            (Metric::SyncCalls, &Precision::Exact),
+            (Metric::Flushes, &why)
+        ]
     );
 }
 

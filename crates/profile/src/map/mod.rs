@@ -5,18 +5,18 @@
 //! wins, and a frame that no rule fits belongs to whoever called it. The format is described in
 //! `docs/metering.md`, section "Maps".
 
+mod attribution;
 mod built_in;
 mod document;
-mod function;
+mod function_name;
+mod function_table;
 mod parse;
 mod pattern;
-mod place;
 mod rule;
-mod table;
 mod version;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use place::{Marks, Placed};
+pub(crate) use attribution::{FrameRoles, ModuleMatch};
 pub use rule::Map;

@@ -4,17 +4,17 @@ use super::built_in;
 use super::document::{
     Document, FitSection, IdleSection, ModuleSection, TableSection, Texts, ThreadSection,
 };
+use super::function_table::Table;
 use super::pattern::Patterns;
 use super::rule::{Fit, Idle, Map, Rule, ThreadRule};
-use super::table::Table;
 use super::version::Range;
 use crate::cost::ThreadClass;
 use crate::error::Error;
-use syncline_metering::Module;
+use syncline_instrument::Module;
 use toml::Spanned;
 
 /// Waits and classes of threads are bits of one number each.
-const MOST: usize = 64;
+const SECTIONS_MAX: usize = 64;
 
 impl Map {
     /// Reads a map. `origin` says in errors which file it was.
@@ -48,8 +48,8 @@ fn map(document: Document) -> Parsed<Map> {
         let range = Range::parse(versions.as_ref());
         range.map_err(|what| mistake(&versions, "versions", &what))
     });
-    if document.idle.len() > MOST || document.thread.len() > MOST {
-        let what = format!("more than {MOST} sections of [[idle]] or of [[thread]]");
+    if document.idle.len() > SECTIONS_MAX || document.thread.len() > SECTIONS_MAX {
+        let what = format!("more than {SECTIONS_MAX} sections of [[idle]] or of [[thread]]");
         return Err(Mistake { offset: 0, what });
     }
     Ok(Map {

@@ -3,12 +3,12 @@
 //! Invariant: what a rule says of source files is decided when the map is read, file by file of its
 //! table, so that placing a frame compares no paths.
 
+use super::function_table::{File, Table};
 use super::pattern::Patterns;
-use super::table::{File, Table};
 use super::version::{Range, Version};
 use crate::cost::ThreadClass;
 use crate::stack::Thread;
-use syncline_metering::Module;
+use syncline_instrument::Module;
 
 /// Which code of a product belongs to which module.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ pub(super) struct ThreadRule {
 
 /// What a rule looks at in a frame of which the name is known, or nothing is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look<'a> {
+pub(super) struct FrameInfo<'a> {
     pub(super) is_java: bool,
     pub(super) object: &'a str,
     /// The whole name and the bare one.
@@ -132,14 +132,14 @@ impl Map {
     }
 
     /// The first rule that fits.
-    pub(super) fn rule(&self, look: Look<'_>) -> Option<&Rule> {
+    pub(super) fn rule(&self, look: FrameInfo<'_>) -> Option<&Rule> {
         let fits = |rule: &&Rule| rule.fits.iter().any(|fit| fit.fits(look));
         self.rules.iter().find(fits)
     }
 }
 
 impl Fit {
-    fn fits(&self, look: Look<'_>) -> bool {
+    fn fits(&self, look: FrameInfo<'_>) -> bool {
         let java = self.java.as_ref().is_none_or(|packages| {
             look.is_java && packages.iter().any(|package| is_in(look.object, package))
         });

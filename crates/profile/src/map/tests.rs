@@ -3,7 +3,7 @@
 use super::built_in;
 use super::document::{Document, Texts};
 use super::pattern::Patterns;
-use super::rule::{Look, Map};
+use super::rule::{FrameInfo, Map};
 use toml::Spanned;
 
 fn refused(text: &str) -> String {
@@ -172,7 +172,7 @@ fn no_pattern_of_a_built_in_map_stands_behind_one_that_takes_all_it_fits() {
         let map = Map::parse(text, origin).unwrap();
         let document: Document = toml::from_str(text).unwrap();
         for (section, rule) in document.module.iter().zip(&map.rules) {
-            let wins = |look: Look<'_>| {
+            let wins = |look: FrameInfo<'_>| {
                 let first = map.rule(look);
                 first.is_some_and(|first| std::ptr::eq(first, rule))
             };
@@ -188,7 +188,7 @@ fn no_pattern_of_a_built_in_map_stands_behind_one_that_takes_all_it_fits() {
                 };
                 let (object, symbol) = (first(&fit.object), first(&fit.symbol));
                 let names = symbol.as_deref().map(|name| (name, name));
-                let none = Look {
+                let none = FrameInfo {
                     is_java: false,
                     object: object.as_deref().unwrap_or("x"),
                     names: None,
@@ -197,7 +197,7 @@ fn no_pattern_of_a_built_in_map_stands_behind_one_that_takes_all_it_fits() {
                 let symbols = texts(&fit.symbol).into_iter().filter(|text| {
                     let pattern = Patterns::new([text.as_str()]).unwrap();
                     let named = |name: &str, file| {
-                        wins(Look {
+                        wins(FrameInfo {
                             names: Some((name, name)),
                             file,
                             ..none
@@ -212,7 +212,7 @@ fn no_pattern_of_a_built_in_map_stands_behind_one_that_takes_all_it_fits() {
                     let pattern = Patterns::new([text.as_str()]).unwrap();
                     let mut files = map.table.files();
                     !files.any(|file| {
-                        let file_wins = wins(Look {
+                        let file_wins = wins(FrameInfo {
                             file: Some(file),
                             ..none
                         });
@@ -220,14 +220,14 @@ fn no_pattern_of_a_built_in_map_stands_behind_one_that_takes_all_it_fits() {
                     })
                 });
                 let java = texts(&fit.java).into_iter().filter(|text| {
-                    !wins(Look {
+                    !wins(FrameInfo {
                         is_java: true,
                         object: text,
                         ..none
                     })
                 });
                 let objects = texts(&fit.object).into_iter().filter(|text| {
-                    !wins(Look {
+                    !wins(FrameInfo {
                         object: &instance(text),
                         names,
                         ..none

@@ -139,7 +139,7 @@ fn of_repetitions(unit: Unit, first: &[f64], second: &[f64], least: f64) -> Verd
     } else {
         (first, second)
     };
-    let by_chance = stats::chance_of_ranks(lower, higher);
+    let by_chance = stats::rank_test_p_value(lower, higher);
     said(change, least, by_chance <= CHANCE_MOST)
 }
 

@@ -10,9 +10,10 @@ use super::{CLASSES, CostThreads};
 use crate::record::{CostView, Stacks};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
-use syncline_metering::Module;
+use syncline_instrument::Module;
 use syncline_profile::{
-    Frame, How, Metric, Name, Profile, Seen, SeenSample, Space, ThreadClass, View,
+    ChargedProfile, ChargedSample, Frame, Metric, Name, Precision, Profile, Space, ThreadClass,
+    View,
 };
 
 /// By what functions are ordered.
@@ -61,7 +62,7 @@ pub(crate) enum Whose {
 
 impl Whose {
     /// The default are the threads that serve clients, where the map knows any.
-    pub(crate) fn of(threads: &CostThreads, seen: &Seen<'_>) -> Result<Whose> {
+    pub(crate) fn of(threads: &CostThreads, seen: &ChargedProfile<'_>) -> Result<Whose> {
         let all = || CLASSES.to_vec();
         Ok(match threads {
             CostThreads::All => Whose::Classes(all()),
@@ -73,7 +74,7 @@ impl Whose {
                 })?),
             },
             CostThreads::Serving => {
-                let serving = |sample: SeenSample<'_>| {
+                let serving = |sample: ChargedSample<'_>| {
                     matches!(sample.class, ThreadClass::Connection | ThreadClass::Client)
                 };
                 if seen.samples().any(serving) {
@@ -85,7 +86,7 @@ impl Whose {
         })
     }
 
-    pub(crate) fn holds(&self, sample: &SeenSample<'_>) -> bool {
+    pub(crate) fn holds(&self, sample: &ChargedSample<'_>) -> bool {
         match self {
             Whose::Classes(classes) => classes.contains(&class_word(sample.class)),
             Whose::Named(pattern) => {
@@ -124,7 +125,7 @@ pub(crate) fn functions(
     view: CostView,
     threads: &CostThreads,
 ) -> Result<Functions> {
-    let seen = Seen::new(&stacks.profile, &stacks.map, view.into());
+    let seen = ChargedProfile::new(&stacks.profile, &stacks.map, view.into());
     let whose = Whose::of(threads, &seen)?;
     let metrics = metrics(&stacks.profile, &seen, by);
     let mut rows: BTreeMap<(String, String, Option<Module>), FunctionRow> = BTreeMap::new();
@@ -183,7 +184,7 @@ fn entry(
 
 /// The first choice of metrics of which anything was seen, without those that nobody could split: what
 /// they had is not known.
-fn metrics(profile: &Profile, seen: &Seen<'_>, by: FunctionsBy) -> Vec<Metric> {
+fn metrics(profile: &Profile, seen: &ChargedProfile<'_>, by: FunctionsBy) -> Vec<Metric> {
     let choices: &[&[Metric]] = match by {
         FunctionsBy::Cpu => &[&[Metric::CpuUser, Metric::CpuKernel]],
         FunctionsBy::WaitTime => &[&[Metric::OffCpu], &[Metric::ContentionWait]],
@@ -195,7 +196,7 @@ fn metrics(profile: &Profile, seen: &Seen<'_>, by: FunctionsBy) -> Vec<Metric> {
     };
     let was_split = |metric: &Metric| {
         let mut accounts = profile.accounts().iter();
-        let split = |how: &How| !matches!(how, How::NotAttributable(_));
+        let split = |how: &Precision| !matches!(how, Precision::NotAttributable(_));
         let mut samples = seen.samples();
         accounts.any(|account| account.metric == *metric && split(&account.how))
             || samples.any(|sample| sample.metric == *metric)
@@ -205,7 +206,7 @@ fn metrics(profile: &Profile, seen: &Seen<'_>, by: FunctionsBy) -> Vec<Metric> {
     chosen.filter(was_split).collect()
 }
 
-fn own_frame<'s>(sample: &SeenSample<'s>, by: FunctionsBy) -> Option<&'s Frame> {
+fn own_frame<'s>(sample: &ChargedSample<'s>, by: FunctionsBy) -> Option<&'s Frame> {
     let outside = || {
         let mut frames = sample.frames();
         frames.find(|(frame, _)| frame.space != Space::Kernel)

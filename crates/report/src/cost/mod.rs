@@ -3,20 +3,20 @@
 //!
 //! The terminal and the page draw the same [`Sheet`]; neither reckons for itself.
 
+mod cell_text;
 mod counts;
-mod few;
 mod functions;
+mod metric_names;
+mod provenance;
+mod sampling_error;
 mod sheet;
-mod shown;
-mod taken;
-mod words;
 
+pub(crate) use cell_text::{charged_in_words, shown, title};
 pub(crate) use counts::{garbage_share, sentences};
-pub(crate) use few::{sampling_error, too_few};
 pub use functions::FunctionsBy;
 pub(crate) use functions::{FunctionRow, Functions, Whose, class_word, functions, named};
+pub(crate) use metric_names::words;
+pub(crate) use provenance::accounts_in_words;
+pub(crate) use sampling_error::{sampling_error, too_few};
 pub(crate) use sheet::{CLASSES, Figure, Heading, Sheet, SheetRow};
 pub use sheet::{CostChoice, CostThreads};
-pub(crate) use shown::{charged_in_words, shown, title};
-pub(crate) use taken::accounts_in_words;
-pub(crate) use words::words;

@@ -10,7 +10,7 @@
 
 use crate::record::{Cost, CostRow, CostView, MetricCost};
 use crate::stats;
-use syncline_metering::Module;
+use syncline_instrument::Module;
 
 /// Whose rows are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

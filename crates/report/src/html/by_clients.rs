@@ -6,7 +6,7 @@ use super::axis::{Axis, short_count};
 use super::chart::{Chart, Series, Shape, draw, mark};
 use super::stores::name;
 use crate::record::RunRecord;
-use crate::swept::swept;
+use crate::sweep_title::swept;
 use crate::units;
 use maud::{Markup, PreEscaped, html};
 use std::collections::BTreeMap;

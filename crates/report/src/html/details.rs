@@ -1,8 +1,8 @@
 //! The lower part of the page: device facts, warnings, every record in full.
 
 use crate::record::{Fact, ProbeRecord, Record, RunRecord};
-use crate::survey::{Survey, complaints};
-use crate::swept;
+use crate::survey::{Survey, survey_warnings};
+use crate::sweep_title;
 use crate::table::{self, Detail};
 use crate::units;
 use maud::{Markup, html};
@@ -52,7 +52,7 @@ fn fact_row(fact: &Fact) -> Markup {
 /// What speaks against the figures; nothing if there is nothing.
 pub(super) fn warnings(survey: &Survey<'_>) -> Markup {
     html! {
-        @for complaint in complaints(survey) {
+        @for complaint in survey_warnings(survey) {
             p.warning.fails[complaint.fails] title=(complaint.runs.join("\n")) {
                 b { (complaint.about()) } ": " (complaint.sentence)
             }
@@ -68,7 +68,7 @@ pub(super) fn records(records: &[Record]) -> Markup {
             details {
                 summary {
                     (match record {
-                        Record::Run(run) => swept::title(run, &runs),
+                        Record::Run(run) => sweep_title::title(run, &runs),
                         other => other.title(),
                     })
                     " " code { (record.identity().id) }

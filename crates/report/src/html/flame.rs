@@ -11,8 +11,8 @@ use crate::record::Stacks;
 use crate::units;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
-use syncline_metering::Module;
-use syncline_profile::{Metric, Seen, Space, View};
+use syncline_instrument::Module;
+use syncline_profile::{ChargedProfile, Metric, Space, View};
 
 /// As wide as the page's own text, so that letters are as large as they say.
 const WIDTH: f64 = 932.0;
@@ -42,7 +42,7 @@ struct Key {
 }
 
 /// A rectangle.
-struct Place<'n> {
+struct FramePosition<'n> {
     key: &'n Key,
     node: &'n Node,
     left: f64,
@@ -93,7 +93,7 @@ fn heading(module: Option<Module>) -> &'static str {
 
 /// The stacks of the threads that serve clients, from the outermost frame inwards.
 fn tree(stacks: &Stacks) -> (Node, String) {
-    let seen = Seen::new(&stacks.profile, &stacks.map, View::Innermost);
+    let seen = ChargedProfile::new(&stacks.profile, &stacks.map, View::Innermost);
     // The default choice is no pattern, so nothing can be wrong with it.
     let whose = Whose::of(&CostThreads::Serving, &seen).unwrap_or(Whose::Classes(Vec::new()));
     let mut root = Node::default();
@@ -128,12 +128,18 @@ fn tree(stacks: &Stacks) -> (Node, String) {
     (root, format!("Threads of class {}", classes.join(", ")))
 }
 
-fn place<'n>(node: &'n Node, left: f64, width: f64, row: usize, places: &mut Vec<Place<'n>>) {
+fn place<'n>(
+    node: &'n Node,
+    left: f64,
+    width: f64,
+    row: usize,
+    places: &mut Vec<FramePosition<'n>>,
+) {
     let mut left = left;
     for (key, child) in &node.children {
         let own = child.weight as f64 / node.weight.max(1) as f64 * width;
         if own >= NARROWEST {
-            places.push(Place {
+            places.push(FramePosition {
                 key,
                 node: child,
                 left,
@@ -146,7 +152,7 @@ fn place<'n>(node: &'n Node, left: f64, width: f64, row: usize, places: &mut Vec
     }
 }
 
-fn rectangle(place: &Place<'_>, root: &Node, height: f64) -> Markup {
+fn rectangle(place: &FramePosition<'_>, root: &Node, height: f64) -> Markup {
     let top = height - (place.row + 1) as f64 * ROW;
     let share = units::percent(place.node.weight as f64 / root.weight as f64);
     let fit = ((place.width - 6.0) / LETTER).max(0.0) as usize;
@@ -181,7 +187,7 @@ fn label(name: &str, fit: usize) -> String {
 mod tests {
     use super::{colour, label};
     use std::collections::BTreeSet;
-    use syncline_metering::Module;
+    use syncline_instrument::Module;
 
     #[test]
     fn names_are_cut_to_their_room() {

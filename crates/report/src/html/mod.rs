@@ -15,10 +15,10 @@ mod details;
 mod flame;
 mod observation;
 mod page;
-mod rows;
+mod run_section;
 mod side_by_side;
-mod single;
 mod stores;
+mod survey_table;
 mod verification;
 mod waits;
 

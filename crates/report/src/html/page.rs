@@ -4,13 +4,14 @@ use super::chart::mark;
 use super::charts::{self, DISTRIBUTION_STYLES};
 use super::stores::Stores;
 use super::{
-    by_clients, commit_every, cost, details, observation, rows, side_by_side, single, verification,
+    by_clients, commit_every, cost, details, observation, run_section, side_by_side, survey_table,
+    verification,
 };
 use crate::record::{
     ObservationRecord, ProbeRecord, Record, RunRecord, Stacks, VerificationRecord, json,
 };
 use crate::survey::Survey;
-use crate::swept;
+use crate::sweep_title;
 use crate::table;
 use crate::units::{self, plural};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -49,7 +50,7 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
         }
         @if !loose.is_empty() {
             (other_runs(&loose)) (by_clients::figure(&loose)) (side_by_side::figures(&loose)) (commit_every::figure(&loose))
-            @for run in &loose { (single::part(run, &swept::title(run, &loose))) }
+            @for run in &loose { (run_section::part(run, &sweep_title::title(run, &loose))) }
         }
         @for record in &seen {
             @if records.len() > 1 {
@@ -161,7 +162,7 @@ fn part(survey: &Survey<'_>) -> Markup {
                     "Both axes are logarithmic. Above the disk's best sync rate, several commits must share a sync."
                 } }
                 h2 { "Every store and number of clients" }
-                (rows::table(survey))
+                (survey_table::table(survey))
                 (multiples("Percentiles of service time", &stores,
                     &charts::percentiles(survey, &stores)))
                 (multiples("Throughput over time", &stores, &charts::over_time(survey, &stores)))
@@ -256,10 +257,10 @@ fn other_runs(runs: &[&RunRecord]) -> Markup {
             thead { tr { th.text { "run" } th { "commits/s" } th { "from to" } th { "p50" }
                 th { "p99" } th.text { "durability" } } }
             tbody { @for run in runs { tr {
-                td.text { (swept::title(run, runs))
+                td.text { (sweep_title::title(run, runs))
                     @if let Some(notice) = &run.head.workload.notice { " " span.evidence { (notice) } } }
                 td { b { (units::count(run.end.throughput_per_s)) } }
-                td { (rows::range(run)) }
+                td { (survey_table::range(run)) }
                 td { (units::or_unknown(run.service_ns(), |times| units::span_ns(times.p50))) }
                 td { (units::or_unknown(run.service_ns(), |times| units::span_ns(times.p99))) }
                 td.text { (run.head.target.durability_with_evidence()) }

@@ -8,7 +8,7 @@ use super::axis::{Axis, short_count};
 use super::chart::{Chart, STYLES, Series, Shape, draw};
 use super::{by_clients, stores};
 use crate::record::RunRecord;
-use crate::swept;
+use crate::sweep_title;
 use maud::{Markup, PreEscaped, html};
 use std::collections::BTreeMap;
 
@@ -40,7 +40,10 @@ fn chart(runs: &[&RunRecord]) -> String {
     names.dedup();
     // The first row is on top.
     let rows: Vec<&&RunRecord> = runs.iter().rev().collect();
-    let titles: Vec<String> = rows.iter().map(|run| swept::title(run, runs)).collect();
+    let titles: Vec<String> = rows
+        .iter()
+        .map(|run| sweep_title::title(run, runs))
+        .collect();
     let mut most: f64 = 0.0;
     let mut series = Vec::new();
     for (row, run) in (0_u32..).map(f64::from).zip(&rows) {

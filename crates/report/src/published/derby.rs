@@ -82,7 +82,7 @@ impl DerbyLoad {
 #[cfg(test)]
 mod tests {
     use super::derby;
-    use syncline_metering::Module;
+    use syncline_instrument::Module;
 
     #[test]
     fn shares_of_each_load_make_up_the_whole() {

@@ -9,10 +9,10 @@
 //! 4. What belongs to no module has a row without a module, always there where a metric could be split;
 //!    what could not be split has no rows and says why.
 
-use super::described::described;
 use super::figures::Range;
-use super::looking::LookingCost;
-use syncline_metering::Module;
+use super::profiler_overhead::LookingCost;
+use super::schema_macro::described;
+use syncline_instrument::Module;
 
 described! {
     /// What a transaction used up, by module of the store.

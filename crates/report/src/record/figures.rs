@@ -5,7 +5,7 @@
 //! 3. Service time runs from the start of the first try, response time from the moment at which the
 //!    transaction was due; in a closed loop that is the same moment.
 
-use super::described::described;
+use super::schema_macro::described;
 use std::collections::BTreeMap;
 
 described! {

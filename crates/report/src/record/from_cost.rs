@@ -5,16 +5,16 @@ use super::cost::{
     Cost, CostRow, CostTotal, CostView, MetricCost, NOT_ATTRIBUTABLE, StoreCommits, SyncEvidence,
 };
 use super::figures::{PerCommit, Range};
-use super::from_run::RunGiven;
-use super::looking::looking_cost;
-use super::share::REMOVED;
+use super::from_run::RunInputs;
+use super::profiler_overhead::measure_overhead;
+use super::redaction::REMOVED;
 use crate::cost::class_word;
 use crate::stats;
 use crate::units;
-use syncline_metering::Module;
+use syncline_instrument::Module;
 use syncline_profile::{
-    self as profile, Charge, Histogram, How, Map, Metric, Profile, Quantity, ThreadClass, View,
-    fold,
+    self as profile, Charge, Histogram, Map, Metric, Precision, Profile, Quantity, ThreadClass,
+    View, fold,
 };
 use syncline_runner::{self as runner, StoreCounter};
 
@@ -26,7 +26,7 @@ const CALLS_BETWEEN: f64 = 8.0;
 
 /// What a cost is held to.
 #[derive(Clone, Debug)]
-pub(crate) struct Beside<'a> {
+pub(crate) struct CostContext<'a> {
     /// Commits in the window.
     pub(crate) commits: u64,
     /// Of the clients' whole life.
@@ -42,7 +42,7 @@ fn cost(
     innermost: &profile::Cost,
     on_behalf_of: &profile::Cost,
     histograms: &[Histogram],
-    beside: &Beside<'_>,
+    beside: &CostContext<'_>,
 ) -> Cost {
     let pairs = innermost.metrics.iter().zip(&on_behalf_of.metrics);
     let metrics: Vec<MetricCost> = pairs
@@ -94,9 +94,9 @@ fn lengths(histograms: &[Histogram], cost: &profile::MetricCost) -> Option<Vec<u
 
 fn metric(one: &profile::MetricCost, other: &profile::MetricCost, commits: u64) -> MetricCost {
     let (how, detail) = match &one.how {
-        How::Exact => ("exact", None),
-        How::Sampled(distance) => ("sampled", Some(distance.clone())),
-        How::NotAttributable(why) => (NOT_ATTRIBUTABLE, Some(why.clone())),
+        Precision::Exact => ("exact", None),
+        Precision::Sampled(distance) => ("sampled", Some(distance.clone())),
+        Precision::NotAttributable(why) => (NOT_ATTRIBUTABLE, Some(why.clone())),
     };
     let rows = |cost: &profile::MetricCost| rows(cost, commits);
     MetricCost {
@@ -132,7 +132,7 @@ fn each(amount: u64, commits: u64) -> Option<f64> {
 
 /// Every class of threads that was seen, and in each at least the row of what is unknown.
 fn rows(cost: &profile::MetricCost, commits: u64) -> Vec<CostRow> {
-    if matches!(cost.how, How::NotAttributable(_)) {
+    if matches!(cost.how, Precision::NotAttributable(_)) {
         return Vec::new();
     }
     let mut charges = cost.charges.clone();
@@ -171,7 +171,7 @@ fn row(cost: &profile::MetricCost, all: &[Charge], charge: &Charge, commits: u64
     });
     let share = (weight > 0 && !left_out(charge)).then(|| charge.weight as f64 / weight as f64);
     // Wall clock that was added up rests on looks and on events, which have no common error.
-    let sampled = matches!(cost.how, How::Sampled(_)) && !is_derived(&cost.collector);
+    let sampled = matches!(cost.how, Precision::Sampled(_)) && !is_derived(&cost.collector);
     let range = share
         .filter(|_| sampled)
         .and_then(|share| stats::share_range(share, count));
@@ -226,7 +226,7 @@ fn sync_evidence(metrics: &[MetricCost], per_commit: &PerCommit) -> SyncEvidence
 }
 
 /// What two counts of the same do not agree on.
-fn disagreements(beside: &Beside<'_>, syncs: &SyncEvidence) -> Vec<String> {
+fn disagreements(beside: &CostContext<'_>, syncs: &SyncEvidence) -> Vec<String> {
     let mut sentences = Vec::new();
     let by = &beside.by_store;
     if let (Some(counted), Some(ratio)) = (by.counted, by.ratio) {
@@ -262,7 +262,7 @@ pub(super) fn cost_of(
     run: &runner::RunResult,
     runs: &[runner::RunResult],
     per_commit: &PerCommit,
-    given: &RunGiven,
+    given: &RunInputs,
 ) -> Option<Cost> {
     let profile = run.profile.as_ref()?;
     let evidence = &run.head.target.evidence;
@@ -272,14 +272,14 @@ pub(super) fn cost_of(
         // The name of a counter would give the product away.
         REMOVED.clone_into(&mut by_store.source);
     }
-    let beside = Beside {
+    let beside = CostContext {
         commits: run.per_commit.base.commits,
         by_store,
         clients: run.head.client.clients as u64,
         per_commit,
     };
     let mut cost = folded(profile, &map, &beside);
-    cost.looking = looking_cost(run, runs);
+    cost.looking = measure_overhead(run, runs);
     if given.alias.is_some() {
         // So would the map and what it warns of; what two counts do not agree on stays.
         cost.map = None;
@@ -299,7 +299,7 @@ pub(crate) fn map_for(given: Option<&Map>, product: &str, version: &str) -> Map 
 }
 
 /// A profile folded both ways.
-pub(crate) fn folded(profile: &Profile, map: &Map, beside: &Beside<'_>) -> Cost {
+pub(crate) fn folded(profile: &Profile, map: &Map, beside: &CostContext<'_>) -> Cost {
     cost(
         &fold(profile, map, View::Innermost),
         &fold(profile, map, View::OnBehalfOf),

@@ -1,14 +1,16 @@
 //! From what the runner fixed before a run to the record's plan, workload, target, machine and device.
 
-use super::from_run::{RunGiven, finite};
+use super::configuration::{
+    DiskSpace, OperationStatements, Plan, Setting, Statements, Target, Workload,
+};
+use super::environment::{Device, Machine};
+use super::from_run::{RunInputs, finite};
 use super::interval::Interval;
-use super::place::{Device, Machine};
-use super::setting::{DiskSpace, OperationStatements, Plan, Setting, Statements, Target, Workload};
-use super::share::REMOVED;
+use super::redaction::REMOVED;
 use std::time::Duration;
-use syncline_runner::{self as runner, LogPlace};
+use syncline_runner::{self as runner, LogLocation};
 
-pub(super) fn plan(plan: &runner::RunPlan, clients: usize, given: &RunGiven) -> Plan {
+pub(super) fn plan(plan: &runner::RunPlan, clients: usize, given: &RunInputs) -> Plan {
     let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
     Plan {
         clients: clients as u64,
@@ -54,7 +56,7 @@ pub(super) fn workload(facts: &runner::WorkloadFacts, seed: u64) -> Workload {
 }
 
 /// Under an alias nothing remains by which the product could be known.
-pub(super) fn target(facts: &runner::TargetFacts, given: &RunGiven) -> Target {
+pub(super) fn target(facts: &runner::TargetFacts, given: &RunInputs) -> Target {
     let told = of_product(facts, given);
     match &given.alias {
         None => told,
@@ -77,12 +79,12 @@ pub(super) fn target(facts: &runner::TargetFacts, given: &RunGiven) -> Target {
     }
 }
 
-fn of_product(facts: &runner::TargetFacts, given: &RunGiven) -> Target {
+fn of_product(facts: &runner::TargetFacts, given: &RunInputs) -> Target {
     let (url, dropped_syncs) = (given.url.clone(), given.dropped_syncs.as_ref());
     let evidence = &facts.evidence;
     let (log_directory, log_reason) = match &facts.log_place {
-        LogPlace::Directory(path) => (Some(path.display().to_string()), None),
-        LogPlace::Nowhere(reason) => (None, Some(reason.clone())),
+        LogLocation::Directory(path) => (Some(path.display().to_string()), None),
+        LogLocation::Nowhere(reason) => (None, Some(reason.clone())),
     };
     Target {
         name: facts.name.clone(),
@@ -107,7 +109,7 @@ fn of_product(facts: &runner::TargetFacts, given: &RunGiven) -> Target {
         disk_space: facts.disk_space.iter().flatten().map(disk_space).collect(),
         disk_space_reason: facts.disk_space.as_ref().err().cloned(),
         statements: statements(&facts.intent),
-        statements_reason: (facts.intent == runner::Intent::default())
+        statements_reason: (facts.intent == runner::DryRunPlan::default())
             .then(|| NO_STATEMENTS.to_owned()),
     }
 }
@@ -134,9 +136,9 @@ fn disk_space(reserve: &runner::DiskReserve) -> DiskSpace {
     }
 }
 
-fn statements(intent: &runner::Intent) -> Option<Statements> {
+fn statements(intent: &runner::DryRunPlan) -> Option<Statements> {
     let operations = intent.operations.iter();
-    let told = *intent != runner::Intent::default();
+    let told = *intent != runner::DryRunPlan::default();
     told.then(|| Statements {
         makes: intent.makes.clone(),
         transactions: intent.transactions.clone(),

@@ -1,10 +1,10 @@
 //! From the figures of one measured phase to their place in the record.
 
+use super::assessment::{Fairness, Saturation};
 use super::figures::{
     ClientTime, CountBase, Latency, OperationFigures, Outcomes, Repetition, TransactionFigures,
 };
 use super::from_run::{finite, per_commit};
-use super::judgement::{Fairness, Saturation};
 use std::collections::BTreeMap;
 use syncline_runner::{self as runner, Cause, FailureKind};
 

@@ -1,14 +1,14 @@
 //! From what the probe found to the record of a probe.
 
+use super::environment::{Machine, SyncLine};
 use super::figures::{Counted, Latency};
 use super::identity::Identity;
-use super::place::{Machine, SyncLine};
 use super::probe::{
     Cell, CellFigures, Fact, FlushCounts, Layer, Mode, NotRun, PlainWrite, ProbeBody, ProbeDevice,
     ProbeRecord, ReadCell, SequentialCell, Verdict,
 };
 use syncline_probe::{
-    self as probe, CellOutcome, Direction, FlushCounts as Flushes, ProbeResult, Standing,
+    self as probe, CellOutcome, Direction, FlushCounts as Flushes, ProbeResult, SyncBehavior,
 };
 
 /// The record of one directory's probe. `machine` is what is known of the machine beside it;
@@ -105,9 +105,11 @@ fn fact(fact: &probe::Fact) -> Fact {
 
 fn layer(layer: &probe::Layer) -> Layer {
     let (standing, standing_reason, remedy) = match &layer.standing {
-        Standing::PassesOn => ("passes on", None, None),
-        Standing::NotKnown(reason) => ("not known", Some(reason.clone()), None),
-        Standing::Breaks { evidence, remedy } => ("breaks", Some(evidence.clone()), remedy.clone()),
+        SyncBehavior::PassesOn => ("passes on", None, None),
+        SyncBehavior::NotKnown(reason) => ("not known", Some(reason.clone()), None),
+        SyncBehavior::Breaks { evidence, remedy } => {
+            ("breaks", Some(evidence.clone()), remedy.clone())
+        }
     };
     Layer {
         name: layer.name.clone(),

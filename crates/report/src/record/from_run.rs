@@ -4,7 +4,10 @@
 //! median, and what cannot be averaged (percentiles, saturation, fairness) is taken from the
 //! repetition in the middle, so that its figures belong together.
 
+use super::assessment::{Check, Warning};
 use super::commit_path::commit_path;
+use super::configuration::{Client, WorkersTried};
+use super::environment::{Machine, SyncLine};
 use super::figures::{
     Arrivals, Counted, CounterFigures, InternalFigures, Outcomes, OwnFigure, PerCommit, Range,
 };
@@ -13,11 +16,8 @@ use super::from_head::{device, measured_machine, plan, target, workload};
 use super::from_phase::{fairness, operation, outcomes, repetition, saturation, transactions};
 use super::identity::Identity;
 use super::interval::Interval;
-use super::judgement::{Check, Warning};
-use super::place::{Machine, SyncLine};
+use super::redaction::REMOVED;
 use super::run::{RunEnd, RunHead, RunRecord};
-use super::setting::{Client, WorkersTried};
-use super::share::REMOVED;
 use crate::stats;
 use syncline_probe::DroppedSyncs;
 use syncline_profile::{Map, Profile};
@@ -25,7 +25,7 @@ use syncline_runner::{self as runner, CheckOutcome, FailureKind, StopReason};
 
 /// What a record needs and the runner does not know.
 #[derive(Clone, Debug)]
-pub struct RunGiven {
+pub struct RunInputs {
     /// The record's identity.
     pub identity: Identity,
     /// The URL the target was opened by, without a password.
@@ -46,7 +46,7 @@ pub struct RunGiven {
     pub sync_line: SyncLine,
 }
 
-impl RunGiven {
+impl RunInputs {
     /// A directory, unless it may name a product that is withheld.
     fn placed(&self, directory: Option<String>) -> Option<String> {
         match &self.alias {
@@ -57,7 +57,7 @@ impl RunGiven {
 }
 
 /// The head of a record, as soon as the runner has started.
-pub fn head_from_run(head: &runner::RunHead, given: &RunGiven) -> RunHead {
+pub fn head_from_run(head: &runner::RunHead, given: &RunInputs) -> RunHead {
     RunHead {
         plan: plan(&head.plan, head.client.clients, given),
         workload: workload(&head.workload, head.plan.seed),
@@ -98,7 +98,7 @@ pub fn interval_from_run(interval: &runner::Interval, repetition: u64) -> Interv
 }
 
 /// The record of the repetitions of one setting; at least one.
-pub fn from_run(runs: &[runner::RunResult], given: &RunGiven) -> RunRecord {
+pub fn from_run(runs: &[runner::RunResult], given: &RunInputs) -> RunRecord {
     assert!(!runs.is_empty(), "a record needs at least one repetition");
     let middle = &runs[middle_of(runs)];
     let intervals: Vec<Interval> = runs
@@ -140,7 +140,7 @@ fn inconsistent(what: String) -> Warning {
 
 /// The stacks that go beside the record: those of the repetition that it shows. None of a run that was
 /// not metered, nor under an alias, since names of functions tell the product.
-pub fn stacks_of<'a>(runs: &'a [runner::RunResult], given: &RunGiven) -> Option<&'a Profile> {
+pub fn stacks_of<'a>(runs: &'a [runner::RunResult], given: &RunInputs) -> Option<&'a Profile> {
     let middle = runs.get(middle_of(runs))?;
     middle.profile.as_ref().filter(|_| given.alias.is_none())
 }
@@ -162,7 +162,7 @@ pub fn machine_from(machine: &runner::Machine) -> Machine {
 fn end_of(
     runs: &[runner::RunResult],
     middle: &runner::RunResult,
-    given: &RunGiven,
+    given: &RunInputs,
     intervals: &[Interval],
 ) -> RunEnd {
     let mut summed = Outcomes::none();
@@ -241,13 +241,13 @@ fn workers_tried(run: &runner::RunResult) -> Option<Vec<WorkersTried>> {
 }
 
 /// What must be said of the product's licence; nothing of one whose name is withheld.
-fn notice(run: &runner::RunResult, given: &RunGiven) -> Option<Warning> {
+fn notice(run: &runner::RunResult, given: &RunInputs) -> Option<Warning> {
     let product = &run.head.target.evidence.product;
     crate::licence::licence_notice(product).filter(|_| given.alias.is_none())
 }
 
 /// A store that syncs, on a disk that keeps nothing.
-fn disk_warning(run: &runner::RunResult, given: &RunGiven) -> Option<Warning> {
+fn disk_warning(run: &runner::RunResult, given: &RunInputs) -> Option<Warning> {
     let dropped = given.dropped_syncs.as_ref()?;
     let evidence = match given.alias {
         None => &dropped.evidence,
@@ -443,7 +443,7 @@ fn stopped_by(reason: &StopReason) -> &'static str {
     match reason {
         StopReason::Duration => "duration",
         StopReason::Transactions => "transactions",
-        StopReason::Asked => "asked to stop",
+        StopReason::Requested => "asked to stop",
         StopReason::DiskSpace { .. } => "disk space",
         StopReason::Failure { .. } => "failure",
     }
@@ -463,7 +463,7 @@ fn cut_short(runs: &[runner::RunResult], repeat: u64) -> Option<String> {
             ..
         } => Some(format!("the store failed in {operation}: {what}")),
         StopReason::Failure { what, .. } => Some(format!("the store failed: {what}")),
-        StopReason::Asked => Some("interrupted".to_owned()),
+        StopReason::Requested => Some("interrupted".to_owned()),
         StopReason::DiskSpace { why } => Some(why.clone()),
         StopReason::Duration | StopReason::Transactions => None,
     });

@@ -1,6 +1,6 @@
 //! What every record opens with: its format, its kind, its name and its time.
 
-use super::described::described;
+use super::schema_macro::described;
 
 /// The name of the format.
 pub const FORMAT_NAME: &str = "syncline-record";

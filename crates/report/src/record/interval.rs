@@ -1,7 +1,7 @@
 //! The figures of one interval of a run: a line of the file, written as it happens.
 
-use super::described::described;
 use super::figures::Outcomes;
+use super::schema_macro::described;
 
 described! {
     /// One interval of the measured phase.

@@ -8,9 +8,12 @@
 //!
 //! What is not known is null, and the field beside it says why; nothing unknown is ever zero.
 
+mod any_record;
+mod assessment;
 mod commit_path;
+mod configuration;
 mod cost;
-mod described;
+mod environment;
 mod figures;
 mod from_cost;
 mod from_head;
@@ -19,25 +22,29 @@ mod from_probe;
 mod from_run;
 mod identity;
 mod interval;
-mod judgement;
-mod line;
-mod looking;
-mod named;
+mod json_lines;
 mod observation;
-mod place;
 mod probe;
+mod profiler_overhead;
 mod read;
+mod record_paths;
+mod redaction;
 mod run;
 mod schema;
-mod setting;
-mod share;
+mod schema_macro;
 mod stacks;
 mod time;
 mod verification;
-mod whole;
 mod writer;
 
+pub use any_record::{Record, json};
+pub use assessment::{Check, Fairness, Saturation, Warning};
+pub use configuration::{
+    Client, DiskSpace, OperationStatements, Plan, Setting, Statements, Target, WorkersTried,
+    Workload,
+};
 pub use cost::{Cost, CostRow, CostTotal, CostView, MetricCost, StoreCommits, SyncEvidence};
+pub use environment::{Device, Machine, SyncLine};
 pub use figures::{
     Arrivals, ClientTime, CommitPathFigures, CountBase, Counted, CounterFigures, InternalFigures,
     Latency, OperationFigures, Outcomes, OwnFigure, PathFigures, PerCommit, Range, Repetition,
@@ -45,30 +52,25 @@ pub use figures::{
 };
 pub(crate) use from_cost::is_derived;
 pub use from_probe::from_probe;
-pub use from_run::{RunGiven, from_run, head_from_run, interval_from_run, machine_from, stacks_of};
+pub use from_run::{
+    RunInputs, from_run, head_from_run, interval_from_run, machine_from, stacks_of,
+};
 pub use identity::{FORMAT_NAME, FORMAT_VERSION, Format, Identity};
 pub use interval::Interval;
-pub use judgement::{Check, Fairness, Saturation, Warning};
-pub use looking::{LookingCost, LookingPair, LookingRatio};
-pub use named::{all_named, named};
 pub use observation::{
-    ObservationBody, ObservationGiven, ObservationRecord, ObservedInterval, ObservedStore,
+    ObservationBody, ObservationInputs, ObservationRecord, ObservedInterval, ObservedStore,
     from_observation,
 };
-pub use place::{Device, Machine, SyncLine};
 pub use probe::{
     Cell, CellFigures, Fact, FlushCounts, Layer, Mode, NotRun, PlainWrite, ProbeBody, ProbeDevice,
     ProbeRecord, ReadCell, SequentialCell, Verdict,
 };
+pub use profiler_overhead::{LookingCost, LookingPair, LookingRatio};
 pub use read::{Listed, list, read, read_all};
+pub use record_paths::{all_named, named};
+pub use redaction::{REMOVED, share};
 pub use run::{RunEnd, RunHead, RunRecord};
 pub use schema::schema;
-pub use setting::{
-    Client, DiskSpace, OperationStatements, Plan, Setting, Statements, Target, WorkersTried,
-    Workload,
-};
-pub use share::{REMOVED, share};
-pub use stacks::{Stacks, folded_again, stacks_of_record};
+pub use stacks::{Stacks, refold, stacks_of_record};
 pub use verification::{VerificationBody, VerificationRecord};
-pub use whole::{Record, json};
 pub use writer::{RUNS_FOLDER, Writer, prepare_folder};

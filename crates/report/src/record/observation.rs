@@ -1,16 +1,16 @@
 //! The record of an observation: what a store did for others, without any load of ours.
 
-use super::described::{Described, described, flat};
+use super::configuration::Setting;
+use super::environment::{Device, Machine, SyncLine};
 use super::figures::{Counted, CounterFigures};
 use super::from_run::{counter_figures, finite, machine_from};
 use super::identity::Identity;
-use super::place::{Device, Machine, SyncLine};
-use super::setting::Setting;
-use super::share::REMOVED;
+use super::redaction::REMOVED;
+use super::schema_macro::{Described, described, flat};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use syncline_probe::DroppedSyncs;
-use syncline_runner::{self as runner, LogPlace};
+use syncline_runner::{self as runner, LogLocation};
 
 described! {
     /// A store that was watched, in its own words.
@@ -121,7 +121,7 @@ impl Described for ObservationRecord {
 
 /// What the record of an observation needs and the runner does not know.
 #[derive(Clone, Debug)]
-pub struct ObservationGiven {
+pub struct ObservationInputs {
     /// The record's identity.
     pub identity: Identity,
     /// The store's name in tables.
@@ -139,7 +139,10 @@ pub struct ObservationGiven {
 }
 
 /// The record of what was seen.
-pub fn from_observation(seen: &runner::Observation, given: &ObservationGiven) -> ObservationRecord {
+pub fn from_observation(
+    seen: &runner::Observation,
+    given: &ObservationInputs,
+) -> ObservationRecord {
     let seconds = seen.span_ns as f64 / 1e9;
     let a_second = |count: u64| Some(count as f64 / seconds);
     let by_counters = |value: Option<f64>, of: &str| match value {
@@ -204,7 +207,7 @@ pub fn from_observation(seen: &runner::Observation, given: &ObservationGiven) ->
 /// Why no flushes were counted: without a directory of the log no disk was looked at.
 fn no_flushes(seen: &runner::Observation) -> &'static str {
     match (&seen.last.log_place, &seen.device) {
-        (LogPlace::Nowhere(_), _) => {
+        (LogLocation::Nowhere(_), _) => {
             "the directory of the log is not known, so no disk was watched"
         }
         (_, Err(_)) => "the disk under the log is not known, so none was watched",
@@ -236,17 +239,17 @@ fn writing(seen: &runner::Observation) -> Counted {
 }
 
 /// A reason in the store's own words, which may name it.
-fn withheld(reason: Option<String>, given: &ObservationGiven) -> Option<String> {
+fn withheld(reason: Option<String>, given: &ObservationInputs) -> Option<String> {
     reason.map(|reason| match &given.alias {
         None => reason,
         Some(_) => "withheld with the product's name".to_owned(),
     })
 }
 
-fn store(last: &runner::Observed, given: &ObservationGiven) -> ObservedStore {
+fn store(last: &runner::StoreObservation, given: &ObservationInputs) -> ObservedStore {
     let (log_directory, log_reason) = match &last.log_place {
-        LogPlace::Directory(path) => (Some(path.display().to_string()), None),
-        LogPlace::Nowhere(why) => (None, Some(why.clone())),
+        LogLocation::Directory(path) => (Some(path.display().to_string()), None),
+        LogLocation::Nowhere(why) => (None, Some(why.clone())),
     };
     let settings = |settings: &[runner::Setting]| -> Vec<Setting> {
         let all = settings.iter().map(|setting| Setting {
@@ -288,7 +291,7 @@ fn store(last: &runner::Observed, given: &ObservationGiven) -> ObservedStore {
     }
 }
 
-fn device(place: &Result<runner::Place, String>, given: &ObservationGiven) -> Device {
+fn device(place: &Result<runner::BlockDevice, String>, given: &ObservationInputs) -> Device {
     Device {
         name: place.as_ref().ok().map(|place| place.device.clone()),
         model: place.as_ref().ok().and_then(|place| place.model.clone()),

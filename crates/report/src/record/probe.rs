@@ -1,9 +1,9 @@
 //! The record of one probe: what lies under a directory and what it can durably complete.
 
-use super::described::{Described, described};
+use super::environment::{Machine, SyncLine};
 use super::figures::{Counted, Latency};
 use super::identity::Identity;
-use super::place::{Machine, SyncLine};
+use super::schema_macro::{Described, described};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -271,7 +271,7 @@ impl ProbeRecord {
 
 impl Described for ProbeRecord {
     fn schema(parts: &mut Map<String, Value>) -> Value {
-        super::described::flat(
+        super::schema_macro::flat(
             parts,
             "ProbeRecord",
             "The record of one probe: what lies under a directory and what it can durably complete.",

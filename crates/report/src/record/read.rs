@@ -8,10 +8,10 @@
 //! 4. What does not open as JSON does is not read further, and no more than [`LARGEST`] bytes are read:
 //!    a disk image named by mistake fills no memory.
 
+use super::any_record::Record;
 use super::identity::{FORMAT_NAME, FORMAT_VERSION, Identity};
 use super::interval::Interval;
 use super::run::{RunEnd, RunHead, RunRecord};
-use super::whole::Record;
 use crate::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value;

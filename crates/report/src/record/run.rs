@@ -3,17 +3,17 @@
 //! The head is known before the first transaction, the end after the last. A record without an end
 //! was cut short: [`RunEnd::from_intervals`] takes its place, with what the intervals still tell.
 
+use super::assessment::{Check, Fairness, Saturation, Warning};
+use super::configuration::{Client, Plan, Target, Workload};
 use super::cost::Cost;
-use super::described::{Described, described};
+use super::environment::{Device, Machine, SyncLine};
 use super::figures::{
     Arrivals, CommitPathFigures, CounterFigures, InternalFigures, Latency, OperationFigures,
     Outcomes, OwnFigure, PerCommit, Range, Repetition, TransactionFigures,
 };
 use super::identity::Identity;
 use super::interval::Interval;
-use super::judgement::{Check, Fairness, Saturation, Warning};
-use super::place::{Device, Machine, SyncLine};
-use super::setting::{Client, Plan, Target, Workload};
+use super::schema_macro::{Described, described};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -210,7 +210,7 @@ impl RunRecord {
 
 impl Described for RunRecord {
     fn schema(parts: &mut Map<String, Value>) -> Value {
-        super::described::flat(
+        super::schema_macro::flat(
             parts,
             "RunRecord",
             "The record of one run: one target, one setting, one rung of clients.",

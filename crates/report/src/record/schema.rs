@@ -4,11 +4,11 @@
 //! records to the file. Fields that are not named are allowed, since a later program of the same
 //! format version may add some.
 
-use super::described::Described;
 use super::identity::{FORMAT_NAME, FORMAT_VERSION};
 use super::observation::ObservationRecord;
 use super::probe::ProbeRecord;
 use super::run::RunRecord;
+use super::schema_macro::Described;
 use super::verification::VerificationRecord;
 use serde_json::{Map, Value, json};
 

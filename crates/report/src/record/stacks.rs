@@ -4,7 +4,7 @@
 //! records pass it by.
 
 use super::cost::Cost;
-use super::from_cost::{Beside, folded, map_for};
+use super::from_cost::{CostContext, folded, map_for};
 use super::run::RunRecord;
 use crate::{Error, Result};
 use std::fs::File;
@@ -71,9 +71,9 @@ pub fn stacks_of_record(file: &Path, run: &RunRecord, map: Option<&Map>) -> Resu
 }
 
 /// The cost of a record, folded again from its stacks.
-pub fn folded_again(run: &RunRecord, stacks: &Stacks) -> Option<Cost> {
+pub fn refold(run: &RunRecord, stacks: &Stacks) -> Option<Cost> {
     let old = run.end.cost.as_ref()?;
-    let beside = Beside {
+    let beside = CostContext {
         commits: old.commits,
         by_store: old.commits_by_store.clone(),
         clients: run.head.plan.clients,

@@ -3,9 +3,9 @@
 //! The finding itself is kept as the verification made it, as a JSON object with a format number of its own:
 //! this crate shows its sentences and leaves its figures to programs that read them.
 
-use super::described::{Described, described, flat};
+use super::environment::Machine;
 use super::identity::Identity;
-use super::place::Machine;
+use super::schema_macro::{Described, described, flat};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 

@@ -6,7 +6,7 @@
 
 use super::identity::Identity;
 use super::interval::Interval;
-use super::line::{Both, Line, ProbeHead, RunWithoutIntervals};
+use super::json_lines::{Both, Line, ProbeHead, RunWithoutIntervals};
 use super::observation::ObservationRecord;
 use super::probe::ProbeRecord;
 use super::run::{RunHead, RunRecord};

@@ -4,9 +4,9 @@
 //! directory: the probe first, then the runs; rows that were planned and not run stand in the probe's
 //! record with their reason.
 
-mod complaints;
-mod compose;
+mod grouping;
 mod sentences;
+mod warnings;
 
-pub use complaints::{Complaint, complaints};
-pub use compose::{Group, Rung, RungOutcome, Survey};
+pub use grouping::{Group, StepOutcome, Survey, SurveyStep};
+pub use warnings::{SurveyWarning, survey_warnings};

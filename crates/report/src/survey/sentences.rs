@@ -1,9 +1,9 @@
 //! The three plain sentences under a survey.
 
-use super::complaints::OF_SHORT_SLICES;
-use super::compose::Survey;
-use crate::line_place::ratio;
+use super::grouping::Survey;
+use super::warnings::OF_SHORT_SLICES;
 use crate::record::{RunRecord, SyncLine};
+use crate::sync_line_ratio::ratio;
 use crate::units::{self, plural};
 
 /// What this directory can durably complete.

@@ -3,7 +3,7 @@
 use super::grid::{Grid, Side};
 use super::prose;
 use crate::record::{Listed, Record, RunRecord};
-use crate::swept;
+use crate::sweep_title;
 use crate::units::{self, plural};
 use std::collections::BTreeSet;
 
@@ -93,7 +93,7 @@ fn cells(record: &Record, runs: &[&RunRecord]) -> Vec<String> {
     let started = minute(&identity.started);
     let (what, rate, times, durability) = match record {
         Record::Run(run) => (
-            swept::title(run, runs)
+            sweep_title::title(run, runs)
                 .replace(" clients", "c")
                 .replace(" client", "c")
                 + if run.end.cut_short.is_some() {

@@ -13,7 +13,7 @@ use crate::survey::Survey;
 use crate::units;
 
 /// A directory, its ceilings, and what ran in it.
-pub(super) struct Place<'a> {
+pub(super) struct DirectoryRuns<'a> {
     directory: String,
     line_1: Option<f64>,
     turns_per_s: Option<f64>,
@@ -22,15 +22,21 @@ pub(super) struct Place<'a> {
 
 /// The matrix of several surveys.
 pub fn matrix(surveys: &[Survey<'_>]) -> String {
-    matrix_of(&surveys.iter().map(Place::of_survey).collect::<Vec<_>>())
+    matrix_of(
+        &surveys
+            .iter()
+            .map(DirectoryRuns::of_survey)
+            .collect::<Vec<_>>(),
+    )
 }
 
-impl<'a> Place<'a> {
+impl<'a> DirectoryRuns<'a> {
     /// A place for each probed directory, then one for each directory of runs that no probe holds: of
     /// these a run's own line tells the ceiling, and nobody knows the turns.
-    pub(super) fn all(records: &'a [Record]) -> Vec<Place<'a>> {
+    pub(super) fn all(records: &'a [Record]) -> Vec<DirectoryRuns<'a>> {
         let surveys = Survey::all(records);
-        let mut places: Vec<Place<'a>> = surveys.iter().map(Place::of_survey).collect();
+        let mut places: Vec<DirectoryRuns<'a>> =
+            surveys.iter().map(DirectoryRuns::of_survey).collect();
         for run in records.iter().filter_map(Record::as_run) {
             let held = places
                 .iter()
@@ -49,7 +55,7 @@ impl<'a> Place<'a> {
                     place.line_1 = place.line_1.or(line.line_1);
                     place.runs.push(run);
                 }
-                None => places.push(Place {
+                None => places.push(DirectoryRuns {
                     directory: directory.to_owned(),
                     line_1: line.line_1,
                     turns_per_s: None,
@@ -60,9 +66,9 @@ impl<'a> Place<'a> {
         places
     }
 
-    fn of_survey(survey: &Survey<'a>) -> Place<'a> {
+    fn of_survey(survey: &Survey<'a>) -> DirectoryRuns<'a> {
         let body = &survey.probe.body;
-        Place {
+        DirectoryRuns {
             directory: body.directory.clone(),
             line_1: survey.line().line_1,
             turns_per_s: body.device.rpm.map(|rpm| rpm as f64 / 60.0),
@@ -85,14 +91,14 @@ impl<'a> Place<'a> {
 }
 
 /// The matrix of several places.
-pub(super) fn matrix_of(places: &[Place<'_>]) -> String {
+pub(super) fn matrix_of(places: &[DirectoryRuns<'_>]) -> String {
     let mut text = prose::wrapped(
         "",
         "commits per second of one client that commits every insert, beside what each directory \
          can sync",
     ) + "\n";
     let mut stores: Vec<(String, String)> = Vec::new();
-    for run in places.iter().flat_map(Place::singles) {
+    for run in places.iter().flat_map(DirectoryRuns::singles) {
         if !stores.contains(&column(run)) {
             stores.push(column(run));
         }
@@ -142,7 +148,7 @@ fn column(run: &RunRecord) -> (String, String) {
     (name, run.head.target.durability_with_evidence())
 }
 
-fn cells(place: &Place<'_>, run: &RunRecord) -> Vec<String> {
+fn cells(place: &DirectoryRuns<'_>, run: &RunRecord) -> Vec<String> {
     let line_1 = place.line_1.filter(|line_1| *line_1 > 0.0);
     let rate = run.end.throughput_per_s;
     vec![
@@ -151,7 +157,7 @@ fn cells(place: &Place<'_>, run: &RunRecord) -> Vec<String> {
         units::or_unknown(line_1, units::rate),
         place.turns_per_s.map_or_else(String::new, units::rate),
         units::or_unknown(
-            crate::line_place::ratio(run, &run.end.sync_line, line_1),
+            crate::sync_line_ratio::ratio(run, &run.end.sync_line, line_1),
             units::figure,
         ),
     ]

@@ -6,8 +6,8 @@ use super::run_parts::{
     counters, counts, internals, operations, outcomes, percentiles, repetitions,
 };
 use crate::cost::CostChoice;
-use crate::line_place::{no_place, ratio};
 use crate::record::{Latency, RunRecord};
+use crate::sync_line_ratio::{no_sync_line_ratio, ratio};
 use crate::units::{self, plural};
 
 /// The view of a run.
@@ -100,7 +100,7 @@ pub(super) const BEST_IN_PARALLEL: &str = "its best in parallel";
 /// Commits a second over the disk's sync rates.
 fn place(run: &RunRecord) -> String {
     let line = &run.end.sync_line;
-    if let Some(why) = no_place(run, line) {
+    if let Some(why) = no_sync_line_ratio(run, line) {
         return format!("cannot be compared with the disk's sync rate: {why}");
     }
     let part = |name: &str, rate: Option<f64>| {

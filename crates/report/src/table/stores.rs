@@ -6,7 +6,7 @@
 use super::grid::{Grid, Side};
 use super::prose::{self, fact};
 use super::survey::cells;
-use crate::survey::{Group, RungOutcome, Survey};
+use crate::survey::{Group, StepOutcome, Survey};
 use crate::units;
 
 /// True if no store ran in two of the directories.
@@ -70,7 +70,7 @@ pub fn stores(surveys: &[Survey<'_>]) -> String {
     for (letter, survey) in letters.zip(surveys) {
         for group in survey.groups() {
             for rung in &group.rungs {
-                let RungOutcome::Ran(run) = rung.outcome else {
+                let StepOutcome::Ran(run) = rung.outcome else {
                     continue;
                 };
                 let store = match &same {

@@ -5,7 +5,7 @@ use super::run::run_chosen;
 use super::{Detail, probe, prose};
 use crate::cost::{CostChoice, too_few};
 use crate::record::{Latency, Record, RunRecord, SyncLine};
-use crate::survey::{Group, RungOutcome, Survey, complaints};
+use crate::survey::{Group, StepOutcome, Survey, survey_warnings};
 use crate::units::{self, plural};
 
 /// The survey of one directory: the line, one table of stores, three sentences, warnings.
@@ -144,13 +144,13 @@ fn rows(survey: &Survey<'_>) -> String {
         grid.text(heading(group));
         for rung in &group.rungs {
             match rung.outcome {
-                RungOutcome::Ran(run) => {
+                StepOutcome::Ran(run) => {
                     grid.row(cells(run, survey.line()));
                     if let Some(starved) = starved(run) {
                         grid.text(format!("{:>7}  {starved}", ""));
                     }
                 }
-                RungOutcome::NotRun(reason) => {
+                StepOutcome::NotRun(reason) => {
                     grid.text(format!("{:>7}  not run: {reason}", rung.clients));
                 }
             }
@@ -213,7 +213,10 @@ fn starved(run: &RunRecord) -> Option<String> {
 pub(super) fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
     let rate = run.end.throughput_per_s;
     let part = |rate: Option<f64>| {
-        units::or_unknown(crate::line_place::ratio(run, line, rate), units::figure)
+        units::or_unknown(
+            crate::sync_line_ratio::ratio(run, line, rate),
+            units::figure,
+        )
     };
     let time =
         |pick: fn(&Latency) -> u64| units::or_unknown(run.service_ns().map(pick), units::span_ns);
@@ -245,7 +248,7 @@ pub(super) fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
 
 fn warnings(survey: &Survey<'_>) -> String {
     let mut text = String::new();
-    for complaint in complaints(survey) {
+    for complaint in survey_warnings(survey) {
         let sentence = format!("{}: {}", complaint.about(), complaint.sentence);
         text += &prose::wrapped("warning: ", &sentence);
     }

@@ -7,20 +7,20 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use syncline_probe::{FileState, MethodChoice, Placement, Plan, Silent, Span, Step, SyncStep};
 use syncline_report::record::{
-    Identity, Machine, Record, RunGiven, SyncLine, Writer, from_probe, from_run, head_from_run,
+    Identity, Machine, Record, RunInputs, SyncLine, Writer, from_probe, from_run, head_from_run,
     interval_from_run, read,
 };
 use syncline_report::table::{self, Detail};
 use syncline_runner::{
-    Arrival, Check, CheckOutcome, ClientFacts, ClientModel, ClientTime, CountBase, Counted,
-    Distribution, Durability, Evidence, FailureKind, Fairness, Intent, Interval, Isolation,
-    LogPlace, MachineInterval, Outcomes, PerCommit, Place, RunHead, RunPlan, RunResult,
-    SaturationFigures, Setting, StopReason, StoreProcess, TargetFacts, TransactionResult, Unit,
-    Warning, WorkloadFacts, saturation,
+    Arrival, BlockDevice, Check, CheckOutcome, ClientFacts, ClientModel, ClientTime, CountBase,
+    Counted, Distribution, DryRunPlan, Durability, FailureKind, Fairness, Interval, Isolation,
+    LogLocation, MachineInterval, Outcomes, PerCommit, ReportedSettings, RunHead, RunPlan,
+    RunResult, SaturationFigures, Setting, StopReason, StoreProcess, TargetFacts,
+    TransactionResult, Unit, Warning, WorkloadFacts, saturation,
 };
 
-pub(crate) fn given() -> RunGiven {
-    RunGiven {
+pub(crate) fn given() -> RunInputs {
+    RunInputs {
         identity: Identity::new("run", fixture::STARTED_NS, 3),
         url: Some("sqlite:/home/ann/x?durability=data".to_owned()),
         alias: None,
@@ -44,7 +44,7 @@ fn runner_head() -> RunHead {
         },
         target: TargetFacts {
             name: "sqlite".to_owned(),
-            evidence: Evidence {
+            evidence: ReportedSettings {
                 product: "SQLite".to_owned(),
                 version: "3.50.4".to_owned(),
                 durability: Durability::Data,
@@ -56,10 +56,10 @@ fn runner_head() -> RunHead {
                     said_by: "PRAGMA synchronous".to_owned(),
                 }],
             },
-            log_place: LogPlace::Directory(PathBuf::from("/home/ann")),
-            process: StoreProcess::Ours,
+            log_place: LogLocation::Directory(PathBuf::from("/home/ann")),
+            process: StoreProcess::InProcess,
             disk_space: Err("the store was not asked".to_owned()),
-            intent: Intent::default(),
+            intent: DryRunPlan::default(),
         },
         workload: WorkloadFacts {
             name: "insert".to_owned(),
@@ -86,7 +86,7 @@ fn runner_head() -> RunHead {
             memory_bytes: Some(1 << 30),
             hypervisor: None,
         },
-        device: Place::of(Path::new("/proc"), Path::new("/")),
+        device: BlockDevice::of(Path::new("/proc"), Path::new("/")),
     }
 }
 
@@ -301,7 +301,7 @@ fn what_ended_early_says_so() {
 fn a_run_that_was_written_as_it_went_is_what_was_converted() {
     let folder = tempfile::tempdir().unwrap();
     let runs = [result(300, Some(0.5))];
-    let given = RunGiven {
+    let given = RunInputs {
         repeat: 1,
         ..given()
     };

@@ -2,7 +2,7 @@
 
 use crate::fixture::{self, SQLITE, Store};
 use syncline_report::record::{
-    Counted, CounterFigures, Interval, RunGiven, RunRecord, SyncLine, from_run,
+    Counted, CounterFigures, Interval, RunInputs, RunRecord, SyncLine, from_run,
 };
 use syncline_report::{contradicted_syncs, count_finding, findings, place_on_line, rate_finding};
 
@@ -143,7 +143,7 @@ fn reads_need_no_sync_and_accuse_nobody() {
 #[test]
 fn a_line_that_moved_by_more_than_a_fifth_is_warned_of() {
     let warned = |before: &[f64], after: &[f64]| {
-        let given = RunGiven {
+        let given = RunInputs {
             dropped_syncs: None,
             sync_line: SyncLine {
                 before: before.to_vec(),

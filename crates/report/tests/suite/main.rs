@@ -7,7 +7,7 @@
 )]
 
 mod as_published;
-mod comparing;
+mod comparison;
 mod comparison_page;
 mod conversion;
 mod cost;
@@ -20,8 +20,8 @@ mod observation;
 mod published_fixture;
 mod real_run;
 mod record_file;
+mod redaction;
 mod schema;
-mod sharing;
 mod stacks;
 mod verification;
 mod views;

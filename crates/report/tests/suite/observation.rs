@@ -5,13 +5,13 @@ use crate::schema;
 use std::path::PathBuf;
 use syncline_probe::DroppedSyncs;
 use syncline_report::record::{
-    Identity, ObservationGiven, ObservationRecord, Record, SyncLine, Writer, from_observation,
+    Identity, ObservationInputs, ObservationRecord, Record, SyncLine, Writer, from_observation,
     read, share,
 };
 use syncline_report::{html, table};
 use syncline_runner::{
-    CounterUnit, LogPlace, Machine, Meaning, Observation, Observed, ObservedInterval, Setting,
-    StoreCounter, StoreProcess,
+    CounterUnit, LogLocation, Machine, Meaning, Observation, ObservedInterval, Setting,
+    StoreCounter, StoreObservation, StoreProcess,
 };
 
 fn counter(meaning: Meaning, unit: CounterUnit, grown: Result<u64, String>) -> StoreCounter {
@@ -28,10 +28,10 @@ fn counter(meaning: Meaning, unit: CounterUnit, grown: Result<u64, String>) -> S
 
 fn seen() -> Observation {
     Observation {
-        last: Observed {
+        last: StoreObservation {
             product: "PostgreSQL".to_owned(),
             version: "15.18".to_owned(),
-            log_place: LogPlace::Directory(PathBuf::from("/home/ann/data/pg_wal")),
+            log_place: LogLocation::Directory(PathBuf::from("/home/ann/data/pg_wal")),
             process: StoreProcess::Other(4_711),
             unseen_syncs: None,
             counters: Vec::new(),
@@ -81,8 +81,8 @@ fn record(alias: Option<&str>) -> ObservationRecord {
     from_observation(&seen(), &given(alias))
 }
 
-fn given(alias: Option<&str>) -> ObservationGiven {
-    ObservationGiven {
+fn given(alias: Option<&str>) -> ObservationInputs {
+    ObservationInputs {
         identity: Identity::new("observation", fixture::STARTED_NS, 9),
         name: "postgres".to_owned(),
         url: Some("postgres://ann@db.example/app".to_owned()),
@@ -113,7 +113,7 @@ fn a_log_on_a_disk_that_keeps_nothing_is_said_to_be_there() {
         evidence: "ext4 at /data is mounted with nobarrier, so no flush is sent".to_owned(),
         remedy: Some("mount -o remount,barrier /data".to_owned()),
     };
-    let given = |alias| ObservationGiven {
+    let given = |alias| ObservationInputs {
         dropped_syncs: Some(dropped.clone()),
         ..given(alias)
     };
@@ -211,7 +211,7 @@ fn a_shared_or_withheld_observation_names_nobody() {
     // Nor by a reason that is in the store's own words.
     let why = "PostgreSQL: permission denied to examine \"data_directory\"";
     let mut seen = seen();
-    seen.last.log_place = LogPlace::Nowhere(why.to_owned());
+    seen.last.log_place = LogLocation::Nowhere(why.to_owned());
     seen.device = Err(why.to_owned());
     let flushes = from_observation(&seen, &given(None)).body.flushes_per_s;
     assert!(

@@ -9,12 +9,12 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use syncline_contract::{
-    Capabilities, Cause, Check, CheckOutcome, Client, ClientModel, Durability, Ending, Evidence,
-    Int, Isolation, Kind, LogPlace, OperationId, Plan, Rows, Session, Shape, Stop, Table, Target,
-    TargetResult, Transaction, Value, Workload, Write,
+    AccessPattern, Capabilities, Cause, Check, CheckOutcome, Client, ClientModel, Durability,
+    Ending, Int, Isolation, Kind, LogLocation, OperationId, Plan, ReportedSettings, Rows, Session,
+    Stop, Table, Target, TargetResult, Transaction, Value, Workload, Write,
 };
 use syncline_report::record::{
-    Identity, Record, RunGiven, RunRecord, SyncLine, Writer, from_run, head_from_run,
+    Identity, Record, RunInputs, RunRecord, SyncLine, Writer, from_run, head_from_run,
     interval_from_run, json, read,
 };
 use syncline_report::{html, table};
@@ -33,7 +33,7 @@ struct NumbersSession {
 }
 
 impl Session for NumbersSession {
-    fn begin(&mut self, _shape: Shape) {
+    fn begin(&mut self, _shape: AccessPattern) {
         self.sent = None;
     }
 
@@ -77,16 +77,16 @@ impl Target for Numbers {
         }
     }
 
-    fn log_place(&self) -> LogPlace {
-        LogPlace::Directory(self.folder.clone())
+    fn log_place(&self) -> LogLocation {
+        LogLocation::Directory(self.folder.clone())
     }
 
     async fn create(&self, _plan: &Plan) -> TargetResult<()> {
         Ok(())
     }
 
-    async fn evidence(&self) -> TargetResult<Evidence> {
-        Ok(Evidence {
+    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+        Ok(ReportedSettings {
             product: "Numbers".to_owned(),
             version: "1".to_owned(),
             durability: Durability::None,
@@ -144,8 +144,8 @@ impl Client for CountingClient {
         0
     }
 
-    fn shape(&self, _kind: usize) -> Shape {
-        Shape::Single
+    fn shape(&self, _kind: usize) -> AccessPattern {
+        AccessPattern::Single
     }
 
     async fn perform<S: Session>(
@@ -231,7 +231,7 @@ impl Workload for Counting {
 /// Writes the record while the run goes on.
 struct Recorder<'a> {
     folder: PathBuf,
-    given: &'a RunGiven,
+    given: &'a RunInputs,
     writer: RefCell<Option<Writer>>,
 }
 
@@ -269,7 +269,7 @@ fn recorded(plan: &RunPlan) -> (PathBuf, RunRecord, tempfile::TempDir) {
         plan: declared,
         kept,
     };
-    let given = RunGiven {
+    let given = RunInputs {
         identity: Identity::new("run", fixture::STARTED_NS, 9),
         url: None,
         alias: None,

@@ -5,12 +5,12 @@ use crate::{fixture, schema};
 use std::path::{Path, PathBuf};
 use syncline_contract::Meaning;
 use syncline_profile::{
-    Account, Frame, Histogram, How, Map, Metric, Name, Profile, ProfileBuilder, Space, Thread,
-    Total,
+    Account, Frame, Histogram, Map, Metric, Name, Precision, Profile, ProfileBuilder, Space,
+    Thread, Total,
 };
 use syncline_report::record::{
-    CostView, Record, RunGiven, RunRecord, Writer, folded_again, from_run, head_from_run, list,
-    read, share, stacks_of, stacks_of_record,
+    CostView, Record, RunInputs, RunRecord, Writer, from_run, head_from_run, list, read, refold,
+    share, stacks_of, stacks_of_record,
 };
 use syncline_report::{CostChoice, CostThreads, FunctionsBy, html, table};
 use syncline_runner::{Counted, CounterUnit, RunResult, StoreCounter};
@@ -117,7 +117,7 @@ fn profile() -> Profile {
         builder.account(Account {
             metric,
             collector: "perf events".to_owned(),
-            how: How::Sampled("99 samples/s per CPU".to_owned()),
+            how: Precision::Sampled("99 samples/s per CPU".to_owned()),
             lost: 2,
             total: (metric == Metric::CpuUser).then(|| Total {
                 amount: 8_000_000,
@@ -128,14 +128,14 @@ fn profile() -> Profile {
     builder.account(Account {
         metric: Metric::OffCpu,
         collector: "BPF".to_owned(),
-        how: How::Exact,
+        how: Precision::Exact,
         lost: 0,
         total: None,
     });
     builder.account(Account {
         metric: Metric::SystemCalls,
         collector: "BPF".to_owned(),
-        how: How::NotAttributable("run as root".to_owned()),
+        how: Precision::NotAttributable("run as root".to_owned()),
         lost: 0,
         total: None,
     });
@@ -170,11 +170,11 @@ fn without_kernel() -> Profile {
     for (metric, how) in [
         (
             Metric::CpuUser,
-            How::Sampled("99 samples/s per CPU".to_owned()),
+            Precision::Sampled("99 samples/s per CPU".to_owned()),
         ),
         (
             Metric::CpuKernel,
-            How::NotAttributable("kernel.perf_event_paranoid is 2".to_owned()),
+            Precision::NotAttributable("kernel.perf_event_paranoid is 2".to_owned()),
         ),
     ] {
         builder.account(Account {
@@ -194,7 +194,7 @@ fn recorded(folder: &Path) -> (PathBuf, RunRecord) {
 }
 
 fn recorded_of(folder: &Path, runs: &[RunResult]) -> (PathBuf, RunRecord) {
-    let given = RunGiven {
+    let given = RunInputs {
         map: Some(map()),
         ..given()
     };
@@ -271,12 +271,12 @@ fn stacks_stand_beside_the_record_and_fold_to_the_same_cost() {
         "it reads as it was written"
     );
     let stacks = stacks_of_record(&path, &record, Some(&map())).unwrap();
-    let again = folded_again(&record, &stacks);
+    let again = refold(&record, &stacks);
     assert_eq!(again, record.end.cost);
     let better = MAP.replace("log_*\" }]", "log_*\" }, { symbol = \"strange\" }]");
     let better = Map::parse(&better, "better.toml").unwrap();
     let stacks = stacks_of_record(&path, &record, Some(&better)).unwrap();
-    let cost = folded_again(&record, &stacks).unwrap();
+    let cost = refold(&record, &stacks).unwrap();
     let unknown = |cost: &syncline_report::record::Cost| {
         let rows = &cost.metric("cpu_user").unwrap().innermost;
         let mut unknown = rows.iter().filter(|row| row.module.is_none());
@@ -303,7 +303,7 @@ fn a_shared_record_names_no_stacks_and_a_withheld_product_keeps_none() {
         .to_string();
     assert!(error.contains("no stacks beside it"), "{error}");
     let runs = [metered(1_000)];
-    let aliased = RunGiven {
+    let aliased = RunInputs {
         alias: Some("Store A".to_owned()),
         map: Some(map()),
         ..given()
@@ -327,7 +327,7 @@ fn a_withheld_product_keeps_what_two_counts_do_not_agree_on() {
         }],
         ..metered(1_000)
     };
-    let aliased = RunGiven {
+    let aliased = RunInputs {
         alias: Some("Store A".to_owned()),
         map: Some(map()),
         ..given()
@@ -359,7 +359,7 @@ fn a_map_of_another_product_is_used_and_says_so() {
     let again = |map: &str| {
         let map = Map::parse(map, "toy.toml").unwrap();
         let stacks = stacks_of_record(&path, &record, Some(&map)).unwrap();
-        folded_again(&record, &stacks).unwrap()
+        refold(&record, &stacks).unwrap()
     };
     assert!(says_so(&again(MAP)));
     let own = MAP.replace("\"toy\"", "\"SQLite\"");

@@ -2,7 +2,7 @@
 
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::golden;
-use syncline_probe::Model;
+use syncline_probe::DiskModel;
 use syncline_report::compare::compare;
 use syncline_report::html;
 use syncline_report::record::{CommitPathFigures, Listed, PathFigures, Record, RunRecord};
@@ -21,7 +21,7 @@ fn every_view() -> Vec<(&'static str, String)> {
         &slower,
         false,
     );
-    let model = Model::parse("seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k").unwrap();
+    let model = DiskModel::parse("seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k").unwrap();
     let listed: Vec<Listed> = records
         .iter()
         .map(|record| Listed {

@@ -12,19 +12,19 @@
 //! 3. Futures never move after the first poll, and are dropped where they lie.
 //! 4. Nothing allocates once the queues have grown to the number of clients.
 
-mod ahead;
-mod drive;
-mod pinned;
+mod pinned_futures;
+mod prefetch;
+mod run_loop;
 mod signal;
 #[cfg(test)]
 mod tests;
 mod timers;
-mod wake;
-mod yielding;
+mod waker;
+mod yield_now;
 
-pub(crate) use ahead::Beside;
-pub use drive::ask;
-pub(crate) use drive::{Executor, block_on};
+pub(crate) use prefetch::PrefetchRange;
+pub use run_loop::ask;
+pub(crate) use run_loop::{Executor, block_on};
 pub(crate) use signal::{Phase, Signal};
 pub(crate) use timers::Timers;
-pub(crate) use yielding::yield_now;
+pub(crate) use yield_now::yield_now;

@@ -10,7 +10,7 @@ pub(crate) enum Phase {
     /// Start no transaction; sleepers wake at once. Transactions under way may end.
     Ending,
     /// Leave, dropping what is under way.
-    Cut,
+    Abort,
 }
 
 /// The phase, shared. Setting it wakes nobody: unpark the workers' threads after.
@@ -24,7 +24,7 @@ impl Signal {
         match self.0.load(Ordering::Acquire) {
             0 => Phase::Running,
             1 => Phase::Ending,
-            _ => Phase::Cut,
+            _ => Phase::Abort,
         }
     }
 

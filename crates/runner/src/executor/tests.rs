@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 use syncline_contract::Worker;
-use syncline_metering::clock;
+use syncline_instrument::clock;
 
 /// A ticket that another thread, or anyone else, completes.
 #[derive(Default)]
@@ -45,7 +45,7 @@ impl Ticket {
 #[test]
 fn who_sleeps_in_a_transaction_sleeps_on_while_the_run_ends() {
     use syncline_contract::Timer;
-    use syncline_metering::clock;
+    use syncline_instrument::clock;
     let timers = Timers::default();
     let signal = Signal::default();
     let began = clock::now();
@@ -225,7 +225,7 @@ fn ending_wakes_sleepers_at_once_and_a_cut_drops_what_is_under_way() {
         scope.spawn(|| {
             signal.advance(Phase::Ending);
             owner.unpark();
-            signal.advance(Phase::Cut);
+            signal.advance(Phase::Abort);
             owner.unpark();
         });
         executor.drive(&signal);
@@ -234,7 +234,7 @@ fn ending_wakes_sleepers_at_once_and_a_cut_drops_what_is_under_way() {
     drop(executor);
     assert_eq!(Rc::strong_count(&dropped), 1);
     signal.advance(Phase::Running);
-    assert_eq!(signal.phase(), Phase::Cut, "phases never go back");
+    assert_eq!(signal.phase(), Phase::Abort, "phases never go back");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use syncline_contract::Timer;
-use syncline_metering::{Nanos, Ticker, clock};
+use syncline_instrument::{Nanos, Ticker, clock};
 
 /// Someone who sleeps.
 #[derive(Debug)]

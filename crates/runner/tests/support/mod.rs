@@ -42,15 +42,15 @@ pub(crate) fn go(store: &Store, plan: &RunPlan) -> Result<RunResult, Error> {
 }
 
 /// Keeps the names of events, and does something at each.
-pub(crate) struct Watcher<F: Fn(&str)> {
+pub(crate) struct EventRecorder<F: Fn(&str)> {
     pub(crate) seen: Mutex<Vec<String>>,
     pub(crate) react: F,
 }
 
-impl<F: Fn(&str)> Watcher<F> {
-    pub(crate) fn new(react: F) -> Watcher<F> {
+impl<F: Fn(&str)> EventRecorder<F> {
+    pub(crate) fn new(react: F) -> EventRecorder<F> {
         let seen = Mutex::default();
-        Watcher { seen, react }
+        EventRecorder { seen, react }
     }
 
     pub(crate) fn seen(&self) -> Vec<String> {
@@ -58,7 +58,7 @@ impl<F: Fn(&str)> Watcher<F> {
     }
 }
 
-impl<F: Fn(&str)> Observer for Watcher<F> {
+impl<F: Fn(&str)> Observer for EventRecorder<F> {
     fn event(&self, event: Event<'_>) {
         let name = match event {
             Event::Case {
@@ -69,7 +69,7 @@ impl<F: Fn(&str)> Observer for Watcher<F> {
             Event::Connecting { clients } => format!("connecting {clients}"),
             Event::Started(head) => format!("started {}", head.target.name),
             Event::WarmingUp => "warming up".to_owned(),
-            Event::Weighing => "weighing".to_owned(),
+            Event::MeasuringOverhead => "weighing".to_owned(),
             Event::Measuring => "measuring".to_owned(),
             Event::Interval(_) => "interval".to_owned(),
             Event::Draining => "draining".to_owned(),

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread::JoinHandle;
 use syncline_contract::{
-    Capabilities, Cause, ClientModel, Counter, Durability, Evidence, Failure, FailureKind,
-    Isolation, LogPlace, Meaning, Observed, OperationId, Plan, Rows, Session, Shape, Stop,
-    StoreProcess, TableId, Target, TargetResult, Value, Worker,
+    AccessPattern, Capabilities, Cause, ClientModel, Counter, Durability, Failure, FailureKind,
+    Isolation, LogLocation, Meaning, OperationId, Plan, ReportedSettings, Rows, Session, Stop,
+    StoreObservation, StoreProcess, TableId, Target, TargetResult, Value, Worker,
 };
-use syncline_metering::{Nanos, clock};
+use syncline_instrument::{Nanos, clock};
 
 /// How a commit ends.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ pub(crate) enum Answer {
 
 /// What the store saw; the same for all its sessions.
 #[derive(Debug, Default)]
-pub(crate) struct Book {
+pub(crate) struct CallLog {
     pub(crate) created: AtomicUsize,
     pub(crate) removed: AtomicUsize,
     pub(crate) sessions: AtomicUsize,
@@ -89,7 +89,7 @@ type Script = dyn Fn(i64, usize) -> Answer + Send + Sync;
 pub(crate) struct Store {
     pub(crate) name: &'static str,
     pub(crate) can: Capabilities,
-    pub(crate) book: Arc<Book>,
+    pub(crate) book: Arc<CallLog>,
     pub(crate) script: Arc<Script>,
     /// What fails: "meet", "counters", "create", "evidence", "worker", "connect", "load", "remove".
     pub(crate) broken: Option<&'static str>,
@@ -98,7 +98,7 @@ pub(crate) struct Store {
     /// Whose system calls it says are its own.
     pub(crate) process: StoreProcess,
     /// Where it says its log is.
-    pub(crate) log_place: LogPlace,
+    pub(crate) log_place: LogLocation,
     /// Why it takes no writes, if it does not.
     pub(crate) takes_no_writes: Option<String>,
     /// True if it counts its commits, each of which it says is half a sync, and is 50 us away.
@@ -135,8 +135,8 @@ impl Store {
             script: Arc::new(script),
             broken: None,
             hangs: None,
-            process: StoreProcess::Ours,
-            log_place: LogPlace::Nowhere("it keeps no log".to_owned()),
+            process: StoreProcess::InProcess,
+            log_place: LogLocation::Nowhere("it keeps no log".to_owned()),
             takes_no_writes: None,
             counts: false,
             looks: AtomicUsize::new(0),
@@ -201,7 +201,7 @@ impl Drop for Store {
 /// A worker's own part: completes at the end of a pass what waits for it.
 #[derive(Clone)]
 pub(crate) struct Part {
-    book: Arc<Book>,
+    book: Arc<CallLog>,
     running: Rc<Cell<bool>>,
     waiting: Rc<Cell<Vec<Arc<Ticket>>>>,
 }
@@ -288,8 +288,8 @@ impl Connection {
 }
 
 impl Session for Connection {
-    fn begin(&mut self, shape: Shape) {
-        assert_eq!(shape, Shape::Single);
+    fn begin(&mut self, shape: AccessPattern) {
+        assert_eq!(shape, AccessPattern::Single);
         assert!(
             self.key.is_none(),
             "a transaction begins after the last one has ended"
@@ -369,7 +369,7 @@ impl Target for Store {
         self.takes_no_writes.clone()
     }
 
-    fn log_place(&self) -> LogPlace {
+    fn log_place(&self) -> LogLocation {
         self.log_place.clone()
     }
 
@@ -394,14 +394,14 @@ impl Target for Store {
         Ok(self.counts.then_some(50_000))
     }
 
-    async fn observe(&self) -> TargetResult<Observed> {
+    async fn observe(&self) -> TargetResult<StoreObservation> {
         let looks = self.looks.fetch_add(1, Ordering::SeqCst) as u64;
         let key = self.book.keys.lock().unwrap().len() as i64;
         // Somebody else commits four times between two looks.
         for number in 0..4 {
             self.book.keys.lock().unwrap().insert(key + number, 1);
         }
-        Ok(Observed {
+        Ok(StoreObservation {
             product: "scripted".to_owned(),
             version: "1".to_owned(),
             log_place: self.log_place(),
@@ -419,9 +419,9 @@ impl Target for Store {
         self.step("create")
     }
 
-    async fn evidence(&self) -> TargetResult<Evidence> {
+    async fn evidence(&self) -> TargetResult<ReportedSettings> {
         self.step("evidence")?;
-        Ok(Evidence {
+        Ok(ReportedSettings {
             product: "scripted".to_owned(),
             version: "1".to_owned(),
             durability: Durability::None,

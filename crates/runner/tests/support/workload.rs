@@ -1,10 +1,10 @@
 //! The workload: each transaction inserts a key of its own, and the check compares with the store.
 
-use super::store::{Book, Store};
+use super::store::{CallLog, Store};
 use std::sync::Arc;
 use syncline_contract::{
-    Check, CheckOutcome, Client, Counts, Ending, Int, Kind, Load, OwnFigure, Plan, ResponseBound,
-    Rows, Session, Shape, Stop, Table, TableId, Transaction, Value, Waits, Workload, Write,
+    AccessPattern, Check, CheckOutcome, Client, Counts, Ending, Int, Kind, Load, OwnFigure, Plan,
+    ResponseBound, Rows, Session, Stop, Table, TableId, Transaction, Value, Waits, Workload, Write,
 };
 
 /// Keys of client `number` start at `number * BY_CLIENT`.
@@ -12,7 +12,7 @@ pub(crate) const BY_CLIENT: i64 = 1 << 32;
 
 /// The workload.
 pub(crate) struct Keys {
-    book: Arc<Book>,
+    book: Arc<CallLog>,
     plan: Plan,
     /// Every so many transactions of a client are aborted by the workload's own rule.
     pub(crate) abort_every: Option<i64>,
@@ -76,8 +76,8 @@ impl Client for KeysClient {
         0
     }
 
-    fn shape(&self, _kind: usize) -> Shape {
-        Shape::Single
+    fn shape(&self, _kind: usize) -> AccessPattern {
+        AccessPattern::Single
     }
 
     fn waits(&mut self, _kind: usize) -> Waits {

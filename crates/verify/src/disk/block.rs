@@ -15,7 +15,7 @@
 //! | 56 | 8 | 0 a tested block, 1 a control |
 //! | 64 | | filling |
 
-use syncline_disk::AlignedBuffer;
+use syncline_vfs::AlignedBuffer;
 
 /// The smallest block: the least that devices write whole.
 pub(super) const BLOCK_BYTES_MIN: u32 = 512;
@@ -123,7 +123,7 @@ fn number(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::{Found, Label, Role, open, seal};
-    use syncline_disk::AlignedBuffer;
+    use syncline_vfs::AlignedBuffer;
 
     fn label(sequence: u64) -> Label {
         Label {

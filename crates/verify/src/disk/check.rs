@@ -1,15 +1,15 @@
 //! The check behind a cut: the blocks read, held against what the witness kept, and told to it.
 
 use super::block::{BLOCK_BYTES_MAX, BLOCK_BYTES_MIN, Found, open};
+use super::cut_kind::{Cut, Kind};
 use super::finding::{FORMAT, Finding, Verdict};
-use super::judge::Expected;
-use super::kind::{Cut, Kind};
-use super::place::{Place, failed};
-use super::walk::Walk;
-use super::wire::{Caller, Promised};
+use super::judgement::Expected;
+use super::slot_sequence::SlotSequence;
+use super::test_files::{TestDirectory, failed};
+use super::witness_client::{Promised, WitnessClient};
 use crate::error::{Error, Result};
 use std::path::PathBuf;
-use syncline_disk::{AlignedBuffer, Disk, File};
+use syncline_vfs::{AlignedBuffer, Disk, File};
 
 /// A disk under test.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,9 +27,9 @@ pub fn check<D: Disk>(
     disk: &D,
     subject: &Subject,
     cut: Option<Cut>,
-    caller: &mut Caller,
+    caller: &mut WitnessClient,
 ) -> Result<Finding> {
-    let place = Place::in_directory(disk, &subject.directory);
+    let place = TestDirectory::in_directory(disk, &subject.directory);
     place.must_be_free()?;
     let promised = caller.ask(&subject.name)?;
     let begin = promised.begin.clone();
@@ -58,7 +58,7 @@ fn expected(promised: Promised) -> Result<Expected> {
     let begin = &promised.begin;
     let possible = (BLOCK_BYTES_MIN..=BLOCK_BYTES_MAX).contains(&begin.block_bytes)
         && promised.count < u64::MAX;
-    let walk = Walk::over(begin.slots).filter(|_| possible);
+    let walk = SlotSequence::over(begin.slots).filter(|_| possible);
     Ok(Expected {
         run: begin.run.0,
         walk: walk.ok_or_else(|| Error::cannot("the witness describes a run that cannot be"))?,

@@ -1,7 +1,7 @@
 //! What was found of a disk: the record of `verify disk --check`.
 
-use super::judge::Judgement;
-use super::kind::Kind;
+use super::cut_kind::Kind;
+use super::judgement::Judgement;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

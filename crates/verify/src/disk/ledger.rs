@@ -5,18 +5,18 @@
 //! off, and all behind it, was never answered, and is cut away when the ledger is opened again. A lock
 //! file keeps a second witness out.
 
+use super::cut_kind::End;
 use super::finding::Cuts;
-use super::judge::Judgement;
-use super::kind::End;
-use super::message::Begin;
-use crate::disk::place::failed;
+use super::judgement::Judgement;
+use super::protocol::Begin;
+use crate::disk::test_files::failed;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use syncline_disk::{Create, Disk, File, OpenOptions};
-use syncline_metering::clock;
+use syncline_instrument::clock;
+use syncline_vfs::{Create, Disk, File, OpenOptions};
 
 /// A line of a run's file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -285,10 +285,10 @@ fn lines(file: &impl File, bytes: u64, mut hear: impl FnMut(Line)) -> Result<u64
 #[cfg(test)]
 mod tests {
     use super::{End, Ledger};
-    use crate::disk::message::{Begin, RunName};
+    use crate::disk::protocol::{Begin, RunName};
     use std::path::Path;
-    use syncline_disk::SimulatedDisk;
-    use syncline_disk::simulated::{Crash, Metadata};
+    use syncline_vfs::SimulatedDisk;
+    use syncline_vfs::simulated::{Crash, Metadata};
 
     fn begin(subject: &str, abandon: bool) -> Begin {
         Begin {

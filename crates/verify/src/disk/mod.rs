@@ -31,34 +31,34 @@
 //!
 //! | file | what stands in it |
 //! |---|---|
-//! | `block.rs`, `walk.rs` | a block that says what it is; where each block goes |
-//! | `message.rs`, `wire.rs` | what writer, checker and witness say to one another, a line each |
-//! | `place.rs`, `writer.rs` | the files in the directory under test; the writer |
+//! | `block.rs`, `slot_sequence.rs` | a block that says what it is; where each block goes |
+//! | `protocol.rs`, `witness_client.rs` | what writer, checker and witness say to one another, a line each |
+//! | `test_files.rs`, `writer.rs` | the files in the directory under test; the writer |
 //! | `ledger.rs`, `witness.rs` | what a witness keeps; the witness |
-//! | `check.rs`, `judge.rs`, `kind.rs` | the blocks read, judged, and what kind of cut it was |
+//! | `check.rs`, `judgement.rs`, `cut_kind.rs` | the blocks read, judged, and what kind of cut it was |
 //! | `finding.rs`, `sentences.rs` | the record, the verdict, and both in words |
 
 mod block;
 mod check;
+mod cut_kind;
 mod finding;
-mod judge;
-mod kind;
+mod judgement;
 mod ledger;
-mod message;
-mod place;
+mod protocol;
 mod sentences;
-mod walk;
-mod wire;
+mod slot_sequence;
+mod test_files;
 mod witness;
+mod witness_client;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
 pub use check::{Subject, check};
+pub use cut_kind::{Cut, Kind};
 pub use finding::{Cuts, FORMAT, Finding, Verdict};
-pub use judge::{Class, Judgement};
-pub use kind::{Cut, Kind};
-pub use wire::Caller;
+pub use judgement::{Class, Judgement};
 pub use witness::Witness;
+pub use witness_client::WitnessClient;
 pub use writer::{Limit, Method, Plan, Written, write};

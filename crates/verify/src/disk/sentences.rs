@@ -1,7 +1,7 @@
 //! A finding of a disk in sentences that whoever bought it can act on.
 
+use super::cut_kind::Kind;
 use super::finding::{Finding, Verdict};
-use super::kind::Kind;
 use crate::words::many;
 
 impl Finding {

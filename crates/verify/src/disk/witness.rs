@@ -3,10 +3,10 @@
 //! A thread a connection, over one ledger. Promises that have arrived together are synced together. Whoever
 //! asks is answered when all is heard that had arrived before over the connection that is asked about.
 
-use super::kind::{End, Kind};
+use super::cut_kind::{End, Kind};
 use super::ledger::Ledger;
-use super::message::{Call, GREETING, Reply, line};
-use super::wire::{Heard, Lines};
+use super::protocol::{Call, GREETING, Reply, line};
+use super::witness_client::{Lines, ReadLine};
 use crate::error::{Error, Result};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
@@ -16,8 +16,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
-use syncline_disk::Disk;
-use syncline_metering::{Nanos, clock};
+use syncline_instrument::{Nanos, clock};
+use syncline_vfs::Disk;
 
 /// How often it is looked whether a connection has come, or somebody asks to stop.
 const LOOK: Duration = Duration::from_millis(5);
@@ -171,8 +171,8 @@ impl<D: Disk> Talk<'_, D> {
         let began = clock::now();
         while clock::now() - began < clock::nanos(TAKE_LIMIT) && !stop.load(Ordering::Relaxed) {
             match self.lines.text() {
-                Heard::Nothing => {}
-                Heard::Message(text) if text == GREETING.as_bytes() => {
+                ReadLine::Nothing => {}
+                ReadLine::Message(text) if text == GREETING.as_bytes() => {
                     return self.write(format!("{GREETING}\n").as_bytes());
                 }
                 _ => break,
@@ -186,17 +186,17 @@ impl<D: Disk> Talk<'_, D> {
     fn run(&mut self, stop: &AtomicBool) -> Result<()> {
         loop {
             match self.lines.next() {
-                Heard::Message(call) => {
+                ReadLine::Message(call) => {
                     self.hear_again();
                     self.hear(call)?;
                 }
-                Heard::Nothing if stop.load(Ordering::Relaxed) => return self.end(End::Unseen),
-                Heard::Nothing => {
+                ReadLine::Nothing if stop.load(Ordering::Relaxed) => return self.end(End::Unseen),
+                ReadLine::Nothing => {
                     self.note_heard_out(clock::now());
                     self.wait();
                 }
-                Heard::Closed => return self.end(End::Closed),
-                Heard::Broken => {
+                ReadLine::Closed => return self.end(End::Closed),
+                ReadLine::Broken => {
                     // A machine that comes back refuses what it knows nothing of: that is no kernel that
                     // outlived its writer.
                     let how = if self.silent_for() >= self.witness.silence {
@@ -206,7 +206,7 @@ impl<D: Disk> Talk<'_, D> {
                     };
                     return self.end(how);
                 }
-                Heard::Nonsense(why) => return Err(Error::cannot(format!("no message: {why}"))),
+                ReadLine::Nonsense(why) => return Err(Error::cannot(format!("no message: {why}"))),
             }
         }
     }

@@ -2,15 +2,15 @@
 
 use super::block::{BLOCK_BYTES_MAX, BLOCK_BYTES_MIN, Label, Role, seal};
 use super::check::Subject;
-use super::message::{Begin, RunName};
-use super::place::{Files, Place, failed};
-use super::walk::Walk;
-use super::wire::Caller;
+use super::protocol::{Begin, RunName};
+use super::slot_sequence::SlotSequence;
+use super::test_files::{Files, TestDirectory, failed};
+use super::witness_client::WitnessClient;
 use crate::error::{Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use syncline_disk::{AlignedBuffer, Disk, File, OpenOptions, SyncMethod, WriteSync};
-use syncline_metering::clock;
+use syncline_instrument::clock;
+use syncline_vfs::{AlignedBuffer, Disk, File, OpenOptions, SyncMethod, WriteSync};
 
 /// Blocks between two words to whoever looks on.
 const PROGRESS_EVERY: u64 = 256;
@@ -55,7 +55,7 @@ impl Method {
         }
     }
 
-    fn write(self, file: &impl File, block: &[u8], offset: u64) -> syncline_disk::Result<()> {
+    fn write(self, file: &impl File, block: &[u8], offset: u64) -> syncline_vfs::Result<()> {
         file.write_at(block, offset)?;
         match self.0 {
             SyncMethod::Fsync | SyncMethod::DirectFsync => file.sync_all(),
@@ -105,12 +105,12 @@ pub struct Written {
 pub fn write<D: Disk>(
     disk: &D,
     plan: &Plan,
-    caller: &mut Caller,
+    caller: &mut WitnessClient,
     stop: &AtomicBool,
     progress: &dyn Fn(u64),
 ) -> Result<Written> {
     let walk = plan.checked()?;
-    let place = Place::in_directory(disk, &plan.subject.directory);
+    let place = TestDirectory::in_directory(disk, &plan.subject.directory);
     place.must_be_free()?;
     let run = u128::from(clock::wall()) << 64 | u128::from(fastrand::u64(..));
     caller.begin(Begin {
@@ -145,14 +145,14 @@ pub fn write<D: Disk>(
 }
 
 impl Plan {
-    fn checked(&self) -> Result<Walk> {
+    fn checked(&self) -> Result<SlotSequence> {
         let bytes = self.block_bytes;
         if !(BLOCK_BYTES_MIN..=BLOCK_BYTES_MAX).contains(&bytes) || !bytes.is_multiple_of(512) {
             return Err(Error::cannot(format!(
                 "a block of {bytes} bytes is no multiple of 512 from {BLOCK_BYTES_MIN} to {BLOCK_BYTES_MAX}"
             )));
         }
-        Walk::over(self.slots).ok_or_else(|| {
+        SlotSequence::over(self.slots).ok_or_else(|| {
             let slots = self.slots;
             Error::cannot(format!("{slots} blocks are no power of two up to 2^24"))
         })
@@ -170,7 +170,7 @@ impl Limit {
 
 struct Writer<'w, F> {
     plan: &'w Plan,
-    walk: Walk,
+    walk: SlotSequence,
     run: u128,
     files: Files<F>,
     block: AlignedBuffer,

@@ -2,16 +2,16 @@
 
 use super::adapter::{Adapter, Expected, Setting};
 use super::adapters::{self, ADAPTERS};
-use super::cuts::{Drawn, cuts};
+use super::child_process::ChildProgram;
+use super::crash_images::{Images, Keep, Trial};
+use super::fault_injection::faults;
 use super::finding::{Control, FORMAT, Finding, Verdict};
-use super::ground::{CLIENTS, Ground};
-use super::images::{Images, Keep, Trial};
-use super::kill::kills;
-use super::like::Twin;
-use super::live::faults;
-use super::meddling::Meddling;
+use super::live_fault::LiveFault;
 use super::outcome::Class;
-use super::program::Program;
+use super::power_cuts::{Drawn, cuts};
+use super::process_kills::kills;
+use super::replica::Replica;
+use super::test_store::{CLIENTS, TestStore};
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -49,7 +49,7 @@ pub struct Request {
     /// Where failing images are kept.
     pub keep: PathBuf,
     /// The live server whose twin this is, if it is one.
-    pub like: Option<Twin>,
+    pub like: Option<Replica>,
 }
 
 /// The names of the stores that can be verified.
@@ -99,11 +99,11 @@ pub const VERB: &str = "verify durability";
 /// it ends soon, with an error.
 pub fn verify(
     request: &Request,
-    program: &Program,
+    program: &ChildProgram,
     stop: &AtomicBool,
     progress: &(dyn Fn(&str) + Sync),
 ) -> Result<Finding> {
-    let mut ground = Ground::of(&request.store, program, &request.scratch, stop, None)?;
+    let mut ground = TestStore::of(&request.store, program, &request.scratch, stop, None)?;
     ground.recorded_bytes_max = request.recorded_bytes_max;
     let check = Check {
         request,
@@ -118,7 +118,7 @@ const KEPT_MAX: u64 = 2;
 
 struct Check<'c> {
     request: &'c Request,
-    ground: Ground<'c>,
+    ground: TestStore<'c>,
     progress: &'c (dyn Fn(&str) + Sync),
 }
 
@@ -231,7 +231,7 @@ impl Check<'_> {
         let load = self.load(options);
         let loaded = self
             .ground
-            .load(prepared, options, "load", load, Meddling::None)?;
+            .load(prepared, options, "load", load, LiveFault::None)?;
         if !loaded.stopped.is_empty() {
             return Err(Error::cannot(format!(
                 "the load of {name} stopped before the power went: {}",

@@ -1,12 +1,12 @@
 //! What was found of one setting of a store: the record of `verify durability`.
 
 use super::adapter::Expected;
-use super::images::Images;
-use super::kill::Kills;
-use super::like::Twin;
-use super::live::{FaultVerdict, Struck};
+use super::child_protocol::Settings;
+use super::crash_images::Images;
+use super::fault_injection::{FaultVerdict, InjectedFault};
 use super::outcome::Class;
-use super::task::Settings;
+use super::process_kills::KillResults;
+use super::replica::Replica;
 use serde::{Deserialize, Serialize};
 
 /// The format of this record.
@@ -91,7 +91,7 @@ pub struct Finding {
     pub options: String,
     /// The live server whose twin it is, if it is one.
     #[serde(default)]
-    pub like: Option<Twin>,
+    pub like: Option<Replica>,
     /// What the store says of itself.
     pub settings: Settings,
     /// What is expected of this setting.
@@ -107,7 +107,7 @@ pub struct Finding {
     /// How many clients loaded it.
     pub clients: i64,
     /// What kills left.
-    pub kills: Kills,
+    pub kills: KillResults,
     /// What losses of power left; none if they could not be simulated here.
     pub images: Option<Images>,
     /// Why they could not.
@@ -115,7 +115,7 @@ pub struct Finding {
     /// The settings tested beside it.
     pub controls: Vec<Control>,
     /// What live faults did; none if they were not tried.
-    pub faults: Option<Vec<Struck>>,
+    pub faults: Option<Vec<InjectedFault>>,
     /// What may be said of power lost on a disk that works.
     pub verdict: Verdict,
     /// What may be said of a disk that fails; none if that was not tried, or if the setting promises
@@ -212,7 +212,7 @@ impl Finding {
 #[cfg(test)]
 mod tests {
     use super::{Control, Expected};
-    use crate::durability::images::Images;
+    use crate::durability::crash_images::Images;
     use crate::durability::outcome::Class;
     use std::collections::BTreeMap;
 

@@ -11,61 +11,61 @@
 //!
 //! | file | what stands in it |
 //! |---|---|
-//! | `work.rs` | the rows by which loss shows |
-//! | `task.rs`, `child.rs`, `program.rs` | what a child is told, does and answers |
+//! | `transaction_load.rs` | the rows by which loss shows |
+//! | `child_protocol.rs`, `child_main.rs`, `child_process.rs` | what a child is told, does and answers |
 //! | `adapter.rs`, `adapters/` | what differs between stores, a file each |
-//! | `ground.rs` | a store made, loaded, cut off, looked at |
+//! | `test_store.rs` | a store made, loaded, cut off, looked at |
 //! | `outcome.rs` | one image or kill, judged |
-//! | `kill.rs`, `images.rs`, `live.rs` | the rungs: kills, losses of power, faults |
-//! | `cuts.rs`, `places.rs`, `heads.rs` | where a recording is cut, and what each cut takes |
-//! | `independent.rs` | what of it is independent of the rest |
-//! | `meddling.rs` | a fault armed and waited for |
-//! | `across.rs`, `behind.rs`, `lists.rs` | histories of lists that go on behind a crash |
-//! | `kept.rs` | failing images, kept and looked at again |
-//! | `like.rs` | a twin of a server that others use |
+//! | `process_kills.rs`, `crash_images.rs`, `fault_injection.rs` | the rungs: kills, losses of power, faults |
+//! | `power_cuts.rs`, `cut_points.rs`, `header_writes.rs` | where a recording is cut, and what each cut takes |
+//! | `independent_trials.rs` | what of it is independent of the rest |
+//! | `live_fault.rs` | a fault armed and waited for |
+//! | `crash_history.rs`, `recovered_history.rs`, `list_tasks.rs` | histories of lists that go on behind a crash |
+//! | `failing_images.rs` | failing images, kept and looked at again |
+//! | `replica.rs` | a twin of a server that others use |
 //! | `check.rs` | the whole, and its controls |
 //! | `finding.rs`, `sentences.rs` | the record, the verdict, and both in words |
 
-mod across;
 mod adapter;
 mod adapters;
-mod behind;
 mod check;
-mod child;
-mod cuts;
+mod child_main;
+mod child_process;
+mod child_protocol;
+mod crash_history;
+mod crash_images;
+mod cut_points;
+mod failing_images;
+mod fault_injection;
 mod finding;
-mod ground;
-mod heads;
-mod images;
-mod independent;
-mod kept;
-mod kill;
-mod like;
-mod lists;
-mod live;
-mod meddling;
+mod header_writes;
+mod independent_trials;
+mod list_tasks;
+mod live_fault;
 mod outcome;
-mod places;
-mod program;
+mod power_cuts;
+mod process_kills;
+mod recovered_history;
+mod replica;
 mod sentences;
-mod task;
-mod work;
+mod test_store;
+mod transaction_load;
 
-pub use across::{Across, AcrossVerdict, across};
 pub use adapter::{Adapter, Expected, Running, Setting};
-pub use behind::Behind;
 pub use check::{Request, VERB, parse, place, stores, verify};
-pub use child::child;
-pub use cuts::Cut;
+pub use child_main::child;
+pub use child_process::ChildProgram;
+pub use child_protocol::Settings;
+pub use crash_history::{CrashHistory, CrashHistoryVerdict, across};
+pub use crash_images::{Exercised, Images};
+pub use failing_images::{Case, kept, recheck_images};
+pub use fault_injection::{FaultVerdict, InjectedFault};
 pub use finding::{Control, FORMAT, Finding, Verdict};
-pub use ground::RECORDED_BYTES_MAX;
-pub use images::{Exercised, Images};
-pub use independent::Independent;
-pub use kept::{Case, kept, look_again};
-pub use kill::Kills;
-pub use like::{Like, Twin, like};
-pub use live::{FaultVerdict, Struck};
+pub use independent_trials::IndependentTrials;
 pub use outcome::{Acknowledged, Class, Outcome};
-pub use program::Program;
-pub use task::Settings;
-pub use work::ClientState;
+pub use power_cuts::Cut;
+pub use process_kills::KillResults;
+pub use recovered_history::RecoveredHistory;
+pub use replica::{Replica, ReplicaConfig, like};
+pub use test_store::RECORDED_BYTES_MAX;
+pub use transaction_load::ClientState;

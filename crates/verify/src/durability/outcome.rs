@@ -8,12 +8,12 @@
 //! client's next transaction begins when its last has been acknowledged, so the times of acknowledgements
 //! say which began after which.
 
-use super::ground::Found;
-use super::program::Silence;
-use super::task::{Answer, Seen, acknowledgements};
+use super::child_process::ChildFailure;
+use super::child_protocol::{Answer, Seen, acknowledgements};
+use super::test_store::RecoveryResult;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use syncline_metering::Nanos;
+use syncline_instrument::Nanos;
 
 /// Classes of what may be found, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -161,7 +161,7 @@ impl Acknowledged {
     }
 
     /// Holds what a child has seen against what was acknowledged.
-    pub(super) fn judge(&self, found: Found) -> Outcome {
+    pub(super) fn judge(&self, found: RecoveryResult) -> Outcome {
         let gravest = found.gravest;
         let mut outcome = self.judge_answer(found.answer);
         if let (true, Some(line)) = (outcome.class != Class::Ok, gravest) {
@@ -172,7 +172,7 @@ impl Acknowledged {
         outcome
     }
 
-    fn judge_answer(&self, answer: Result<Answer, Silence>) -> Outcome {
+    fn judge_answer(&self, answer: Result<Answer, ChildFailure>) -> Outcome {
         let bad = |class, what: String| Outcome {
             class,
             acknowledged: self.total(),
@@ -187,8 +187,8 @@ impl Acknowledged {
             Ok(Answer::Prepared(_) | Answer::Stopped(_) | Answer::Lists(_)) => {
                 return bad(Class::WillNotOpen, "another task was answered".to_owned());
             }
-            Err(Silence::Ended(how)) => return bad(Class::WillNotOpen, how),
-            Err(Silence::Hangs) => return bad(Class::Hangs, "no answer in time".to_owned()),
+            Err(ChildFailure::Ended(how)) => return bad(Class::WillNotOpen, how),
+            Err(ChildFailure::Hangs) => return bad(Class::Hangs, "no answer in time".to_owned()),
         };
         let counts = (0..).zip(&seen.clients);
         let lost = counts.clone().map(|(client, state)| {
@@ -237,14 +237,14 @@ impl Acknowledged {
 #[cfg(test)]
 mod tests {
     use super::{Acknowledged, Class};
-    use crate::durability::ground::Found;
-    use crate::durability::program::Silence;
-    use crate::durability::task::{Answer, Heard, Seen};
-    use crate::durability::work::ClientState;
+    use crate::durability::child_process::ChildFailure;
+    use crate::durability::child_protocol::{Answer, ChildReport, Seen};
+    use crate::durability::test_store::RecoveryResult;
+    use crate::durability::transaction_load::ClientState;
 
     fn judged(commits: [i64; 2], torn: &[&str], damage: &[&str]) -> (Class, Option<u64>) {
         let mut heard = Acknowledged::default();
-        let one = |client, number| Heard {
+        let one = |client, number| ChildReport {
             client,
             number,
             at: 1_000_000 * (10 + number as u64),
@@ -262,7 +262,7 @@ mod tests {
             commits,
             torn: own(torn),
         });
-        let outcome = heard.judge(Found::of(Ok(Answer::Seen(Seen {
+        let outcome = heard.judge(RecoveryResult::of(Ok(Answer::Seen(Seen {
             clients: clients.into(),
             damage: Some(own(damage)),
         }))));
@@ -286,9 +286,13 @@ mod tests {
 
     #[test]
     fn a_store_that_does_not_answer_is_told_apart_from_one_that_lost() {
-        let judge = |answer| Acknowledged::default().judge(Found::of(answer)).class;
-        assert_eq!(judge(Err(Silence::Hangs)), Class::Hangs);
-        let ended = Silence::Ended("signal 11".to_owned());
+        let judge = |answer| {
+            Acknowledged::default()
+                .judge(RecoveryResult::of(answer))
+                .class
+        };
+        assert_eq!(judge(Err(ChildFailure::Hangs)), Class::Hangs);
+        let ended = ChildFailure::Ended("signal 11".to_owned());
         assert_eq!(judge(Err(ended)), Class::WillNotOpen);
         let unreadable = Answer::Unreadable("checksum".to_owned());
         assert_eq!(judge(Ok(unreadable)), Class::Unreadable);
@@ -300,13 +304,13 @@ mod tests {
         let mut heard = Acknowledged::default();
         for (client, number) in (0..3).flat_map(|number| [(0, number), (1, number)]) {
             let at = 10_000_000 * (1 + client as u64 + 2 * number as u64);
-            heard.hear(&Heard { client, number, at }.bytes());
+            heard.hear(&ChildReport { client, number, at }.bytes());
         }
         let clients = commits.map(|commits| ClientState {
             commits,
             torn: Vec::new(),
         });
-        let outcome = heard.judge(Found::of(Ok(Answer::Seen(Seen {
+        let outcome = heard.judge(RecoveryResult::of(Ok(Answer::Seen(Seen {
             clients: clients.into(),
             damage: None,
         }))));
@@ -341,7 +345,7 @@ mod tests {
         let judged = |answer| {
             let gravest = log.clone();
             Acknowledged::default()
-                .judge(Found { answer, gravest })
+                .judge(RecoveryResult { answer, gravest })
                 .what
         };
         let bad = judged(Ok(Answer::Unreadable("no".to_owned())));

@@ -1,12 +1,12 @@
 //! A finding in sentences that whoever runs the store can act on.
 
 use super::adapter::Expected;
+use super::child_protocol::Settings;
+use super::crash_images::Images;
+use super::fault_injection::{FaultVerdict, InjectedFault};
 use super::finding::{Control, Finding, Verdict, bad_on_ext4, bad_on_strict};
-use super::images::Images;
-use super::like::Twin;
-use super::live::{FaultVerdict, Struck};
 use super::outcome::Class;
-use super::task::Settings;
+use super::replica::Replica;
 use crate::power::Class as PathClass;
 use crate::words::many;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ impl Finding {
     pub fn sentences(&self) -> Vec<String> {
         let mut lines = vec![self.headline()];
         lines.extend(self.fault_verdict.as_ref().map(of_disk));
-        lines.extend(self.like.as_ref().map(Twin::words));
+        lines.extend(self.like.as_ref().map(Replica::words));
         lines.push(self.settings());
         lines.push(self.kills());
         match (&self.images, &self.no_images) {
@@ -383,11 +383,11 @@ fn kept(kept: &[PathBuf]) -> Option<String> {
     ))
 }
 
-fn named(struck: &Struck) -> String {
+fn named(struck: &InjectedFault) -> String {
     format!("{} in the {}", struck.fault, struck.class.word())
 }
 
-fn of_faults(faults: &[Struck]) -> Vec<String> {
+fn of_faults(faults: &[InjectedFault]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut not_exercised: BTreeMap<PathClass, Vec<&str>> = BTreeMap::new();
     for struck in faults {
@@ -430,11 +430,11 @@ fn of_faults(faults: &[Struck]) -> Vec<String> {
 mod tests {
     use super::{bound, exercised};
     use crate::durability::adapter::Expected;
+    use crate::durability::child_protocol::Settings;
+    use crate::durability::crash_images::{Exercised, Images};
     use crate::durability::finding::{FORMAT, Finding, Verdict};
-    use crate::durability::images::{Exercised, Images};
-    use crate::durability::independent::Independent;
-    use crate::durability::kill::Kills;
-    use crate::durability::task::Settings;
+    use crate::durability::independent_trials::IndependentTrials;
+    use crate::durability::process_kills::KillResults;
     use std::collections::BTreeMap;
 
     /// So many images of so many places, all of them as acknowledged.
@@ -442,9 +442,9 @@ mod tests {
         Images {
             images,
             places,
-            independent: Independent {
+            independent: IndependentTrials {
                 journal: places,
-                ..Independent::default()
+                ..IndependentTrials::default()
             },
             journal: BTreeMap::from([("ok".to_owned(), images)]),
             exercised: BTreeMap::from([(
@@ -459,7 +459,7 @@ mod tests {
         }
     }
 
-    fn finding(expected: Expected, kills: Kills) -> Finding {
+    fn finding(expected: Expected, kills: KillResults) -> Finding {
         let mut finding = Finding {
             format: FORMAT,
             store: "store".to_owned(),
@@ -485,7 +485,7 @@ mod tests {
 
     #[test]
     fn places_are_what_was_survived_and_bounds_and_images_are_told_beside_them() {
-        let mut finding = finding(Expected::Hold, Kills::default());
+        let mut finding = finding(Expected::Hold, KillResults::default());
         finding.verdict = Verdict::Survived {
             cuts: 36,
             images: 200,
@@ -532,11 +532,11 @@ mod tests {
 
     #[test]
     fn kills_of_a_setting_that_promises_nothing_are_told_without_blame() {
-        let kills = Kills {
+        let kills = KillResults {
             kills: 1,
             acknowledged: 23_042,
             example: Some("304 of 23042 acknowledged are gone".to_owned()),
-            ..Kills::default()
+            ..KillResults::default()
         };
         let said = |expected| finding(expected, kills.clone()).kills();
         let nothing = said(Expected::Lose);

@@ -107,9 +107,9 @@ pub struct Anomaly {
     pub kind: Kind,
     /// What its cycle needs; plain for those that are no cycles.
     pub order: Order,
-    /// How often it was found; of cycles, in how many knots of transactions.
+    /// How often it was found; of cycles, in how many strongly connected components of transactions.
     pub count: usize,
-    /// Of these, cycles that go through the window of a commit; see `window.rs`.
+    /// Of these, cycles that go through the window of a commit; see `concurrency_window.rs`.
     #[serde(default)]
     pub in_window: usize,
     /// The smallest example, a sentence each.

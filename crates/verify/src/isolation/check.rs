@@ -19,12 +19,12 @@
 //! Predicates, hence phantoms, show in no list.
 
 use super::anomaly::{Anomaly, Kind, Order};
-use super::cycles::{Cycle, Shape, knots, way};
+use super::concurrency_window::is_in_window;
+use super::cycles::{Cycle, Shape, strongly_connected_components, way};
+use super::explanation::explain;
 use super::graph::{Graph, Why};
 use super::history::History;
 use super::versions::{Versions, replaced};
-use super::window::is_in_window;
-use super::words::explain;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Edges from which a cycle of a knot is sought, where any will do.
@@ -104,10 +104,10 @@ impl Search<'_> {
         let is_read = |why: Why| matches!(why, Why::Read(_));
         found.extend(self.flow(Kind::G0, order, &overwrites, &is_write));
         found.extend(self.flow(Kind::G1c, order, &flows, &is_read));
-        let knots = knots(self.graph, counts);
+        let strongly_connected_components = strongly_connected_components(self.graph, counts);
         let ranks = self.graph.ranks(flows);
         let mut plain: [Vec<Cycle>; 3] = Default::default();
-        for knot in &knots {
+        for knot in &strongly_connected_components {
             let steps = self.steps(knot, &counts, &|why| matches!(why, Why::ReadBefore(_)));
             let single = |step: &Step| self.single(knot, ranks.as_deref(), step, &flows);
             let apart = |step: &Step| self.nonadjacent(knot, step, &counts);
@@ -136,7 +136,7 @@ impl Search<'_> {
         needs: &dyn Fn(Why) -> bool,
     ) -> Option<Anomaly> {
         let mut cycles = Vec::new();
-        for knot in knots(self.graph, takes) {
+        for knot in strongly_connected_components(self.graph, takes) {
             let shape = Shape {
                 follows: &|_, why| takes(why),
                 may_end_in_read: true,

@@ -1,4 +1,5 @@
-//! Cycles in the graph: knots of nodes that all reach each other, and the shortest cycle of a shape.
+//! Cycles in the graph: strongly connected components of nodes that all reach each other, and the shortest
+//! cycle of a shape.
 
 use super::graph::{Edge, Graph, Why};
 use std::collections::{HashMap, VecDeque};
@@ -6,9 +7,12 @@ use std::collections::{HashMap, VecDeque};
 /// A cycle: nodes, each with why it comes before the next; the last leads to the first.
 pub(super) type Cycle = Vec<(usize, Why)>;
 
-/// The knots of more than one node, over the edges that `takes` takes, each sorted. Tarjan's algorithm,
-/// without recursion.
-pub(super) fn knots(graph: &Graph, takes: impl Fn(Why) -> bool) -> Vec<Vec<usize>> {
+/// The strongly connected components of more than one node, over the edges that `takes` takes, each sorted.
+/// Tarjan's algorithm, without recursion.
+pub(super) fn strongly_connected_components(
+    graph: &Graph,
+    takes: impl Fn(Why) -> bool,
+) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let count = graph.edges.len();
     let (mut index, mut low) = (vec![UNSEEN; count], vec![0; count]);

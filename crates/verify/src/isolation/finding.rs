@@ -2,13 +2,13 @@
 
 use super::anomaly::{Anomaly, Order};
 use super::check::check;
+use super::concurrency_window::known;
 use super::hermitage::{LEGEND, Row, table};
 use super::history::{Ending, History};
-use super::window::known;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use syncline_contract::Isolation;
-use syncline_metering::{Nanos, clock};
+use syncline_instrument::{Nanos, clock};
 
 /// The format of this record.
 pub const FORMAT: u32 = 1;

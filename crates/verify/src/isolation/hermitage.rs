@@ -1,7 +1,7 @@
 //! Hermitage's table: for each level of a target, which of the schedules show their anomaly.
 
+use super::interleaving::Interleaver;
 use super::schedules::{SCHEDULES, Schedule, SeenBy};
-use super::stage::Stage;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use syncline_contract::{Isolation, Target};
@@ -44,7 +44,7 @@ pub fn hermitage<T: Target>(
     let target = open()?;
     let can = target.capabilities();
     let has_indexes = can.indexes && can.scans;
-    let stage = Stage::new(has_indexes);
+    let stage = Interleaver::new(has_indexes);
     if let Some(why) = stage.plan.refusal(&can) {
         return Err(Error::cannot(format!("{url}: {why}")));
     }
@@ -94,7 +94,7 @@ impl Cell {
     /// Plays the schedule in one way after the other, until the anomaly is seen.
     fn play<T: Target>(
         &mut self,
-        stage: &Stage,
+        stage: &Interleaver,
         schedule: &Schedule,
         open: impl Fn() -> Result<T>,
     ) -> Result<()> {
@@ -157,7 +157,10 @@ fn line<'c>(
     line
 }
 
-fn claimed<T: Target>(target: &T, stage: &Stage) -> syncline_contract::TargetResult<Isolation> {
+fn claimed<T: Target>(
+    target: &T,
+    stage: &Interleaver,
+) -> syncline_contract::TargetResult<Isolation> {
     use syncline_contract::conformance::block_on;
     block_on(&(), target.create(&stage.plan))?;
     let claimed = block_on(&(), target.evidence());

@@ -3,7 +3,8 @@
 
 use super::history::Operation;
 use syncline_contract::{
-    Asked, Int, Kind, Lock, Plan, Read, Session, Shape, Stop, Table, Text, Transaction, Write,
+    AccessPattern, Int, Kind, Lock, Plan, Read, RequestTracker, Session, Stop, Table, Text,
+    Transaction, Write,
 };
 
 /// Appends that a key takes before it is left.
@@ -42,11 +43,11 @@ impl Lists {
             .iter()
             .any(|one| matches!(one, Operation::Append { .. }));
         session.begin(if writes {
-            Shape::Several
+            AccessPattern::Several
         } else {
-            Shape::ReadOnly
+            AccessPattern::ReadOnly
         });
-        let mut asked = Asked::new(false);
+        let mut asked = RequestTracker::new(false);
         let mut transaction = Transaction::new(session, &mut asked);
         for wanted in std::mem::take(operations) {
             let (Operation::Append { key, .. } | Operation::Read { key, .. }) = wanted;
@@ -71,8 +72,8 @@ impl Lists {
         session: &mut S,
         keys: i64,
     ) -> Result<Vec<Vec<i64>>, Stop> {
-        session.begin(Shape::ReadOnly);
-        let mut asked = Asked::new(false);
+        session.begin(AccessPattern::ReadOnly);
+        let mut asked = RequestTracker::new(false);
         let mut transaction = Transaction::new(session, &mut asked);
         let mut lists = Vec::new();
         for key in 0..keys {

@@ -12,42 +12,42 @@
 //! | `history.rs`, `elle.rs` | a history, and its form on disk |
 //! | `versions.rs` | which value came after which; what is wrong with single reads |
 //! | `graph.rs`, `cycles.rs` | which transaction came before which; cycles |
-//! | `check.rs`, `anomaly.rs`, `words.rs` | the anomalies, found, named and explained |
-//! | `window.rs` | what is seen of a commit before it is acknowledged, and which stores are known for it |
-//! | `lists.rs`, `load.rs`, `events.rs` | lists in rows, clients that use them, and where they tell it |
-//! | `schedules.rs`, `stage.rs`, `hermitage.rs` | Hermitage's schedules, played step by step, and its table |
-//! | `urls.rs` | a target's levels, and what a private server is asked for |
+//! | `check.rs`, `anomaly.rs`, `explanation.rs` | the anomalies, found, named and explained |
+//! | `concurrency_window.rs` | what is seen of a commit before it is acknowledged, and which stores are known for it |
+//! | `lists.rs`, `list_load.rs`, `event_log.rs` | lists in rows, clients that use them, and where they tell it |
+//! | `schedules.rs`, `interleaving.rs`, `hermitage.rs` | Hermitage's schedules, played step by step, and its table |
+//! | `isolation_urls.rs` | a target's levels, and what a private server is asked for |
 //! | `finding.rs` | the record, against what was claimed |
 
 mod anomaly;
 mod check;
+mod concurrency_window;
 mod cycles;
 pub mod elle;
-mod events;
+mod event_log;
+mod explanation;
 mod finding;
 mod graph;
 mod hermitage;
 mod history;
+mod interleaving;
+mod isolation_urls;
+mod list_load;
 mod lists;
-mod load;
 mod schedules;
-mod stage;
-mod urls;
 mod versions;
-mod window;
-mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub use anomaly::{Anomaly, Kind, Order};
 pub use check::check;
-pub(crate) use events::Written;
+pub(crate) use concurrency_window::known;
+pub(crate) use event_log::FileLog;
 pub use finding::{FORMAT, Finding};
 pub use hermitage::{Cell, Row, hermitage, table};
 pub use history::{Ending, History, Operation, Transaction};
+pub use isolation_urls::{levels, with_fast_deadlock_detection};
+pub(crate) use list_load::append;
+pub use list_load::{Load, Loaded, load};
 pub(crate) use lists::{Lists, VALUES_MAX};
-pub(crate) use load::append;
-pub use load::{Load, Loaded, load};
-pub use urls::{hastened, levels};
-pub(crate) use window::known;

@@ -8,8 +8,8 @@
 //! whose reads come from a snapshot and whose writes do not: Hermitage's table says `R/O` of that, safe for
 //! those that only read.
 
-use super::stage::Act::{self, Abort, Add, Commit, Get, Insert, Scan, Set};
-use super::stage::Played;
+use super::interleaving::ScheduleResult;
+use super::interleaving::ScheduleStep::{self, Abort, Add, Commit, Get, Insert, Scan, Set};
 
 /// A schedule.
 #[derive(Debug)]
@@ -28,9 +28,9 @@ pub(super) struct Play {
     /// Who it takes to see the anomaly.
     pub(super) seen_by: SeenBy,
     /// Sessions from 1 up, and what each does next.
-    pub(super) steps: &'static [(usize, Act)],
+    pub(super) steps: &'static [(usize, ScheduleStep)],
     /// True if the anomaly is seen.
-    pub(super) shows: fn(&Played) -> bool,
+    pub(super) shows: fn(&ScheduleResult) -> bool,
 }
 
 /// Who it takes to see an anomaly.

@@ -4,7 +4,7 @@
 use super::{Anomaly, Ending, Finding, History, Kind, Operation, Order, Transaction, check, elle};
 use std::collections::BTreeMap;
 use syncline_contract::Isolation;
-use syncline_metering::clock;
+use syncline_instrument::clock;
 
 /// A history from lines as `0 ok a1.5 r2.[1 2]`: client, ending, appends and reads. Lines that overlap are
 /// joined by `|`; others follow one another.

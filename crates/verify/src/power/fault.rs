@@ -1,6 +1,6 @@
 //! What can go wrong below a running store, and when it strikes.
 
-use super::class::{Class, Classify};
+use super::file_class::{Class, Classify};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -70,14 +70,14 @@ pub(super) enum Call {
 }
 
 /// How often a fault has struck, by class.
-pub type Struck = BTreeMap<(Class, &'static str), u64>;
+pub type InjectedFault = BTreeMap<(Class, &'static str), u64>;
 
 /// The armed faults.
 #[derive(Debug)]
 pub(super) struct Faults {
     rules: Vec<FaultRule>,
     classify: Classify,
-    struck: Struck,
+    struck: InjectedFault,
 }
 
 impl Faults {
@@ -85,7 +85,7 @@ impl Faults {
         Faults {
             rules: Vec::new(),
             classify,
-            struck: Struck::new(),
+            struck: InjectedFault::new(),
         }
     }
 
@@ -102,7 +102,7 @@ impl Faults {
         self.rules.clear();
     }
 
-    pub(super) fn struck(&self) -> &Struck {
+    pub(super) fn struck(&self) -> &InjectedFault {
         &self.struck
     }
 

@@ -1,7 +1,7 @@
 //! A tree as a loss of power left it, and what was taken from it.
 
-use super::base::own;
-use super::content::Content;
+use super::base_tree::own;
+use super::file_content::Content;
 use super::pending::Taken;
 use super::recording::{Kind, Node, Owner};
 use crate::error::{Result, doing};

@@ -1,12 +1,12 @@
 //! Mounted, cut, and unmounted.
 
-use super::calls::Calls;
-use super::class::{Class, Classify};
-use super::fault::{FaultRule, Struck};
-use super::pass::Pass;
+use super::fault::{FaultRule, InjectedFault};
+use super::file_class::{Class, Classify};
+use super::fuse_calls::FuseCalls;
+use super::inode_tree::Tree;
+use super::passthrough::Passthrough;
+use super::power_switch::PowerSwitch;
 use super::recording::{Base, Recording};
-use super::switch::Switch;
-use super::tree::Tree;
 use crate::error::{Error, Result, doing};
 use fuser::{BackgroundSession, Config, INodeNo, MountOption, SessionACL};
 use rustix::mount::{UnmountFlags, unmount};
@@ -27,7 +27,7 @@ const SOURCE: &str = "syncline";
 #[derive(Debug)]
 pub struct Mount {
     point: PathBuf,
-    pass: Arc<Pass>,
+    pass: Arc<Passthrough>,
     base: Base,
     session: Option<BackgroundSession>,
 }
@@ -95,8 +95,10 @@ impl Mount {
         }
         let base = Base::read(backing)?.copied(copy)?;
         let tree = Tree::new(&base, backing.to_owned());
-        let pass = Arc::new(Pass::new(Switch::new(tree, classify, bytes_max)));
-        let calls = Calls {
+        let pass = Arc::new(Passthrough::new(PowerSwitch::new(
+            tree, classify, bytes_max,
+        )));
+        let calls = FuseCalls {
             pass: Arc::clone(&pass),
             root: backing.to_owned(),
         };
@@ -148,7 +150,7 @@ impl Mount {
     }
 
     /// How often each fault has struck.
-    pub fn struck(&self) -> Struck {
+    pub fn struck(&self) -> InjectedFault {
         self.pass.switch().faults.struck().clone()
     }
 

@@ -9,8 +9,8 @@
 //!    `reaches` says the same of the file's length: no older change of it cuts off what is stable.
 //! 4. What was changed while a sync was under way is not in it.
 
-use super::content::{Content, PAGE_BYTES};
-use super::model::{Loss, Metadata};
+use super::file_content::{Content, PAGE_BYTES};
+use super::loss_model::{Loss, Metadata};
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;

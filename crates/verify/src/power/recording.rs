@@ -9,7 +9,7 @@
 //! 4. Steps are numbered from 1 up. A sync takes time: it is recorded when it answers, and covers what was
 //!    done up to the step at which it began.
 
-use super::class::{Class, Classify};
+use super::file_class::{Class, Classify};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ impl Node {
 }
 
 /// Where a name stands.
-pub type Place = (Node, OsString);
+pub type DirectoryEntry = (Node, OsString);
 
 /// What a node is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,18 +61,18 @@ pub enum Step {
         /// The node.
         node: Node,
         /// Its name.
-        place: Place,
+        place: DirectoryEntry,
         /// What it is.
         kind: Kind,
         /// Whose it is.
         owner: Owner,
     },
     /// A file gets one more name.
-    Link(Node, Place),
+    Link(Node, DirectoryEntry),
     /// A name goes; of a directory, an empty one.
-    Remove(Place),
+    Remove(DirectoryEntry),
     /// A name goes and another leads to its node.
-    Rename(Place, Place),
+    Rename(DirectoryEntry, DirectoryEntry),
     /// Mode or owners change.
     Own(Node, Owner),
     /// Bytes at an offset.
@@ -146,7 +146,7 @@ pub struct BaseNode {
     /// The node.
     pub node: Node,
     /// Its name.
-    pub place: Place,
+    pub place: DirectoryEntry,
     /// The path below the tree's root.
     pub path: PathBuf,
     /// What it is.
@@ -209,7 +209,7 @@ impl Recording {
 
 #[cfg(test)]
 mod tests {
-    use super::{Base, Class, Kind, Node, Owner, Place, Recording, Step};
+    use super::{Base, Class, DirectoryEntry, Kind, Node, Owner, Recording, Step};
     use std::path::Path;
 
     fn of(path: &Path) -> Class {
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_node_is_what_its_last_name_says() {
-        let place = |node, name: &str| -> Place { (Node(node), name.into()) };
+        let place = |node, name: &str| -> DirectoryEntry { (Node(node), name.into()) };
         let owner = Owner {
             mode: 0o644,
             user: 0,

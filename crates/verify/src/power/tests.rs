@@ -1,15 +1,15 @@
 //! The images of random recordings, held against the simulated disk and against what a page may be.
 //!
-//! The simulated disk of `syncline-disk` was written for the engine and keeps the same promises: what it
+//! The simulated disk of `syncline-vfs` was written for the engine and keeps the same promises: what it
 //! leaves when all or nothing that was not synced arrives must be what a machine leaves, under both
 //! models of names. What lies between is held against a plain rule: every sector of every file is as it
 //! was at some moment since it was last stable.
 
-use super::{Base, Kind, Loss, Machine, Metadata, Node, Owner, Place, Step};
+use super::{Base, DirectoryEntry, Kind, Loss, Metadata, Node, Owner, Replay, Step};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use syncline_disk::simulated::Crash;
-use syncline_disk::{Create, Disk, File, OpenOptions, SimulatedDisk};
+use syncline_vfs::simulated::Crash;
+use syncline_vfs::{Create, Disk, File, OpenOptions, SimulatedDisk};
 
 const MODELS: [Metadata; 2] = [Metadata::Strict, Metadata::OrderedJournal];
 
@@ -21,7 +21,7 @@ const OWNER: Owner = Owner {
 
 /// The same life on a machine and on a simulated disk.
 struct Both {
-    machine: Machine,
+    machine: Replay,
     disk: SimulatedDisk,
     /// The nodes of the paths as the store sees them.
     nodes: BTreeMap<PathBuf, Node>,
@@ -31,14 +31,14 @@ struct Both {
 impl Both {
     fn new(model: Metadata) -> Both {
         Both {
-            machine: Machine::new(&Base::default(), model),
+            machine: Replay::new(&Base::default(), model),
             disk: SimulatedDisk::new(1, model),
             nodes: BTreeMap::from([(PathBuf::new(), Node::ROOT)]),
             next: 2,
         }
     }
 
-    fn place(&self, path: &Path) -> Place {
+    fn place(&self, path: &Path) -> DirectoryEntry {
         let parent = path.parent().expect("no test names the root");
         (self.nodes[parent], path.file_name().unwrap().to_owned())
     }
@@ -64,7 +64,7 @@ impl Both {
         self.nodes.insert(path.to_owned(), node);
     }
 
-    fn open(&self, path: &Path, create: Create) -> syncline_disk::SimulatedFile {
+    fn open(&self, path: &Path, create: Create) -> syncline_vfs::SimulatedFile {
         let options = OpenOptions {
             create,
             ..OpenOptions::READ_WRITE
@@ -172,7 +172,7 @@ fn what_is_dropped_or_kept_whole_is_what_the_simulated_disk_leaves() {
 
 /// One file whose every state since its last sync is kept.
 struct OneFile {
-    machine: Machine,
+    machine: Replay,
     states: Vec<Vec<u8>>,
 }
 
@@ -180,7 +180,7 @@ const FILE: Node = Node(2);
 
 impl OneFile {
     fn new(model: Metadata) -> OneFile {
-        let mut machine = Machine::new(&Base::default(), model);
+        let mut machine = Replay::new(&Base::default(), model);
         let place = (Node::ROOT, "file".into());
         let create = Step::Create {
             node: FILE,
@@ -396,7 +396,7 @@ fn a_name_given_while_a_sync_of_its_directory_is_under_way_is_not_in_it() {
         owner: OWNER,
     };
     for model in MODELS {
-        let mut machine = Machine::new(&Base::default(), model);
+        let mut machine = Replay::new(&Base::default(), model);
         let (node, began) = (Node::ROOT, 1);
         let answers = Step::SyncDirectory { node, began };
         for step in [given(2, "before"), given(3, "meanwhile"), answers] {
@@ -453,7 +453,7 @@ fn an_image_is_written_with_its_names_modes_and_bytes() {
     std::fs::write(from.path().join("d/old"), vec![5; 10_000]).unwrap();
     std::os::unix::fs::symlink("d/old", from.path().join("link")).unwrap();
     let base = Base::read(from.path()).unwrap();
-    let mut machine = Machine::new(&base, Metadata::Strict);
+    let mut machine = Replay::new(&base, Metadata::Strict);
     let old = base.nodes.iter().find(|node| node.path.ends_with("old"));
     let old = old.unwrap().node;
     for step in [

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use syncline_verify::durability::{
-    Finding, Program, RECORDED_BYTES_MAX, Request, VERB, parse, verify,
+    ChildProgram, Finding, RECORDED_BYTES_MAX, Request, VERB, parse, verify,
 };
 use tempfile::TempDir;
 
@@ -33,7 +33,7 @@ pub(crate) fn request(target: &str, scratch: &TempDir) -> Request {
 
 /// Verifies, and prints what was found.
 pub(crate) fn verified(request: &Request) -> Finding {
-    let program = Program::this(CHILD).unwrap();
+    let program = ChildProgram::this(CHILD).unwrap();
     let finding = verify(request, &program, &AtomicBool::new(false), &|_| {}).unwrap();
     println!("{}\n", finding.sentences().join("\n"));
     finding

@@ -1,12 +1,12 @@
 //! The check: makes every transaction again and compares what it may have left with the table; which
 //! words those are, and which keys are compared, stands in `mod.rs`.
 
-use super::operations::{KEY_BYTES_MAX, Key, Operations, Origin, Shape};
+use super::operations::{KEY_BYTES_MAX, Key, Operations, Origin, TransactionSize};
 use super::schema::{ConcurrentTx, PAGE_ROWS};
 use super::transactions::Tally;
-use crate::draw::mixed;
-use crate::look::Look;
-use crate::wrong::Wrong;
+use crate::check_reader::CheckReader;
+use crate::distributions::mixed;
+use crate::violations::Violations;
 use std::collections::{BTreeMap, HashMap};
 use syncline_contract::{Check, Ending, Session, Stop};
 
@@ -28,14 +28,14 @@ pub(super) async fn check<S: Session>(
     tallies: &[Tally],
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
-    let mut found = Found::new(of, tallies, REMEMBERED_MAX);
-    let mut look = Look::new(session);
+    let mut found = CheckState::new(of, tallies, REMEMBERED_MAX);
+    let mut reader = CheckReader::new(session);
     let key_bytes = of.options.key_len as usize;
     let mut from = Some([0; KEY_BYTES_MAX]);
     while let Some(first) = from {
         let mut last = None;
         let given = (&first[..key_bytes],);
-        let rows = look
+        let rows = reader
             .each(&of.page, given, |(key, value)| {
                 last = found.row(key, value);
             })
@@ -57,7 +57,7 @@ fn after(mut key: Key, key_bytes: usize) -> Option<Key> {
 
 /// What one client may have left under a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Left {
+struct PossibleValue {
     client: u32,
     transaction: u64,
     /// The operation that put; none if the key was removed.
@@ -65,25 +65,25 @@ struct Left {
     committed: bool,
 }
 
-struct Found<'a> {
-    shape: Shape,
+struct CheckState<'a> {
+    shape: TransactionSize,
     tallies: HashMap<u32, &'a Tally>,
     /// Keys whose hash is a multiple of this are compared with what may be left under them.
     one_in: u64,
-    left: BTreeMap<Key, Vec<Left>>,
-    values: Wrong,
+    left: BTreeMap<Key, Vec<PossibleValue>>,
+    values: Violations,
 }
 
-impl<'a> Found<'a> {
-    fn new(of: &ConcurrentTx, tallies: &'a [Tally], remembered_max: u64) -> Found<'a> {
+impl<'a> CheckState<'a> {
+    fn new(of: &ConcurrentTx, tallies: &'a [Tally], remembered_max: u64) -> CheckState<'a> {
         let shape = of.options.shape();
         let transactions: u64 = tallies.iter().map(Tally::transactions).sum();
-        let mut found = Found {
+        let mut found = CheckState {
             shape,
             tallies: tallies.iter().map(|tally| (tally.client, tally)).collect(),
             one_in: (transactions * shape.nops).div_ceil(remembered_max).max(1),
             left: BTreeMap::new(),
-            values: Wrong::default(),
+            values: Violations::default(),
         };
         for tally in tallies {
             found.remember(tally);
@@ -117,7 +117,7 @@ impl<'a> Found<'a> {
                 if committed {
                     left.retain(|before| before.client != tally.client);
                 }
-                left.push(Left {
+                left.push(PossibleValue {
                     client: tally.client,
                     transaction: number,
                     put,
@@ -164,7 +164,7 @@ impl<'a> Found<'a> {
     }
 
     fn checks(self) -> Vec<Check> {
-        let mut missing = Wrong::default();
+        let mut missing = Violations::default();
         // Those that had a row were taken out.
         for (key, left) in &self.left {
             let may_be_absent = left.iter().any(|left| left.put.is_none())
@@ -178,7 +178,7 @@ impl<'a> Found<'a> {
     }
 }
 
-impl Left {
+impl PossibleValue {
     fn is(&self, origin: &Origin) -> bool {
         self.put == Some(origin.operation)
             && self.client == origin.client
@@ -187,7 +187,11 @@ impl Left {
 }
 
 /// The last operation of a transaction under each of its keys: the number of one that put, or none.
-fn last_operations(tally: &Tally, number: u64, shape: Shape) -> BTreeMap<Key, Option<u32>> {
+fn last_operations(
+    tally: &Tally,
+    number: u64,
+    shape: TransactionSize,
+) -> BTreeMap<Key, Option<u32>> {
     let operations = Operations::of(tally.seed, tally.client, number, shape);
     let numbered = (0..).zip(operations);
     numbered
@@ -197,7 +201,7 @@ fn last_operations(tally: &Tally, number: u64, shape: Shape) -> BTreeMap<Key, Op
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, PRESENT, VALUES, after, last_operations};
+    use super::{CheckState, PRESENT, VALUES, after, last_operations};
     use crate::concurrent_tx::operations::{Key, Origin};
     use crate::concurrent_tx::transactions::Tally;
     use crate::concurrent_tx::{ConcurrentTx, Options};
@@ -255,7 +259,7 @@ mod tests {
         remembered_max: u64,
     ) -> Vec<String> {
         let of = workload();
-        let mut found = Found::new(&of, tallies, remembered_max);
+        let mut found = CheckState::new(&of, tallies, remembered_max);
         for (key, origin) in rows {
             found.row(&key[..1], &origin.value());
         }

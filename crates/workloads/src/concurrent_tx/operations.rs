@@ -3,7 +3,7 @@
 //! Format of a value, 16 bytes, big end first: the client (4), its transaction's number (8), the number
 //! of the operation (4).
 
-use crate::draw::{Stream, mixed};
+use crate::distributions::{Stream, mixed};
 
 /// Of a hundred operations, so many put; the others remove.
 const PUTS_PERCENT: u64 = 89;
@@ -68,7 +68,7 @@ pub(super) struct Operations {
 impl Operations {
     /// Those of transaction `number` of a client.
     #[inline]
-    pub(super) fn of(seed: u64, client: u32, number: u64, shape: Shape) -> Operations {
+    pub(super) fn of(seed: u64, client: u32, number: u64, shape: TransactionSize) -> Operations {
         let seed = mixed(seed ^ mixed(number.wrapping_add(1)));
         Operations {
             stream: Stream::of_client(seed, client as usize, "ops"),
@@ -80,7 +80,7 @@ impl Operations {
 
 /// How long keys are, and how many operations a transaction has.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct TransactionSize {
     pub(super) key_bytes: usize,
     pub(super) nops: u64,
 }
@@ -102,7 +102,7 @@ impl Iterator for Operations {
 
 #[cfg(test)]
 mod tests {
-    use super::{Operations, Origin, Shape};
+    use super::{Operations, Origin, TransactionSize};
 
     #[test]
     fn a_value_says_where_it_comes_from() {
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn operations_follow_from_their_transaction() {
         let of = |client, number, key_bytes| {
-            let shape = Shape {
+            let shape = TransactionSize {
                 key_bytes,
                 nops: 50,
             };
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn of_a_hundred_operations_89_put() {
-        let shape = Shape {
+        let shape = TransactionSize {
             key_bytes: 4,
             nops: 100_000,
         };

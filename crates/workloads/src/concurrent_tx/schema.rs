@@ -5,7 +5,7 @@ use super::operations::{KEY_BYTES_MAX, VALUE_BYTES};
 use super::transactions::{ConcurrentTxClient, Tally};
 use crate::error::Error;
 use syncline_contract::{
-    By, Bytes, Check, Counts, Given, Limit, Lock, OptionListing, Order, OwnFigure, Path, Plan,
+    By, Bytes, Check, Counts, Limit, Lock, OptionArgs, OptionListing, Order, OwnFigure, Path, Plan,
     Range, Read, Scan, Session, Stop, Table, Unit, Workload, Write,
 };
 
@@ -56,7 +56,7 @@ impl Options {
         },
     ];
 
-    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+    pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
         let defaults = Options::default();
         Ok(Options {
             key_len: given
@@ -68,8 +68,8 @@ impl Options {
     }
 
     /// What the operations of a transaction are made by.
-    pub(super) fn shape(&self) -> super::operations::Shape {
-        super::operations::Shape {
+    pub(super) fn shape(&self) -> super::operations::TransactionSize {
+        super::operations::TransactionSize {
             key_bytes: self.key_len as usize,
             nops: self.nops,
         }

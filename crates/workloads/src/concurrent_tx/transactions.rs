@@ -4,8 +4,8 @@
 
 use super::operations::{Operations, Origin};
 use super::schema::{ConcurrentTx, Options};
-use crate::draw::Stream;
-use syncline_contract::{Bytes, Client, Ending, Session, Shape, Stop, Transaction, Write};
+use crate::distributions::Stream;
+use syncline_contract::{AccessPattern, Bytes, Client, Ending, Session, Stop, Transaction, Write};
 
 /// What the check needs to know of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,8 +102,8 @@ impl Client for ConcurrentTxClient {
     }
 
     #[inline]
-    fn shape(&self, _kind: usize) -> Shape {
-        Shape::Several
+    fn shape(&self, _kind: usize) -> AccessPattern {
+        AccessPattern::Several
     }
 
     #[inline]

@@ -3,14 +3,14 @@
 //! A transaction of unknown outcome may have moved its sum or not, but in every table alike: so the
 //! first two checks and the last admit nothing, and the others admit the sums of the unknown.
 
-use super::by_key::{self, BY_KEY};
+use super::history_check::{self, BY_KEY};
 use super::options::Options;
 use super::profile::{Rules, Steps};
 use super::schema::DebitCredit;
 use super::tables::{SumBetween, TELLERS};
-use super::transactions::{Moved, Tally};
-use crate::look::Look;
-use crate::wrong::Wrong;
+use super::transactions::{BranchDelta, Tally};
+use crate::check_reader::CheckReader;
+use crate::violations::Violations;
 use std::ops::RangeInclusive;
 use syncline_contract::{Check, Session, Stop};
 
@@ -21,7 +21,7 @@ const TELLERS_OF_BRANCH: &str = "each branch holds the sum of its tellers";
 const COMMITTED: &str = "each branch, its tellers and its accounts hold what was committed to them";
 const ROWS: &str = "history has a row for each committed transaction";
 
-/// The parts of a branch, in the order of [`Moved::branches`].
+/// The parts of a branch, in the order of [`BranchDelta::branches`].
 const PARTS: [&str; 3] = ["accounts", "tellers", "balance"];
 
 /// The names of the checks.
@@ -47,22 +47,24 @@ pub(super) async fn check<S: Session>(
     tallies: Vec<Tally>,
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
-    let mut look = Look::new(session);
-    let told = Told::of(tallies, of.options.scale);
+    let mut reader = CheckReader::new(session);
+    let told = ReportedTotals::of(tallies, of.options.scale);
     let mut branches = Vec::new();
     for branch in 0..of.options.scale {
-        branches.push(branch_held(of, branch, &mut look).await?);
+        branches.push(branch_held(of, branch, &mut reader).await?);
     }
-    let history = look
-        .one(&of.looks.history, (), |(sum,)| sum.unwrap_or(0))
+    let history = reader
+        .one(&of.check_queries.history, (), |(sum,)| sum.unwrap_or(0))
         .await?;
-    let rows = look.one(&of.looks.history_rows, (), |(rows,)| rows).await?;
+    let rows = reader
+        .one(&of.check_queries.history_rows, (), |(rows,)| rows)
+        .await?;
     let rules = of.options.rules();
     let mut checks = vec![equal(rules.steps, &branches, history)];
     checks.extend(rules.at_home.then(|| tellers_of_branch(&branches)));
     checks.push(committed(&branches, &told, rules.steps.parts()));
     checks.push(history_rows(rows, &told));
-    checks.push(by_key::check(of, &branches, rows, &mut look).await?);
+    checks.push(history_check::check(of, &branches, rows, &mut reader).await?);
     Ok(checks)
 }
 
@@ -70,20 +72,20 @@ pub(super) async fn check<S: Session>(
 async fn branch_held<S: Session>(
     of: &DebitCredit,
     branch: u64,
-    look: &mut Look<'_, S>,
+    reader: &mut CheckReader<'_, S>,
 ) -> Result<[i64; 3], Stop> {
     let accounts = of.options.accounts;
     let reads: [(&SumBetween, u64); 3] = [
-        (&of.looks.accounts, accounts),
-        (&of.looks.tellers, TELLERS),
-        (&of.looks.branches, 1),
+        (&of.check_queries.accounts, accounts),
+        (&of.check_queries.tellers, TELLERS),
+        (&of.check_queries.branches, 1),
     ];
     let rules = of.options.rules();
     let mut held = [0; 3];
     for (part, (read, rows)) in reads.into_iter().enumerate() {
         let first = rules.first_id + (branch * rows) as i64;
         let last = first + rows as i64 - 1;
-        let sum = look
+        let sum = reader
             .one(read, (first, last), |(sum,)| sum.unwrap_or(0))
             .await?;
         held[part] = sum - rules.opening_balance * rows as i64;
@@ -92,15 +94,15 @@ async fn branch_held<S: Session>(
 }
 
 /// What all clients were told.
-struct Told {
+struct ReportedTotals {
     committed: Vec<[i64; 3]>,
     transactions: u64,
-    unknown: Vec<Moved>,
+    unknown: Vec<BranchDelta>,
 }
 
-impl Told {
-    fn of(tallies: Vec<Tally>, scale: u64) -> Told {
-        let mut told = Told {
+impl ReportedTotals {
+    fn of(tallies: Vec<Tally>, scale: u64) -> ReportedTotals {
+        let mut told = ReportedTotals {
             committed: vec![[0; 3]; scale as usize],
             transactions: 0,
             unknown: Vec::new(),
@@ -120,7 +122,7 @@ impl Told {
     /// What a part of a branch may hold.
     fn admitted(&self, branch: usize, part: usize) -> RangeInclusive<i64> {
         let committed = self.committed[branch][part];
-        let of = |moved: &&Moved| moved.branches[part] == branch as u64;
+        let of = |moved: &&BranchDelta| moved.branches[part] == branch as u64;
         let unknown = || self.unknown.iter().filter(of).map(|moved| moved.delta);
         let less: i64 = unknown().filter(|delta| *delta < 0).sum();
         let more: i64 = unknown().filter(|delta| *delta > 0).sum();
@@ -138,7 +140,7 @@ fn equal(steps: Steps, branches: &[[i64; 3]], history: i64) -> Check {
             accounts == tellers && tellers == balances && balances == history
         }
     };
-    let mut wrong = Wrong::default();
+    let mut wrong = Violations::default();
     wrong.unless(is_right, || {
         format!(
             "accounts hold {accounts}, tellers {tellers}, branches {balances}, history {history}"
@@ -148,7 +150,7 @@ fn equal(steps: Steps, branches: &[[i64; 3]], history: i64) -> Check {
 }
 
 fn tellers_of_branch(branches: &[[i64; 3]]) -> Check {
-    let mut wrong = Wrong::default();
+    let mut wrong = Violations::default();
     for (branch, [_, tellers, balance]) in branches.iter().enumerate() {
         wrong.unless(tellers == balance, || {
             format!("branch number {branch} holds {balance}, its tellers {tellers}")
@@ -157,8 +159,8 @@ fn tellers_of_branch(branches: &[[i64; 3]]) -> Check {
     wrong.check(TELLERS_OF_BRANCH)
 }
 
-fn committed(branches: &[[i64; 3]], told: &Told, parts: usize) -> Check {
-    let mut wrong = Wrong::default();
+fn committed(branches: &[[i64; 3]], told: &ReportedTotals, parts: usize) -> Check {
+    let mut wrong = Violations::default();
     for (branch, held) in branches.iter().enumerate() {
         for (part, held) in held.iter().enumerate() {
             let admitted = if part < parts {
@@ -178,10 +180,10 @@ fn committed(branches: &[[i64; 3]], told: &Told, parts: usize) -> Check {
     wrong.check(COMMITTED)
 }
 
-fn history_rows(rows: i64, told: &Told) -> Check {
+fn history_rows(rows: i64, told: &ReportedTotals) -> Check {
     let least = told.transactions as i64;
     let most = least + told.unknown.len() as i64;
-    let mut wrong = Wrong::default();
+    let mut wrong = Violations::default();
     wrong.unless((least..=most).contains(&rows), || {
         format!(
             "{rows} rows for {least} committed transactions and {} unfinished",
@@ -193,11 +195,11 @@ fn history_rows(rows: i64, told: &Told) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use super::{Moved, Tally, Told, committed, history_rows};
+    use super::{BranchDelta, ReportedTotals, Tally, committed, history_rows};
     use syncline_contract::CheckOutcome;
 
-    fn told(unknown: &[i64]) -> Told {
-        let of = |delta: &i64| Moved {
+    fn told(unknown: &[i64]) -> ReportedTotals {
+        let of = |delta: &i64| BranchDelta {
             branches: [1, 0, 0],
             delta: *delta,
         };
@@ -206,7 +208,7 @@ mod tests {
             transactions: 3,
             unknown: unknown.iter().map(of).collect(),
         };
-        Told::of(vec![tally], 2)
+        ReportedTotals::of(vec![tally], 2)
     }
 
     #[test]

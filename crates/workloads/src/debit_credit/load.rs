@@ -3,7 +3,7 @@
 use super::profile::Filler;
 use super::schema::DebitCredit;
 use super::tables::{ACCOUNT_FILLER_BYTES, BRANCH_FILLER_BYTES, TELLERS, Tables};
-use crate::draw::Stream;
+use crate::distributions::Stream;
 use syncline_contract::{Load, Rows, TableId, Value};
 
 /// How many rows of which table.

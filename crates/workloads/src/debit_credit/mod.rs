@@ -32,8 +32,8 @@
 //! too narrow and takes a delta of five digits. The time in a history row is a count, so that equal seeds
 //! give equal rows. `ex_tpcb` reads each record and writes it back, and keeps a loaded history.
 
-mod by_key;
 mod check;
+mod history_check;
 mod load;
 mod options;
 mod profile;

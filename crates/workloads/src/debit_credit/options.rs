@@ -3,7 +3,7 @@
 use super::profile::{Profile, Rules};
 use super::schema::DebitCredit;
 use crate::error::Error;
-use syncline_contract::{Given, OptionListing};
+use syncline_contract::{OptionArgs, OptionListing};
 
 /// Accounts of a branch by the standards.
 pub(super) const ACCOUNTS: u64 = 100_000;
@@ -101,7 +101,7 @@ impl Options {
         },
     ];
 
-    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+    pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
         let defaults = Options::default();
         let by_profile = given.word("think_s", &[Think::ByProfile], |_| "by-profile");
         let think_s = match by_profile {

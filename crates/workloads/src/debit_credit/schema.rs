@@ -4,7 +4,7 @@ use super::check;
 use super::load;
 use super::options::{ACCOUNTS, Options, Think};
 use super::profile::{Profile, Steps};
-use super::tables::{Looks, Operations, Tables, looks, operations, tables};
+use super::tables::{CheckQueries, Operations, Tables, check_queries, operations, tables};
 use super::transactions::{DebitCreditClient, Tally};
 use syncline_contract::{
     Check, Counts, Load, OwnFigure, Plan, ResponseBound, Rows, Session, Stop, TableId, Workload,
@@ -20,7 +20,7 @@ pub struct DebitCredit {
     plan: Plan,
     pub(super) tables: Tables,
     pub(super) operations: Operations,
-    pub(super) looks: Looks,
+    pub(super) check_queries: CheckQueries,
 }
 
 impl DebitCredit {
@@ -35,7 +35,7 @@ impl DebitCredit {
         DebitCredit {
             options,
             operations: operations(&tables, options.rules(), &mut plan),
-            looks: looks(&tables, &mut plan),
+            check_queries: check_queries(&tables, &mut plan),
             tables,
             plan,
         }

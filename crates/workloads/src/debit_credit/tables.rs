@@ -48,7 +48,7 @@ pub(super) type SumBetween = Read<(Int, Int), (Nullable<Int>,)>;
 
 /// What the check does with the store.
 #[derive(Debug)]
-pub(super) struct Looks {
+pub(super) struct CheckQueries {
     pub(super) accounts: SumBetween,
     pub(super) tellers: SumBetween,
     pub(super) branches: SumBetween,
@@ -101,7 +101,7 @@ pub(super) fn operations(tables: &Tables, rules: &Rules, plan: &mut Plan) -> Ope
     }
 }
 
-pub(super) fn looks(tables: &Tables, plan: &mut Plan) -> Looks {
+pub(super) fn check_queries(tables: &Tables, plan: &mut Plan) -> CheckQueries {
     let path = |table, range| Path {
         table,
         by: By::Key,
@@ -119,7 +119,7 @@ pub(super) fn looks(tables: &Tables, plan: &mut Plan) -> Looks {
     let branches = between("sum branches", tables.branches, "bbalance");
     let deltas = sum(plan, tables.history, "delta");
     let all = path(tables.history, Range::All);
-    Looks {
+    CheckQueries {
         accounts,
         tellers,
         branches,

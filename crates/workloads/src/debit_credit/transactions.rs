@@ -6,8 +6,8 @@ use super::options::Branch;
 use super::profile::{Filler, Rules, Steps};
 use super::schema::DebitCredit;
 use super::tables::{NewHistory, Operations, TELLERS};
-use crate::draw::Stream;
-use syncline_contract::{Client, Ending, Session, Shape, Stop, Transaction, Waits};
+use crate::distributions::Stream;
+use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction, Waits};
 
 /// The time of a client's first history row: the first of January 2020, in microseconds since 1970.
 const FIRST_TIME_US: i64 = 1_577_836_800_000_000;
@@ -16,7 +16,7 @@ const HISTORY_FILLER_BYTES_MAX: usize = 84;
 
 /// A sum that moved, or may have moved, by the branches whose rows hold it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moved {
+pub struct BranchDelta {
     /// The branch of the account, of the teller, and the branch itself.
     pub branches: [u64; 3],
     /// The sum.
@@ -31,7 +31,7 @@ pub struct Tally {
     /// Committed transactions that wrote a history row.
     pub transactions: u64,
     /// What those of unknown outcome may have moved.
-    pub unknown: Vec<Moved>,
+    pub unknown: Vec<BranchDelta>,
 }
 
 /// What was drawn: numbers from zero.
@@ -205,10 +205,10 @@ impl Client for DebitCreditClient {
     }
 
     #[inline]
-    fn shape(&self, _kind: usize) -> Shape {
+    fn shape(&self, _kind: usize) -> AccessPattern {
         match self.rules.steps {
-            Steps::SelectOnly => Shape::Single,
-            _ => Shape::Several,
+            Steps::SelectOnly => AccessPattern::Single,
+            _ => AccessPattern::Several,
         }
     }
 
@@ -288,7 +288,7 @@ impl Client for DebitCreditClient {
                 }
             }
             Ending::Undone => {}
-            Ending::Unknown => self.tally.unknown.push(Moved { branches, delta }),
+            Ending::Unknown => self.tally.unknown.push(BranchDelta { branches, delta }),
         }
     }
 
@@ -300,7 +300,7 @@ impl Client for DebitCreditClient {
 #[cfg(test)]
 mod tests {
     use crate::AnyWorkload;
-    use crate::draw::fits;
+    use crate::distributions::fits;
     use syncline_contract::{Client, Workload};
 
     #[test]

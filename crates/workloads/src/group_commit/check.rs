@@ -3,8 +3,8 @@
 
 use super::schema::GroupCommit;
 use super::transactions::{Tally, value};
-use crate::look::Look;
-use crate::wrong::Wrong;
+use crate::check_reader::CheckReader;
+use crate::violations::Violations;
 use syncline_contract::{Check, Session, Stop};
 
 const WHOLE: &str = "every acknowledged task is there, and every task that is there is whole";
@@ -24,17 +24,19 @@ pub(super) async fn check<S: Session>(
     tallies: &[Tally],
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
-    let mut look = Look::new(session);
-    let told = Told::of(tallies);
+    let mut reader = CheckReader::new(session);
+    let told = TaskOutcomes::of(tallies);
     let ninsert = of.options.ninsert;
     let page_tasks = (PAGE_ROWS / ninsert).max(1);
-    let (mut torn, mut strange) = (Wrong::default(), Wrong::default());
+    let (mut torn, mut strange) = (Violations::default(), Violations::default());
     let (mut rows, mut seen) = (Vec::new(), 0);
     for first in (0..told.tasks).step_by(page_tasks as usize) {
         let last = (first + page_tasks).min(told.tasks) - 1;
         rows.clear();
         let given = (first as i64, last as i64);
-        seen += look.each(&of.of_tasks, given, |row| rows.push(row)).await?;
+        seen += reader
+            .each(&of.of_tasks, given, |row| rows.push(row))
+            .await?;
         let mut rest = rows.as_slice();
         for task in first..=last {
             let end = rest.partition_point(|row| row.0 <= task as i64);
@@ -57,7 +59,7 @@ pub(super) async fn check<S: Session>(
             });
         }
     }
-    let all = look.one(&of.count, (), |(rows,)| rows).await?;
+    let all = reader.one(&of.count, (), |(rows,)| rows).await?;
     strange.unless(all == seen as i64, || {
         format!("{all} rows, of which {seen} have keys of tasks")
     });
@@ -70,7 +72,7 @@ fn is_whole(rows: &[(i64, i64, i64)], task: i64, ninsert: u64) -> bool {
 }
 
 /// What clients were told.
-struct Told<'a> {
+struct TaskOutcomes<'a> {
     /// By client.
     tallies: Vec<Option<&'a Tally>>,
     /// Tasks that there can be are numbered below this.
@@ -85,15 +87,15 @@ enum State {
     Absent,
 }
 
-impl<'a> Told<'a> {
-    fn of(tallies: &'a [Tally]) -> Told<'a> {
+impl<'a> TaskOutcomes<'a> {
+    fn of(tallies: &'a [Tally]) -> TaskOutcomes<'a> {
         let clients = tallies.first().map_or(0, |tally| tally.clients);
         let mut by_client = vec![None; clients as usize];
         for tally in tallies {
             by_client[tally.client as usize] = Some(tally);
         }
         let most = tallies.iter().map(|tally| tally.tasks).max().unwrap_or(0);
-        Told {
+        TaskOutcomes {
             tallies: by_client,
             tasks: most * clients,
         }

@@ -4,8 +4,8 @@ use super::check;
 use super::transactions::{GroupCommitClient, Tally};
 use crate::error::Error;
 use syncline_contract::{
-    Aggregate, By, Check, Counts, Given, Int, Kind, Limit, Lock, OptionListing, Order, OwnFigure,
-    Path, Plan, Range, Read, Scan, Session, Stop, Table, Workload, Write,
+    Aggregate, By, Check, Counts, Int, Kind, Limit, Lock, OptionArgs, OptionListing, Order,
+    OwnFigure, Path, Plan, Range, Read, Scan, Session, Stop, Table, Workload, Write,
 };
 
 /// What a user may choose.
@@ -30,7 +30,7 @@ impl Options {
         meaning: "inserts of a task",
     }];
 
-    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+    pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
         let ninsert = given.number("ninsert", 1..=100_000)?;
         Ok(Options {
             ninsert: ninsert.unwrap_or(Options::default().ninsert),

@@ -1,7 +1,7 @@
 //! The one transaction, "task", and the client that performs it.
 
 use super::schema::GroupCommit;
-use syncline_contract::{Client, Ending, Int, Session, Shape, Stop, Transaction, Write};
+use syncline_contract::{AccessPattern, Client, Ending, Int, Session, Stop, Transaction, Write};
 
 /// What the check needs to know of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,11 +54,11 @@ impl Client for GroupCommitClient {
     }
 
     #[inline]
-    fn shape(&self, _kind: usize) -> Shape {
+    fn shape(&self, _kind: usize) -> AccessPattern {
         if self.ninsert == 1 {
-            Shape::Single
+            AccessPattern::Single
         } else {
-            Shape::Several
+            AccessPattern::Several
         }
     }
 

@@ -12,7 +12,7 @@
 //! change of any character shows. Making a body takes eight rounds of mixing and no table, some
 //! 25 ns.
 
-use crate::draw::mixed;
+use crate::distributions::mixed;
 
 /// Bytes of a body.
 pub const BODY_BYTES: usize = 100;

@@ -7,9 +7,9 @@ use super::body::Body;
 use super::keys::{Keys, number_of, random_key};
 use super::schema::{CheckBy, Insert, Options, PAGE_ROWS, ReadBack};
 use super::transactions::Tally;
-use crate::wrong::Wrong;
+use crate::violations::Violations;
 use syncline_contract::{
-    Asked, Check, CheckOutcome, Int, Read, Session, Shape, Stop, Text, Transaction,
+    AccessPattern, Check, CheckOutcome, Int, Read, RequestTracker, Session, Stop, Text, Transaction,
 };
 
 const PRESENT: &str = "every acknowledged row is there";
@@ -30,7 +30,7 @@ pub(super) async fn check<S: Session>(
     tallies: &[Tally],
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
-    let mut found = Found::new(insert, tallies);
+    let mut found = CheckState::new(insert, tallies);
     match &insert.read_back {
         ReadBack::Page(page) => scan(page, &mut found, session).await?,
         ReadBack::One(one) => get_each(one, &mut found, session).await?,
@@ -41,12 +41,12 @@ pub(super) async fn check<S: Session>(
 /// Walks over the whole table, each page in a transaction of its own.
 async fn scan<S: Session>(
     page: &Read<(Int,), (Int, Text)>,
-    found: &mut Found<'_>,
+    found: &mut CheckState<'_>,
     session: &mut S,
 ) -> Result<(), Stop> {
-    let (mut asked, mut from) = (Asked::new(false), i64::MIN);
+    let (mut asked, mut from) = (RequestTracker::new(false), i64::MIN);
     loop {
-        session.begin(Shape::Single);
+        session.begin(AccessPattern::Single);
         let mut transaction = Transaction::new(session, &mut asked);
         transaction.ask(page, (from,))?;
         let (mut rows, mut last) = (0, None);
@@ -69,14 +69,14 @@ async fn scan<S: Session>(
 /// Asks for each row that should or may be there.
 async fn get_each<S: Session>(
     one: &Read<(Int,), (Int, Text)>,
-    found: &mut Found<'_>,
+    found: &mut CheckState<'_>,
     session: &mut S,
 ) -> Result<(), Stop> {
-    let mut asked = Asked::new(false);
+    let mut asked = RequestTracker::new(false);
     for index in 0..found.clients.len() {
         for row in 0..found.clients[index].rows {
             let key = found.key(index, row);
-            session.begin(Shape::Single);
+            session.begin(AccessPattern::Single);
             let mut transaction = Transaction::new(session, &mut asked);
             if let Some((key, text)) = transaction.read_if_any(one, (key,)).await? {
                 found.row(key, text, None);
@@ -110,16 +110,16 @@ impl OfClient<'_> {
 
 /// What was found so far.
 #[derive(Debug)]
-struct Found<'a> {
+struct CheckState<'a> {
     options: Options,
     clients: Vec<OfClient<'a>>,
     body: Body,
-    damaged: Wrong,
-    unasked: Wrong,
+    damaged: Violations,
+    unasked: Violations,
 }
 
-impl<'a> Found<'a> {
-    fn new(insert: &Insert, tallies: &'a [Tally]) -> Found<'a> {
+impl<'a> CheckState<'a> {
+    fn new(insert: &Insert, tallies: &'a [Tally]) -> CheckState<'a> {
         let commit_every = insert.options.commit_every;
         let mut clients: Vec<_> = tallies
             .iter()
@@ -130,12 +130,12 @@ impl<'a> Found<'a> {
             })
             .collect();
         clients.sort_by_key(|client| client.tally.client);
-        Found {
+        CheckState {
             options: insert.options,
             body: Body::new(tallies.first().map_or(0, |tally| tally.seed)),
             clients,
-            damaged: Wrong::default(),
-            unasked: Wrong::default(),
+            damaged: Violations::default(),
+            unasked: Violations::default(),
         }
     }
 
@@ -210,7 +210,7 @@ impl<'a> Found<'a> {
     }
 
     fn checks(self) -> Vec<Check> {
-        let (mut missing, mut torn) = (Wrong::default(), Wrong::default());
+        let (mut missing, mut torn) = (Violations::default(), Violations::default());
         for of in &self.clients {
             of_one_client(of, self.options.commit_every, &mut missing, &mut torn);
         }
@@ -237,7 +237,12 @@ impl<'a> Found<'a> {
 }
 
 /// Which acknowledged rows of a client are missing, and which unknown transactions are there in part.
-fn of_one_client(of: &OfClient<'_>, commit_every: u64, missing: &mut Wrong, torn: &mut Wrong) {
+fn of_one_client(
+    of: &OfClient<'_>,
+    commit_every: u64,
+    missing: &mut Violations,
+    torn: &mut Violations,
+) {
     let client = of.tally.client;
     for transaction in 0..of.tally.transactions {
         let rows = transaction * commit_every..(transaction + 1) * commit_every;

@@ -6,8 +6,8 @@ use super::keys::Keys;
 use super::transactions::{InsertClient, Tally};
 use crate::error::Error;
 use syncline_contract::{
-    By, Check, Given, Int, Kind, Limit, Lock, OptionListing, Order, Path, Plan, Range, Read, Scan,
-    Session, Stop, Table, TableId, Text, Unit, Workload, Write,
+    By, Check, Int, Kind, Limit, Lock, OptionArgs, OptionListing, Order, Path, Plan, Range, Read,
+    Scan, Session, Stop, Table, TableId, Text, Unit, Workload, Write,
 };
 
 /// Rows that the check reads at a time.
@@ -79,7 +79,7 @@ impl Options {
         },
     ];
 
-    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+    pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
         let defaults = Options::default();
         let commit_every = given.number("commit_every", 1..=1_000_000)?;
         let keys = given.word("keys", &Keys::ALL, Keys::word)?;

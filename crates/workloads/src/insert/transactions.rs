@@ -5,7 +5,7 @@
 use super::body::Body;
 use super::keys::random_key;
 use super::schema::{Insert, InsertRow};
-use syncline_contract::{Client, Ending, Session, Shape, Stop, Transaction};
+use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction};
 
 /// What the check needs to know of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,11 +57,11 @@ impl Client for InsertClient {
     }
 
     #[inline]
-    fn shape(&self, _kind: usize) -> Shape {
+    fn shape(&self, _kind: usize) -> AccessPattern {
         if self.commit_every == 1 {
-            Shape::Single
+            AccessPattern::Single
         } else {
-            Shape::Several
+            AccessPattern::Several
         }
     }
 

@@ -15,9 +15,9 @@
 //!
 //! Deviations: of the indexes that the source makes, only the one that is used.
 
-mod rows;
 mod schema;
 mod transactions;
+mod wisconsin_rows;
 
 pub use schema::{By, Join, Options};
 pub use transactions::{JoinClient, Tally};

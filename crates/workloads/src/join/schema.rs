@@ -1,12 +1,12 @@
 //! The workload itself: its options, tables and its one operation.
 
-use super::rows::{COLUMNS, INTEGERS, TEXT_BYTES, TEXTS, permuted, push};
 use super::transactions::{JoinClient, Tally};
+use super::wisconsin_rows::{COLUMNS, INTEGERS, TEXT_BYTES, TEXTS, permuted, push};
 use crate::error::Error;
-use crate::wrong::Wrong;
+use crate::violations::Violations;
 use syncline_contract::{
-    Any, By as Walk, Check, Given, Kind, Load, Many, OptionListing, Path, Plan, Range, Read, Rows,
-    Session, Side, Stop, Table, TableId, Workload,
+    Any, By as Walk, Check, Kind, Load, Many, OptionArgs, OptionListing, Path, Plan, Range, Read,
+    Rows, Session, Side, Stop, Table, TableId, Workload,
 };
 
 const ANSWERED: &str = "every join answered each row of the small table once, with equal keys";
@@ -77,7 +77,7 @@ impl Options {
         },
     ];
 
-    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+    pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
         let defaults = Options::default();
         let by = given.word("by", &By::ALL, By::word)?;
         let options = Options {
@@ -221,7 +221,7 @@ impl Workload for Join {
         tallies: Vec<Tally>,
         _session: &mut S,
     ) -> Result<Vec<Check>, Stop> {
-        let mut wrong = Wrong::default();
+        let mut wrong = Violations::default();
         for tally in tallies {
             for _ in 0..tally.wrong {
                 wrong.add(|| tally.first.clone().unwrap_or_default());

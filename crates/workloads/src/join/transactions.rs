@@ -1,9 +1,9 @@
 //! The one transaction, "join", and what its answer must be.
 
-use super::rows::COLUMNS;
 use super::schema::Join;
+use super::wisconsin_rows::COLUMNS;
 use syncline_contract::{
-    Any, Client, Ending, Many, Read, Session, Several, Shape, Stop, Transaction, Value,
+    AccessPattern, Any, Client, Ending, Many, Read, Session, Several, Stop, Transaction, Value,
 };
 
 /// What the check needs to know of a client.
@@ -77,8 +77,8 @@ impl Client for JoinClient {
     }
 
     #[inline]
-    fn shape(&self, _kind: usize) -> Shape {
-        Shape::Single
+    fn shape(&self, _kind: usize) -> AccessPattern {
+        AccessPattern::Single
     }
 
     async fn perform<S: Session>(
@@ -86,7 +86,7 @@ impl Client for JoinClient {
         _kind: usize,
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
-        transaction.ask(&self.join, Several::Given(&[]))?;
+        transaction.ask(&self.join, Several::Values(&[]))?;
         let mut answered = Answered::default();
         for row in transaction.answers(&self.join).await? {
             let row = row?;

@@ -4,7 +4,7 @@ use super::schema::{Mrmw, Options, READ_TASK, WRITE_TASK};
 use crate::records::{Tally, Tasks};
 use crate::rows::NewRows;
 use std::sync::Arc;
-use syncline_contract::{Client, Ending, Session, Shape, Stop, Transaction};
+use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction};
 
 /// A client.
 #[derive(Debug)]
@@ -39,12 +39,12 @@ impl Client for MrmwClient {
         }
     }
 
-    fn shape(&self, kind: usize) -> Shape {
+    fn shape(&self, kind: usize) -> AccessPattern {
         match kind {
-            READ_TASK if self.options.reads_per_task == 1 => Shape::Single,
-            READ_TASK => Shape::ReadOnly,
-            _ if self.options.writes_per_task == 1 => Shape::Single,
-            _ => Shape::Several,
+            READ_TASK if self.options.reads_per_task == 1 => AccessPattern::Single,
+            READ_TASK => AccessPattern::ReadOnly,
+            _ if self.options.writes_per_task == 1 => AccessPattern::Single,
+            _ => AccessPattern::Several,
         }
     }
 

@@ -4,7 +4,7 @@ use super::transactions::MrowClient;
 use crate::error::Error;
 use crate::records::{self, Table, Tally};
 use syncline_contract::{
-    Check, Counts, Given, Load, OptionListing, OwnFigure, Plan, Rows, Session, Stop, TableId,
+    Check, Counts, Load, OptionArgs, OptionListing, OwnFigure, Plan, Rows, Session, Stop, TableId,
     Workload,
 };
 
@@ -71,7 +71,7 @@ impl Options {
         },
     ];
 
-    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+    pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
         let number = |option, range, default| -> Result<u64, Error> {
             Ok(given.number(option, range)?.unwrap_or(default))
         };

@@ -2,7 +2,7 @@
 
 use super::schema::{Mrow, READ_TASK, WRITE};
 use crate::records::{Tally, Tasks};
-use syncline_contract::{Client, Ending, Session, Shape, Stop, Transaction, Waits};
+use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction, Waits};
 
 /// A client.
 #[derive(Debug)]
@@ -46,12 +46,12 @@ impl Client for MrowClient {
         }
     }
 
-    fn shape(&self, kind: usize) -> Shape {
+    fn shape(&self, kind: usize) -> AccessPattern {
         match kind {
-            READ_TASK if self.reads_per_task == 1 => Shape::Single,
-            READ_TASK => Shape::ReadOnly,
-            _ if self.records_per_commit == 1 => Shape::Single,
-            _ => Shape::Several,
+            READ_TASK if self.reads_per_task == 1 => AccessPattern::Single,
+            READ_TASK => AccessPattern::ReadOnly,
+            _ if self.records_per_commit == 1 => AccessPattern::Single,
+            _ => AccessPattern::Several,
         }
     }
 

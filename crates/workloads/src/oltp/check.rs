@@ -16,12 +16,12 @@ use super::event::Statement;
 use super::options::Options;
 use super::schema::Oltp;
 use super::statements::{PAGE_ROWS, Page};
-use super::test::Test;
+use super::sysbench_test::Test;
 use super::transactions::{RowId, Tally, identity};
-use super::unique;
-use crate::look::Look;
-use crate::rows::{Expected, Marked, RowSet};
-use crate::wrong::Wrong;
+use super::unique_ids;
+use crate::check_reader::CheckReader;
+use crate::rows::{Expected, RowBitmap, RowSet};
+use crate::violations::Violations;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use syncline_contract::{Check, CheckOutcome, Int, Read, Session, Stop, Text};
@@ -47,7 +47,7 @@ pub(super) fn names(oltp: &Oltp) -> Vec<&'static str> {
 
 /// The additions that the rows of each table hold.
 pub(super) async fn grown<S: Session>(oltp: &Oltp, session: &mut S) -> Result<Vec<i64>, Stop> {
-    let mut look = Look::new(session);
+    let mut reader = CheckReader::new(session);
     let mut all = Vec::new();
     for (table, page) in oltp.statements.pages.iter().enumerate() {
         let mut sum = 0;
@@ -55,7 +55,7 @@ pub(super) async fn grown<S: Session>(oltp: &Oltp, session: &mut S) -> Result<Ve
             let add = |(id, k, _, pad): WholeRow<'_>| {
                 sum += base(oltp, table, id, pad).map_or(0, |base| k - base as i64);
             };
-            walk(page, &mut look, add).await?;
+            walk(page, &mut reader, add).await?;
         }
         all.push(sum);
     }
@@ -79,7 +79,7 @@ type WholeRow<'r> = (i64, i64, &'r str, &'r str);
 /// Walks over a table in the order of ids, a page at a time.
 async fn walk<S: Session>(
     page: &Read<(Int,), (Int, Int, Text, Text)>,
-    look: &mut Look<'_, S>,
+    reader: &mut CheckReader<'_, S>,
     mut take: impl FnMut(WholeRow<'_>),
 ) -> Result<(), Stop> {
     let mut from = i64::MIN;
@@ -89,7 +89,7 @@ async fn walk<S: Session>(
             take(row);
             last = row.0;
         };
-        let rows = look.each(page, (from,), each).await?;
+        let rows = reader.each(page, (from,), each).await?;
         if rows < PAGE_ROWS || last == i64::MAX {
             return Ok(());
         }
@@ -103,13 +103,13 @@ pub(super) async fn check<S: Session>(
     tallies: &[Tally],
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
-    let mut found = Found::of(oltp, tallies);
-    let mut look = Look::new(session);
+    let mut found = CheckState::of(oltp, tallies);
+    let mut reader = CheckReader::new(session);
     for (table, page) in oltp.statements.pages.iter().enumerate() {
         match page {
             Page::Whole(page) => {
                 let take = |(id, k, c, pad): WholeRow<'_>| found.row(table, id, k, c, pad);
-                walk(page, &mut look, take).await?;
+                walk(page, &mut reader, take).await?;
             }
             Page::Bulk(page) => {
                 let mut from = i64::MIN;
@@ -119,7 +119,7 @@ pub(super) async fn check<S: Session>(
                         found.bulk_row(table, id, k);
                         last = id;
                     };
-                    let rows = look.each(page, (from,), take).await?;
+                    let rows = reader.each(page, (from,), take).await?;
                     if rows < PAGE_ROWS || last == i64::MAX {
                         break;
                     }
@@ -133,7 +133,7 @@ pub(super) async fn check<S: Session>(
 }
 
 /// What was found so far, and what should be.
-struct Found<'o> {
+struct CheckState<'o> {
     oltp: &'o Oltp,
     options: &'o Options,
     /// Of tests that insert.
@@ -141,15 +141,15 @@ struct Found<'o> {
     inserted: RowSet,
     deleted: BTreeSet<RowId>,
     away: BTreeSet<RowId>,
-    rows: Wrong,
-    texts: Wrong,
-    counts: Wrong,
-    most: Wrong,
-    set: Wrong,
+    rows: Violations,
+    texts: Violations,
+    counts: Violations,
+    most: Violations,
+    set: Violations,
     /// Rows that were added to, by the run.
-    added_to: Marked,
-    set_rows: Marked,
-    deleted_rows: Marked,
+    added_to: RowBitmap,
+    set_rows: RowBitmap,
+    deleted_rows: RowBitmap,
     /// The additions that each table held before the run; none where its rows were loaded for it.
     before: Option<Vec<i64>>,
     /// True if some row had to show that it was added to.
@@ -161,8 +161,8 @@ struct Found<'o> {
     added: Vec<RangeInclusive<i64>>,
 }
 
-impl<'o> Found<'o> {
-    fn of(oltp: &'o Oltp, tallies: &[Tally]) -> Found<'o> {
+impl<'o> CheckState<'o> {
+    fn of(oltp: &'o Oltp, tallies: &[Tally]) -> CheckState<'o> {
         let options = &oltp.options;
         let mut expected = Expected::default();
         let (mut deleted, mut away) = (BTreeSet::new(), BTreeSet::new());
@@ -174,11 +174,11 @@ impl<'o> Found<'o> {
         }
         expected.sort();
         let tables = 0..options.tables as usize;
-        Found {
+        CheckState {
             oltp,
             options,
-            most: Wrong::default(),
-            set: Wrong::default(),
+            most: Violations::default(),
+            set: Violations::default(),
             added_to: oltp.changed.added.marked(),
             set_rows: oltp.changed.set.marked(),
             deleted_rows: oltp.changed.deleted.marked(),
@@ -188,9 +188,9 @@ impl<'o> Found<'o> {
             inserted: RowSet::default(),
             deleted,
             away,
-            rows: Wrong::default(),
-            texts: Wrong::default(),
-            counts: Wrong::default(),
+            rows: Violations::default(),
+            texts: Violations::default(),
+            counts: Violations::default(),
             next: 1,
             grown: 0,
             added: tables.map(|table| admitted(table, tallies)).collect(),
@@ -279,7 +279,7 @@ impl<'o> Found<'o> {
                 .add(|| format!("{} holds \"{c}\" and \"{pad}\"", name(table, id)));
         };
         let by_store = self.options.ids_by_store();
-        let fits = same == number && (by_store || unique::id(number) == id);
+        let fits = same == number && (by_store || unique_ids::id(number) == id);
         self.texts.unless(fits, || {
             format!("{} holds the texts of another row", name(table, id))
         });
@@ -344,7 +344,7 @@ impl<'o> Found<'o> {
         if self.options.test == Test::BulkInsert {
             return vec![rows, self.texts.check(BULK)];
         }
-        let mut reads = Wrong::default();
+        let mut reads = Violations::default();
         for tally in tallies {
             reads.merge(&tally.misread);
         }

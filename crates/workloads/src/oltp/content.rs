@@ -11,7 +11,7 @@
 //! number that follows from table, owner and column, so that all groups look alike; the other groups are
 //! drawn from all of it. So a text in a wrong row, column or table, and a torn or cut one, shows.
 
-use crate::draw::mixed;
+use crate::distributions::mixed;
 
 /// Bytes of `c`.
 pub(super) const C_BYTES: usize = bytes(10);

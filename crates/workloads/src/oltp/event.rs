@@ -1,7 +1,7 @@
 //! What an event holds: kinds of statements in sysbench's order, each some times.
 
 use super::options::Options;
-use super::test::Test;
+use super::sysbench_test::Test;
 
 /// A kind of statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::content::{C_BYTES, GROUP, Owner, PAD_BYTES};
 use super::schema::Oltp;
-use crate::draw::Stream;
+use crate::distributions::Stream;
 use syncline_contract::{Load, Rows, TableId, Value};
 
 impl Oltp {
@@ -147,7 +147,7 @@ mod tests {
                 ..options
             }
             .ids();
-            let mut stream = crate::draw::Stream::of_client(1, 0, "ids");
+            let mut stream = crate::distributions::Stream::of_client(1, 0, "ids");
             assert!(
                 (0..2_000).all(|_| (1..=50).contains(&ids.draw(&mut stream))),
                 "{rand_type:?}"

@@ -31,12 +31,12 @@ mod load;
 mod options;
 mod schema;
 mod statements;
-mod test;
+mod sysbench_test;
 mod transactions;
-mod unique;
+mod unique_ids;
 
 pub use event::{Event, Queries};
 pub use options::{Options, RandType};
 pub use schema::Oltp;
-pub use test::Test;
+pub use sysbench_test::Test;
 pub use transactions::{OltpClient, Tally};

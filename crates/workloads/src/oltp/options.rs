@@ -1,10 +1,10 @@
 //! What a user may choose: sysbench's own options, with its defaults.
 
 use super::schema::Oltp;
-use super::test::Test;
-use crate::draw::{Gaussian, Pareto, Special, Stream, Zipf};
+use super::sysbench_test::Test;
+use crate::distributions::{Gaussian, Pareto, Special, Stream, Zipf};
 use crate::error::Error;
-use syncline_contract::{Given, OptionListing};
+use syncline_contract::{OptionArgs, OptionListing};
 
 /// By which distribution ids are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -298,7 +298,7 @@ impl Options {
         ),
     ];
 
-    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+    pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
         let default = Options::default();
         let number = |option, range, default| -> Result<u64, Error> {
             Ok(given.number(option, range)?.unwrap_or(default))

@@ -4,10 +4,10 @@ use super::check;
 use super::event::{Event, Queries, Statement};
 use super::options::{Ids, Options};
 use super::statements::Statements;
-use super::test::Test;
+use super::sysbench_test::Test;
 use super::transactions::{OltpClient, RowId, Tally};
-use crate::draw::mixed;
-use crate::rows::Marks;
+use crate::distributions::mixed;
+use crate::rows::SharedRowBitmap;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,20 +26,20 @@ pub struct Oltp {
     /// What versions of written texts are drawn from beside the seed where rows were kept, so that no
     /// later run writes what is there already, which a store may skip.
     salt: AtomicU64,
-    pub(super) changed: Changed,
+    pub(super) changed: ChangedRows,
     /// The additions that the rows of each table held before the run, where an earlier one has left them.
     grown_before: Mutex<Option<Vec<i64>>>,
 }
 
 /// Loaded rows to which something was done in the run, and acknowledged; by [`Oltp::place`].
 #[derive(Debug, Default)]
-pub(super) struct Changed {
+pub(super) struct ChangedRows {
     /// Their `k` was added to.
-    pub(super) added: Marks,
+    pub(super) added: SharedRowBitmap,
     /// Their `c` was set.
-    pub(super) set: Marks,
+    pub(super) set: SharedRowBitmap,
     /// They were deleted, or may have been.
-    pub(super) deleted: Marks,
+    pub(super) deleted: SharedRowBitmap,
 }
 
 impl Oltp {
@@ -55,7 +55,7 @@ impl Oltp {
             event: Event::of(&options),
             ids: options.ids(),
             salt: AtomicU64::new(0),
-            changed: Changed::default(),
+            changed: ChangedRows::default(),
             grown_before: Mutex::new(None),
             options,
             plan,

@@ -3,7 +3,7 @@
 use super::content::{C_BYTES, PAD_BYTES};
 use super::event::{Event, Statement};
 use super::options::Options;
-use super::test::Test;
+use super::sysbench_test::Test;
 use syncline_contract::{
     Aggregate, By, IndexId, Int, Kind, Limit, Lock, Nullable, Order, Path, Plan, Range, Read, Scan,
     Set, Table, TableId, Text, Write,

@@ -9,14 +9,14 @@ use super::load::text;
 use super::options::Ids;
 use super::schema::Oltp;
 use super::statements::{NewRow, OfRange, OfTable, Statements};
-use super::test::Test;
-use super::unique;
-use crate::draw::{Stream, mixed};
-use crate::rows::{Marked, RowSet};
-use crate::wrong::Wrong;
+use super::sysbench_test::Test;
+use super::unique_ids;
+use crate::distributions::{Stream, mixed};
+use crate::rows::{RowBitmap, RowSet};
+use crate::violations::Violations;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use syncline_contract::{Client, Ending, Session, Shape, Stop, Transaction};
+use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction};
 
 /// A row: its table by position, and its id.
 pub(super) type RowId = (usize, u64);
@@ -37,12 +37,12 @@ pub struct Tally {
     /// Rows that may be away: deleted, and not known to have been put back, or perhaps deleted.
     pub(super) away: BTreeSet<RowId>,
     /// Reads that did not answer what was there.
-    pub(super) misread: Wrong,
+    pub(super) misread: Violations,
 }
 
 /// A statement as it was drawn.
 #[derive(Clone, Copy, Debug)]
-struct Drawn {
+struct DrawnEvent {
     statement: Statement,
     table: usize,
     id: u64,
@@ -70,7 +70,7 @@ pub struct OltpClient {
     stream: Stream,
     versions: Stream,
     /// The event under way.
-    drawn: Vec<Drawn>,
+    drawn: Vec<DrawnEvent>,
     /// The statements of the event that are the transaction: those from the first to before the second.
     part: (usize, usize),
     /// Rows that the client has inserted, or tried to.
@@ -78,9 +78,9 @@ pub struct OltpClient {
     number: u64,
     clients: u64,
     /// Rows that were added to, whose `c` was set, that were deleted.
-    added: Marked,
-    set: Marked,
-    deleted: Marked,
+    added: RowBitmap,
+    set: RowBitmap,
+    deleted: RowBitmap,
     tally: Tally,
 }
 
@@ -126,7 +126,7 @@ impl OltpClient {
         for (statement, times) in &self.event.groups {
             let table = self.stream.below(tables) as usize;
             for _ in 0..*times {
-                let drawn = Drawn {
+                let drawn = DrawnEvent {
                     statement: *statement,
                     table,
                     id: self.ids.draw(&mut self.stream),
@@ -135,11 +135,11 @@ impl OltpClient {
                     pad_version: 0,
                 };
                 let drawn = match statement {
-                    Statement::NonIndexUpdate => Drawn {
+                    Statement::NonIndexUpdate => DrawnEvent {
                         c_version: self.versions.below(GROUP),
                         ..drawn
                     },
-                    Statement::Insert | Statement::Delete => Drawn {
+                    Statement::Insert | Statement::Delete => DrawnEvent {
                         k: self.ids.draw(&mut self.stream),
                         c_version: self.versions.below(GROUP),
                         pad_version: self.versions.below(GROUP),
@@ -149,7 +149,7 @@ impl OltpClient {
                 };
                 self.drawn.push(drawn);
                 if *statement == Statement::Delete && self.test != Test::Delete {
-                    self.drawn.push(Drawn {
+                    self.drawn.push(DrawnEvent {
                         statement: Statement::Insert,
                         ..drawn
                     });
@@ -247,7 +247,7 @@ impl OltpClient {
 
     fn insert<S: Session>(
         &self,
-        drawn: &Drawn,
+        drawn: &DrawnEvent,
         new_row: &NewRow,
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
@@ -269,7 +269,9 @@ impl OltpClient {
         match new_row {
             NewRow::Again(put) => transaction.write(put, (id, k, c, pad)),
             NewRow::AgainWithKey(put) => transaction.write(put, (id, id, k, c, pad)),
-            NewRow::WithId(insert) => transaction.write(insert, (unique::id(number), k, c, pad)),
+            NewRow::WithId(insert) => {
+                transaction.write(insert, (unique_ids::id(number), k, c, pad))
+            }
             NewRow::ByStore(insert) => transaction.write(insert, (k, c, pad)),
         }
     }
@@ -277,7 +279,7 @@ impl OltpClient {
     /// Reads a range and looks at the number and the order of its rows.
     async fn range<S: Session>(
         &mut self,
-        drawn: &Drawn,
+        drawn: &DrawnEvent,
         read: &OfRange,
         in_order: impl Fn(&str, &str) -> bool,
         transaction: &mut Transaction<'_, S>,
@@ -314,7 +316,7 @@ impl OltpClient {
 
     /// Takes what a point select has found: nothing, or whether it was written there.
     #[inline]
-    fn looked_at(&mut self, drawn: &Drawn, held: Option<bool>) {
+    fn looked_at(&mut self, drawn: &DrawnEvent, held: Option<bool>) {
         let what = match held {
             Some(true) => return,
             None if self.rows_may_be_away => return,
@@ -343,7 +345,7 @@ impl OltpClient {
         self.rows += self.bulk_rows;
     }
 
-    fn statement_ended(&mut self, drawn: &Drawn, ending: Ending) {
+    fn statement_ended(&mut self, drawn: &DrawnEvent, ending: Ending) {
         let row = (drawn.table, drawn.id);
         let place = Oltp::place(self.table_size, row);
         if drawn.statement == Statement::Delete && ending != Ending::Undone {
@@ -409,7 +411,7 @@ async fn key<S: Session>(
     }
 }
 
-impl Drawn {
+impl DrawnEvent {
     fn owner(&self) -> Owner {
         Owner {
             table: self.table,
@@ -445,7 +447,7 @@ impl Client for OltpClient {
         }
     }
 
-    fn shape(&self, _kind: usize) -> Shape {
+    fn shape(&self, _kind: usize) -> AccessPattern {
         let find = self
             .statements
             .of
@@ -457,9 +459,9 @@ impl Client for OltpClient {
             _ => !find || !self.drawn[self.part.0].statement.writes(),
         };
         match self.test {
-            _ if single => Shape::Single,
-            Test::ReadOnly => Shape::ReadOnly,
-            _ => Shape::Several,
+            _ if single => AccessPattern::Single,
+            Test::ReadOnly => AccessPattern::ReadOnly,
+            _ => AccessPattern::Several,
         }
     }
 

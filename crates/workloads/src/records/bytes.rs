@@ -1,6 +1,6 @@
 //! The bytes of a record: random, of a length from 1 to the most, both following from its number.
 
-use crate::draw::{Stream, mixed};
+use crate::distributions::{Stream, mixed};
 use std::sync::Arc;
 
 /// Places where a record can start in the random bytes.

@@ -4,8 +4,8 @@
 use super::table::{PAGE_ROWS, Table};
 use super::tasks::Tally;
 use crate::rows::{Expected, RowSet};
-use crate::wrong::Wrong;
-use syncline_contract::{Asked, Check, Session, Shape, Stop, Transaction};
+use crate::violations::Violations;
+use syncline_contract::{AccessPattern, Check, RequestTracker, Session, Stop, Transaction};
 
 const BYTES: &str = "every record holds the bytes that were written";
 const READS: &str = "every read answered its record, byte for byte";
@@ -21,18 +21,18 @@ pub(crate) async fn check<S: Session>(
 ) -> Result<Vec<Check>, Stop> {
     let mut expected = Expected::default();
     (0..table.prewritten).for_each(|number| expected.there.add(number));
-    let mut reads = Wrong::default();
+    let mut reads = Violations::default();
     for tally in tallies {
         expected.there.merge(tally.written);
         expected.perhaps.extend_from_slice(&tally.perhaps);
         reads.merge(&tally.wrong);
     }
     expected.sort();
-    let (mut found, mut damaged) = (RowSet::default(), Wrong::default());
-    let (mut asked, mut from) = (Asked::new(false), i64::MIN);
+    let (mut found, mut damaged) = (RowSet::default(), Violations::default());
+    let (mut asked, mut from) = (RequestTracker::new(false), i64::MIN);
     loop {
         asked.clear();
-        session.begin(Shape::Single);
+        session.begin(AccessPattern::Single);
         let mut transaction = Transaction::new(session, &mut asked);
         transaction.ask(&table.page, (from,))?;
         let (mut rows, mut last) = (0, None);

@@ -6,9 +6,9 @@
 
 use super::bytes::RecordBytes;
 use super::table::Table;
-use crate::draw::Stream;
+use crate::distributions::Stream;
 use crate::rows::{NewRows, RowSet};
-use crate::wrong::Wrong;
+use crate::violations::Violations;
 use std::sync::Arc;
 use syncline_contract::{Bytes, Ending, Int, Read, Session, Stop, Transaction, Write};
 
@@ -20,7 +20,7 @@ pub struct Tally {
     /// Numbers of records of which nobody knows whether they were written.
     pub(super) perhaps: Vec<u64>,
     /// Reads that did not answer the record as it was written.
-    pub(super) wrong: Wrong,
+    pub(super) wrong: Violations,
 }
 
 /// What a client of either workload does.
@@ -136,7 +136,7 @@ impl Tasks {
 }
 
 #[cold]
-fn wrong(number: u64, is_there: bool, new_rows: &NewRows, wrong: &mut Wrong) {
+fn wrong(number: u64, is_there: bool, new_rows: &NewRows, wrong: &mut Violations) {
     if is_there {
         wrong.add(|| format!("record {number} was read with other bytes than were written"));
     } else if !new_rows.is_unknown(number) {

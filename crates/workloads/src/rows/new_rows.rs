@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct NewRows {
     next: AtomicU64,
     readable: AtomicU64,
-    ahead: Mutex<Ahead>,
+    ahead: Mutex<OutOfOrder>,
 }
 
 #[derive(Debug, Default)]
-struct Ahead {
+struct OutOfOrder {
     /// Rows that were acknowledged before all below them were.
     acknowledged: BTreeSet<u64>,
     /// Rows of which nobody knows whether they are there.
@@ -31,13 +31,13 @@ impl NewRows {
         NewRows {
             next: AtomicU64::new(records),
             readable: AtomicU64::new(records),
-            ahead: Mutex::new(Ahead::default()),
+            ahead: Mutex::new(OutOfOrder::default()),
         }
     }
 
     /// Forgets what was inserted.
     pub(crate) fn reset(&self, records: u64) {
-        *self.ahead() = Ahead::default();
+        *self.ahead() = OutOfOrder::default();
         self.next.store(records, Ordering::Relaxed);
         self.readable.store(records, Ordering::Relaxed);
     }
@@ -75,7 +75,7 @@ impl NewRows {
         self.ahead().unknown.contains(&number)
     }
 
-    fn ahead(&self) -> MutexGuard<'_, Ahead> {
+    fn ahead(&self) -> MutexGuard<'_, OutOfOrder> {
         self.ahead.lock()
     }
 }

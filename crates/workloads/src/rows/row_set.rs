@@ -4,7 +4,7 @@
 //! Rows of unknown outcome may be there or not. An insert is known by its identity and left out of the
 //! sum; where a delete is of unknown outcome, only the number of rows is judged.
 
-use crate::draw::mixed;
+use crate::distributions::mixed;
 use syncline_contract::{Check, CheckOutcome};
 
 /// A set of rows.

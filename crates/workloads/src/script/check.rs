@@ -3,12 +3,12 @@
 //! by is judged. What a user's scripts promise only the user knows.
 
 use super::builtin::Moves;
-use super::choice::{Owner, Program};
 use super::client::Tally;
+use super::options::{Owner, Program};
 use super::tables::Tables;
 use syncline_contract::{
-    Aggregate, Asked, By, Check, CheckOutcome, Int, Nullable, Path, Plan, Range, Read, Session,
-    Shape, Stop, TableId, Transaction,
+    AccessPattern, Aggregate, By, Check, CheckOutcome, Int, Nullable, Path, Plan, Range, Read,
+    RequestTracker, Session, Stop, TableId, Transaction,
 };
 
 const ALL_AGREE: &str = "accounts, tellers, branches and history hold the same sum";
@@ -31,7 +31,7 @@ pub(super) struct Sums {
 
 /// What they are told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct BalanceTotals {
     accounts: i64,
     tellers: i64,
     branches: i64,
@@ -59,9 +59,9 @@ impl Sums {
         }
     }
 
-    async fn ask<S: Session>(&self, session: &mut S) -> Result<Found, Stop> {
-        let mut asked = Asked::new(false);
-        session.begin(Shape::ReadOnly);
+    async fn ask<S: Session>(&self, session: &mut S) -> Result<BalanceTotals, Stop> {
+        let mut asked = RequestTracker::new(false);
+        session.begin(AccessPattern::ReadOnly);
         let mut transaction = Transaction::new(session, &mut asked);
         let sums = [self.accounts, self.tellers, self.branches, self.history];
         let mut found = [0; 4];
@@ -72,7 +72,7 @@ impl Sums {
         let (rows,) = transaction.read(&self.rows, ()).await?;
         session.commit().await?;
         let [accounts, tellers, branches, history] = found;
-        Ok(Found {
+        Ok(BalanceTotals {
             accounts,
             tellers,
             branches,
@@ -82,11 +82,11 @@ impl Sums {
     }
 }
 
-impl Found {
+impl BalanceTotals {
     /// What each has grown by.
-    fn since(self, before: Found) -> Found {
+    fn since(self, before: BalanceTotals) -> BalanceTotals {
         let grown = i64::wrapping_sub;
-        Found {
+        BalanceTotals {
             accounts: grown(self.accounts, before.accounts),
             tellers: grown(self.tellers, before.tellers),
             branches: grown(self.branches, before.branches),
@@ -125,7 +125,7 @@ fn balances(program: &Program) -> &'static str {
 pub(super) async fn look<S: Session>(
     program: &Program,
     session: &mut S,
-) -> Result<Option<Found>, Stop> {
+) -> Result<Option<BalanceTotals>, Stop> {
     match &program.sums {
         Some(sums) => sums.ask(session).await.map(Some),
         None => Ok(None),
@@ -136,7 +136,7 @@ pub(super) async fn look<S: Session>(
 pub(super) async fn check<S: Session>(
     program: &Program,
     owner: Owner,
-    before: Found,
+    before: BalanceTotals,
     tallies: &[Tally],
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
@@ -165,8 +165,8 @@ pub(super) async fn check<S: Session>(
     ])
 }
 
-fn agree(found: Found, all: bool) -> CheckOutcome {
-    let Found {
+fn agree(found: BalanceTotals, all: bool) -> CheckOutcome {
+    let BalanceTotals {
         accounts,
         tellers,
         branches,
@@ -182,7 +182,7 @@ fn agree(found: Found, all: bool) -> CheckOutcome {
     }
 }
 
-fn whole(found: Found, tallies: &[Tally]) -> CheckOutcome {
+fn whole(found: BalanceTotals, tallies: &[Tally]) -> CheckOutcome {
     let written: u64 = tallies.iter().map(|tally| tally.written).sum();
     let unknown: u64 = tallies.iter().map(|tally| tally.unknown).sum();
     let rows = u64::try_from(found.rows).unwrap_or(0);
@@ -197,12 +197,13 @@ fn whole(found: Found, tallies: &[Tally]) -> CheckOutcome {
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, agree, whole};
+    use super::{BalanceTotals, agree, whole};
     use crate::script::client::Tally;
     use crate::script::{Options, Scripts};
     use syncline_contract::conformance::block_on;
     use syncline_contract::{
-        Action, CheckOutcome, Given, OperationId, Plan, Rows, Session, Shape, Stop, Value, Workload,
+        AccessPattern, Action, CheckOutcome, OperationId, OptionArgs, Plan, Rows, Session, Stop,
+        Value, Workload,
     };
 
     /// A store of which each table holds another sum: 1 in branches, 2 in tellers and on.
@@ -212,7 +213,7 @@ mod tests {
     }
 
     impl Session for Skewed<'_> {
-        fn begin(&mut self, _shape: Shape) {}
+        fn begin(&mut self, _shape: AccessPattern) {}
 
         fn send(&mut self, operation: OperationId, _values: &[Value<'_>]) -> Result<(), Stop> {
             let Action::Aggregate { path, .. } = &self.plan.operation(operation).action else {
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_store_whose_sums_differ_violates_both_checks() {
-        let given = Given::new("workload script".to_owned(), Options::LISTING, &[]).unwrap();
+        let given = OptionArgs::new("workload script".to_owned(), Options::LISTING, &[]).unwrap();
         let scripts = Scripts::new(Options::parse(&given).unwrap());
         let mut session = Skewed {
             plan: scripts.plan(),
@@ -258,7 +259,7 @@ mod tests {
         assert_eq!(found.collect::<Vec<_>>(), wanted);
     }
 
-    const AGREED: Found = Found {
+    const AGREED: BalanceTotals = BalanceTotals {
         accounts: -7,
         tellers: -7,
         branches: -7,
@@ -269,7 +270,7 @@ mod tests {
     #[test]
     fn any_sum_that_differs_is_seen() {
         assert_eq!(agree(AGREED, true), CheckOutcome::Held);
-        let wrong = |change: fn(&mut Found)| {
+        let wrong = |change: fn(&mut BalanceTotals)| {
             let mut found = AGREED;
             change(&mut found);
             found
@@ -285,7 +286,7 @@ mod tests {
                 assert!(matches!(outcome, CheckOutcome::Violated(_)), "{found:?}");
             }
         }
-        let accounts_only = Found {
+        let accounts_only = BalanceTotals {
             tellers: 0,
             branches: 0,
             ..AGREED
@@ -296,14 +297,14 @@ mod tests {
 
     #[test]
     fn of_kept_rows_only_the_growth_counts() {
-        let before = Found {
+        let before = BalanceTotals {
             accounts: 5,
             tellers: -1,
             branches: 9,
             history: 0,
             rows: 4,
         };
-        let after = Found {
+        let after = BalanceTotals {
             accounts: -2,
             tellers: -8,
             branches: 2,

@@ -5,13 +5,13 @@
 //! they were when the script began, so that it draws the same.
 
 use super::builtin::Moves;
-use super::choice::Program;
-use super::run::{Run, State};
+use super::interpreter::{Run, State};
+use super::options::Program;
 use super::value::{Held, Scalar};
 use super::variables::Values;
-use crate::draw::{Stream, mixed};
+use crate::distributions::{Stream, mixed};
 use std::sync::Arc;
-use syncline_contract::{Client, Ending, Session, Shape, Stop, Transaction};
+use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction};
 
 /// What the checks need to know of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,8 +96,8 @@ impl Client for ScriptClient {
         chosen.expect("the weights add up")
     }
 
-    fn shape(&self, _kind: usize) -> Shape {
-        Shape::AsWritten
+    fn shape(&self, _kind: usize) -> AccessPattern {
+        AccessPattern::AsWritten
     }
 
     async fn perform<S: Session>(
@@ -137,20 +137,20 @@ mod tests {
     use crate::script::{Options, Tally};
     use syncline_contract::conformance::block_on;
     use syncline_contract::{
-        Asked, Client, Ending, Given, OperationId, Rows, Session, Shape, Stop, Transaction, Value,
-        Workload,
+        AccessPattern, Client, Ending, OperationId, OptionArgs, RequestTracker, Rows, Session,
+        Stop, Transaction, Value, Workload,
     };
 
     /// Keeps what it is sent, and answers each question with one row of one number.
     #[derive(Default)]
-    struct Kept {
+    struct RecordingSession {
         sent: Vec<Vec<String>>,
         rows: Rows,
     }
 
-    impl Session for Kept {
-        fn begin(&mut self, shape: Shape) {
-            assert_eq!(shape, Shape::AsWritten);
+    impl Session for RecordingSession {
+        fn begin(&mut self, shape: AccessPattern) {
+            assert_eq!(shape, AccessPattern::AsWritten);
         }
 
         fn send(&mut self, _operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
@@ -185,13 +185,14 @@ mod tests {
             ("define", define.to_owned()),
         ];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value));
-        let given = Given::new("workload script".to_owned(), Options::LISTING, &pairs).unwrap();
+        let given =
+            OptionArgs::new("workload script".to_owned(), Options::LISTING, &pairs).unwrap();
         Scripts::new(Options::parse(&given).unwrap()).client(0, 1, 3)
     }
 
     /// What one try sends.
     fn tried(client: &mut ScriptClient, kind: usize) -> Vec<Vec<String>> {
-        let (mut session, mut asked) = (Kept::default(), Asked::new(false));
+        let (mut session, mut asked) = (RecordingSession::default(), RequestTracker::new(false));
         session.begin(client.shape(kind));
         let mut transaction = Transaction::new(&mut session, &mut asked);
         block_on(&(), client.perform(kind, &mut transaction)).unwrap();
@@ -233,7 +234,8 @@ SELECT :n;";
                 "m=0",
             );
             let kind = client.draw();
-            let (mut session, mut asked) = (Kept::default(), Asked::new(false));
+            let (mut session, mut asked) =
+                (RecordingSession::default(), RequestTracker::new(false));
             session.begin(client.shape(kind));
             let mut transaction = Transaction::new(&mut session, &mut asked);
             let stopped = block_on(&(), client.perform(kind, &mut transaction));

@@ -1,7 +1,7 @@
 //! What a script does, step by step, once it is read.
 
 use super::expression::Expression;
-use super::spoken::Spoken;
+use super::simple_query::SimpleQuery;
 use super::variables::Slot;
 use syncline_contract::{Any, Many, Read, Write};
 
@@ -62,7 +62,7 @@ pub(super) struct Statement {
     /// The variable of each parameter.
     pub(super) uses: Vec<Slot>,
     /// Its text, if its values are put into that and it has no parameters.
-    pub(super) spoken: Option<Spoken>,
+    pub(super) spoken: Option<SimpleQuery>,
     pub(super) control: Control,
     /// Its place in the client's memory of column names.
     pub(super) number: usize,

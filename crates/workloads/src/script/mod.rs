@@ -24,37 +24,37 @@
 //!
 //! | file | what stands in it |
 //! |---|---|
-//! | `choice.rs` | options, and the scripts that they choose |
+//! | `options.rs` | options, and the scripts that they choose |
 //! | `lexer.rs` | a script cut into statements and commands |
-//! | `parse.rs`, `statement.rs`, `meta.rs`, `command.rs` | statements as operations, commands as steps |
-//! | `spoken.rs` | a statement with its values in its text |
+//! | `parse.rs`, `statement.rs`, `meta_commands.rs`, `command.rs` | statements as operations, commands as steps |
+//! | `simple_query.rs` | a statement with its values in its text |
 //! | `expression/`, `functions/`, `value.rs`, `variables.rs` | what `\set` and `\if` compute |
 //! | `builtin.rs`, `tables.rs` | the built-in scripts and their tables |
-//! | `client.rs`, `run.rs`, `shell.rs` | a client, and a script under way |
+//! | `client.rs`, `interpreter.rs`, `shell.rs` | a client, and a script under way |
 //! | `schema.rs`, `check.rs` | the workload, and what must be true afterwards |
 
 mod builtin;
 mod check;
-mod choice;
 mod client;
 mod command;
 mod error;
 mod expression;
 mod functions;
+mod interpreter;
 mod lexer;
-mod meta;
+mod meta_commands;
+mod options;
 mod parse;
-mod run;
 mod schema;
 mod shell;
-mod spoken;
+mod simple_query;
 mod statement;
 mod tables;
 mod value;
 mod variables;
 
 pub use builtin::{BUILTINS, Builtin};
-pub use choice::{Options, as_item};
 pub use client::{ScriptClient, Tally};
 pub use error::ScriptError;
+pub use options::{Options, as_item};
 pub use schema::Scripts;

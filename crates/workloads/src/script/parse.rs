@@ -1,9 +1,10 @@
-//! Reads a script: its statements become operations of the plan, its commands ([`super::meta`]) steps.
+//! Reads a script: its statements become operations of the plan, its commands ([`super::meta_commands`])
+//! steps.
 
 use super::command::{Action, Control, Handle, Request, Script, Statement, Step, Store};
 use super::error::{ScriptError, Source};
 use super::lexer::{Lexer, Piece, Raw};
-use super::spoken::Spoken;
+use super::simple_query::SimpleQuery;
 use super::statement::{answers, control, names_table};
 use super::tables::TABLES;
 use super::variables::Names;
@@ -120,7 +121,7 @@ impl Parser<'_, '_> {
     fn statement(&mut self, raw: Raw) -> Statement {
         let names = &mut self.shared.names;
         let simple = self.shared.plan.protocol == Protocol::Simple;
-        let spoken = simple.then(|| Spoken::of(&raw.written, names));
+        let spoken = simple.then(|| SimpleQuery::of(&raw.written, names));
         let uses: Vec<_> = raw.uses.iter().map(|name| names.slot(name)).collect();
         for (name, at) in &raw.quoted {
             let what = format!(
@@ -370,7 +371,7 @@ mod tests {
             "ø",
             "SELECT ",
         ];
-        let mut random = crate::draw::Stream::of_client(1, 0, "scripts");
+        let mut random = crate::distributions::Stream::of_client(1, 0, "scripts");
         let mut read = 0;
         for _ in 0..20_000 {
             let length = random.below(12);

@@ -1,9 +1,9 @@
 //! The workload itself: its options as the record shows them, its tables, its clients.
 
 use super::builtin::Moves;
-use super::check::{self, Found};
-use super::choice::{Options, Owner, Program, check_word};
+use super::check::{self, BalanceTotals};
 use super::client::{ScriptClient, Tally};
+use super::options::{Options, Owner, Program, check_word};
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use syncline_contract::{Check, Load, Plan, Rows, Session, Stop, TableId, Workload};
@@ -23,7 +23,7 @@ pub struct Scripts {
     checks: bool,
     program: Arc<Program>,
     /// What a run has found that started from rows of an earlier one.
-    before: Mutex<Option<Found>>,
+    before: Mutex<Option<BalanceTotals>>,
     /// The scripts' names; they live as long as the program, as the contract wants them.
     names: &'static [&'static str],
 }
@@ -56,7 +56,7 @@ impl Scripts {
         loaded_as.strip_prefix(LOADED_AS)?.parse().ok()
     }
 
-    fn before(&self) -> MutexGuard<'_, Option<Found>> {
+    fn before(&self) -> MutexGuard<'_, Option<BalanceTotals>> {
         self.before.lock()
     }
 

@@ -2,8 +2,8 @@
 
 use super::schema::{PAGE_ROWS, Short};
 use super::transactions::Tally;
-use crate::look::Look;
-use crate::wrong::Wrong;
+use crate::check_reader::CheckReader;
+use crate::violations::Violations;
 use syncline_contract::{Check, Session, Stop};
 
 const READ: &str = "every row that was read had the key that was asked for";
@@ -21,15 +21,15 @@ pub(super) async fn check<S: Session>(
     tallies: &[Tally],
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
-    let mut look = Look::new(session);
-    let mut read = Wrong::default();
+    let mut reader = CheckReader::new(session);
+    let mut read = Violations::default();
     let misread: u64 = tallies.iter().map(|tally| tally.wrong).sum();
     read.unless(misread == 0, || format!("{misread} rows had another"));
     let committed: u64 = tallies.iter().map(|tally| tally.updates).sum();
     let unknown: u64 = tallies.iter().map(|tally| tally.unknown).sum();
-    let mut counted = Wrong::default();
+    let mut counted = Violations::default();
     for (number, table) in of.tables.iter().enumerate() {
-        let sum = look
+        let sum = reader
             .one(&table.sum_of_counts, (), |(sum,)| sum.unwrap_or(0))
             .await?;
         let is_right = (committed as i64..=(committed + unknown) as i64).contains(&sum);
@@ -40,7 +40,7 @@ pub(super) async fn check<S: Session>(
             )
         });
     }
-    let alike = alike(of, &mut look).await?;
+    let alike = alike(of, &mut reader).await?;
     Ok(vec![
         read.check(READ),
         counted.check(COUNTED),
@@ -49,17 +49,21 @@ pub(super) async fn check<S: Session>(
 }
 
 /// Compares the rows of every table with those of the first, a page at a time.
-async fn alike<S: Session>(of: &Short, look: &mut Look<'_, S>) -> Result<Wrong, Stop> {
+async fn alike<S: Session>(
+    of: &Short,
+    reader: &mut CheckReader<'_, S>,
+) -> Result<Violations, Stop> {
     let (rows, width) = (of.options.rows as i64, 2 + of.options.indexes as usize);
-    let mut wrong = Wrong::default();
+    let mut wrong = Violations::default();
     let (mut first, mut page) = (Vec::new(), Vec::new());
     for from in (0..rows).step_by(PAGE_ROWS as usize) {
         for (number, table) in of.tables.iter().enumerate() {
             page.clear();
-            look.each(&table.page, (from,), |row| {
-                page.extend((0..width).map(|column| row.get(column)));
-            })
-            .await?;
+            reader
+                .each(&table.page, (from,), |row| {
+                    page.extend((0..width).map(|column| row.get(column)));
+                })
+                .await?;
             if number == 0 {
                 first.clone_from(&page);
                 of_first(&page, (from, rows), width, &mut wrong);
@@ -73,7 +77,7 @@ async fn alike<S: Session>(of: &Short, look: &mut Look<'_, S>) -> Result<Wrong, 
 }
 
 /// Whether the rows of the first table are all there, and each alike in its columns.
-fn of_first(page: &[i64], (from, rows): (i64, i64), width: usize, wrong: &mut Wrong) {
+fn of_first(page: &[i64], (from, rows): (i64, i64), width: usize, wrong: &mut Violations) {
     let expected = (rows - from).min(PAGE_ROWS as i64);
     let found = (page.len() / width) as i64;
     wrong.unless(found == expected, || {

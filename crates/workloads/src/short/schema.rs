@@ -5,9 +5,9 @@ use super::transactions::{ShortClient, Tally};
 use crate::error::Error;
 use std::sync::Arc;
 use syncline_contract::{
-    Aggregate, By, Check, Given, IndexId, Int, Kind, Limit, Load, Lock, Many, OptionListing, Order,
-    Path, Plan, Range, Read, Rows, Scan, Session, Set, Stop, Table, TableId, Value, Workload,
-    Write,
+    Aggregate, By, Check, IndexId, Int, Kind, Limit, Load, Lock, Many, OptionArgs, OptionListing,
+    Order, Path, Plan, Range, Read, Rows, Scan, Session, Set, Stop, Table, TableId, Value,
+    Workload, Write,
 };
 
 /// Rows that the check reads at a time.
@@ -88,7 +88,7 @@ impl Options {
         },
     ];
 
-    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+    pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
         let defaults = Options::default();
         let does = given.word("do", &Do::ALL, Do::word)?;
         Ok(Options {

@@ -1,10 +1,10 @@
 //! What a client draws and performs.
 
 use super::schema::{Do, OfTable, Short};
-use crate::draw::Stream;
+use crate::distributions::Stream;
 use std::sync::Arc;
 use syncline_contract::{
-    Client, Ending, Int, Read, Session, Several, Shape, Stop, Transaction, Value,
+    AccessPattern, Client, Ending, Int, Read, Session, Several, Stop, Transaction, Value,
 };
 
 /// A row's indexed columns become its number plus a multiple of the rows, up to this one.
@@ -80,11 +80,11 @@ impl Client for ShortClient {
     }
 
     #[inline]
-    fn shape(&self, _kind: usize) -> Shape {
+    fn shape(&self, _kind: usize) -> AccessPattern {
         match self.does {
-            _ if self.single => Shape::Single,
-            Do::Read => Shape::ReadOnly,
-            Do::Update => Shape::Several,
+            _ if self.single => AccessPattern::Single,
+            Do::Read => AccessPattern::ReadOnly,
+            Do::Update => AccessPattern::Several,
         }
     }
 
@@ -96,7 +96,7 @@ impl Client for ShortClient {
     ) -> Result<(), Stop> {
         if self.does == Do::Update {
             for table in self.tables.iter() {
-                transaction.write(&table.change, Several::Given(&self.change))?;
+                transaction.write(&table.change, Several::Values(&self.change))?;
             }
             return Ok(());
         }

@@ -6,9 +6,9 @@
 use super::options::{Access, By, Options};
 use super::schema::{PAGE_ROWS, SingleRecord};
 use super::transactions::Tally;
-use super::written::{Words, may_hold};
-use crate::look::Look;
-use crate::wrong::Wrong;
+use super::written_texts::{TextBitmaps, may_hold};
+use crate::check_reader::CheckReader;
+use crate::violations::Violations;
 use syncline_contract::{Check, Session, Stop};
 
 const READ: &str = "every row that was read had its key and a text that was loaded or written";
@@ -35,15 +35,15 @@ pub(super) async fn check<A: Access, S: Session>(
     tallies: Vec<Tally>,
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
-    let mut look = Look::new(session);
+    let mut reader = CheckReader::new(session);
     let words = of.written.words();
-    let mut found = Found::default();
+    let mut found = CheckState::default();
     for table in 0..of.tables.len() {
-        walk(of, table, &words, &mut look, &mut found).await?;
+        walk(of, table, &words, &mut reader, &mut found).await?;
     }
     let mut checks = Vec::new();
     if reads::<A>(&of.options) {
-        let mut read = Wrong::default();
+        let mut read = Violations::default();
         for tally in tallies {
             for _ in 0..tally.wrong {
                 read.add(|| tally.first.clone().unwrap_or_default());
@@ -56,17 +56,17 @@ pub(super) async fn check<A: Access, S: Session>(
 }
 
 #[derive(Default)]
-struct Found {
-    there: Wrong,
-    last: Wrong,
+struct CheckState {
+    there: Violations,
+    last: Violations,
 }
 
 async fn walk<A: Access, S: Session>(
     of: &SingleRecord<A>,
     table: usize,
-    words: &Words,
-    look: &mut Look<'_, S>,
-    found: &mut Found,
+    words: &TextBitmaps,
+    reader: &mut CheckReader<'_, S>,
+    found: &mut CheckState,
 ) -> Result<(), Stop> {
     let rows = of.options.rows;
     let mut next = 0;
@@ -74,7 +74,7 @@ async fn walk<A: Access, S: Session>(
     loop {
         let mut last = None;
         let page = &of.tables[table].page;
-        let count = look
+        let count = reader
             .each(page, (from,), |(id, text)| {
                 let is_next = id == next && next < rows as i64;
                 found.there.unless(is_next, || {
@@ -106,7 +106,7 @@ fn may_be_last<A: Access>(
     table: usize,
     row: u64,
     text: &str,
-    words: &Words,
+    words: &TextBitmaps,
 ) -> bool {
     let Some(position) = of.texts.iter().position(|of| of == text) else {
         return false;

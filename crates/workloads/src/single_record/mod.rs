@@ -20,7 +20,7 @@ mod check;
 mod options;
 mod schema;
 mod transactions;
-mod written;
+mod written_texts;
 
 pub use options::{Access, By, Options, Reads, Select, Update, Writes};
 pub use schema::SingleRecord;

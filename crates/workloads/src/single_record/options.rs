@@ -3,7 +3,7 @@
 use super::schema::SingleRecord;
 use crate::error::Error;
 use std::fmt::Debug;
-use syncline_contract::{Given, OptionListing};
+use syncline_contract::{OptionArgs, OptionListing};
 
 /// Which of the two workloads it is.
 pub trait Access: Debug + Send + Sync + 'static {
@@ -103,7 +103,7 @@ impl Options {
         },
     ];
 
-    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+    pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
         let defaults = Options::default();
         let by = given.word("by", &By::ALL, By::word)?;
         Ok(Options {

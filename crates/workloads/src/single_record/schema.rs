@@ -3,8 +3,8 @@
 use super::check;
 use super::options::{Access, By, Options};
 use super::transactions::{SingleRecordClient, Tally};
-use super::written::Written;
-use crate::draw::Stream;
+use super::written_texts::WrittenTexts;
+use crate::distributions::Stream;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use syncline_contract::{
@@ -38,7 +38,7 @@ pub struct SingleRecord<A> {
     plan: Plan,
     pub(super) tables: Arc<[OfTable]>,
     pub(super) texts: Arc<[String]>,
-    pub(super) written: Written,
+    pub(super) written: WrittenTexts,
     access: PhantomData<A>,
 }
 
@@ -55,7 +55,7 @@ impl<A: Access> SingleRecord<A> {
             tables: tables.collect(),
             texts: (0..TEXTS as u64).map(text).collect(),
             plan,
-            written: Written::default(),
+            written: WrittenTexts::default(),
             access: PhantomData,
         }
     }

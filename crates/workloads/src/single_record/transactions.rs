@@ -2,10 +2,10 @@
 
 use super::options::{Access, By};
 use super::schema::{OfTable, SingleRecord, TEXTS, indexed};
-use super::written::{Words, note};
-use crate::draw::Stream;
+use super::written_texts::{TextBitmaps, note};
+use crate::distributions::Stream;
 use std::sync::Arc;
-use syncline_contract::{Client, Ending, Session, Shape, Stop, Transaction};
+use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction};
 
 /// What the check needs to know of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct SingleRecordClient {
     rows: u64,
     tables: Arc<[OfTable]>,
     texts: Arc<[String]>,
-    words: Words,
+    words: TextBitmaps,
     stream: Stream,
     table: usize,
     row: u64,
@@ -82,11 +82,11 @@ impl Client for SingleRecordClient {
     }
 
     #[inline]
-    fn shape(&self, _kind: usize) -> Shape {
+    fn shape(&self, _kind: usize) -> AccessPattern {
         if self.writes && self.by == By::Index {
-            Shape::Several
+            AccessPattern::Several
         } else {
-            Shape::Single
+            AccessPattern::Single
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::schema::SmallBank;
 use super::transactions::Tally;
-use crate::look::Look;
-use crate::wrong::Wrong;
+use crate::check_reader::CheckReader;
+use crate::violations::Violations;
 use syncline_contract::{Check, Session, Stop};
 
 const HELD: &str = "the bank holds what it opened with and what committed transactions brought";
@@ -21,16 +21,16 @@ pub(super) async fn check<S: Session>(
     tallies: &[Tally],
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
-    let mut look = Look::new(session);
+    let mut reader = CheckReader::new(session);
     let (savings, checking) = (&of.operations.savings, &of.operations.checking);
-    let mut there = Wrong::default();
+    let mut there = Violations::default();
     let mut sum = 0;
     for (name, account) in [("savings", savings), ("checking", checking)] {
-        let units = look
+        let units = reader
             .one(&account.sum, (), |(sum,)| sum.map(|sum| sum.units))
             .await?;
         sum += units.unwrap_or(0);
-        let rows = look.one(&account.count, (), |(rows,)| rows).await?;
+        let rows = reader.one(&account.count, (), |(rows,)| rows).await?;
         there.unless(rows == of.options.customers as i64, || {
             format!(
                 "{rows} rows in {name} for {} customers",
@@ -38,12 +38,12 @@ pub(super) async fn check<S: Session>(
             )
         });
     }
-    let least = look
+    let least = reader
         .one(&savings.least, (), |(least,)| {
             least.map(|least| least.units)
         })
         .await?;
-    let mut covered = Wrong::default();
+    let mut covered = Violations::default();
     covered.unless(least.is_none_or(|least| least >= 0), || {
         format!("one holds {} hundredths", least.unwrap_or(0))
     });
@@ -55,13 +55,13 @@ pub(super) async fn check<S: Session>(
 }
 
 /// Sums in hundredths. A transaction of unknown outcome may have brought what it would.
-fn held(opening: i64, tallies: &[Tally], sum: i64) -> Wrong {
+fn held(opening: i64, tallies: &[Tally], sum: i64) -> Violations {
     let brought: i64 = tallies.iter().map(|tally| tally.brought).sum();
     let unknown = || tallies.iter().flat_map(|tally| &tally.unknown).copied();
     let less: i64 = unknown().filter(|brings| *brings < 0).sum();
     let more: i64 = unknown().filter(|brings| *brings > 0).sum();
     let (least, most) = (opening + brought + less, opening + brought + more);
-    let mut wrong = Wrong::default();
+    let mut wrong = Violations::default();
     wrong.unless((least..=most).contains(&sum), || {
         format!("it holds {sum} hundredths instead of {least} to {most}")
     });

@@ -2,7 +2,7 @@
 
 use super::schema::SmallBank;
 use crate::error::Error;
-use syncline_contract::{Given, OptionListing};
+use syncline_contract::{OptionArgs, OptionListing};
 
 /// Which transactions are drawn how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl Options {
         },
     ];
 
-    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+    pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
         let defaults = Options::default();
         let mix = given.word("mix", &Mix::ALL, Mix::word)?;
         let options = Options {

@@ -3,7 +3,7 @@
 use super::check;
 use super::options::{Mix, NAMES, Options};
 use super::transactions::{SmallBankClient, Tally};
-use crate::draw::Stream;
+use crate::distributions::Stream;
 use syncline_contract::{
     Aggregate, By, Check, Decimal, Exact, Int, Kind, Load, Lock, Nullable, Path, Plan, Range, Read,
     Rows, Session, Set, Stop, Table, TableId, Text, Value, Workload, Write,

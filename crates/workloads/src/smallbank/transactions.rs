@@ -2,8 +2,8 @@
 
 use super::options::{Mix, Options};
 use super::schema::{NAME_BYTES, Operations, SmallBank, money, write_name};
-use crate::draw::Stream;
-use syncline_contract::{Client, Ending, Session, Shape, Stop, Transaction};
+use crate::distributions::Stream;
+use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction};
 
 const BALANCE: usize = 0;
 const DEPOSIT_CHECKING: usize = 1;
@@ -213,11 +213,11 @@ impl Client for SmallBankClient {
     }
 
     #[inline]
-    fn shape(&self, kind: usize) -> Shape {
+    fn shape(&self, kind: usize) -> AccessPattern {
         if kind == BALANCE {
-            Shape::ReadOnly
+            AccessPattern::ReadOnly
         } else {
-            Shape::Several
+            AccessPattern::Several
         }
     }
 

@@ -3,8 +3,8 @@
 use super::population::{access_types, facility_types, forwardings, sub_nbr, text};
 use super::schema::Tatp;
 use super::transactions::Tally;
-use crate::look::Look;
-use crate::wrong::Wrong;
+use crate::check_reader::CheckReader;
+use crate::violations::Violations;
 use syncline_contract::{Check, Session, Stop};
 
 const BELONGS: &str = "every call forwarding belongs to a special facility of its subscriber";
@@ -21,9 +21,9 @@ pub(super) fn names() -> [&'static str; 3] {
 }
 
 #[derive(Default)]
-struct Found {
-    belongs: Wrong,
-    loaded: Wrong,
+struct CheckState {
+    belongs: Violations,
+    loaded: Violations,
     /// Call forwardings that the load made.
     forwardings_loaded: u64,
     /// Rows seen of each table.
@@ -36,15 +36,15 @@ pub(super) async fn check<S: Session>(
     tallies: &[Tally],
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
-    let mut look = Look::new(session);
-    let mut found = Found::default();
+    let mut reader = CheckReader::new(session);
+    let mut found = CheckState::default();
     for first in (1..=of.options.subscribers).step_by(PAGE_SUBSCRIBERS as usize) {
         let last = (first + PAGE_SUBSCRIBERS - 1).min(of.options.subscribers);
-        page(of, (first as i64, last as i64), &mut look, &mut found).await?;
+        page(of, (first as i64, last as i64), &mut reader, &mut found).await?;
     }
     let mut all = [0; 4];
-    for (rows, count) in all.iter_mut().zip(&of.looks.counts) {
-        *rows = look.one(count, (), |(rows,)| rows as u64).await?;
+    for (rows, count) in all.iter_mut().zip(&of.check_queries.counts) {
+        *rows = reader.one(count, (), |(rows,)| rows as u64).await?;
     }
     found.loaded.unless(all[..3] == found.rows[..3], || {
         format!(
@@ -67,13 +67,13 @@ pub(super) async fn check<S: Session>(
 async fn page<S: Session>(
     of: &Tatp,
     between: (i64, i64),
-    look: &mut Look<'_, S>,
-    found: &mut Found,
+    reader: &mut CheckReader<'_, S>,
+    found: &mut CheckState,
 ) -> Result<(), Stop> {
     let subscribers = || between.0..=between.1;
     let mut rows = Vec::new();
-    found.rows[0] += look
-        .each(&of.looks.subscribers, between, |(s_id, number)| {
+    found.rows[0] += reader
+        .each(&of.check_queries.subscribers, between, |(s_id, number)| {
             let is_right = number == text(&sub_nbr(s_id));
             found.loaded.unless(is_right, || {
                 format!("subscriber {s_id} has the number {number}")
@@ -94,26 +94,30 @@ async fn page<S: Session>(
         types.collect()
     };
     rows.clear();
-    found.rows[1] += look
-        .each(&of.looks.access, between, |row| rows.push(row))
+    found.rows[1] += reader
+        .each(&of.check_queries.access, between, |row| rows.push(row))
         .await?;
     wrong = wrong.or_else(|| as_loaded("access", &rows, &pairs(access_types)));
     rows.clear();
-    found.rows[2] += look
-        .each(&of.looks.facilities, between, |row| rows.push(row))
+    found.rows[2] += reader
+        .each(&of.check_queries.facilities, between, |row| rows.push(row))
         .await?;
     wrong = wrong.or_else(|| as_loaded("special facilities", &rows, &pairs(facility_types)));
     if let Some(wrong) = wrong {
         found.loaded.add(|| wrong);
     }
-    found.rows[3] += look
-        .each(&of.looks.forwardings, between, |(s_id, sf_type, start)| {
-            // Rows of facilities are in the order of their keys.
-            let belongs = rows.binary_search(&(s_id, sf_type)).is_ok();
-            found.belongs.unless(belongs, || {
-                format!("that of subscriber {s_id}, facility {sf_type}, from {start} hours on")
-            });
-        })
+    found.rows[3] += reader
+        .each(
+            &of.check_queries.forwardings,
+            between,
+            |(s_id, sf_type, start)| {
+                // Rows of facilities are in the order of their keys.
+                let belongs = rows.binary_search(&(s_id, sf_type)).is_ok();
+                found.belongs.unless(belongs, || {
+                    format!("that of subscriber {s_id}, facility {sf_type}, from {start} hours on")
+                });
+            },
+        )
         .await?;
     found.forwardings_loaded += subscribers()
         .map(|s_id| forwardings(s_id).len() as u64)
@@ -121,7 +125,7 @@ async fn page<S: Session>(
     Ok(())
 }
 
-fn counted(loaded: u64, tallies: &[Tally], rows: u64) -> Wrong {
+fn counted(loaded: u64, tallies: &[Tally], rows: u64) -> Violations {
     let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
     let (inserted, deleted) = (sum(|tally| tally.inserted), sum(|tally| tally.deleted));
     let most = loaded + inserted + sum(|tally| tally.unknown_inserts);
@@ -129,7 +133,7 @@ fn counted(loaded: u64, tallies: &[Tally], rows: u64) -> Wrong {
     let unknown_deletes = sum(|tally| tally.unknown_deletes);
     // In sums, since a difference may be below zero where inserts are unknown.
     let is_right = rows + deleted <= most && rows + deleted + unknown_deletes >= least;
-    let mut wrong = Wrong::default();
+    let mut wrong = Violations::default();
     wrong.unless(is_right, || {
         format!(
             "{rows} rows for {loaded} loaded, {inserted} inserted and {deleted} deleted; {} of \

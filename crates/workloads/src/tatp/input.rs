@@ -1,7 +1,7 @@
 //! What is drawn: a subscriber, and the parameters of a transaction.
 
 use super::population::STARTS;
-use crate::draw::Stream;
+use crate::distributions::Stream;
 
 /// How subscribers are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Input {
 #[cfg(test)]
 mod tests {
     use super::{Distribution, Subscribers};
-    use crate::draw::Stream;
+    use crate::distributions::Stream;
 
     /// The sum of squared deviations from the expected counts, by those counts.
     fn chi_square(counts: &[u64], expected: &[f64]) -> f64 {

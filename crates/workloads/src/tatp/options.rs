@@ -2,7 +2,7 @@
 
 use super::input::Distribution;
 use crate::error::Error;
-use syncline_contract::{Given, OptionListing};
+use syncline_contract::{OptionArgs, OptionListing};
 
 /// How a subscriber is found by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Options {
         },
     ];
 
-    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+    pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
         let defaults = Options::default();
         let distribution = given.word("distribution", &Distribution::ALL, Distribution::word)?;
         let lookup = given.word("lookup", &Lookup::ALL, Lookup::word)?;

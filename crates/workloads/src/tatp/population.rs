@@ -1,6 +1,6 @@
 //! What is loaded: the rows of a subscriber, made from its number alone.
 
-use crate::draw::Stream;
+use crate::distributions::Stream;
 use syncline_contract::{Rows, Value};
 
 /// When call forwarding may start, in hours.

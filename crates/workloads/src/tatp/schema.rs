@@ -40,7 +40,7 @@ pub(super) struct Operations {
 
 /// What the check reads: the rows of the subscribers from one to another.
 #[derive(Debug)]
-pub(super) struct Looks {
+pub(super) struct CheckQueries {
     pub(super) subscribers: Read<(Int, Int), (Int, Text)>,
     pub(super) access: Read<(Int, Int), (Int, Int)>,
     pub(super) facilities: Read<(Int, Int), (Int, Int)>,
@@ -55,7 +55,7 @@ pub struct Tatp {
     plan: Plan,
     tables: Tables,
     pub(super) operations: Operations,
-    pub(super) looks: Looks,
+    pub(super) check_queries: CheckQueries,
 }
 
 impl Tatp {
@@ -69,7 +69,7 @@ impl Tatp {
         Tatp {
             options,
             operations: operations(&tables, &mut plan),
-            looks: looks(&tables, &mut plan),
+            check_queries: check_queries(&tables, &mut plan),
             tables,
             plan,
         }
@@ -178,7 +178,7 @@ fn operations(tables: &Tables, plan: &mut Plan) -> Operations {
     }
 }
 
-fn looks(tables: &Tables, plan: &mut Plan) -> Looks {
+fn check_queries(tables: &Tables, plan: &mut Plan) -> CheckQueries {
     let between = |table, columns| {
         let scan = equal(table, By::Key, 0, columns);
         let path = Path {
@@ -202,7 +202,7 @@ fn looks(tables: &Tables, plan: &mut Plan) -> Looks {
     let facilities = between(tables.special_facility, &["s_id", "sf_type"]);
     let starts: &[&str] = &["s_id", "sf_type", "start_time"];
     let forwardings = between(tables.call_forwarding, starts);
-    Looks {
+    CheckQueries {
         subscribers: plan.scan("read subscribers", subscribers),
         access: plan.scan("read all access", access),
         facilities: plan.scan("read all facilities", facilities),

@@ -3,8 +3,8 @@
 use super::input::{Input, Subscribers};
 use super::population::{sub_nbr, text};
 use super::schema::{Operations, Tatp};
-use crate::draw::Stream;
-use syncline_contract::{Client, Ending, Session, Shape, Stop, Transaction};
+use crate::distributions::Stream;
+use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction};
 
 /// The transactions.
 pub(super) const NAMES: [&str; 7] = [
@@ -180,11 +180,11 @@ impl Client for TatpClient {
     }
 
     #[inline]
-    fn shape(&self, kind: usize) -> Shape {
+    fn shape(&self, kind: usize) -> AccessPattern {
         match kind {
-            GET_SUBSCRIBER | GET_ACCESS => Shape::Single,
-            GET_DESTINATION => Shape::ReadOnly,
-            _ => Shape::Several,
+            GET_SUBSCRIBER | GET_ACCESS => AccessPattern::Single,
+            GET_DESTINATION => AccessPattern::ReadOnly,
+            _ => AccessPattern::Several,
         }
     }
 

@@ -12,10 +12,10 @@ use super::schema::{Operations, Tpcc};
 use super::stock_level::StockLevel;
 use super::tally::Tally;
 use super::terminal::Terminal;
-use crate::draw::Stream;
+use crate::distributions::Stream;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use syncline_contract::{Client, Ending, Session, Shape, Stop, Transaction, Waits};
+use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction, Waits};
 
 /// See the module.
 #[derive(Debug)]
@@ -125,10 +125,10 @@ impl Client for TpccClient {
     }
 
     #[inline]
-    fn shape(&self, kind: usize) -> Shape {
+    fn shape(&self, kind: usize) -> AccessPattern {
         match kind {
-            ORDER_STATUS | STOCK_LEVEL => Shape::ReadOnly,
-            _ => Shape::Several,
+            ORDER_STATUS | STOCK_LEVEL => AccessPattern::ReadOnly,
+            _ => AccessPattern::Several,
         }
     }
 

@@ -5,7 +5,7 @@ use super::load::{LAST_NAME_CONSTANT, LOADED_AT_US};
 use super::names::LAST_NAMES;
 use super::options::Options;
 use super::scale::{DISTRICTS, Scale};
-use crate::draw::{Nurand, Stream, run_constant};
+use crate::distributions::{Nurand, Stream, run_constant};
 use syncline_contract::Decimal;
 
 /// Masks of the distributions: the A of clause 2.1.6.
@@ -123,14 +123,14 @@ impl Inputs {
 mod tests {
     use super::{Inputs, Who};
     use crate::tpcc::Options;
-    use syncline_contract::Given;
+    use syncline_contract::OptionArgs;
 
     fn inputs(pairs: &[(&str, &str)]) -> Inputs {
         let pairs: Vec<_> = pairs
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        let given = Given::new("workload tpcc".to_owned(), Options::LISTING, &pairs).unwrap();
+        let given = OptionArgs::new("workload tpcc".to_owned(), Options::LISTING, &pairs).unwrap();
         Inputs::new(&Options::parse(&given).unwrap(), 3, 2, 5)
     }
 

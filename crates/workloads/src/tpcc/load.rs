@@ -7,9 +7,9 @@
 use super::inputs::{last_names, money, rate};
 use super::names::{LAST_NAMES, Texts, digits, last_name, zip};
 use super::permutation::permuted;
-use super::scale::{DISTRICTS, Place, Scale};
+use super::scale::{DISTRICTS, RowPosition, Scale};
 use super::schema::Tables;
-use crate::draw::{Nurand, Stream};
+use crate::distributions::{Nurand, Stream};
 use syncline_contract::{Decimal, Load, Rows, TableId, Value};
 
 /// The constant of the last names that are loaded; those of runs keep away from it.
@@ -117,7 +117,7 @@ impl Loader {
         text(rows, zip(stream, &mut [0; 9]));
     }
 
-    fn customer(&self, unit: u64, place: Place, rows: &mut Rows) {
+    fn customer(&self, unit: u64, place: RowPosition, rows: &mut Rows) {
         let mut stream = Stream::of_load("customer", unit);
         keys(rows, place);
         text(rows, self.texts.between(&mut stream, 8, 16));
@@ -142,7 +142,7 @@ impl Loader {
         text(rows, self.texts.between(&mut stream, 300, 500));
     }
 
-    fn history(&self, unit: u64, place: Place, rows: &mut Rows) {
+    fn history(&self, unit: u64, place: RowPosition, rows: &mut Rows) {
         let mut stream = Stream::of_load("history", unit);
         int(rows, place.number);
         for _ in 0..2 {
@@ -154,7 +154,7 @@ impl Loader {
         text(rows, self.texts.between(&mut stream, 12, 24));
     }
 
-    fn order(&self, unit: u64, place: Place, rows: &mut Rows) {
+    fn order(&self, unit: u64, place: RowPosition, rows: &mut Rows) {
         let mut stream = Stream::of_load("order", unit);
         let lines = line_count(&mut stream);
         let customers = self.scale.customers as u64;
@@ -171,7 +171,7 @@ impl Loader {
         int(rows, 1);
     }
 
-    fn is_delivered(&self, order: Place) -> bool {
+    fn is_delivered(&self, order: RowPosition) -> bool {
         order.number <= self.scale.delivered()
     }
 
@@ -182,7 +182,7 @@ impl Loader {
         keys(rows, place);
     }
 
-    fn lines(&self, unit: u64, order: Place, rows: &mut Rows) {
+    fn lines(&self, unit: u64, order: RowPosition, rows: &mut Rows) {
         let mut stream = Stream::of_load("order", unit);
         for number in 1..=line_count(&mut stream) {
             keys(rows, order);
@@ -223,7 +223,7 @@ fn line_count(stream: &mut Stream) -> i64 {
     stream.between(5, 15)
 }
 
-fn keys(rows: &mut Rows, place: Place) {
+fn keys(rows: &mut Rows, place: RowPosition) {
     int(rows, place.warehouse);
     int(rows, place.district);
     int(rows, place.number);

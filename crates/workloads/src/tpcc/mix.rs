@@ -1,6 +1,6 @@
 //! Which transaction comes next: by weights, one uniform draw each.
 
-use crate::draw::Stream;
+use crate::distributions::Stream;
 
 /// The transactions, in the order of TPC-C; their numbers are positions in `transactions()`.
 pub(super) const NAMES: [&str; 5] = [
@@ -76,7 +76,7 @@ impl Weights {
 #[cfg(test)]
 mod tests {
     use super::{NEW_ORDER, Order, PAYMENT, Weights};
-    use crate::draw::Stream;
+    use crate::distributions::Stream;
 
     #[test]
     fn weights_are_read_in_the_order_of_their_profile() {

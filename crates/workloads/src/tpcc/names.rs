@@ -3,7 +3,7 @@
 //! The words of a load are pieces of one pool of random letters and digits, each from a random place, so
 //! that a row costs no more than it has bytes and nothing is allocated for it.
 
-use crate::draw::Stream;
+use crate::distributions::Stream;
 use std::sync::LazyLock;
 
 /// Last names that there are.
@@ -105,7 +105,7 @@ pub(super) fn zip<'a>(stream: &mut Stream, room: &'a mut [u8; 9]) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::{Texts, is_original, last_name, zip};
-    use crate::draw::Stream;
+    use crate::distributions::Stream;
 
     #[test]
     fn last_names_have_a_syllable_a_digit() {

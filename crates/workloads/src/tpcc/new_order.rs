@@ -108,7 +108,7 @@ struct Line {
 
 /// What a line's questions answered.
 #[derive(Clone, Copy, Debug, Default)]
-struct Found {
+struct LineAnswer {
     price: i64,
     /// What is left in stock after this line.
     left: i64,
@@ -127,7 +127,7 @@ pub(super) struct NewOrder {
     lines: [Line; LINES_MAX],
     count: usize,
     rolls_back: bool,
-    found: [Found; LINES_MAX],
+    found: [LineAnswer; LINES_MAX],
     /// The number of the order, once performed.
     pub(super) number: i64,
 }
@@ -309,7 +309,7 @@ impl NewOrder {
     }
 }
 
-impl Found {
+impl LineAnswer {
     fn keep_text(&mut self, text: &str) {
         let bytes = text.as_bytes();
         self.text_bytes = bytes.len().min(DIST_BYTES);

@@ -4,7 +4,7 @@ use super::mix::{Order, Weights};
 use super::scale::Scale;
 use super::schema::Tpcc;
 use crate::error::Error;
-use syncline_contract::{Given, OptionListing};
+use syncline_contract::{OptionArgs, OptionListing};
 
 /// Whose rules are followed where sources differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +152,7 @@ impl Options {
         },
     ];
 
-    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+    pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
         let profile = given.word("profile", &Profile::ALL, Profile::word)?;
         let profile = profile.unwrap_or(Profile::Spec);
         let weights = given.parsed("weights", |text| profile.order().parse(text))?;
@@ -199,7 +199,7 @@ impl Options {
 
 /// A number of rows, up to TPC-C's, which is the default.
 fn number(
-    given: &Given<'_>,
+    given: &OptionArgs<'_>,
     option: &'static str,
     least: u64,
     of_the_spec: i64,

@@ -4,7 +4,7 @@
 //! A bijection of the next power of two is walked until it answers a number below n; so every number is
 //! answered once, and nothing is kept.
 
-use crate::draw::mixed;
+use crate::distributions::mixed;
 
 /// Rounds of multiplying and folding; with fewer the order is seen to be regular.
 const ROUNDS: u64 = 4;

@@ -19,7 +19,7 @@ pub(super) struct Scale {
 
 /// A row of a district: the whole place of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct RowPosition {
     pub(super) warehouse: i64,
     pub(super) district: i64,
     /// From 1 on, in the district.
@@ -46,9 +46,9 @@ impl Scale {
     }
 
     /// The row that unit `unit` is, where each district has `rows`.
-    pub(super) fn place(unit: u64, rows: i64) -> Place {
+    pub(super) fn place(unit: u64, rows: i64) -> RowPosition {
         let (district, number) = (unit as i64 / rows, unit as i64 % rows);
-        Place {
+        RowPosition {
             warehouse: district / DISTRICTS + 1,
             district: district % DISTRICTS + 1,
             number: number + 1,
@@ -72,7 +72,7 @@ impl Scale {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, Scale};
+    use super::{RowPosition, Scale};
 
     #[test]
     fn units_and_positions_name_the_same_rows() {
@@ -81,7 +81,7 @@ mod tests {
             items: 100,
             customers: 30,
         };
-        let last = Place {
+        let last = RowPosition {
             warehouse: 2,
             district: 10,
             number: 30,

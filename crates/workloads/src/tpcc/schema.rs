@@ -4,7 +4,7 @@
 //! stored by warehouse, district and number; two have a second index: customers by last and first
 //! name, orders by customer.
 
-use super::check::{self, Look};
+use super::check::{self, CheckQueries};
 use super::client::TpccClient;
 use super::load::Loader;
 use super::mix::{self, DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
@@ -226,7 +226,7 @@ pub struct Tpcc {
     plan: Plan,
     pub(super) operations: Arc<Operations>,
     loader: Loader,
-    pub(super) look: Look,
+    pub(super) queries: CheckQueries,
     /// True if this run has loaded the rows, and does not go on from an earlier one's.
     is_fresh: AtomicBool,
 }
@@ -252,13 +252,13 @@ impl Tpcc {
             delivery: delivery::Operations::declare(&mut plan, &tables),
             stock_level: stock_level::Operations::declare(&mut plan, &tables),
         };
-        let look = Look::declare(&mut plan, &tables);
+        let queries = CheckQueries::declare(&mut plan, &tables);
         Tpcc {
             options,
             plan,
             operations: Arc::new(operations),
             loader: Loader::new(options.scale, tables),
-            look,
+            queries,
             is_fresh: AtomicBool::new(false),
         }
     }
@@ -376,7 +376,14 @@ impl Workload for Tpcc {
         session: &mut S,
     ) -> Result<Vec<Check>, Stop> {
         let is_fresh = self.is_fresh.load(Ordering::Relaxed);
-        check::check(&self.look, self.options.scale, is_fresh, &tallies, session).await
+        check::check(
+            &self.queries,
+            self.options.scale,
+            is_fresh,
+            &tallies,
+            session,
+        )
+        .await
     }
 
     fn check_names(&self) -> Vec<&'static str> {
@@ -387,14 +394,14 @@ impl Workload for Tpcc {
 #[cfg(test)]
 mod tests {
     use super::{Counts, Options, Tpcc};
-    use syncline_contract::{Given, Rows, Workload};
+    use syncline_contract::{OptionArgs, Rows, Workload};
 
     fn tpcc(pairs: &[(&str, &str)]) -> Tpcc {
         let pairs: Vec<_> = pairs
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        let given = Given::new("workload tpcc".to_owned(), Options::LISTING, &pairs).unwrap();
+        let given = OptionArgs::new("workload tpcc".to_owned(), Options::LISTING, &pairs).unwrap();
         Tpcc::new(Options::parse(&given).unwrap())
     }
 

@@ -5,12 +5,12 @@ use syncline_contract::Ending;
 
 /// How many were acknowledged, and how many may be there besides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct CountBounds {
     pub(super) acknowledged: u64,
     pub(super) unknown: u64,
 }
 
-impl Told {
+impl CountBounds {
     /// Takes an ending of something that counts so many, or if it is unknown at most so many.
     #[inline]
     pub(super) fn ended(&mut self, ending: Ending, count: u64, most: u64) {
@@ -21,7 +21,7 @@ impl Told {
         }
     }
 
-    pub(super) fn add(&mut self, other: Told) {
+    pub(super) fn add(&mut self, other: CountBounds) {
         self.acknowledged += other.acknowledged;
         self.unknown += other.unknown;
     }
@@ -35,7 +35,7 @@ impl Told {
 /// A district's new orders of one client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ordered {
-    pub(super) told: Told,
+    pub(super) told: CountBounds,
     /// The greatest number of an acknowledged order; zero if there is none.
     pub(super) newest: i64,
 }
@@ -46,9 +46,9 @@ pub struct Tally {
     pub(super) home: i64,
     /// By district of the home warehouse.
     pub(super) ordered: [Ordered; DISTRICTS as usize],
-    pub(super) payments: Told,
+    pub(super) payments: CountBounds,
     /// Orders, not deliveries.
-    pub(super) delivered: Told,
+    pub(super) delivered: CountBounds,
 }
 
 impl Tally {
@@ -56,8 +56,8 @@ impl Tally {
         Tally {
             home,
             ordered: [Ordered::default(); DISTRICTS as usize],
-            payments: Told::default(),
-            delivered: Told::default(),
+            payments: CountBounds::default(),
+            delivered: CountBounds::default(),
         }
     }
 
@@ -74,12 +74,12 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tally, Told};
+    use super::{CountBounds, Tally};
     use syncline_contract::Ending;
 
     #[test]
     fn unknown_endings_widen_what_is_allowed_and_undone_ones_do_not() {
-        let mut told = Told::default();
+        let mut told = CountBounds::default();
         told.ended(Ending::Committed, 7, 10);
         told.ended(Ending::Undone, 7, 10);
         told.ended(Ending::Unknown, 7, 10);

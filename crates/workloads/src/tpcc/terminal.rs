@@ -3,7 +3,7 @@
 use super::mix::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
 use super::options::{Profile, Think};
 use super::scale::DISTRICTS;
-use crate::draw::Stream;
+use crate::distributions::Stream;
 
 const SECOND_NS: u64 = 1_000_000_000;
 

@@ -5,13 +5,15 @@
 //! an update was acknowledged, at least one of its values is of this run, and no longer what the run found.
 
 use super::content::Content;
+use super::option_values::Verify;
 use super::schema::{PAGE_ROWS, Ycsb};
-use super::transactions::{Eyes, Tally};
-use super::words::Verify;
+use super::transactions::{RowVerifier, Tally};
 use crate::rows::{Expected, RowSet};
-use crate::wrong::Wrong;
+use crate::violations::Violations;
 use std::sync::atomic::Ordering;
-use syncline_contract::{Asked, Check, Session, Several, Shape, Stop, Text, Transaction};
+use syncline_contract::{
+    AccessPattern, Check, RequestTracker, Session, Several, Stop, Text, Transaction,
+};
 
 const CONTENT: &str = "every value is one that was written for its key and field";
 const READS: &str = "every read found its row, with a value that was written there";
@@ -36,7 +38,7 @@ pub(super) async fn check<S: Session>(
     let expected = expected(ycsb, tallies);
     let updates = Updates::of(ycsb, tallies);
     let found = scan(ycsb, &expected, &updates, session).await?;
-    let mut reads = Wrong::default();
+    let mut reads = Violations::default();
     for tally in tallies {
         reads.merge(&tally.missing);
         reads.merge(&tally.damaged);
@@ -104,12 +106,12 @@ fn expected(ycsb: &Ycsb, tallies: &[Tally]) -> Expected {
 
 /// What the store holds.
 #[derive(Debug, Default)]
-struct Found {
+struct CheckState {
     /// Rows that are not of unknown outcome.
     rows: RowSet,
-    damaged: Wrong,
+    damaged: Violations,
     /// Rows without what was written to them.
-    lost: Wrong,
+    lost: Violations,
 }
 
 /// Walks over the whole table, each page in a transaction of its own.
@@ -118,20 +120,20 @@ async fn scan<S: Session>(
     expected: &Expected,
     updates: &Updates,
     session: &mut S,
-) -> Result<Found, Stop> {
+) -> Result<CheckState, Stop> {
     let page = &ycsb.operations.page;
-    let mut found = Found::default();
-    let mut eyes = Eyes {
+    let mut found = CheckState::default();
+    let mut eyes = RowVerifier {
         content: ycsb.content.clone(),
         keys: ycsb.keys,
         verify: Verify::Row,
         turn: 0,
         fields: ycsb.value_fields,
     };
-    let (mut asked, mut from) = (Asked::new(false), String::new());
+    let (mut asked, mut from) = (RequestTracker::new(false), String::new());
     loop {
         asked.clear();
-        session.begin(Shape::Single);
+        session.begin(AccessPattern::Single);
         let mut transaction = Transaction::new(session, &mut asked);
         transaction.ask(page, (&from,))?;
         let (mut rows, mut last) = (0, String::new());

@@ -14,9 +14,9 @@
 //! field, and every write writes the same.
 
 use super::histogram::FieldHistogram;
+use super::option_values::Lengths;
 use super::options::Options;
-use super::words::Lengths;
-use crate::draw::{Gray, Stream, mixed};
+use crate::distributions::{Gray, Stream, mixed};
 use std::sync::Arc;
 
 /// Signs of a version.
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn values_of_a_histogram_s_lengths_verify() {
         let options = crate::ycsb::Options::parse(
-            &syncline_contract::Given::new(
+            &syncline_contract::OptionArgs::new(
                 "workload ycsb".to_owned(),
                 crate::ycsb::Options::LISTING,
                 &[

@@ -9,7 +9,7 @@
 //! long as its number plus one, in blocks. So the first bucket comes once more often than it is counted,
 //! even if its count is zero. What falls into the last bucket is as long as that before it.
 
-use crate::draw::Stream;
+use crate::distributions::Stream;
 use crate::error::Error;
 use std::sync::Arc;
 

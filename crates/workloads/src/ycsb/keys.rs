@@ -6,8 +6,8 @@
 //! | ycsb, ordered | the number | likewise |
 //! | k2 | the number | the number in base 93 from `!` up, padded with `!` to the field's bytes |
 
-use super::words::InsertOrder;
-use crate::draw::fnv64;
+use super::option_values::InsertOrder;
+use crate::distributions::fnv64;
 use std::iter;
 
 /// The most bytes of a key.

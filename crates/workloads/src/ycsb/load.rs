@@ -4,11 +4,11 @@
 //! once, when the first row is asked for. Beyond [`SORTED_MAX`] rows that would cost more memory than
 //! it is worth: then rows come in the order of their numbers, and the store has to sort.
 
+use super::option_values::Lengths;
 use super::options::Options;
-use super::parts::Parts;
+use super::record_ranges::RecordRanges;
 use super::schema::Ycsb;
-use super::words::Lengths;
-use crate::draw::mixed;
+use crate::distributions::mixed;
 use std::sync::OnceLock;
 use syncline_contract::{Rows, Value};
 
@@ -61,17 +61,17 @@ impl Ycsb {
 
     /// Which records are there, by what a load has said of them ([`syncline_contract::Workload::loaded_as`]);
     /// none if those are other rows than this workload's.
-    pub fn parts_of(&self, loaded_as: &str) -> Option<Parts> {
+    pub fn parts_of(&self, loaded_as: &str) -> Option<RecordRanges> {
         let whole = Ycsb::new(Options {
             insert_start: 0,
             insert_count: None,
             load_part: None,
-            loaded_before: Parts::default(),
+            loaded_before: RecordRanges::default(),
             ..self.options.clone()
         });
         match loaded_as.strip_prefix(&whole.loaded_rows())? {
-            "" => Some(Parts::of(0..self.options.records)),
-            part => Parts::read(part.strip_prefix(PART)?),
+            "" => Some(RecordRanges::of(0..self.options.records)),
+            part => RecordRanges::read(part.strip_prefix(PART)?),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which operations there are, and how they are drawn by their weights.
 
-use crate::draw::Stream;
+use crate::distributions::Stream;
 
 /// How many kinds of operation there are.
 pub(super) const KINDS: usize = 6;
@@ -76,8 +76,8 @@ impl Mix {
 #[cfg(test)]
 mod tests {
     use super::{KINDS, Mix};
-    use crate::draw::Stream;
-    use crate::draw::fits;
+    use crate::distributions::Stream;
+    use crate::distributions::fits;
 
     fn counts(weights: &[f64; KINDS]) -> [u64; KINDS] {
         let (mix, mut stream) = (Mix::new(weights), Stream::of_client(1, 0, "mix"));

@@ -6,12 +6,12 @@
 use super::histogram::FieldHistogram;
 use super::keys::KEY_BYTES_MAX;
 use super::mix::KINDS;
-use super::parts::Parts;
+use super::option_values::{Distribution, InsertOrder, Lengths, Profile, StandardWorkload, Verify};
+use super::record_ranges::RecordRanges;
 use super::schema::Ycsb;
-use super::words::{Distribution, InsertOrder, Lengths, Letter, Profile, Verify};
 use crate::error::Error;
 use std::ops::Range;
-use syncline_contract::{Given, OptionListing};
+use syncline_contract::{OptionArgs, OptionListing};
 
 /// What a user may choose.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +21,7 @@ use syncline_contract::{Given, OptionListing};
 )]
 pub struct Options {
     /// Which of YCSB's workloads set the mix.
-    pub workload: Letter,
+    pub workload: StandardWorkload,
     /// Whose table.
     pub profile: Profile,
     /// Loaded rows; at least 1.
@@ -33,7 +33,7 @@ pub struct Options {
     /// The records that a load loads; none loads all.
     pub load_part: Option<Range<u64>>,
     /// The records that earlier loads have left.
-    pub loaded_before: Parts,
+    pub loaded_before: RecordRanges,
     /// Fields, in profile `k2` with the key.
     pub fields: u64,
     /// The most bytes of a field.
@@ -171,9 +171,9 @@ impl Options {
              was read; every row is verified afterwards";
     };
 
-    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
-        let workload = given.word("workload", &Letter::ALL, Letter::word)?;
-        let workload = workload.unwrap_or(Letter::Core);
+    pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
+        let workload = given.word("workload", &StandardWorkload::ALL, StandardWorkload::word)?;
+        let workload = workload.unwrap_or(StandardWorkload::Core);
         let profile = given.word("profile", &Profile::ALL, Profile::word)?;
         let profile = profile.unwrap_or(Profile::Ycsb);
         let is_k2 = profile == Profile::K2;
@@ -237,13 +237,13 @@ impl Options {
             load_part: given
                 .parsed("load_part", |value| match value {
                     "all" => Some(None),
-                    words => Parts::read(words)?.only().map(Some),
+                    words => RecordRanges::read(words)?.only().map(Some),
                 })?
                 .flatten(),
             loaded_before: given
                 .parsed("loaded_before", |value| match value {
-                    "none" => Some(Parts::default()),
-                    words => Parts::read(words),
+                    "none" => Some(RecordRanges::default()),
+                    words => RecordRanges::read(words),
                 })?
                 .unwrap_or_default(),
             fields: number("fields", 1 + u64::from(is_k2)..=200, 10)?,
@@ -349,12 +349,12 @@ impl Options {
     }
 
     /// Every record that is there after a load.
-    pub(super) fn loaded(&self) -> Parts {
+    pub(super) fn loaded(&self) -> RecordRanges {
         let loads = self.loads();
         if self.loaded_before.has(&loads) {
             self.loaded_before.clone()
         } else {
-            self.loaded_before.with(&Parts::of(loads))
+            self.loaded_before.with(&RecordRanges::of(loads))
         }
     }
 
@@ -388,7 +388,7 @@ impl Options {
                 "load_part",
                 self.load_part
                     .clone()
-                    .map_or_else(|| "all".to_owned(), |part| Parts::of(part).words()),
+                    .map_or_else(|| "all".to_owned(), |part| RecordRanges::of(part).words()),
             ),
             ("loaded_before", self.loaded_before.words()),
             ("fields", self.fields.to_string()),
@@ -438,26 +438,28 @@ impl Options {
 const ROWS_MAX: u64 = 4_000_000_000;
 
 /// Weights, distribution and the longest scan of a letter, or of a profile's own mix.
-fn implied(workload: Letter, profile: Profile) -> ([f64; KINDS], Distribution, u64) {
+fn implied(workload: StandardWorkload, profile: Profile) -> ([f64; KINDS], Distribution, u64) {
     let scan_rows = if profile == Profile::K2 { 10 } else { 1_000 };
     let scrambled = Distribution::Scrambled;
     match (workload, profile) {
-        (Letter::A, _) => ([0.5, 0.5, 0.0, 0.0, 0.0, 0.0], scrambled, scan_rows),
-        (Letter::B, _) => ([0.95, 0.05, 0.0, 0.0, 0.0, 0.0], scrambled, scan_rows),
-        (Letter::C, _) => ([1.0, 0.0, 0.0, 0.0, 0.0, 0.0], scrambled, scan_rows),
-        (Letter::D, _) => (
+        (StandardWorkload::A, _) => ([0.5, 0.5, 0.0, 0.0, 0.0, 0.0], scrambled, scan_rows),
+        (StandardWorkload::B, _) => ([0.95, 0.05, 0.0, 0.0, 0.0, 0.0], scrambled, scan_rows),
+        (StandardWorkload::C, _) => ([1.0, 0.0, 0.0, 0.0, 0.0, 0.0], scrambled, scan_rows),
+        (StandardWorkload::D, _) => (
             [0.95, 0.0, 0.05, 0.0, 0.0, 0.0],
             Distribution::Latest,
             scan_rows,
         ),
-        (Letter::E, _) => (
+        (StandardWorkload::E, _) => (
             [0.0, 0.0, 0.05, 0.95, 0.0, 0.0],
             scrambled,
             scan_rows.min(100),
         ),
-        (Letter::F, _) => ([0.5, 0.0, 0.0, 0.0, 0.5, 0.0], scrambled, scan_rows),
-        (Letter::Core, Profile::K2) => ([70.0, 10.0, 0.0, 20.0, 0.0, 0.0], scrambled, scan_rows),
-        (Letter::Core, Profile::Ycsb) => (
+        (StandardWorkload::F, _) => ([0.5, 0.0, 0.0, 0.0, 0.5, 0.0], scrambled, scan_rows),
+        (StandardWorkload::Core, Profile::K2) => {
+            ([70.0, 10.0, 0.0, 20.0, 0.0, 0.0], scrambled, scan_rows)
+        }
+        (StandardWorkload::Core, Profile::Ycsb) => (
             [0.95, 0.05, 0.0, 0.0, 0.0, 0.0],
             Distribution::Uniform,
             scan_rows,

@@ -1,14 +1,14 @@
 //! YCSB's options: what goes together, and what letters set.
 
 use super::{Distribution, Options};
-use syncline_contract::Given;
+use syncline_contract::OptionArgs;
 
 fn parse(pairs: &[(&str, &str)]) -> Result<Options, String> {
     let owned = pairs
         .iter()
         .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     let owned: Vec<_> = owned.collect();
-    let given = Given::new("workload ycsb".to_owned(), Options::LISTING, &owned);
+    let given = OptionArgs::new("workload ycsb".to_owned(), Options::LISTING, &owned);
     let given = given.map_err(|error| error.to_string())?;
     Options::parse(&given).map_err(|error| error.to_string())
 }

@@ -5,13 +5,13 @@ use super::content::Content;
 use super::keys::{KEY_BYTES_MAX, Keys};
 use super::load::LoadOrder;
 use super::mix::{DELETE, INSERT, KINDS, MIXED, Mix, NAMES, READ_MODIFY_WRITE, SCAN, UPDATE};
+use super::option_values::{Distribution, Lengths, Profile};
 use super::options::Options;
 use super::transactions::{Tally, YcsbClient};
-use super::words::{Distribution, Lengths, Profile};
-use crate::draw::{
+use crate::distributions::{
     Exponential, Gray, Hotspot, KeyChooser, Latest, Scrambled, Sequential, Zipf, mixed,
 };
-use crate::rows::{Marks, NewRows};
+use crate::rows::{NewRows, SharedRowBitmap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_contract::{
@@ -62,7 +62,7 @@ pub struct Ycsb {
     /// rows were kept.
     pub(super) first_version: AtomicU64,
     /// Loaded rows of which an update was acknowledged.
-    pub(super) updated: Marks,
+    pub(super) updated: SharedRowBitmap,
 }
 
 impl Ycsb {
@@ -106,7 +106,7 @@ impl Ycsb {
             new_rows: Arc::new(NewRows::new(options.records)),
             load_order: LoadOrder::default(),
             first_version: AtomicU64::new(0),
-            updated: Marks::default(),
+            updated: SharedRowBitmap::default(),
             options,
         }
     }
@@ -222,7 +222,7 @@ impl<'d> Declare<'d> {
             scans: if weights[SCAN] > 0.0 {
                 self.each(read, |declare, what, fields| {
                     let columns = [&[declare.key], fields].concat();
-                    let scan = from_key(table, Limit::Asked, &columns);
+                    let scan = from_key(table, Limit::Parameter, &columns);
                     declare.plan.scan(format!("scan {what}"), scan)
                 })
             } else {

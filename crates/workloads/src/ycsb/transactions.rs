@@ -3,15 +3,15 @@
 use super::content::Content;
 use super::keys::Keys;
 use super::mix::{DELETE, INSERT, MIXED, Mix, READ, READ_MODIFY_WRITE, SCAN, UPDATE};
+use super::option_values::Verify;
 use super::schema::{Get, Operations, ScanRows, Ycsb};
-use super::words::Verify;
-use crate::draw::{KeyChooser, Stream};
-use crate::rows::{Marked, NewRows, RowSet};
-use crate::wrong::Wrong;
+use crate::distributions::{KeyChooser, Stream};
+use crate::rows::{NewRows, RowBitmap, RowSet};
+use crate::violations::Violations;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use syncline_contract::{
-    Client, Ending, Many, Session, Several, Shape, Stop, Text, Transaction, Value, Write,
+    AccessPattern, Client, Ending, Many, Session, Several, Stop, Text, Transaction, Value, Write,
 };
 
 /// What the check needs to know of a client.
@@ -28,14 +28,14 @@ pub struct Tally {
     /// How far the versions that it wrote lie behind the first of the run, at most.
     pub(super) versions: u64,
     /// Reads that found no row where one must be.
-    pub(super) missing: Wrong,
+    pub(super) missing: Violations,
     /// Rows that were read and hold what was never written there.
-    pub(super) damaged: Wrong,
+    pub(super) damaged: Violations,
 }
 
 /// An operation as it was drawn.
 #[derive(Clone, Debug)]
-struct Drawn {
+struct DrawnOperation {
     kind: usize,
     number: u64,
     identity: u64,
@@ -66,17 +66,17 @@ pub struct YcsbClient {
     reads_all: bool,
     writes_all: bool,
     deletes: bool,
-    drawn: Vec<Drawn>,
+    drawn: Vec<DrawnOperation>,
     /// Numbers whose insert was undone, for the next inserts.
     spare: Vec<u64>,
     /// Rows that the transaction has deleted so far.
     gone: Vec<u64>,
     first_version: u64,
     version: u64,
-    updated: Marked,
+    updated: RowBitmap,
     clients: u64,
     values: Values,
-    eyes: Eyes,
+    eyes: RowVerifier,
     tally: Tally,
 }
 
@@ -85,7 +85,7 @@ impl YcsbClient {
         let options = &ycsb.options;
         let first_version = ycsb.first_version.load(Ordering::Relaxed);
         let (chooser, first) = ycsb.chooser(number, clients);
-        let empty = Drawn {
+        let empty = DrawnOperation {
             kind: READ,
             number: 0,
             identity: 0,
@@ -116,7 +116,7 @@ impl YcsbClient {
             updated: ycsb.updated.marked(),
             clients: clients as u64,
             values: Values::default(),
-            eyes: Eyes {
+            eyes: RowVerifier {
                 content: ycsb.content.clone(),
                 keys: ycsb.keys,
                 verify: options.verify,
@@ -159,7 +159,7 @@ impl YcsbClient {
     #[inline]
     fn ask<S: Session>(
         &self,
-        drawn: &Drawn,
+        drawn: &DrawnOperation,
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
         let (operations, key) = (&*self.operations, drawn.key.as_str());
@@ -265,7 +265,7 @@ impl YcsbClient {
 }
 
 #[cold]
-fn missed(drawn: &Drawn, new_rows: &NewRows, missing: &mut Wrong) {
+fn missed(drawn: &DrawnOperation, new_rows: &NewRows, missing: &mut Violations) {
     if !new_rows.is_unknown(drawn.number) {
         missing.add(|| {
             let (key, number) = (&drawn.key, drawn.number);
@@ -292,19 +292,19 @@ impl Client for YcsbClient {
     }
 
     #[inline]
-    fn shape(&self, kind: usize) -> Shape {
+    fn shape(&self, kind: usize) -> AccessPattern {
         match kind {
-            READ | SCAN | INSERT => Shape::Single,
-            UPDATE if !self.deletes => Shape::Single,
+            READ | SCAN | INSERT => AccessPattern::Single,
+            UPDATE if !self.deletes => AccessPattern::Single,
             MIXED => {
-                let reads = |drawn: &Drawn| matches!(drawn.kind, READ | SCAN);
+                let reads = |drawn: &DrawnOperation| matches!(drawn.kind, READ | SCAN);
                 if self.drawn.iter().all(reads) {
-                    Shape::ReadOnly
+                    AccessPattern::ReadOnly
                 } else {
-                    Shape::Several
+                    AccessPattern::Several
                 }
             }
-            _ => Shape::Several,
+            _ => AccessPattern::Several,
         }
     }
 
@@ -413,7 +413,7 @@ impl Values {
             list.push(Value::Text(&self.text[start..*end]));
             start = *end;
         }
-        let sent = transaction.write(&operation, Several::Given(&list));
+        let sent = transaction.write(&operation, Several::Values(&list));
         self.list = recycled(list);
         sent
     }
@@ -430,7 +430,7 @@ fn recycled<'b>(mut list: Vec<Value<'_>>) -> Vec<Value<'b>> {
 
 /// What looks at rows that were read.
 #[derive(Debug)]
-pub(super) struct Eyes {
+pub(super) struct RowVerifier {
     pub(super) content: Content,
     pub(super) keys: Keys,
     pub(super) verify: Verify,
@@ -439,7 +439,7 @@ pub(super) struct Eyes {
     pub(super) fields: usize,
 }
 
-impl Eyes {
+impl RowVerifier {
     /// A row of a known key, whose values begin at cell `before`. `read` is the one field that was read,
     /// where one was.
     #[inline]
@@ -449,7 +449,7 @@ impl Eyes {
         read: usize,
         row: &Several<'_, Text>,
         before: usize,
-        damaged: &mut Wrong,
+        damaged: &mut Violations,
     ) {
         let cells = row.len() - before;
         let looked_at = match self.verify {
@@ -474,7 +474,7 @@ impl Eyes {
     }
 
     #[cold]
-    fn damaged(&self, identity: u64, field: usize, damaged: &mut Wrong) {
+    fn damaged(&self, identity: u64, field: usize, damaged: &mut Violations) {
         damaged.add(|| {
             let key = self.keys.text(identity);
             format!("value {field} at key {key} is none that was written there")
@@ -486,7 +486,7 @@ impl Eyes {
         &mut self,
         read: usize,
         row: &Several<'_, Text>,
-        damaged: &mut Wrong,
+        damaged: &mut Violations,
     ) -> Option<u64> {
         let key = row.get(0);
         let identity = self.keys.read(key);

@@ -2,15 +2,15 @@
 
 use super::record;
 use crate::args::{CutArg, DiskArgs, MethodArg};
-use crate::commands::facts;
+use crate::commands::environment;
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::{interrupt, terminal};
 use rustix::fs::statfs;
 use std::fs;
 use std::path::Path;
-use syncline_disk::{RealDisk, SyncMethod};
 use syncline_report::units::plural;
-use syncline_verify::disk::{self, Caller, Cut, Limit, Method, Plan, Subject};
+use syncline_verify::disk::{self, Cut, Limit, Method, Plan, Subject, WitnessClient};
+use syncline_vfs::{RealDisk, SyncMethod};
 
 /// Where the kernel says which boot this is, and what it is called.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
@@ -18,10 +18,10 @@ const HOST: &str = "/proc/sys/kernel/hostname";
 
 /// Writes, or looks.
 pub(super) fn disk(args: &DiskArgs) -> Outcome {
-    facts::must_be_directory(&args.directory)?;
+    environment::must_be_directory(&args.directory)?;
     must_not_be_memory(&args.directory)?;
     let subject = subject(args)?;
-    let mut caller = Caller::connect(&args.witness)?;
+    let mut caller = WitnessClient::connect(&args.witness)?;
     if args.check {
         check(args, &subject, &mut caller)
     } else {
@@ -50,7 +50,7 @@ fn must_not_be_memory(directory: &Path) -> Result<(), CannotRun> {
     Ok(())
 }
 
-fn write(args: &DiskArgs, subject: Subject, caller: &mut Caller) -> Outcome {
+fn write(args: &DiskArgs, subject: Subject, caller: &mut WitnessClient) -> Outcome {
     let (name, method) = (subject.name.clone(), method(args)?);
     let plan = Plan {
         subject,
@@ -88,20 +88,20 @@ fn write(args: &DiskArgs, subject: Subject, caller: &mut Caller) -> Outcome {
     Ok(Verdict::Holds)
 }
 
-fn check(args: &DiskArgs, subject: &Subject, caller: &mut Caller) -> Outcome {
+fn check(args: &DiskArgs, subject: &Subject, caller: &mut WitnessClient) -> Outcome {
     let cut = args.cut.map(|cut| match cut {
         CutArg::PlugPull => Cut::PlugPull,
         CutArg::MachineKill => Cut::MachineKill,
     });
     let identity = record::identity();
     let finding = disk::check(&RealDisk, subject, cut, caller)?;
-    let shown = record::Shown {
+    let shown = record::RecordOutput {
         runs: &args.runs,
         kind: "disk",
         json: args.json,
         identity,
     };
-    let kept = shown.show(record::Found {
+    let kept = shown.show(record::VerificationResult {
         subject: finding.subject.clone(),
         outcome: match &finding.verdict {
             disk::Verdict::Survived(_) => "held",
@@ -125,7 +125,7 @@ fn check(args: &DiskArgs, subject: &Subject, caller: &mut Caller) -> Outcome {
 }
 
 fn subject(args: &DiskArgs) -> Result<Subject, CannotRun> {
-    let directory = facts::real(&args.directory)?;
+    let directory = environment::real(&args.directory)?;
     let said = |path: &str| match fs::read_to_string(path) {
         Ok(text) => Ok(text.trim().to_owned()),
         Err(error) => Err(CannotRun(format!("cannot read {path}: {error}"))),

@@ -2,23 +2,23 @@
 
 use super::CHILD;
 use super::record;
-use super::scratch::Scratch;
+use super::scratch::ScratchDir;
 use crate::args::DurabilityArgs;
-use crate::commands::facts;
-use crate::commands::live::lively;
+use crate::commands::environment;
+use crate::commands::live_option::with_live_option;
 use crate::exit::{CannotRun, Outcome, Verdict};
-use crate::shelf::Shelf;
+use crate::registry::TargetRegistry;
 use crate::{interrupt, terminal};
 use std::path::{Path, PathBuf};
 use syncline_contract::Target;
 use syncline_contract::conformance::block_on;
 use syncline_report::record::prepare_folder;
-use syncline_targets::server::shown;
-use syncline_verify::durability::{self, Class, FaultVerdict, Finding, Program, Request};
+use syncline_stores::server::shown;
+use syncline_verify::durability::{self, ChildProgram, Class, FaultVerdict, Finding, Request};
 
 /// Verifies a setting of a store, or looks at a kept image again.
-pub(super) fn durability<S: Shelf>(args: &DurabilityArgs, shelf: &S) -> Outcome {
-    let program = Program::this(CHILD)?;
+pub(super) fn durability<S: TargetRegistry>(args: &DurabilityArgs, shelf: &S) -> Outcome {
+    let program = ChildProgram::this(CHILD)?;
     if let Some(image) = &args.again {
         let scratch = scratch(args, &durability::kept(image)?.store)?;
         return again(image, args.json, &program, &scratch);
@@ -54,13 +54,13 @@ pub(super) fn durability<S: Shelf>(args: &DurabilityArgs, shelf: &S) -> Outcome 
     let progress = |what: &str| bar.at(0, what);
     let finding = durability::verify(&request, &program, interrupt::stop_flag(), &progress)?;
     drop(bar);
-    let shown = record::Shown {
+    let shown = record::RecordOutput {
         runs: &args.runs,
         kind: "durability",
         json: args.json,
         identity,
     };
-    let kept = shown.show(record::Found {
+    let kept = shown.show(record::VerificationResult {
         subject: record::setting(&finding.store, &finding.options),
         outcome: outcome(&finding),
         sentences: finding.sentences(),
@@ -70,19 +70,19 @@ pub(super) fn durability<S: Shelf>(args: &DurabilityArgs, shelf: &S) -> Outcome 
 }
 
 /// Looks at a live server, and says what its twin is.
-fn twin<S: Shelf>(url: &str, shelf: &S) -> Result<durability::Like, CannotRun> {
+fn twin<S: TargetRegistry>(url: &str, shelf: &S) -> Result<durability::ReplicaConfig, CannotRun> {
     // Others who work there are what is looked at.
-    let target = shelf.open(&lively(url, true))?;
+    let target = shelf.open(&with_live_option(url, true))?;
     let seen = block_on(&(), target.observe())?;
     Ok(durability::like(&shown(url), &seen)?)
 }
 
 /// A folder where that store is quickest, unless another was named.
-fn scratch(args: &DurabilityArgs, store: &str) -> Result<Scratch, CannotRun> {
+fn scratch(args: &DurabilityArgs, store: &str) -> Result<ScratchDir, CannotRun> {
     let quickest = || durability::place(store).unwrap_or_else(|| PathBuf::from("."));
     let directory = args.dir.clone().unwrap_or_else(quickest);
-    facts::must_be_directory(&directory)?;
-    Scratch::new(&directory)
+    environment::must_be_directory(&directory)?;
+    ScratchDir::new(&directory)
 }
 
 /// The outcome of a finding, in the record's words.
@@ -125,8 +125,8 @@ fn verdict(finding: &Finding) -> Verdict {
 /// The format of what `--again --json` prints.
 const AGAIN_FORMAT: u32 = 1;
 
-fn again(image: &Path, json: bool, program: &Program, scratch: &Scratch) -> Outcome {
-    let (case, now) = durability::look_again(image, program, scratch.path())?;
+fn again(image: &Path, json: bool, program: &ChildProgram, scratch: &ScratchDir) -> Outcome {
+    let (case, now) = durability::recheck_images(image, program, scratch.path())?;
     let options = match &*case.options {
         "" => String::new(),
         options => format!("?{options}"),

@@ -2,10 +2,10 @@
 
 use super::CHILD;
 use super::record;
-use super::scratch::Scratch;
+use super::scratch::ScratchDir;
 use crate::args::{ClaimedArg, IsolationArgs};
 use crate::exit::{CannotRun, Outcome, Verdict};
-use crate::shelf::Shelf;
+use crate::registry::TargetRegistry;
 use crate::{interrupt, terminal};
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Write};
@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use syncline_contract::{Isolation, Target};
 use syncline_report::record::prepare_folder;
-use syncline_targets::server::shown;
-use syncline_verify::durability::{self, Program, Request};
+use syncline_stores::server::shown;
+use syncline_verify::durability::{self, ChildProgram, Request};
 use syncline_verify::isolation::{self, Ending, History, Loaded, elle};
 
 /// Verifies that transactions of a target stay apart, or checks a history.
-pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
+pub(super) fn isolation<S: TargetRegistry>(args: &IsolationArgs, shelf: &S) -> Outcome {
     prepare_folder(&args.runs)?;
     // From here on Ctrl-C leaves time to remove what was made.
     interrupt::stop_flag();
@@ -26,7 +26,10 @@ pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
         return across(args, crashes);
     }
     let identity = record::identity();
-    let target = args.target.as_deref().map(isolation::hastened);
+    let target = args
+        .target
+        .as_deref()
+        .map(isolation::with_fast_deadlock_detection);
     let schedules = match &target {
         Some(url) if !args.no_schedules => schedules(url, shelf)?,
         _ => Vec::new(),
@@ -64,13 +67,13 @@ pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
     let mut finding = isolation::Finding::of(&subject, &loaded.product, claimed, history);
     finding.schedules = schedules;
     finding.memory_bytes_max = memory_peak();
-    let view = record::Shown {
+    let view = record::RecordOutput {
         runs: &args.runs,
         kind: "isolation",
         json: args.json,
         identity,
     };
-    let kept = view.show(record::Found {
+    let kept = view.show(record::VerificationResult {
         subject: finding.subject.clone(),
         outcome: if finding.holds() { "held" } else { "broken" },
         sentences: finding.sentences(),
@@ -95,7 +98,7 @@ fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
     let target = args.target.as_deref().unwrap_or_default();
     let (store, options) = durability::parse("verify isolation --crashes", target)?;
     let directory = durability::place(&store).unwrap_or_else(|| PathBuf::from("."));
-    let scratch = Scratch::new(&directory)?;
+    let scratch = ScratchDir::new(&directory)?;
     let request = Request {
         store,
         options,
@@ -115,16 +118,16 @@ fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
     let identity = record::identity();
     let bar = terminal::Progress::of_words();
     let progress = |what: &str| bar.at(0, what);
-    let program = Program::this(CHILD)?;
+    let program = ChildProgram::this(CHILD)?;
     let found = durability::across(&request, &program, interrupt::stop_flag(), &progress)?;
     drop(bar);
-    let view = record::Shown {
+    let view = record::RecordOutput {
         runs: &args.runs,
         kind: "crashes",
         json: args.json,
         identity,
     };
-    let kept = view.show(record::Found {
+    let kept = view.show(record::VerificationResult {
         subject: record::setting(&found.store, &found.options),
         outcome: match (found.holds(), &found.no_cuts) {
             (false, _) => "broken",
@@ -156,7 +159,7 @@ fn unusable(what: &str, file: &Path, error: &io::Error) -> CannotRun {
 }
 
 /// Plays Hermitage's schedules on every level of a target.
-fn schedules<S: Shelf>(url: &str, shelf: &S) -> Result<Vec<isolation::Row>, CannotRun> {
+fn schedules<S: TargetRegistry>(url: &str, shelf: &S) -> Result<Vec<isolation::Row>, CannotRun> {
     let mut rows = Vec::new();
     let bar = terminal::Progress::of_words();
     for level in isolation::levels(url) {
@@ -183,7 +186,11 @@ fn from_elsewhere(history: History) -> Loaded {
 }
 
 /// Loads a target; what it says of itself, and what its clients saw.
-fn loaded<S: Shelf>(args: &IsolationArgs, url: &str, shelf: &S) -> Result<Loaded, CannotRun> {
+fn loaded<S: TargetRegistry>(
+    args: &IsolationArgs,
+    url: &str,
+    shelf: &S,
+) -> Result<Loaded, CannotRun> {
     let target = shelf.open(url)?;
     let load = isolation::Load {
         transactions: args.transactions,

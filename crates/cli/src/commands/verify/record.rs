@@ -1,6 +1,6 @@
 //! The record of a finding: written first, then shown.
 
-use crate::commands::facts;
+use crate::commands::environment;
 use crate::exit::{CannotRun, Verdict};
 use crate::terminal;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use syncline_report::table;
 
 /// What was found of what, for a record.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct VerificationResult {
     /// The disk, store, target or history.
     pub(super) subject: String,
     /// "held", "broken", "promises nothing" or "unknown".
@@ -23,7 +23,7 @@ pub(super) struct Found {
 
 /// Where a record goes, and how it is shown.
 #[derive(Clone, Debug)]
-pub(super) struct Shown<'s> {
+pub(super) struct RecordOutput<'s> {
     /// The folder.
     pub(super) runs: &'s Path,
     /// What was verified: "durability".
@@ -44,7 +44,7 @@ pub(super) fn setting(store: &str, options: &str) -> String {
 
 /// The identity of a verification that begins now.
 pub(super) fn identity() -> record::Identity {
-    facts::identity("verification", 0)
+    environment::identity("verification", 0)
 }
 
 /// A line a sentence; in a terminal, which would break them anywhere, broken between words. What has lines
@@ -65,16 +65,16 @@ fn drawn(sentences: &[String]) -> String {
     }
 }
 
-impl Shown<'_> {
+impl RecordOutput<'_> {
     /// Writes the record of a finding and prints the finding, which is shown even where its record could
     /// not be kept.
-    pub(super) fn show(&self, found: Found) -> Result<Verdict, CannotRun> {
+    pub(super) fn show(&self, found: VerificationResult) -> Result<Verdict, CannotRun> {
         let record = VerificationRecord {
             identity: self.identity.clone(),
             body: VerificationBody {
                 verified: self.kind.to_owned(),
                 subject: found.subject,
-                machine: facts::machine(),
+                machine: environment::machine(),
                 outcome: found.outcome.to_owned(),
                 sentences: found.sentences,
                 finding: found.finding,

@@ -4,7 +4,7 @@
 //! the same user, whose process is gone and whose lock nobody holds. Each holds the lock of its own folder as
 //! long as it lives, so that another's is never taken, not even that of a process of another container.
 
-use crate::commands::facts;
+use crate::commands::environment;
 use crate::exit::CannotRun;
 use crate::terminal;
 use std::fs::{self, File};
@@ -16,15 +16,15 @@ const PREFIX: &str = "syncline-verify-";
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub(super) struct ScratchDir {
     path: PathBuf,
     /// The folder itself, locked.
     _lock: File,
 }
 
-impl Scratch {
+impl ScratchDir {
     /// A new folder in `directory`; what killed ones have left there is removed, and that is said.
-    pub(super) fn new(directory: &Path) -> Result<Scratch, CannotRun> {
+    pub(super) fn new(directory: &Path) -> Result<ScratchDir, CannotRun> {
         sweep(directory);
         let path = directory.join(format!("{PREFIX}{}", std::process::id()));
         let cannot = |what: &str, error: &dyn std::fmt::Display| {
@@ -33,8 +33,8 @@ impl Scratch {
         fs::create_dir(&path).map_err(|error| cannot("make", &error))?;
         let lock = File::open(&path).map_err(|error| cannot("open", &error))?;
         lock.try_lock().map_err(|error| cannot("lock", &error))?;
-        Ok(Scratch {
-            path: facts::real(&path)?,
+        Ok(ScratchDir {
+            path: environment::real(&path)?,
             _lock: lock,
         })
     }
@@ -45,7 +45,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDir {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.path) {
             could_not(&self.path, &error);

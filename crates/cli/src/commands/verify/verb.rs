@@ -3,13 +3,13 @@
 use super::{disk, durability, isolation, witness};
 use crate::args::{VerifyArgs, VerifyVerb};
 use crate::exit::Outcome;
-use crate::shelf::Shelf;
+use crate::registry::TargetRegistry;
 
 /// The argument that tells this program to be a child of a verification.
 pub(crate) const CHILD: &str = "verify-child";
 
 /// Does what the verb says.
-pub(crate) fn verify<S: Shelf>(args: &VerifyArgs, shelf: &S) -> Outcome {
+pub(crate) fn verify<S: TargetRegistry>(args: &VerifyArgs, shelf: &S) -> Outcome {
     match &args.verb {
         VerifyVerb::Durability(args) => durability::durability(args, shelf),
         VerifyVerb::Isolation(args) => isolation::isolation(args, shelf),

@@ -3,8 +3,8 @@
 use crate::args::WitnessArgs;
 use crate::exit::{Outcome, Verdict};
 use crate::{interrupt, terminal};
-use syncline_disk::RealDisk;
 use syncline_verify::disk::Witness;
+use syncline_vfs::RealDisk;
 
 /// Listens until somebody stops it.
 pub(super) fn witness(args: &WitnessArgs) -> Outcome {

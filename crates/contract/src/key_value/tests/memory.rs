@@ -1,9 +1,9 @@
 //! A store for tests: a map, with faults on demand.
 
 use crate::capabilities::Durability;
-use crate::key_value::{About, Change, KeyValue, Pair};
+use crate::key_value::{Change, KeyValue, Pair, StoreInfo};
 use crate::operation::Order;
-use crate::target::LogPlace;
+use crate::target::LogLocation;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -66,14 +66,14 @@ impl Memory {
 }
 
 impl KeyValue for Memory {
-    fn about(&self) -> About {
+    fn about(&self) -> StoreInfo {
         let silent = self.fault == Fault::SaysNothing;
-        About {
+        StoreInfo {
             name: "memory".to_owned(),
             version: "1".to_owned(),
             durability: Durability::None,
             durability_evidence: if silent { "" } else { "it is a map" }.to_owned(),
-            log_place: LogPlace::Nowhere("it keeps no log".to_owned()),
+            log_place: LogLocation::Nowhere("it keeps no log".to_owned()),
         }
     }
 

@@ -1,5 +1,5 @@
 //! The adapter under the conformance suite and beyond it, with the stores that the tests use.
 
-mod conform;
+mod conformance;
+mod guarantees;
 mod memory;
-mod promises;

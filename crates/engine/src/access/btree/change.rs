@@ -6,7 +6,7 @@ use super::tree::Tree;
 use crate::buffer::{Buffer, Leaf, Miss, Stop};
 use crate::error::Error;
 use crate::ids::PageId;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 
 /// Why room could not be made now.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl Tree {
                 // A leaf that is gone has no bytes left to ask.
                 if !leaf.is_gone()
                     && leaf.tree() == self.id
-                    && (leaf.covers(key) || planted(Plant::TrustHint))
+                    && (leaf.covers(key) || planted(PlantedBug::TrustHint))
                 {
                     buffer.touch_leaf(frame, &leaf)?;
                     return Ok(change(&mut leaf, page));

@@ -1,6 +1,6 @@
 //! Is a tree sound? Walks everything below the root and tells what is wrong, in sentences.
 
-use super::overflow::{self, Stub};
+use super::overflow::{self, OverflowPointer};
 use super::tree::Tree;
 use crate::buffer::{Buffer, Frame, Inner, Leaf};
 use crate::ids::PageId;
@@ -44,7 +44,7 @@ impl PageSet {
 
 /// Where a page must stand: its level, none for the root, and the keys that its parents leave it.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct ExpectedPosition<'a> {
     level: Option<u8>,
     lower: &'a [u8],
     upper: Option<&'a [u8]>,
@@ -111,7 +111,7 @@ impl Tree {
         };
         walk.page(
             self.root,
-            Place {
+            ExpectedPosition {
                 level: None,
                 lower: &[],
                 upper: None,
@@ -122,7 +122,7 @@ impl Tree {
 }
 
 impl<'a> Walk<'a> {
-    fn page(&mut self, page: PageId, place: Place<'_>) {
+    fn page(&mut self, page: PageId, place: ExpectedPosition<'_>) {
         let Some(frame) = self.visit(page) else {
             return;
         };
@@ -133,7 +133,7 @@ impl<'a> Walk<'a> {
                 self.tell(page, "it is a leaf where an inner node must be");
             }
             let stubs = self.leaf(page, &latch.read(), place);
-            // With no leaf latched: a damaged stub may lead to one.
+            // With no leaf latched: a damaged overflow pointer may lead to one.
             for (slot, stub) in stubs {
                 self.chain(page, slot, stub);
             }
@@ -166,7 +166,7 @@ impl<'a> Walk<'a> {
         Some(frame)
     }
 
-    fn inner(&mut self, page: PageId, inner: &Inner, place: Place<'_>) {
+    fn inner(&mut self, page: PageId, inner: &Inner, place: ExpectedPosition<'_>) {
         let level = inner.level();
         if level == 0 || place.level.is_some_and(|expected| level != expected) {
             self.tell(page, &format!("it is an inner node of level {level}"));
@@ -211,7 +211,7 @@ impl<'a> Walk<'a> {
             }
             self.page(
                 *child,
-                Place {
+                ExpectedPosition {
                     level: Some(level - 1),
                     lower,
                     upper,
@@ -220,8 +220,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The stubs of its long values, by their slots.
-    fn leaf(&mut self, page: PageId, leaf: &Leaf, place: Place<'_>) -> Vec<(usize, Stub)> {
+    /// The overflow pointers of its long values, by their slots.
+    fn leaf(
+        &mut self,
+        page: PageId,
+        leaf: &Leaf,
+        place: ExpectedPosition<'_>,
+    ) -> Vec<(usize, OverflowPointer)> {
         self.leaves_left = self.leaves_left.saturating_sub(1);
         let mut stubs = Vec::new();
         let damage = leaf.check();
@@ -237,7 +242,7 @@ impl<'a> Walk<'a> {
         }
         for slot in 0..leaf.count() {
             if leaf.word(slot).is_overflow() {
-                match Stub::from_value(leaf.value(slot)) {
+                match OverflowPointer::from_value(leaf.value(slot)) {
                     Some(stub) => stubs.push((slot, stub)),
                     None => self.tell(page, &format!("slot {slot} holds no stub")),
                 }
@@ -246,7 +251,7 @@ impl<'a> Walk<'a> {
         stubs
     }
 
-    fn chain(&mut self, owner: PageId, slot: usize, stub: Stub) {
+    fn chain(&mut self, owner: PageId, slot: usize, stub: OverflowPointer) {
         let (mut next, mut bytes) = (stub.first, 0);
         while next.0 != 0 {
             let piece = self.visit(next).map(|frame| {

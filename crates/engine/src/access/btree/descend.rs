@@ -3,7 +3,7 @@
 use super::tree::Tree;
 use crate::buffer::{Buffer, Frame, Inner, Leaf, Miss};
 use crate::ids::PageId;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use crossbeam_epoch::Guard;
 
 /// Tries before a reader lets others run between two of them.
@@ -43,7 +43,7 @@ impl Tree {
             {
                 let leaf = latch.read();
                 // A leaf that is gone has no bytes left to ask.
-                let covers = || leaf.covers(key) || planted(Plant::TrustHint);
+                let covers = || leaf.covers(key) || planted(PlantedBug::TrustHint);
                 if !leaf.is_gone() && leaf.tree() == self.id && covers() {
                     return Ok(look(&leaf, page));
                 }
@@ -81,7 +81,7 @@ impl Tree {
             {
                 let leaf = latch.read();
                 if !leaf.is_gone() {
-                    buffer.learn(page, &leaf);
+                    buffer.update_hint(page, &leaf);
                     if leaf.tree() == self.id && covers(&leaf) {
                         return Ok(look(&leaf, page));
                     }

@@ -16,32 +16,32 @@
 //!    the table after nothing leads to them.
 //! 5. Whatever can be refused (memory, pre-images) is asked for before the first change.
 //!
-//! Values longer than a quarter of a page lie in [`overflow`] pages, with a stub in the leaf.
+//! Values longer than a quarter of a page lie in [`overflow`] pages, with an overflow pointer in the leaf.
 //!
-//! Leaves that are empty or poor after rows have gone are given back by `tidy`, if their neighbours have
+//! Leaves that are empty or poor after rows have gone are given back by `merge`, if their neighbours have
 //! room; one that cannot be at that moment is for the caller to come back to. A tree that is only read or
 //! inserted into stays as it is.
 
-mod bulk;
+mod bulk_load;
 mod change;
 mod check;
 mod descend;
-mod drop;
+mod drop_tree;
+mod handle_renewal;
+mod merge;
 pub(crate) mod overflow;
-mod renew;
-pub(crate) mod scout;
+pub(crate) mod prefetch;
 mod split;
 #[cfg(test)]
 mod tests;
-mod tidy;
 mod tree;
 mod walk;
 
 pub(crate) use crate::buffer::Leaf;
-pub(crate) use bulk::Bulk;
+pub(crate) use bulk_load::BulkLoader;
 pub(crate) use change::Blocked;
 pub(crate) use check::PageSet;
-pub(crate) use drop::Dropping;
+pub(crate) use drop_tree::TreeDrop;
+pub(crate) use merge::{MergeOutcome, MergeTrigger};
 pub(crate) use split::SPLIT_PAGES;
-pub(crate) use tidy::{Tidied, Tidying};
 pub(crate) use tree::Tree;

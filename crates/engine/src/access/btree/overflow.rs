@@ -8,14 +8,15 @@
 //! | 32 | 8 | number of the next page; 0 = this is the last |
 //! | 40 | | those bytes, zeros behind them |
 //!
-//! The leaf's value is a stub of 16 bytes, length (8) and first page (8), and the row's word says so.
+//! The leaf's value is an overflow pointer of 16 bytes, length (8) and first page (8), and the row's word
+//! says so.
 //!
-//! States of a chain: written by prepare it is detached, so that no checkpoint holds what may never
-//! be committed; attached in the section that writes the stub; freed in the section that replaces or
-//! removes the stub, or while still detached, if the transaction ends without it.
+//! States of a chain: written by prepare it is detached, so that no checkpoint holds what may never be
+//! committed; attached in the section that writes the overflow pointer; freed in the section that replaces
+//! or removes the overflow pointer, or while still detached, if the transaction ends without it.
 //!
-//! A stub may be read under the latch of its leaf: who frees the chain must change the row first. Who
-//! reads it later may find the chain gone, and looks at the row again.
+//! An overflow pointer may be read under the latch of its leaf: who frees the chain must change the row
+//! first. Who reads it later may find the chain gone, and looks at the row again.
 
 use crate::buffer::page::{self, HEADER_BYTES, Kind, put_u32, put_u64, u32_at, u64_at};
 use crate::buffer::{Buffer, Content, Leaf, Miss};
@@ -25,20 +26,20 @@ use crate::ids::{PageId, TreeId};
 const PIECE_AT: usize = 28;
 const NEXT_AT: usize = 32;
 
-/// Bytes of a stub in a leaf.
+/// Bytes of an overflow pointer in a leaf.
 pub(crate) const STUB_BYTES: usize = 16;
 
 /// Where a long value lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stub {
+pub(crate) struct OverflowPointer {
     /// The value's length in bytes.
     pub(crate) bytes: u64,
     /// The page that it begins in.
     pub(crate) first: PageId,
 }
 
-impl Stub {
-    /// The stub as a leaf's value.
+impl OverflowPointer {
+    /// The overflow pointer as a leaf's value.
     pub(crate) fn to_value(self) -> [u8; STUB_BYTES] {
         let mut value = [0; STUB_BYTES];
         put_u64(&mut value, 0, self.bytes);
@@ -46,9 +47,9 @@ impl Stub {
         value
     }
 
-    /// The stub in a leaf's value; none if it is of another length.
-    pub(crate) fn from_value(value: &[u8]) -> Option<Stub> {
-        (value.len() == STUB_BYTES).then(|| Stub {
+    /// The overflow pointer in a leaf's value; none if it is of another length.
+    pub(crate) fn from_value(value: &[u8]) -> Option<OverflowPointer> {
+        (value.len() == STUB_BYTES).then(|| OverflowPointer {
             bytes: u64_at(value, 0),
             first: PageId(u64_at(value, 8)),
         })
@@ -110,7 +111,7 @@ pub(crate) fn leaf_bytes(buffer: &Buffer, value_bytes: usize) -> usize {
 }
 
 /// Writes a value into new detached pages. Nothing is left behind if memory is at its cap.
-pub(crate) fn write(buffer: &Buffer, tree: TreeId, value: &[u8]) -> Result<Stub> {
+pub(crate) fn write(buffer: &Buffer, tree: TreeId, value: &[u8]) -> Result<OverflowPointer> {
     let piece_bytes = buffer.page_bytes() - HEADER_BYTES;
     let mut pages = Vec::new();
     for _ in 0..ChainSize::of(buffer).pages(value.len() as u64) {
@@ -139,14 +140,14 @@ pub(crate) fn write(buffer: &Buffer, tree: TreeId, value: &[u8]) -> Result<Stub>
         buffer.place_detached(Content::Overflow(image));
         rest = behind;
     }
-    Ok(Stub {
+    Ok(OverflowPointer {
         bytes: value.len() as u64,
         first: pages[0],
     })
 }
 
-/// Ends the detached state of a chain, in the section that writes its stub.
-pub(crate) fn attach(buffer: &Buffer, stub: Stub) {
+/// Ends the detached state of a chain, in the section that writes its overflow pointer.
+pub(crate) fn attach(buffer: &Buffer, stub: OverflowPointer) {
     for page in pages(buffer, stub) {
         buffer.attach(page);
     }
@@ -155,7 +156,7 @@ pub(crate) fn attach(buffer: &Buffer, stub: Stub) {
 /// Appends the value to `out`. False, with `out` as it was, if the chain is gone.
 pub(crate) fn read(
     buffer: &Buffer,
-    stub: Stub,
+    stub: OverflowPointer,
     out: &mut Vec<u8>,
 ) -> std::result::Result<bool, Miss> {
     let start = out.len();
@@ -188,14 +189,14 @@ pub(crate) fn read(
 }
 
 /// Frees a chain, detached or not. In a section, if it was attached.
-pub(crate) fn free(buffer: &Buffer, stub: Stub) {
+pub(crate) fn free(buffer: &Buffer, stub: OverflowPointer) {
     for page in pages(buffer, stub) {
         buffer.free(page);
     }
 }
 
 /// The pages of a chain that must be whole.
-pub(crate) fn pages(buffer: &Buffer, stub: Stub) -> Vec<PageId> {
+pub(crate) fn pages(buffer: &Buffer, stub: OverflowPointer) -> Vec<PageId> {
     let guard = crossbeam_epoch::pin();
     let mut pages = vec![stub.first];
     loop {

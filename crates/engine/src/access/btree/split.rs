@@ -10,7 +10,7 @@ use super::tree::Tree;
 use crate::buffer::page::Kind;
 use crate::buffer::{Branches, Buffer, Content, Frame, Inner, Leaf, SplitPlan};
 use crate::ids::PageId;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use crate::sync::rank::LATCH;
 use crate::sync::ranked::{RwLock, RwLockWriteGuard};
 use crossbeam_epoch::Guard;
@@ -26,7 +26,7 @@ pub(super) struct Step<'g> {
 }
 
 /// The way to a leaf: inner nodes from the root down, then the leaf's frame, latch and page.
-pub(super) struct Way<'g> {
+pub(super) struct DescentPath<'g> {
     pub(super) steps: Vec<Step<'g>>,
     pub(super) frame: &'g Frame,
     pub(super) latch: &'g RwLock<Leaf, LATCH>,
@@ -86,7 +86,7 @@ impl Tree {
         buffer: &Buffer,
         key: &[u8],
         guard: &'g Guard,
-    ) -> Result<Way<'g>, Blocked> {
+    ) -> Result<DescentPath<'g>, Blocked> {
         let mut steps = Vec::new();
         let mut page = self.root;
         loop {
@@ -96,7 +96,7 @@ impl Tree {
                 panic!("{page} of {} is not there", self.id);
             };
             if let Some(latch) = frame.leaf() {
-                return Ok(Way {
+                return Ok(DescentPath {
                     steps,
                     frame,
                     latch,
@@ -121,7 +121,7 @@ impl Plan<'_> {
     /// The root is a leaf: its halves go to two new leaves, and it becomes their parent.
     fn split_root_leaf(
         &mut self,
-        way: &Way<'_>,
+        way: &DescentPath<'_>,
         mut leaf: RwLockWriteGuard<'_, Leaf, LATCH>,
         cut: &SplitPlan,
         guard: &Guard,
@@ -141,7 +141,7 @@ impl Plan<'_> {
 
     fn split_leaf<'a>(
         &mut self,
-        way: &Way<'a>,
+        way: &DescentPath<'a>,
         mut leaf: RwLockWriteGuard<'a, Leaf, LATCH>,
         cut: &SplitPlan,
         guard: &Guard,
@@ -156,7 +156,7 @@ impl Plan<'_> {
         self.buffer
             .place(Content::Leaf(leaf.right_half(cut, right)));
         let left = leaf.left_half(cut, way.page);
-        if planted(Plant::SplitUnlatched) {
+        if planted(PlantedBug::SplitUnlatched) {
             drop(leaf);
             std::thread::yield_now();
             leaf = way.latch.write();
@@ -168,7 +168,7 @@ impl Plan<'_> {
             self.buffer.replace(Content::Inner(inner), guard);
         }
         leaf.become_leaf(left);
-        self.buffer.learn_anew(way.page, &leaf);
+        self.buffer.refresh_hint(way.page, &leaf);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Ghosts are passed over. Long values are read from their overflow pages.
 
-use super::overflow::{self, Stub};
+use super::overflow::{self, OverflowPointer};
 use super::tree::Tree;
 use crate::buffer::{Buffer, Leaf, Miss};
 use crate::error::Result;
@@ -86,7 +86,7 @@ impl Rows {
             self.bytes.extend_from_slice(&self.key);
             let key_end = self.bytes.len();
             if word.is_overflow() {
-                let stub = Stub::from_value(leaf.value(slot));
+                let stub = OverflowPointer::from_value(leaf.value(slot));
                 let stub = stub.expect("an overflow row holds a stub");
                 read_long(buffer, stub, &mut self.bytes);
             } else {
@@ -107,7 +107,7 @@ impl Rows {
     }
 }
 
-fn read_long(buffer: &Buffer, stub: Stub, value: &mut Vec<u8>) {
+fn read_long(buffer: &Buffer, stub: OverflowPointer, value: &mut Vec<u8>) {
     loop {
         match overflow::read(buffer, stub, value) {
             Ok(whole) => {

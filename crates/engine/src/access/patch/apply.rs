@@ -8,7 +8,7 @@ use super::build::{
 use crate::access::key::Malformed;
 use crate::access::row::{Raw, VERSION_MASK, WIDE, end_at, set_end};
 use crate::access::schema::Layout;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use std::ops::Range;
 
 /// Why a patch cannot be applied to this row.
@@ -173,7 +173,7 @@ impl<'p> Step<'p> {
         let sum = old
             .checked_add(delta as i64)
             .ok_or(PatchFailure::Overflow { column })?;
-        let checked = if planted(Plant::BoundOfOldValue) {
+        let checked = if planted(PlantedBug::BoundOfOldValue) {
             old
         } else {
             sum

@@ -1,7 +1,7 @@
 //! Patches written step by step.
 
 use crate::access::row::check;
-use crate::access::schema::{Kind, Place, Schema, Value};
+use crate::access::schema::{ColumnSlot, Kind, Schema, Value};
 use crate::error::{Error, Result};
 
 pub(super) const SET_FIXED: u8 = 1;
@@ -46,11 +46,11 @@ pub(crate) fn set(
 ) -> Result<()> {
     check(schema, column, value)?;
     match schema.place(column) {
-        Place::Key { .. } => {
+        ColumnSlot::Key { .. } => {
             let what = "is in the primary key; delete the row and insert another";
             Err(unchangeable(schema, column, what))
         }
-        place @ Place::Fixed { .. } => {
+        place @ ColumnSlot::Fixed { .. } => {
             let bits = value.fixed_bits();
             let code = if bits.is_some() {
                 SET_FIXED
@@ -63,7 +63,7 @@ pub(crate) fn set(
             }
             Ok(())
         }
-        place @ Place::Variable { .. } => {
+        place @ ColumnSlot::Variable { .. } => {
             let bytes = value.variable_bytes();
             let code = if bytes.is_some() {
                 SET_VARIABLE
@@ -95,7 +95,7 @@ pub(crate) fn add(
 ) -> Result<()> {
     let kind = schema.columns()[column].kind();
     let place = match (schema.place(column), kind) {
-        (Place::Key { .. }, _) => {
+        (ColumnSlot::Key { .. }, _) => {
             let what = "is in the primary key; delete the row and insert another";
             return Err(unchangeable(schema, column, what));
         }
@@ -142,12 +142,12 @@ fn is_nan(bits: u64) -> bool {
     f64::from_bits(bits).is_nan()
 }
 
-fn head(code: u8, column: usize, place: Place, out: &mut Vec<u8>) {
+fn head(code: u8, column: usize, place: ColumnSlot, out: &mut Vec<u8>) {
     let (ordinal, null_bit) = match place {
-        Place::Fixed { ordinal, null_bit } | Place::Variable { ordinal, null_bit } => {
+        ColumnSlot::Fixed { ordinal, null_bit } | ColumnSlot::Variable { ordinal, null_bit } => {
             (ordinal, null_bit.unwrap_or(NEVER_NULL))
         }
-        Place::Key { .. } => unreachable!("key columns were refused before"),
+        ColumnSlot::Key { .. } => unreachable!("key columns were refused before"),
     };
     out.push(code);
     for number in [column as u16, ordinal, null_bit] {

@@ -4,7 +4,7 @@ use super::{Bounds, PatchFailure, add, apply, begin, set};
 use crate::access::row::{RowView, encode};
 use crate::access::schema::random::{self, Cell, lend, lend_all, same};
 use crate::access::schema::{Decimal, Kind, OwnedValue, Schema, Value};
-use crate::plant::{Plant, with};
+use crate::planted_bug::{PlantedBug, with};
 use fastrand::Rng;
 
 /// A step, by other means than bytes.
@@ -156,7 +156,7 @@ fn patches_do_what_the_model_does() {
 #[test]
 fn a_bound_on_the_old_value_is_found() {
     let missed = (0..2_000).all(|seed| {
-        with(Some(Plant::BoundOfOldValue), || {
+        with(Some(PlantedBug::BoundOfOldValue), || {
             patches_do_what_they_say(seed)
         })
     });

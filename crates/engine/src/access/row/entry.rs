@@ -15,7 +15,7 @@ use super::read::RowView;
 use crate::access::key::{self, Malformed};
 use crate::access::schema::Schema;
 use crate::error::Result;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 
 /// An entry of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Entries {
                 continue;
             }
             let value = |row: &RowView<'_>| entry_value(schema, index, row.key_bytes().len());
-            let keep = planted(Plant::KeepOldEntry) && new.is_some();
+            let keep = planted(PlantedBug::KeepOldEntry) && new.is_some();
             let delete = old.filter(|_| !keep).map(|row| Entry {
                 key: &self.old,
                 value: &row.key_bytes()[..value(row)],

@@ -25,11 +25,11 @@ mod raw;
 mod read;
 #[cfg(test)]
 mod tests;
-mod texts;
+mod text_runs;
 mod write;
 
 pub(crate) use entry::{Entries, Entry, entry_key, primary_key_of};
 pub(crate) use raw::{Raw, VERSION_MASK, WIDE, end_at, set_end};
 pub(crate) use read::RowView;
-pub use texts::{TextRun, Texts};
+pub use text_runs::{TextRun, Texts};
 pub(crate) use write::{check, encode};

@@ -2,7 +2,7 @@
 
 use super::raw::Raw;
 use crate::access::key::{KeyView, Malformed, unfold};
-use crate::access::schema::{Place, Schema, Value};
+use crate::access::schema::{ColumnSlot, Schema, Value};
 
 /// A row and its key, as bytes that are read column by column.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ impl<'a> RowView<'a> {
 
     /// True if the column cannot be read, since only the key is known.
     pub(crate) fn is_of_key(&self, column: usize) -> bool {
-        self.raw.is_none() && !matches!(self.schema.place(column), Place::Key { .. })
+        self.raw.is_none() && !matches!(self.schema.place(column), ColumnSlot::Key { .. })
     }
 
     /// The value of a column; malformed beyond the last one.
@@ -78,7 +78,7 @@ impl<'a> RowView<'a> {
             return Err(Malformed("a row has no such column"));
         };
         let place = self.schema.place(column);
-        if let Place::Key { position } = place {
+        if let ColumnSlot::Key { position } = place {
             return self.key.value(usize::from(position));
         }
         if about.since > self.raw.version {
@@ -88,14 +88,16 @@ impl<'a> RowView<'a> {
             return Ok(about.default());
         }
         match place {
-            Place::Key { .. } => unreachable!("key columns were answered above"),
-            Place::Fixed { null_bit, .. } | Place::Variable { null_bit, .. }
+            ColumnSlot::Key { .. } => unreachable!("key columns were answered above"),
+            ColumnSlot::Fixed { null_bit, .. } | ColumnSlot::Variable { null_bit, .. }
                 if null_bit.is_some_and(|bit| self.raw.is_null(bit)) =>
             {
                 Ok(Value::Null)
             }
-            Place::Fixed { ordinal, .. } => Ok(Value::of_bits(about.kind, self.raw.fixed(ordinal))),
-            Place::Variable { ordinal, .. } => {
+            ColumnSlot::Fixed { ordinal, .. } => {
+                Ok(Value::of_bits(about.kind, self.raw.fixed(ordinal)))
+            }
+            ColumnSlot::Variable { ordinal, .. } => {
                 let bytes = &self.raw.bytes[self.raw.variable(ordinal)?];
                 Value::of_bytes(about.kind, bytes).ok_or(Malformed("text in a row is not UTF-8"))
             }
@@ -124,9 +126,9 @@ impl<'a> RowView<'a> {
 
     fn check_null(&self, column: usize) -> Result<(), Malformed> {
         let is_empty = match self.schema.place(column) {
-            Place::Key { .. } => true,
-            Place::Fixed { ordinal, .. } => self.raw.fixed(ordinal) == 0,
-            Place::Variable { ordinal, .. } => self.raw.variable(ordinal)?.is_empty(),
+            ColumnSlot::Key { .. } => true,
+            ColumnSlot::Fixed { ordinal, .. } => self.raw.fixed(ordinal) == 0,
+            ColumnSlot::Variable { ordinal, .. } => self.raw.variable(ordinal)?.is_empty(),
         };
         if is_empty {
             Ok(())

@@ -4,7 +4,7 @@ use super::{Entries, RowView, encode, entry_key, primary_key_of};
 use crate::access::row::Entry;
 use crate::access::schema::random::{self, Cell, from_key, lend, lend_all, same};
 use crate::access::schema::{Kind, Schema, Value};
-use crate::plant::{Plant, with};
+use crate::planted_bug::{PlantedBug, with};
 use fastrand::Rng;
 use std::collections::BTreeMap;
 
@@ -308,6 +308,7 @@ fn entries_follow_the_rows() {
 
 #[test]
 fn an_entry_of_an_old_value_left_behind_is_found() {
-    let missed = (0..60).all(|seed| with(Some(Plant::KeepOldEntry), || entries_follow_rows(seed)));
+    let missed =
+        (0..60).all(|seed| with(Some(PlantedBug::KeepOldEntry), || entries_follow_rows(seed)));
     assert!(!missed, "the planted bug was not found");
 }

@@ -2,7 +2,7 @@
 
 use super::raw::{WIDE, set_end};
 use crate::access::key::{self, Unfit};
-use crate::access::schema::{Place, Schema, Value};
+use crate::access::schema::{ColumnSlot, Schema, Value};
 use crate::error::Result;
 
 /// Writes the key and the row of `values`, one for each column in order, behind `key` and `row`.
@@ -45,7 +45,7 @@ pub(crate) fn encode(
 
 fn variable_bytes(schema: &Schema, values: &[Value<'_>]) -> usize {
     let lengths = values.iter().enumerate().map(|(column, value)| {
-        let in_row = matches!(schema.place(column), Place::Variable { .. });
+        let in_row = matches!(schema.place(column), ColumnSlot::Variable { .. });
         value
             .variable_bytes()
             .filter(|_| in_row)
@@ -68,7 +68,9 @@ fn put(
     at: Position,
 ) -> Result<()> {
     let place = schema.place(column);
-    let (Place::Fixed { ordinal, null_bit } | Place::Variable { ordinal, null_bit }) = place else {
+    let (ColumnSlot::Fixed { ordinal, null_bit } | ColumnSlot::Variable { ordinal, null_bit }) =
+        place
+    else {
         return Ok(());
     };
     check(schema, column, value)?;
@@ -78,11 +80,11 @@ fn put(
     if let (Value::Null, Some(bit)) = (value, null_bit) {
         row[at.start + 2 + usize::from(bit / 8)] |= 1 << (bit % 8);
     }
-    if let (Place::Fixed { .. }, Some(bits)) = (place, value.fixed_bits()) {
+    if let (ColumnSlot::Fixed { .. }, Some(bits)) = (place, value.fixed_bits()) {
         let to = at.start + layout.fixed_start() + 8 * usize::from(ordinal);
         row[to..to + 8].copy_from_slice(&bits.to_le_bytes());
     }
-    if let Place::Variable { .. } = place {
+    if let ColumnSlot::Variable { .. } = place {
         row.extend_from_slice(value.variable_bytes().unwrap_or(&[]));
         if ordinal + 1 < layout.variable {
             let end = row.len() - at.start - layout.bytes_start(at.wide);

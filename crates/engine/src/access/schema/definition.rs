@@ -1,7 +1,9 @@
 //! A table's definition, checked and made ready for use.
 
 use crate::access::schema::layout;
-use crate::access::schema::{Collation, Column, Index, KeyColumn, KeyShape, Kind, Layout, Place};
+use crate::access::schema::{
+    Collation, Column, ColumnSlot, Index, KeyColumn, KeyShape, Kind, Layout,
+};
 use crate::error::{Error, Result};
 use std::collections::HashSet;
 
@@ -51,7 +53,7 @@ pub(crate) struct Definition {
 #[derive(Clone, Debug)]
 pub struct Schema {
     definition: Definition,
-    places: Box<[Place]>,
+    places: Box<[ColumnSlot]>,
     layouts: Box<[Layout]>,
     block: Box<[u8]>,
     text_runs: Box<[u16]>,
@@ -133,7 +135,7 @@ impl Schema {
     }
 
     #[inline]
-    pub(crate) fn place(&self, column: usize) -> Place {
+    pub(crate) fn place(&self, column: usize) -> ColumnSlot {
         self.places[column]
     }
 

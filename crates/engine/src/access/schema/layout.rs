@@ -19,7 +19,7 @@ use crate::access::schema::{Column, KeyColumn, Kind};
 
 /// Where a column's value lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ColumnSlot {
     /// In the key, at that position among its columns.
     Key { position: u16 },
     /// In the row, that many eight bytes into its fixed part.
@@ -39,7 +39,7 @@ pub(crate) struct Layout {
     pub(crate) variable: u16,
 }
 
-/// What of a column a [`Place`] does not say: only the block needs it.
+/// What of a column a [`ColumnSlot`] does not say: only the block needs it.
 pub(crate) const BLOCK_VARIABLE: u8 = 1;
 /// See [`BLOCK_VARIABLE`].
 pub(crate) const BLOCK_NULLABLE: u8 = 2;
@@ -47,7 +47,7 @@ pub(crate) const BLOCK_NULLABLE: u8 = 2;
 pub(crate) const BLOCK_DEFAULT: u8 = 4;
 
 /// The places of all columns, and the layout of every version from 1 on.
-pub(crate) fn places(columns: &[Column], key: &[KeyColumn]) -> (Vec<Place>, Vec<Layout>) {
+pub(crate) fn places(columns: &[Column], key: &[KeyColumn]) -> (Vec<ColumnSlot>, Vec<Layout>) {
     let mut layouts: Vec<Layout> = Vec::new();
     let mut counts = Layout::default();
     let mut places = Vec::with_capacity(columns.len());
@@ -61,29 +61,29 @@ pub(crate) fn places(columns: &[Column], key: &[KeyColumn]) -> (Vec<Place>, Vec<
     (places, layouts)
 }
 
-fn place(position: usize, column: &Column, key: &[KeyColumn], counts: &mut Layout) -> Place {
+fn place(position: usize, column: &Column, key: &[KeyColumn], counts: &mut Layout) -> ColumnSlot {
     if let Some(position) = key.iter().position(|part| part.column == position) {
         let position = position as u16;
-        return Place::Key { position };
+        return ColumnSlot::Key { position };
     }
     let null_bit = column.nullable.then_some(counts.nullable);
     counts.nullable += u16::from(column.nullable);
     if column.kind.is_fixed() {
         counts.fixed += 1;
         let ordinal = counts.fixed - 1;
-        Place::Fixed { ordinal, null_bit }
+        ColumnSlot::Fixed { ordinal, null_bit }
     } else {
         counts.variable += 1;
         let ordinal = counts.variable - 1;
-        Place::Variable { ordinal, null_bit }
+        ColumnSlot::Variable { ordinal, null_bit }
     }
 }
 
 /// For each variable column in the order of rows, how many never null texts stand together from it on.
-pub(crate) fn text_runs(columns: &[Column], places: &[Place]) -> Box<[u16]> {
+pub(crate) fn text_runs(columns: &[Column], places: &[ColumnSlot]) -> Box<[u16]> {
     let mut runs: Vec<u16> = Vec::new();
     for (column, place) in columns.iter().zip(places) {
-        if let Place::Variable { null_bit, .. } = place {
+        if let ColumnSlot::Variable { null_bit, .. } = place {
             let is_text = column.kind == Kind::Text && null_bit.is_none();
             runs.push(u16::from(is_text));
         }
@@ -95,7 +95,7 @@ pub(crate) fn text_runs(columns: &[Column], places: &[Place]) -> Box<[u16]> {
 }
 
 /// The layout block; see the module.
-pub(crate) fn block(columns: &[Column], places: &[Place], layouts: &[Layout]) -> Box<[u8]> {
+pub(crate) fn block(columns: &[Column], places: &[ColumnSlot], layouts: &[Layout]) -> Box<[u8]> {
     let mut out = Vec::new();
     out.extend_from_slice(&(layouts.len() as u16).to_le_bytes());
     for layout in layouts {
@@ -106,7 +106,7 @@ pub(crate) fn block(columns: &[Column], places: &[Place], layouts: &[Layout]) ->
     let added = columns
         .iter()
         .zip(places)
-        .filter(|(column, place)| column.since > 1 && !matches!(place, Place::Key { .. }));
+        .filter(|(column, place)| column.since > 1 && !matches!(place, ColumnSlot::Key { .. }));
     out.extend_from_slice(&(added.clone().count() as u16).to_le_bytes());
     for (column, _) in added {
         block_column(column, &mut out);

@@ -14,10 +14,10 @@ mod builder;
 mod change;
 mod column;
 mod definition;
+mod key_shape;
 mod layout;
 #[cfg(test)]
 pub(crate) mod random;
-mod shape;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -27,6 +27,6 @@ pub(crate) use column::OwnedValue;
 pub use column::{Collation, Column, Index, KeyColumn};
 pub(crate) use definition::Definition;
 pub use definition::Schema;
-pub(crate) use layout::{BLOCK_DEFAULT, BLOCK_NULLABLE, BLOCK_VARIABLE, Layout, Place};
-pub(crate) use shape::{KeyShape, Part};
+pub(crate) use key_shape::{KeyShape, Part};
+pub(crate) use layout::{BLOCK_DEFAULT, BLOCK_NULLABLE, BLOCK_VARIABLE, ColumnSlot, Layout};
 pub use value::{Decimal, Kind, Value};

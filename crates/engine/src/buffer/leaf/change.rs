@@ -5,7 +5,7 @@ use super::view::{
     CAPACITY_AT, COUNT_AT, DEAD_AT, HEAD_BYTES, HEAP_AT, LENGTH_AT, Leaf, PLACE_BYTES, ROW_BYTES,
     SLOT_BYTES, SUFFIX_AT, head_of,
 };
-use crate::buffer::Word;
+use crate::buffer::VersionWord;
 use crate::buffer::page::{put_u16, put_u32, put_u64, u16_at};
 use std::cmp::Ordering;
 
@@ -25,7 +25,7 @@ impl Leaf {
         &mut self,
         at: usize,
         key: &[u8],
-        word: Word,
+        word: VersionWord,
         capacity: usize,
     ) -> Result<(), NoRoom> {
         debug_assert!(self.covers(key), "the key lies between the fences");
@@ -99,7 +99,7 @@ impl Leaf {
 
     /// Writes the row's word.
     #[inline]
-    pub(crate) fn set_word(&mut self, slot: usize, word: Word) {
+    pub(crate) fn set_word(&mut self, slot: usize, word: VersionWord) {
         let row = self.row(slot);
         put_u64(&mut self.bytes, row, word.0);
     }
@@ -174,7 +174,7 @@ impl Leaf {
     }
 
     /// Writes a row without asking for room. `at` must be the key's place.
-    pub(super) fn push(&mut self, at: usize, key: &[u8], word: Word, capacity: usize) {
+    pub(super) fn push(&mut self, at: usize, key: &[u8], word: VersionWord, capacity: usize) {
         self.spare_max = self.spare_max.saturating_add(capacity as u16);
         let suffix = &key[usize::from(self.prefix)..];
         let row = self.take_heap(row_bytes(suffix.len(), capacity));

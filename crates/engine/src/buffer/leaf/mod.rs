@@ -41,8 +41,8 @@
 mod change;
 mod check;
 mod counter;
-mod numbered;
 mod pack;
+mod position_guess;
 mod rebuild;
 mod view;
 

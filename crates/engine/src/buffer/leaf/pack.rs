@@ -17,7 +17,7 @@
 //! |---|
 //! | number: length of the key behind the prefix |
 //! | number: length of the value |
-//! | number: how many commits the row is older than the latest one, times 4; 1 more for a ghost, 2 for a stub |
+//! | number: how many commits the row is older than the latest one, times 4; 1 more for a ghost, 2 for an overflow pointer |
 //! | the key behind the prefix |
 //! | the value |
 //!
@@ -33,7 +33,7 @@ use super::view::{
     CAPACITY_AT, COUNT_AT, DEAD_AT, HEAD_BYTES, HEAP_AT, LENGTH_AT, LOWER_AT, Leaf, NO_FENCE,
     PLACE_BYTES, PREFIX_AT, ROW_BYTES, SUFFIX_AT, UPPER_AT, head_of,
 };
-use crate::buffer::Word;
+use crate::buffer::VersionWord;
 use crate::buffer::page::{HEADER_BYTES, put_u16, put_u32, put_u64, u16_at, u64_at};
 use crate::ids::Csn;
 
@@ -51,7 +51,7 @@ impl Leaf {
         let frame = Frame::of(image).expect("a leaf in memory is sound");
         let rows = frame.start + HEAD_BYTES * frame.count;
         let row_at = |slot: usize| usize::from(u16_at(image, rows + PLACE_BYTES * slot));
-        let word_at = |slot: usize| Word(u64_at(image, row_at(slot)));
+        let word_at = |slot: usize| VersionWord(u64_at(image, row_at(slot)));
         let latest = (0..frame.count).map(|slot| word_at(slot).csn()).max();
         let latest = latest.unwrap_or(Csn::ZERO);
         out[..frame.start].copy_from_slice(&image[..frame.start]);
@@ -146,14 +146,14 @@ impl Frame {
     }
 }
 
-fn flags_of(word: Word) -> u64 {
+fn flags_of(word: VersionWord) -> u64 {
     let ghost = if word.is_ghost() { GHOST } else { 0 };
     let stub = if word.is_overflow() { STUB } else { 0 };
     ghost | stub
 }
 
-fn word_of(csn: Csn, flags: u64) -> Word {
-    let word = Word::of(csn);
+fn word_of(csn: Csn, flags: u64) -> VersionWord {
+    let word = VersionWord::of(csn);
     let word = if flags & GHOST != 0 {
         word.ghost()
     } else {
@@ -168,7 +168,7 @@ fn word_of(csn: Csn, flags: u64) -> Word {
 
 /// A row as it is read.
 struct Row<'a> {
-    word: Word,
+    word: VersionWord,
     suffix: &'a [u8],
     value: &'a [u8],
 }
@@ -239,12 +239,12 @@ impl<'a> In<'a> {
 #[cfg(test)]
 mod tests {
     use super::Leaf;
-    use crate::buffer::{Word, page};
+    use crate::buffer::{VersionWord, page};
     use crate::ids::{Csn, PageId, TreeId};
 
     const PAGE: PageId = PageId(9);
 
-    fn row_of(leaf: &Leaf, slot: usize) -> (Vec<u8>, Word, Vec<u8>) {
+    fn row_of(leaf: &Leaf, slot: usize) -> (Vec<u8>, VersionWord, Vec<u8>) {
         let mut key = Vec::new();
         leaf.key_into(slot, &mut key);
         (key, leaf.word(slot), leaf.value(slot).to_vec())
@@ -267,7 +267,7 @@ mod tests {
             let mut key = fence(random.u8(1..0xff));
             key.extend((0..random.usize(0..7)).map(|_| random.u8(..)));
             let age = 1 << random.u32(0..48);
-            let mut word = Word::of(Csn((1 << 47) - random.u64(0..age).min(1 << 47)));
+            let mut word = VersionWord::of(Csn((1 << 47) - random.u64(0..age).min(1 << 47)));
             word = if random.u8(0..9) == 0 {
                 word.ghost()
             } else {
@@ -333,7 +333,7 @@ mod tests {
         let value = [7; 100];
         for slot in 0..50 {
             let key = [0, 0, 0, 0, 0, 0, 0, slot as u8];
-            let word = Word::of(Csn(1_000_000 - 10_000 * slot as u64));
+            let word = VersionWord::of(Csn(1_000_000 - 10_000 * slot as u64));
             leaf.insert(slot, &key, word, 120).unwrap();
             leaf.set_value(slot, &value);
         }

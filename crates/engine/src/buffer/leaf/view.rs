@@ -1,13 +1,13 @@
 //! Reading a leaf: search, keys, words, values, fences.
 
 use super::counter;
-use crate::buffer::Word;
+use crate::buffer::VersionWord;
 use crate::buffer::blocks::{Blocks, PageBytes};
 use crate::buffer::page::{self, HEADER_BYTES, eight_at, u16_at, u32_at, u64_at};
 use crate::buffer::prefetch::{prefetch, prefetch_to_write};
-use crate::buffer::sight::Even;
+use crate::buffer::prefetch_hint::EvenRows;
 use crate::ids::{PageId, TreeId};
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use std::cmp::Ordering;
 
 pub(super) const COUNT_AT: usize = 28;
@@ -43,7 +43,7 @@ const NEARLY: usize = 8;
 
 /// What for a row is looked up, which is in no cache of this core.
 #[derive(Clone, Copy)]
-enum Wants {
+enum LookupPurpose {
     /// To know where it is.
     Nothing,
     /// To read it.
@@ -65,14 +65,14 @@ pub(crate) struct Leaf {
     pub(super) last_insert: u16,
     /// See invariant 5 of the module. Not in the page; of an image from elsewhere it is the page's length.
     pub(super) spare_max: u16,
-    /// See [`super::numbered`]. Not in the page.
+    /// See [`super::position_guess`]. Not in the page.
     pub(super) first_number: u32,
 }
 
 impl Leaf {
     /// The leaf in an image from the disk.
     pub(in crate::buffer) fn from_image(image: PageBytes) -> Leaf {
-        let counter = if planted(Plant::CounterReset) {
+        let counter = if planted(PlantedBug::CounterReset) {
             1
         } else {
             counter::fresh()
@@ -107,7 +107,7 @@ impl Leaf {
             .0
             .iter()
             .map(|place| u16::from_le_bytes(*place));
-        rows.any(|row| Word(u64_at(image, usize::from(row))).is_locked())
+        rows.any(|row| VersionWord(u64_at(image, usize::from(row))).is_locked())
     }
 
     /// The page as it would stand on the disk.
@@ -186,9 +186,9 @@ impl Leaf {
         end.min(HEADER_BYTES + LINES_BYTES)
     }
 
-    /// How rows lie if the leaf is even (see [`crate::buffer::sight`]), as far as a look at some of them
-    /// tells. The bytes may be damaged: they were not checked yet.
-    pub(in crate::buffer) fn even(&self) -> Option<Even> {
+    /// How rows lie if the leaf is even (see [`crate::buffer::prefetch_hint`]), as far as a look at some of
+    /// them tells. The bytes may be damaged: they were not checked yet.
+    pub(in crate::buffer) fn even(&self) -> Option<EvenRows> {
         let (count, end) = (self.count(), self.bytes.len());
         if count < EVEN_MIN || self.places_at() + PLACE_BYTES * count > end {
             return None;
@@ -208,7 +208,7 @@ impl Leaf {
             && step > 0
             && step * count as u64 == span
             && some.into_iter().all(fits);
-        is_even.then_some(Even {
+        is_even.then_some(EvenRows {
             rows_bytes,
             row_bytes,
         })
@@ -217,7 +217,7 @@ impl Leaf {
     /// Asks the processor for the row that likely has the key: the first whose head is the key's, as long
     /// as rows of this leaf are on the average. Looks at no row.
     #[inline]
-    pub(crate) fn ask_for_row(&self, key: &[u8]) {
+    pub(crate) fn prefetch_row(&self, key: &[u8]) {
         let Some(suffix) = key.strip_prefix(self.prefix()) else {
             return;
         };
@@ -226,17 +226,17 @@ impl Leaf {
             .heads()
             .partition_point(|other| u32::from_le_bytes(*other) < head);
         if slot < self.count() {
-            self.ask_for(slot, Wants::Read);
+            self.ask_for(slot, LookupPurpose::Read);
         }
     }
 
     /// Asks for a row as long as rows of this leaf are on the average: how long it is says its first line.
     #[inline]
-    fn ask_for(&self, slot: usize, wants: Wants) {
+    fn ask_for(&self, slot: usize, wants: LookupPurpose) {
         let ask = match wants {
-            Wants::Nothing => return,
-            Wants::Read => prefetch,
-            Wants::Write => prefetch_to_write,
+            LookupPurpose::Nothing => return,
+            LookupPurpose::Read => prefetch,
+            LookupPurpose::Write => prefetch_to_write,
         };
         let lowest = usize::from(u16_at(&self.bytes, HEAP_AT));
         let rows = self.bytes.len().saturating_sub(lowest);
@@ -311,24 +311,24 @@ impl Leaf {
     /// The key's slot, or the slot where it belongs.
     #[inline]
     pub(crate) fn search(&self, key: &[u8]) -> Result<usize, usize> {
-        self.find(key, Wants::Nothing)
+        self.find(key, LookupPurpose::Nothing)
     }
 
     /// The same for who will change the row: asks for all of it at once, to be written.
     #[inline]
     pub(crate) fn seek_to_change(&self, key: &[u8]) -> Result<usize, usize> {
-        self.find(key, Wants::Write)
+        self.find(key, LookupPurpose::Write)
     }
 
     /// The same for who will read the row, of which nothing is in a cache: asks for all of it at once. Its
     /// lines would else be waited for one after the other, as where its value lies stands in the first.
     #[inline]
     pub(crate) fn seek(&self, key: &[u8]) -> Result<usize, usize> {
-        self.find(key, Wants::Read)
+        self.find(key, LookupPurpose::Read)
     }
 
     #[inline]
-    fn find(&self, key: &[u8], wants: Wants) -> Result<usize, usize> {
+    fn find(&self, key: &[u8], wants: LookupPurpose) -> Result<usize, usize> {
         if !self.begins_alike(key) {
             return Err(if key < self.prefix() { 0 } else { self.count() });
         }
@@ -432,8 +432,8 @@ impl Leaf {
 
     /// The row's word.
     #[inline]
-    pub(crate) fn word(&self, slot: usize) -> Word {
-        Word(u64_at(&self.bytes, self.row(slot)))
+    pub(crate) fn word(&self, slot: usize) -> VersionWord {
+        VersionWord(u64_at(&self.bytes, self.row(slot)))
     }
 
     /// The row's value; empty for a row that reserves room only.

@@ -88,7 +88,7 @@ fn a_stocked_block_is_used_when_those_in_use_are_full_and_not_before() {
     let count = CellsOf::pages(PAGE_BYTES).in_block();
     let mut cells = vec![copied(&blocks, 1)];
     assert!(blocks.runs_low(), "less than a block is free");
-    assert!(blocks.stock() && !blocks.runs_low());
+    assert!(blocks.preallocate() && !blocks.runs_low());
     let block = |cell: &PageBytes| address(cell) / BLOCK_BYTES;
     let mut more = |of: usize| {
         for _ in 0..of {
@@ -106,8 +106,8 @@ fn a_stocked_block_is_used_when_those_in_use_are_full_and_not_before() {
     assert!(blocks.copy(&[3; PAGE_BYTES], false).is_none());
     // Many blocks may have more that are stocked; what is not needed any more goes.
     cells.extend((0..254 * count).map(|_| copied(&blocks, 4)));
-    assert!(blocks.stock() && blocks.runs_low());
-    assert!(blocks.stock() && !blocks.runs_low());
+    assert!(blocks.preallocate() && blocks.runs_low());
+    assert!(blocks.preallocate() && !blocks.runs_low());
     drop(cells);
     assert_eq!(blocks.spare_bytes(), BLOCK_BYTES as u64);
 }

@@ -1,13 +1,13 @@
 //! A leaf beside a sorted map, on pages of 512 bytes; and damage that its check must find.
 
-use crate::buffer::Word;
+use crate::buffer::VersionWord;
 use crate::buffer::{Leaf, NoRoom, page};
 use crate::ids::{Csn, PageId, TreeId};
 use std::collections::BTreeMap;
 
 const PAGE_BYTES: usize = 512;
 
-type Model = BTreeMap<Vec<u8>, (Word, Vec<u8>)>;
+type Model = BTreeMap<Vec<u8>, (VersionWord, Vec<u8>)>;
 
 /// How many shapes of fences and keys there are.
 const SHAPES: u32 = 5;
@@ -90,7 +90,7 @@ fn step(random: &mut fastrand::Rng, shape: u32, leaf: &mut Leaf, model: &mut Mod
             assert!(!model.contains_key(&key));
             assert_eq!(slot, at);
             let value: Vec<u8> = (0..random.usize(..60)).map(|_| random.u8(..)).collect();
-            let word = Word::of(Csn(random.u64(..1 << 40)));
+            let word = VersionWord::of(Csn(random.u64(..1 << 40)));
             let has_room = leaf.has_room(&key, value.len());
             let outcome = leaf.insert(slot, &key, word, value.len());
             assert_eq!(outcome.is_ok(), has_room, "has_room tells what insert does");
@@ -202,7 +202,10 @@ fn sorted_inserts_leave_full_leaves_behind() {
         let Err(slot) = leaf.search(&key) else {
             panic!("a new key")
         };
-        if leaf.insert(slot, &key, Word::of(Csn(1)), 20).is_err() {
+        if leaf
+            .insert(slot, &key, VersionWord::of(Csn(1)), 20)
+            .is_err()
+        {
             break key;
         }
         next += 1;
@@ -231,7 +234,7 @@ fn the_caps_make_every_split_possible() {
         let mut leaf = Leaf::empty(page_bytes, PageId(1), TreeId(1), &lower, Some(&upper));
         assert!(leaf.has_room(&key(5), value_bytes), "{page_bytes}");
         assert_eq!(
-            leaf.insert(0, &key(5), Word::of(Csn(1)), value_bytes),
+            leaf.insert(0, &key(5), VersionWord::of(Csn(1)), value_bytes),
             Ok(())
         );
         leaf.set_value(0, &vec![3; value_bytes]);
@@ -253,7 +256,7 @@ fn the_check_finds_planted_damage() {
     let mut leaf = empty(2);
     for number in 0..9_u8 {
         let key = [b"prefix/long".as_slice(), &[number, 7, 7, 7, number]].concat();
-        leaf.insert(usize::from(number), &key, Word::of(Csn(1)), 20)
+        leaf.insert(usize::from(number), &key, VersionWord::of(Csn(1)), 20)
             .unwrap();
         leaf.set_value(usize::from(number), &[number; 20]);
     }

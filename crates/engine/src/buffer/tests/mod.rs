@@ -2,7 +2,7 @@
 //! leaves that are freed.
 
 mod blocks;
-mod cut;
-mod gone;
+mod freed_leaves;
 mod inner;
 mod leaf;
+mod page_snapshot;

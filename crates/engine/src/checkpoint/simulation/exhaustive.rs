@@ -1,24 +1,24 @@
-//! Every cut of a small life, under many kinds of image, and of many of those every cut of the opening
+//! Every cut of a small episode, under many kinds of image, and of many of those every cut of the opening
 //! and the checkpoint that follow.
 
+use super::harness::{CheckpointOutcome, Failure, Harness};
 use super::search::copies;
-use super::world::{Ended, Failure, World};
-use syncline_disk::simulated::Crash;
+use syncline_vfs::simulated::Crash;
 
-/// The world of a seed after some checkpoints, or until the power goes off after `cut` operations; true
+/// The harness of a seed after some checkpoints, or until the power goes off after `cut` operations; true
 /// if it did.
-fn live(world: &mut World, cut: u64, checkpoints: u32) -> bool {
-    world.disk.crash_after(cut);
-    let mut file = match world.open() {
+fn live(harness: &mut Harness, cut: u64, checkpoints: u32) -> bool {
+    harness.disk.crash_after(cut);
+    let mut file = match harness.open() {
         Ok(file) => file,
         Err(Failure::Refused(_)) => return true,
         Err(Failure::Broken(why)) => panic!("cut {cut}: {why}"),
     };
     for _ in 0..checkpoints {
-        match world.checkpoint(&mut file).unwrap() {
-            Ended::Done => {}
-            Ended::Full => return false,
-            Ended::Failed(_) => return true,
+        match harness.checkpoint(&mut file).unwrap() {
+            CheckpointOutcome::Done => {}
+            CheckpointOutcome::Full => return false,
+            CheckpointOutcome::Failed(_) => return true,
         }
     }
     false
@@ -34,12 +34,12 @@ fn images(pending: usize) -> Vec<Crash> {
     images
 }
 
-/// Opens and checkpoints the world at every cut; each time what is left must be right. Returns how many
+/// Opens and checkpoints the harness at every cut; each time what is left must be right. Returns how many
 /// images that were.
-fn cut_again(world: &World) -> u64 {
+fn cut_again(harness: &Harness) -> u64 {
     let mut opened = 0;
     for cut in 0.. {
-        let mut again = world.on(copies(&world.disk));
+        let mut again = harness.on(copies(&harness.disk));
         let was_cut = live(&mut again, cut, 1);
         let seeds = [cut, cut + 1];
         let torn = seeds.map(|seed| Crash::Torn { seed });
@@ -58,22 +58,22 @@ fn cut_again(world: &World) -> u64 {
 fn every_cut(seed: u64, is_direct: bool) -> u64 {
     let mut opened = 0;
     for cut in 0.. {
-        let mut world = World::new(seed);
-        world.options.direct = is_direct;
-        world.page_bytes = if is_direct { 4096 } else { 512 };
-        let was_cut = live(&mut world, cut, 3);
-        for (number, how) in images(world.disk.pending()).into_iter().enumerate() {
-            let image = world.disk.crash(how);
+        let mut harness = Harness::new(seed);
+        harness.options.direct = is_direct;
+        harness.page_bytes = if is_direct { 4096 } else { 512 };
+        let was_cut = live(&mut harness, cut, 3);
+        for (number, how) in images(harness.disk.pending()).into_iter().enumerate() {
+            let image = harness.disk.crash(how);
             opened += 1;
-            let checked = world.check_image(copies(&image));
+            let checked = harness.check_image(copies(&image));
             checked.unwrap_or_else(|why| panic!("cut {cut}, {how:?}: {why}"));
             // Two levels for every fifth image, in turn, else the count explodes without news.
             if (number as u64 + cut).is_multiple_of(5) {
-                opened += cut_again(&world.on(image));
+                opened += cut_again(&harness.on(image));
             }
         }
         if !was_cut {
-            assert!(cut > 15, "the life was too small: {cut} operations");
+            assert!(cut > 15, "the episode was too small: {cut} operations");
             break;
         }
     }

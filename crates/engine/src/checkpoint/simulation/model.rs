@@ -5,13 +5,13 @@
 //!    to its commit.
 //! 3. What an opening has reported stays, as if it had been reported done.
 
-use super::world::Failure;
+use super::harness::Failure;
 use crate::buffer::page;
 use crate::checkpoint::{DataFile, Root, Work};
 use crate::ids::{Csn, PageId, TreeId};
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet};
-use syncline_disk::SimulatedDisk;
+use syncline_vfs::SimulatedDisk;
 
 /// The state at one checkpoint: page ids with the seeds of their bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,12 +1,12 @@
-//! From a seed to a violation, or none: lives, crashes, faults, and spoiled bytes.
+//! From a seed to a violation, or none: episodes, crashes, faults, and spoiled bytes.
 
-use super::spoil;
-use super::world::{Ended, Failure, World};
+use super::corruption;
+use super::harness::{CheckpointOutcome, Failure, Harness};
 use crate::error::Error;
-use syncline_disk::SimulatedDisk;
-use syncline_disk::simulated::{Crash, Fault, FaultRule, SyncFailure};
+use syncline_vfs::SimulatedDisk;
+use syncline_vfs::simulated::{Crash, Fault, FaultRule, SyncFailure};
 
-/// How many lives follow one another in a world.
+/// How many episodes follow one another in a harness.
 const LIVES: u32 = 5;
 
 /// What a search has done, so that a test can see that it did something.
@@ -35,112 +35,112 @@ impl Tally {
     }
 }
 
-/// Lives through the world of a seed; the first violation, in words.
+/// Lives through the harness of a seed; the first violation, in words.
 pub(super) fn search(seed: u64, tally: &mut Tally) -> Result<(), String> {
-    let mut world = World::new(seed);
+    let mut harness = Harness::new(seed);
     for _ in 0..LIVES {
-        match world.random.u8(0..4) {
-            0 => fault_life(&mut world, tally)?,
-            _ => crash_life(&mut world, tally)?,
+        match harness.random.u8(0..4) {
+            0 => fault_life(&mut harness, tally)?,
+            _ => crash_life(&mut harness, tally)?,
         }
     }
     Ok(())
 }
 
-/// A life that the power ends, and what every crash image of it opens to.
-fn crash_life(world: &mut World, tally: &mut Tally) -> Result<(), String> {
-    if world.random.u8(0..8) > 0 {
-        let cut = world.random.u64(0..50);
-        world.disk.crash_after(cut);
+/// An episode that the power ends, and what every crash image of it opens to.
+fn crash_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
+    if harness.random.u8(0..8) > 0 {
+        let cut = harness.random.u64(0..50);
+        harness.disk.crash_after(cut);
     }
-    match world.open() {
+    match harness.open() {
         Ok(mut file) => {
-            for _ in 0..world.random.u8(0..5) {
-                match world.checkpoint(&mut file)? {
-                    Ended::Done => tally.checkpoints += 1,
-                    Ended::Full | Ended::Failed(_) => break,
+            for _ in 0..harness.random.u8(0..5) {
+                match harness.checkpoint(&mut file)? {
+                    CheckpointOutcome::Done => tally.checkpoints += 1,
+                    CheckpointOutcome::Full | CheckpointOutcome::Failed(_) => break,
                 }
             }
         }
         Err(Failure::Broken(why)) => return Err(why),
         Err(Failure::Refused(error)) => power_is_off(&error)?,
     }
-    go_through_images(world, tally)
+    go_through_images(harness, tally)
 }
 
 /// Every image must open to what the model allows; one of them goes on.
-fn go_through_images(world: &mut World, tally: &mut Tally) -> Result<(), String> {
-    let images = world.images();
+fn go_through_images(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
+    let images = harness.images();
     for &how in &images {
         tally.recoveries += 1;
-        let image = world.disk.crash(how);
-        world
+        let image = harness.disk.crash(how);
+        harness
             .check_image(image)
             .map_err(|why| format!("{how:?}: {why}"))?;
     }
-    let chosen = images[world.random.usize(0..images.len())];
-    let disk = world.disk.crash(chosen);
-    if world.is_made && world.random.u8(0..3) == 0 {
+    let chosen = images[harness.random.usize(0..images.len())];
+    let disk = harness.disk.crash(chosen);
+    if harness.is_made && harness.random.u8(0..3) == 0 {
         tally.spoiled += 1;
-        spoil::spoil(world, &disk.crash(Crash::DropAll))?;
+        corruption::corrupt(harness, &disk.crash(Crash::DropAll))?;
     }
-    world.disk = disk;
+    harness.disk = disk;
     Ok(())
 }
 
-/// A life in which a fault strikes; the process starts again on the same disk, and then the power goes.
-fn fault_life(world: &mut World, tally: &mut Tally) -> Result<(), String> {
-    if !world.is_made {
-        drop(world.open().map_err(|failure| failure.to_string())?);
+/// An episode in which a fault strikes; the process starts again on the same disk, and then the power goes.
+fn fault_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
+    if !harness.is_made {
+        drop(harness.open().map_err(|failure| failure.to_string())?);
     }
-    let fault = arm(world);
-    let before = world.disk.faults_struck();
-    let failed = live_with_faults(world, tally).map_err(|why| format!("{fault:?}: {why}"))?;
-    tally.faults += world.disk.faults_struck() - before;
-    world.disk.disarm();
-    world.reads_fail = false;
-    if failed && world.random.u8(0..3) == 0 {
-        world.disk.evict();
+    let fault = arm(harness);
+    let before = harness.disk.faults_injected();
+    let failed = live_with_faults(harness, tally).map_err(|why| format!("{fault:?}: {why}"))?;
+    tally.faults += harness.disk.faults_injected() - before;
+    harness.disk.disarm();
+    harness.reads_fail = false;
+    if failed && harness.random.u8(0..3) == 0 {
+        harness.disk.evict();
     }
     // What the process does that starts again and may know of no failure.
-    let mut file = world
+    let mut file = harness
         .open()
         .map_err(|why| format!("{fault:?}, opened again: {why}"))?;
-    if world.random.bool() {
-        let cut = world.random.u64(0..20);
-        world.disk.crash_after(cut);
+    if harness.random.bool() {
+        let cut = harness.random.u64(0..20);
+        harness.disk.crash_after(cut);
     }
-    for _ in 0..world.random.u8(0..3) {
-        match world.checkpoint(&mut file)? {
-            Ended::Done => tally.checkpoints += 1,
-            Ended::Full | Ended::Failed(_) => break,
+    for _ in 0..harness.random.u8(0..3) {
+        match harness.checkpoint(&mut file)? {
+            CheckpointOutcome::Done => tally.checkpoints += 1,
+            CheckpointOutcome::Full | CheckpointOutcome::Failed(_) => break,
         }
     }
     drop(file);
-    go_through_images(world, tally).map_err(|why| format!("{fault:?}, later {why}"))
+    go_through_images(harness, tally).map_err(|why| format!("{fault:?}, later {why}"))
 }
 
 /// True if something failed.
-fn live_with_faults(world: &mut World, tally: &mut Tally) -> Result<bool, String> {
-    let mut file = match world.open() {
+fn live_with_faults(harness: &mut Harness, tally: &mut Tally) -> Result<bool, String> {
+    let mut file = match harness.open() {
         Ok(file) => file,
         Err(Failure::Broken(why)) => return Err(why),
         Err(Failure::Refused(_)) => return Ok(true),
     };
-    for _ in 0..world.random.u8(1..6) {
-        match world.checkpoint(&mut file)? {
-            Ended::Done => tally.checkpoints += 1,
-            Ended::Full => {
+    for _ in 0..harness.random.u8(1..6) {
+        match harness.checkpoint(&mut file)? {
+            CheckpointOutcome::Done => tally.checkpoints += 1,
+            CheckpointOutcome::Full => {
                 tally.full += 1;
                 return Ok(false);
             }
-            Ended::Failed(error) => return not_full(&error).map(|()| true),
+            CheckpointOutcome::Failed(error) => return not_full(&error).map(|()| true),
         }
     }
     Ok(false)
 }
 
-fn arm(world: &mut World) -> Fault {
+fn arm(harness: &mut Harness) -> Fault {
     let faults = [
         Fault::WriteError,
         Fault::WriteFull,
@@ -153,11 +153,11 @@ fn arm(world: &mut World) -> Fault {
         Fault::ReadError,
         Fault::FlippedBit,
     ];
-    let fault = faults[world.random.usize(0..faults.len())];
-    world.reads_fail = matches!(fault, Fault::ReadError | Fault::FlippedBit);
-    world.disk.arm(FaultRule {
-        skip: world.random.u64(0..25),
-        repeat: fault == Fault::PreallocateFull && world.random.bool(),
+    let fault = faults[harness.random.usize(0..faults.len())];
+    harness.reads_fail = matches!(fault, Fault::ReadError | Fault::FlippedBit);
+    harness.disk.arm(FaultRule {
+        skip: harness.random.u64(0..25),
+        repeat: fault == Fault::PreallocateFull && harness.random.bool(),
         ..FaultRule::next(fault, "")
     });
     fault
@@ -185,7 +185,7 @@ pub(super) fn copies(disk: &SimulatedDisk) -> SimulatedDisk {
 mod tests {
     use super::{Tally, search};
     use crate::seeds::{asked_seeds, asked_threads, search_seeds};
-    use syncline_metering::clock;
+    use syncline_instrument::clock;
 
     #[test]
     fn no_seed_breaks_a_promise() {

@@ -4,12 +4,12 @@ use super::fixture::{
     At, DATABASE, FOREVER, check, checkpoint, cut, finish, image, made, path, simulated, small,
     step,
 };
-use crate::checkpoint::stream::WRITE_BYTES_MAX;
+use crate::checkpoint::image_writer::WRITE_BYTES_MAX;
 use crate::checkpoint::{DataFile, DirtyPages, FileOptions, Progress, Work};
 use crate::error::Error;
 use crate::ids::{Csn, PageId};
-use syncline_disk::simulated::{Crash, Fault, FaultRule};
-use syncline_disk::{CountingDisk, RealDisk, SimulatedDisk};
+use syncline_vfs::simulated::{Crash, Fault, FaultRule};
+use syncline_vfs::{CountingDisk, RealDisk, SimulatedDisk};
 
 #[test]
 fn a_new_file_is_empty_and_opens_again() {
@@ -275,7 +275,7 @@ fn the_reserve_lets_checkpoints_work_on_a_full_disk() {
     };
     checkpoint(&mut file, freed);
     check(&file, &[]);
-    assert!(disk.faults_struck() > 0);
+    assert!(disk.faults_injected() > 0);
 }
 
 #[test]

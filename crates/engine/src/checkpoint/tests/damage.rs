@@ -8,8 +8,8 @@ use crate::checkpoint::root::tests::refit;
 use crate::checkpoint::{DataFile, FileOptions};
 use crate::error::Error;
 use crate::ids::PageId;
-use syncline_disk::File;
-use syncline_disk::simulated::{Crash, Fault, FaultRule};
+use syncline_vfs::File;
+use syncline_vfs::simulated::{Crash, Fault, FaultRule};
 
 #[test]
 fn a_torn_newest_root_leaves_the_one_before() {

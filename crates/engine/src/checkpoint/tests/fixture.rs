@@ -7,8 +7,8 @@ use crate::checkpoint::{Checkpoint, DataFile, DirtyPages, FileOptions, Progress,
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, PageId, TreeId};
 use std::path::Path;
-use syncline_disk::simulated::Metadata;
-use syncline_disk::{Disk, File, OpenOptions, SimulatedDisk};
+use syncline_vfs::simulated::Metadata;
+use syncline_vfs::{Disk, File, OpenOptions, SimulatedDisk};
 
 pub(super) const DATABASE: DatabaseId = DatabaseId([3; 16]);
 pub(super) const FOREVER: Csn = Csn(u64::MAX);

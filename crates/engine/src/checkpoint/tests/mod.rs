@@ -1,6 +1,6 @@
 //! The data file, behaviour by behaviour.
 
 mod checkpoints;
+mod creation;
 mod damage;
 mod fixture;
-mod making;

@@ -1,10 +1,10 @@
 //! A session and its transaction, each statement held against the oracle.
 
-use super::life::{End, broken};
+use super::episode::{EpisodeEnd, broken};
+use super::harness::{SimulatedEngine, Tally};
 use super::oracle::Oracle;
 use super::rows::Table;
-use super::transaction::{Bounds, Refused, RefusedBy, Transaction, Write, refusal};
-use super::world::{SimulatedEngine, Tally};
+use super::transaction::{Bounds, RefusalSource, Transaction, Write, WriteRefusal, refusal};
 use crate::access::btree::Tree;
 use crate::error::Error;
 use crate::ids::TreeId;
@@ -13,7 +13,7 @@ use crate::txn::{Begin, Conflict, Direction, Scan, Session};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use syncline_disk::SimulatedDisk;
+use syncline_vfs::SimulatedDisk;
 
 /// See the module.
 pub(super) struct Client {
@@ -29,14 +29,14 @@ pub(super) struct Client {
 pub(super) type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// What a statement led to.
-pub(super) enum Told<T> {
+pub(super) enum StatementOutcome<T> {
     That(T),
     /// The transaction is broken, or the statement was refused, as it should be.
     Refused,
 }
 
 impl Client {
-    pub(super) fn new(engine: &SimulatedEngine) -> Result<Client, End> {
+    pub(super) fn new(engine: &SimulatedEngine) -> Result<Client, EpisodeEnd> {
         let session = Session::new(&engine.core).map_err(|error| broken(error.to_string()))?;
         Ok(Client {
             session,
@@ -53,7 +53,7 @@ impl Client {
         oracle: &Oracle,
         begin: Begin,
         alone: bool,
-    ) -> Result<(), End> {
+    ) -> Result<(), EpisodeEnd> {
         let log = &engine.core.log;
         if alone {
             self.session.begin_exclusive()?;
@@ -61,16 +61,16 @@ impl Client {
             self.session.begin(begin)?;
         }
         let point = self.session.read_point().0;
-        let horizon = log.horizon().0;
+        let durable_lsn = log.horizon().0;
         let is_right = match begin {
             Begin::Serializable | Begin::Snapshot => point == log.published().0,
-            Begin::ReadOnly => point == horizon && point >= self.last,
-            Begin::ReadOnlyAtHorizon => point == horizon,
+            Begin::ReadOnly => point == durable_lsn && point >= self.last,
+            Begin::ReadOnlyAtHorizon => point == durable_lsn,
         };
         if !is_right {
             let last = self.last;
             return Err(broken(format!(
-                "{begin:?} reads at {point}, the horizon is {horizon}, the last commit {last}"
+                "{begin:?} reads at {point}, the durable LSN is {durable_lsn}, the last commit {last}"
             )));
         }
         self.open = Some(Transaction::new(begin, oracle.last, point));
@@ -83,7 +83,7 @@ impl Client {
         oracle: &Oracle,
         tree: &Arc<Tree>,
         key: &[u8],
-    ) -> Result<Told<Option<Vec<u8>>>, End> {
+    ) -> Result<StatementOutcome<Option<Vec<u8>>>, EpisodeEnd> {
         let told = self
             .session
             .get(tree, key)
@@ -98,7 +98,7 @@ impl Client {
         txn.used(oracle, tree.id).map_err(broken)?;
         txn.got(oracle, (tree.id, key), told.as_deref())
             .map_err(broken)?;
-        Ok(Told::That(told))
+        Ok(StatementOutcome::That(told))
     }
 
     /// Reads a range.
@@ -108,7 +108,7 @@ impl Client {
         tree: &Arc<Tree>,
         bounds: Bounds,
         (direction, limit): (Direction, usize),
-    ) -> Result<Told<Rows>, End> {
+    ) -> Result<StatementOutcome<Rows>, EpisodeEnd> {
         let mut rows = Vec::new();
         let range = Scan {
             lower: bounds.0.as_ref().map(|key| &key[..]),
@@ -130,7 +130,7 @@ impl Client {
         let how = (direction == Direction::Ascending, limit);
         txn.scanned(oracle, (tree.id, bounds), how, &rows)
             .map_err(broken)?;
-        Ok(Told::That(rows))
+        Ok(StatementOutcome::That(rows))
     }
 
     /// Reads the row to which an index entry that was just read leads.
@@ -139,7 +139,7 @@ impl Client {
         oracle: &Oracle,
         tree: &Arc<Tree>,
         key: &[u8],
-    ) -> Result<Told<Vec<u8>>, End> {
+    ) -> Result<StatementOutcome<Vec<u8>>, EpisodeEnd> {
         let told = self.session.get_of_entry(tree, None, key);
         match told.map(|row| row.map(<[u8]>::to_vec)) {
             Ok(Some(row)) => {
@@ -148,7 +148,7 @@ impl Client {
                     .map_err(broken)?;
                 txn.got(oracle, (tree.id, key), Some(&row))
                     .map_err(broken)?;
-                Ok(Told::That(row))
+                Ok(StatementOutcome::That(row))
             }
             Ok(None) => Err(broken(format!(
                 "an index entry leads to no row: {}, {key:?}, {}",
@@ -168,9 +168,9 @@ impl Client {
         oracle: &Oracle,
         tree: &Arc<Tree>,
         key: &[u8],
-    ) -> Result<Told<()>, End> {
+    ) -> Result<StatementOutcome<()>, EpisodeEnd> {
         match self.session.check_inserted(tree, None, key) {
-            Ok(()) => Ok(Told::That(())),
+            Ok(()) => Ok(StatementOutcome::That(())),
             Err(error) => self.refused(oracle, error, None),
         }
     }
@@ -182,7 +182,7 @@ impl Client {
         tree: &Arc<Tree>,
         key: &[u8],
         write: Write,
-    ) -> Result<Told<()>, End> {
+    ) -> Result<StatementOutcome<()>, EpisodeEnd> {
         let session = &mut self.session;
         let wrote = match &write {
             Write::Put(value) => session.put(tree, key, value),
@@ -196,7 +196,7 @@ impl Client {
         }
         let txn = self.open.as_mut().expect("a transaction is open");
         txn.wrote(tree.id, key, write);
-        Ok(Told::That(()))
+        Ok(StatementOutcome::That(()))
     }
 
     pub(super) fn save(&mut self) {
@@ -226,7 +226,7 @@ impl Client {
         oracle: &mut Oracle,
         tally: &mut Tally,
         is_unsynced: bool,
-    ) -> Result<Option<Ticket>, End> {
+    ) -> Result<Option<Ticket>, EpisodeEnd> {
         let txn = self.open.take().expect("a transaction is open");
         if !txn.tables.iter().all(|table| table.is_current(engine)) && txn.has_writes() {
             // What the layer above does: it would not keep an index up that came meanwhile.
@@ -284,7 +284,7 @@ impl Client {
         oracle: &Oracle,
         error: Error,
         write: Option<(&Arc<Tree>, &[u8], &Write)>,
-    ) -> Result<Told<T>, End> {
+    ) -> Result<StatementOutcome<T>, EpisodeEnd> {
         let txn = self.open.as_ref().expect("a transaction is open");
         if let Error::Conflict(conflict) = error {
             let is_other = matches!(
@@ -301,23 +301,23 @@ impl Client {
             if txn.is_read_only() && !is_other {
                 return Err(broken(format!("{conflict}, but it only reads")));
             }
-            return Ok(Told::Refused);
+            return Ok(StatementOutcome::Refused);
         }
         let Some((why, tree, key)) = refusal(&error) else {
-            return End::of(error).map(|()| Told::Refused);
+            return EpisodeEnd::of(error).map(|()| StatementOutcome::Refused);
         };
         let write = write.map(|(_, _, write)| write);
         self.is_refused(oracle, txn, (tree, key), (why, write))
             .map_err(broken)?;
-        Ok(Told::Refused)
+        Ok(StatementOutcome::Refused)
     }
 
     /// What a refusal stems from must be stable before it is told.
     fn is_stable(&self, csn: u64) -> Result<(), String> {
-        let horizon = self.session.core().log.horizon();
-        if csn > horizon.0 {
+        let durable_lsn = self.session.core().log.horizon();
+        if csn > durable_lsn.0 {
             return Err(format!(
-                "a refusal stems from {csn}, but the horizon is {horizon}"
+                "a refusal stems from {csn}, but the durable LSN is {durable_lsn}"
             ));
         }
         Ok(())
@@ -328,15 +328,15 @@ impl Client {
         oracle: &Oracle,
         txn: &Transaction,
         (tree, key): (TreeId, &[u8]),
-        (why, write): (Refused, Option<&Write>),
+        (why, write): (WriteRefusal, Option<&Write>),
     ) -> Result<(), String> {
         // A refusal by the data is of this moment or, if what was read refuses, of the read point; one
         // by the transaction's own writes of any.
         let mut unstable = None;
         for csn in [oracle.last, txn.point] {
             match txn.refuses(oracle, (tree, key), (why, write), csn) {
-                Some(RefusedBy::OwnWrites) => return Ok(()),
-                Some(RefusedBy::Data) => match self.is_stable(oracle.maker(tree, key, csn)) {
+                Some(RefusalSource::OwnWrites) => return Ok(()),
+                Some(RefusalSource::Data) => match self.is_stable(oracle.maker(tree, key, csn)) {
                     Ok(()) => return Ok(()),
                     Err(what) => unstable = unstable.or(Some(what)),
                 },
@@ -378,7 +378,7 @@ fn committed_at(
     txn: &Transaction,
     tally: &mut Tally,
     csn: u64,
-) -> Result<(), End> {
+) -> Result<(), EpisodeEnd> {
     match txn.holds(oracle, csn - 1) {
         Ok(()) => {}
         Err(_) if txn.begin == Begin::Snapshot => tally.skewed += 1,

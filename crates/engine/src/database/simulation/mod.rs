@@ -1,11 +1,11 @@
 //! Deterministic simulation of the whole database: one thread, one seed, the same steps each time.
 //!
-//! A *world* is a simulated disk with a database on it, and an *oracle* that remembers what every commit did.
-//! A *life* is a number of random steps: statements of several sessions one by one, commits, tickets waited
-//! for or not, definitions of tables and indexes, checkpoints step by step, until the power goes off or a
-//! fault strikes. Then every kind of crash image is opened and held against the oracle, the opening itself is
-//! cut at its I/Os, twice over, and one of the images lives on. Files of some images vanish, or are emptied,
-//! zeroed or cut: such a database is refused, or holds everything all the same.
+//! A *harness* is a simulated disk with a database on it, and an *oracle* that remembers what every commit
+//! did. An *episode* is a number of random steps: statements of several sessions one by one, commits,
+//! tickets waited for or not, definitions of tables and indexes, checkpoints step by step, until the power
+//! goes off or a fault strikes. Then every kind of crash image is opened and held against the oracle, the
+//! opening itself is cut at its I/Os, twice over, and one of the images goes on. Files of some images
+//! vanish, or are emptied, zeroed or cut: such a database is refused, or holds everything all the same.
 //!
 //! What must hold:
 //! 1. An opened database holds exactly what the first `p` commits did, in the order of their numbers,
@@ -18,17 +18,17 @@
 //!
 //! | file | what stands in it |
 //! |---|---|
-//! | `world.rs` | the disk, the options, opening |
+//! | `harness.rs` | the disk, the options, opening |
 //! | `oracle.rs` | what commits did, and what must be found |
 //! | `rows.rs` | typed rows, keys and patches by random |
 //! | `transaction.rs`, `client.rs` | a transaction as the oracle sees it; a session that runs it |
-//! | `life.rs`, `statement.rs`, `define.rs` | the steps of a life |
-//! | `beside.rs` | what happens in the middle of a commit |
-//! | `pass.rs` | an executor's pass: the log corked and uncorked |
-//! | `online.rs` | an index built beside a writer |
-//! | `spoil.rs` | files that are lost after a crash |
+//! | `episode.rs`, `statement.rs`, `definitions.rs` | the steps of an episode |
+//! | `concurrent_steps.rs` | what happens in the middle of a commit |
+//! | `executor_pass.rs` | an executor's pass: the log corked and uncorked |
+//! | `online_index_build.rs` | an index built beside a writer |
+//! | `corruption.rs` | files that are lost after a crash |
 //! | `search.rs` | from a seed to a violation, or none |
-//! | `exhaustive.rs` | every cut of a small life, and every cut of its openings |
+//! | `exhaustive.rs` | every cut of a small episode, and every cut of its openings |
 //! | `planted_bugs.rs`, `seeds.rs` | the simulation's own test; the search over many seeds |
 //!
 //! A seed that fails is replayed by its number, here as
@@ -42,19 +42,19 @@
 //! thousand cycles of crash and recovery a second, about forty of them a seed: a million cycles are 25,000
 //! seeds, some two minutes on one core of a quiet machine. Unoptimized it is eight times as long.
 
-mod beside;
 mod client;
-mod define;
+mod concurrent_steps;
+mod corruption;
+mod definitions;
+mod episode;
+mod executor_pass;
 mod exhaustive;
-mod life;
-mod online;
+mod harness;
+mod online_index_build;
 mod oracle;
-mod pass;
 mod planted_bugs;
 mod rows;
 mod search;
 mod seeds;
-mod spoil;
 mod statement;
 mod transaction;
-mod world;

@@ -3,7 +3,7 @@
 //! A row has a list of versions, each with the commit that made it, so that the state after any commit
 //! since the last opening can be looked at. So has a table.
 
-use super::world::SimulatedEngine;
+use super::harness::SimulatedEngine;
 use crate::access::btree::Tree;
 use crate::buffer::Buffer;
 use crate::catalog::TableEntry;
@@ -173,8 +173,8 @@ impl Oracle {
         }
         for table in catalog.tables() {
             for id in catalog.trees_of(table) {
-                let tree = engine.forest.tree(id);
-                let tree = tree.ok_or_else(|| format!("{id} is not in the forest"))?;
+                let tree = engine.tree_directory.tree(id);
+                let tree = tree.ok_or_else(|| format!("{id} is not in the tree directory"))?;
                 let told = self.compare_tree(&engine.core.buffer, &tree, csn);
                 told.map_err(|what| format!("{id} of table {}: {what}", table.schema.name()))?;
             }

@@ -1,8 +1,8 @@
 //! The simulation's own test: it must find every planted bug within a budget of seeds. In the seeds of the
 //! plain search it must find nothing without one.
 
+use super::harness::Tally;
 use super::search::search;
-use super::world::Tally;
 use crate::seeds::finds;
 
 finds! {

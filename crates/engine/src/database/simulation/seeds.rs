@@ -1,9 +1,9 @@
 //! The search over many seeds, on as many threads as are asked for.
 
+use super::harness::Tally;
 use super::search::search;
-use super::world::Tally;
 use crate::seeds::{asked_seeds, asked_threads, search_seeds};
-use syncline_metering::clock;
+use syncline_instrument::clock;
 
 /// Seeds that are the same each time.
 const FIXED: u64 = 300;

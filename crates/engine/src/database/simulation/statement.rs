@@ -1,11 +1,11 @@
 //! A statement of a client: a read, a range, a write with what changes in indexes, a savepoint.
 
-use super::client::Told;
-use super::life::{CLIENTS, End, Life, broken};
+use super::client::StatementOutcome;
+use super::episode::{CLIENTS, Episode, EpisodeEnd, broken};
+use super::harness::Harness;
 use super::oracle::Value;
 use super::rows::{self, Table};
 use super::transaction::{Bounds, Transaction, Write};
-use super::world::World;
 use crate::access::btree::Tree;
 use crate::txn::Direction;
 use std::cmp::Ordering;
@@ -15,10 +15,10 @@ use std::sync::Arc;
 /// Rows that one scan hands out at most, if it is limited.
 const LIMIT_MAX: usize = 12;
 
-impl Life<'_> {
+impl Episode<'_> {
     /// Does something in a client's open transaction.
-    pub(super) fn statement(&mut self) -> Result<(), End> {
-        let at = self.world.random.usize(0..CLIENTS);
+    pub(super) fn statement(&mut self) -> Result<(), EpisodeEnd> {
+        let at = self.harness.random.usize(0..CLIENTS);
         if self.clients[at].open.is_none() {
             return self.begin(at);
         }
@@ -30,7 +30,7 @@ impl Life<'_> {
             .as_ref()
             .is_some_and(Transaction::is_read_only);
         match self
-            .world
+            .harness
             .random
             .u8(if is_read_only { 0..10 } else { 0..26 })
         {
@@ -38,7 +38,7 @@ impl Life<'_> {
                 let id = self.id();
                 let key = rows::key(&table.entry.schema, id);
                 let client = &mut self.clients[at];
-                let told = client.get(&self.world.oracle, &table.rows, &key)?;
+                let told = client.get(&self.harness.oracle, &table.rows, &key)?;
                 self.heed(at, &told);
                 Ok(())
             }
@@ -52,7 +52,7 @@ impl Life<'_> {
                 let txn = self.clients[at].open.as_ref();
                 let savepoints = txn.map_or(0, Transaction::savepoints);
                 if savepoints > 0 {
-                    let savepoint = self.world.random.usize(0..savepoints);
+                    let savepoint = self.harness.random.usize(0..savepoints);
                     self.clients[at].roll_back(savepoint);
                 }
                 Ok(())
@@ -63,7 +63,7 @@ impl Life<'_> {
     /// A table that the transaction has used, or one that is defined at its read point as it is now; now
     /// and then one that was made or changed later.
     pub(super) fn table(&mut self, at: usize) -> Option<Table> {
-        let World { random, oracle, .. } = &mut *self.world;
+        let Harness { random, oracle, .. } = &mut *self.harness;
         let txn = self.clients[at]
             .open
             .as_mut()
@@ -83,7 +83,7 @@ impl Life<'_> {
         }
         let tree = |id| {
             self.engine
-                .forest
+                .tree_directory
                 .tree(id)
                 .expect("a table's trees are there")
         };
@@ -108,8 +108,8 @@ impl Life<'_> {
     }
 
     /// Reads a range.
-    pub(super) fn scan(&mut self, at: usize, table: &Table) -> Result<(), End> {
-        let random = &mut self.world.random;
+    pub(super) fn scan(&mut self, at: usize, table: &Table) -> Result<(), EpisodeEnd> {
+        let random = &mut self.harness.random;
         let index = match table.indexes.len() {
             0 => None,
             _ if random.bool() => None,
@@ -117,7 +117,7 @@ impl Life<'_> {
         };
         let tree = index.map_or(&table.rows, |index| &table.indexes[index]);
         let (one, other) = (self.bound(table, index), self.bound(table, index));
-        let random = &mut self.world.random;
+        let random = &mut self.harness.random;
         let limit = if random.bool() {
             usize::MAX
         } else {
@@ -126,10 +126,10 @@ impl Life<'_> {
         let direction = [Direction::Ascending, Direction::Descending][random.usize(0..2)];
         let bounds = in_order(one, other);
         let client = &mut self.clients[at];
-        let told = client.scan(&self.world.oracle, tree, bounds, (direction, limit))?;
+        let told = client.scan(&self.harness.oracle, tree, bounds, (direction, limit))?;
         self.heed(at, &told);
         match (index, told) {
-            (Some(index), Told::That(entries)) if !self.is_mixed(at) => {
+            (Some(index), StatementOutcome::That(entries)) if !self.is_mixed(at) => {
                 self.follow(at, table, index, &entries)
             }
             _ => Ok(()),
@@ -152,28 +152,29 @@ impl Life<'_> {
         table: &Table,
         index: usize,
         entries: &[(Vec<u8>, Vec<u8>)],
-    ) -> Result<(), End> {
-        let (schema, keys_only) = (&table.entry.schema, self.world.random.u8(0..4) == 0);
-        let most = self.world.random.usize(1..LIMIT_MAX);
+    ) -> Result<(), EpisodeEnd> {
+        let (schema, keys_only) = (&table.entry.schema, self.harness.random.u8(0..4) == 0);
+        let most = self.harness.random.usize(1..LIMIT_MAX);
         for (entry, value) in entries.iter().take(most) {
             let key = rows::key_of_entry(schema, index, (entry, value)).map_err(broken)?;
-            let (client, oracle) = (&mut self.clients[at], &self.world.oracle);
+            let (client, oracle) = (&mut self.clients[at], &self.harness.oracle);
             if keys_only {
                 let told = client.check_entry(oracle, &table.rows, &key)?;
-                if let Told::Refused = told {
+                if let StatementOutcome::Refused = told {
                     self.heed(at, &told);
                     return Ok(());
                 }
                 continue;
             }
             match client.get_of_entry(oracle, &table.rows, &key)? {
-                Told::That(row) if rows::entry(schema, index, &key, &row).0 == *entry => {}
-                Told::That(_) => {
+                StatementOutcome::That(row)
+                    if rows::entry(schema, index, &key, &row).0 == *entry => {}
+                StatementOutcome::That(_) => {
                     let what =
                         format!("the entry {entry:?} leads to the row {key:?} of another one");
                     return Err(broken(what));
                 }
-                refused @ Told::Refused => {
+                refused @ StatementOutcome::Refused => {
                     self.heed(at, &refused);
                     return Ok(());
                 }
@@ -189,11 +190,11 @@ impl Life<'_> {
         let key = match index {
             None => rows::key(schema, id),
             Some(index) => {
-                let (key, row) = rows::row(schema, id, false, &mut self.world.random);
+                let (key, row) = rows::row(schema, id, false, &mut self.harness.random);
                 rows::entry(schema, index, &key, &row).0
             }
         };
-        match self.world.random.u8(0..4) {
+        match self.harness.random.u8(0..4) {
             0 => Bound::Unbounded,
             1 => Bound::Excluded(key),
             _ => Bound::Included(key),
@@ -201,7 +202,7 @@ impl Life<'_> {
     }
 
     /// Writes a row, and what changes with it in the table's indexes.
-    fn write(&mut self, at: usize, table: &Table) -> Result<(), End> {
+    fn write(&mut self, at: usize, table: &Table) -> Result<(), EpisodeEnd> {
         if !table.is_current(&self.engine) {
             // It could not even read the row; the layer above ends such a transaction.
             self.clients[at].abort();
@@ -209,17 +210,17 @@ impl Life<'_> {
             return Ok(());
         }
         let schema = &table.entry.schema;
-        let kind = self.world.random.u8(0..14);
+        let kind = self.harness.random.u8(0..14);
         // Some deletes and inserts are of a row that the transaction has just written.
         let last = self.clients[at].open.as_ref().and_then(|txn| txn.last_id);
         let id = match last {
-            Some(id) if self.world.random.u8(0..4) == 0 => id,
+            Some(id) if self.harness.random.u8(0..4) == 0 => id,
             _ => self.id_of(table, (4..7).contains(&kind)),
         };
         if let Some(txn) = &mut self.clients[at].open {
             txn.last_id = Some(id);
         }
-        let (is_heavy, random) = (self.world.is_heavy, &mut self.world.random);
+        let (is_heavy, random) = (self.harness.is_heavy, &mut self.harness.random);
         let (key, row) = rows::row(schema, id, is_heavy, random);
         let row: Value = row.into();
         let write = match kind {
@@ -234,9 +235,9 @@ impl Life<'_> {
         // An insert is blind, as in the layer above.
         let looks = !matches!(write, Write::Append(_) | Write::Insert(_));
         if !table.indexes.is_empty() && looks {
-            match client.get(&self.world.oracle, &table.rows, &key)? {
-                Told::That(row) => old = row,
-                refused @ Told::Refused => {
+            match client.get(&self.harness.oracle, &table.rows, &key)? {
+                StatementOutcome::That(row) => old = row,
+                refused @ StatementOutcome::Refused => {
                     self.heed(at, &refused);
                     return Ok(());
                 }
@@ -252,7 +253,7 @@ impl Life<'_> {
         table: &Table,
         (key, old): (&[u8], Option<&[u8]>),
         write: &Write,
-    ) -> Result<(), End> {
+    ) -> Result<(), EpisodeEnd> {
         let schema = &table.entry.schema;
         let new = match write {
             Write::Put(row) | Write::Insert(row) | Write::Update(row) => Some(row),
@@ -277,13 +278,19 @@ impl Life<'_> {
         Ok(())
     }
 
-    fn put(&mut self, at: usize, tree: &Arc<Tree>, key: &[u8], write: Write) -> Result<(), End> {
+    fn put(
+        &mut self,
+        at: usize,
+        tree: &Arc<Tree>,
+        key: &[u8],
+        write: Write,
+    ) -> Result<(), EpisodeEnd> {
         let client = &mut self.clients[at];
         if client.open.is_none() {
             return Ok(());
         }
-        let told = client.write(&self.world.oracle, tree, key, write)?;
-        if let Told::Refused = told {
+        let told = client.write(&self.harness.oracle, tree, key, write)?;
+        if let StatementOutcome::Refused = told {
             // Half of what belongs together is not committed.
             self.clients[at].abort();
             self.ended(at);
@@ -292,9 +299,9 @@ impl Life<'_> {
     }
 
     /// After a refusal or a conflict the transaction mostly ends.
-    fn heed<T>(&mut self, at: usize, told: &Told<T>) {
-        if let Told::Refused = told
-            && self.world.random.u8(0..4) > 0
+    fn heed<T>(&mut self, at: usize, told: &StatementOutcome<T>) {
+        if let StatementOutcome::Refused = told
+            && self.harness.random.u8(0..4) > 0
         {
             self.clients[at].abort();
             self.ended(at);
@@ -302,7 +309,7 @@ impl Life<'_> {
     }
 
     fn id(&mut self) -> u32 {
-        self.world.random.u32(0..self.world.ids)
+        self.harness.random.u32(0..self.harness.ids)
     }
 
     /// A row that is there, or one that is not; mostly.
@@ -310,7 +317,7 @@ impl Life<'_> {
         let mut id = self.id();
         for _ in 0..6 {
             let key = rows::key(&table.entry.schema, id);
-            let oracle = &self.world.oracle;
+            let oracle = &self.harness.oracle;
             if oracle.row(table.rows.id, &key, oracle.last).is_none() == is_absent {
                 break;
             }

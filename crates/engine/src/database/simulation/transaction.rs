@@ -20,7 +20,7 @@ pub(super) enum Write {
 
 /// Why the data refuse a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum WriteRefusal {
     Duplicate,
     Absent,
     Patch,
@@ -28,14 +28,14 @@ pub(super) enum Refused {
 
 /// Who refuses a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RefusedBy {
+pub(super) enum RefusalSource {
     Data,
     OwnWrites,
 }
 
 /// What was read of the store.
 #[derive(Clone, Debug)]
-enum Seen {
+enum ReadRecord {
     Row(TreeId, Vec<u8>, Option<Value>),
     Range(Range, Vec<(Vec<u8>, Value)>),
 }
@@ -64,7 +64,7 @@ pub(super) struct Transaction {
     /// A table has another definition since the transaction wrote.
     pub(super) is_mixed: bool,
     writes: Vec<(TreeId, Vec<u8>, Write)>,
-    seen: Vec<Seen>,
+    seen: Vec<ReadRecord>,
     savepoints: Vec<(Savepoint, usize)>,
 }
 
@@ -72,25 +72,25 @@ pub(super) struct Transaction {
 fn fold<'w>(
     writes: impl IntoIterator<Item = &'w Write>,
     base: Option<&Value>,
-) -> Result<Option<Value>, Refused> {
+) -> Result<Option<Value>, WriteRefusal> {
     let mut row = base.cloned();
     for write in writes {
         row = match (write, row) {
             (Write::Put(value), _)
             | (Write::Insert(value), None)
             | (Write::Update(value), Some(_)) => Some(value.clone()),
-            (Write::Insert(_), Some(_)) => return Err(Refused::Duplicate),
+            (Write::Insert(_), Some(_)) => return Err(WriteRefusal::Duplicate),
             (Write::Delete, Some(_)) => None,
             (Write::Append(patch), Some(old)) => {
                 let mut new = Vec::new();
                 let appended: Result<(), PatchFailure> = append(patch, &old, &mut new);
                 if appended.is_err() {
-                    return Err(Refused::Patch);
+                    return Err(WriteRefusal::Patch);
                 }
                 Some(new.into())
             }
             (Write::Update(_) | Write::Delete | Write::Append(_), None) => {
-                return Err(Refused::Absent);
+                return Err(WriteRefusal::Absent);
             }
         };
     }
@@ -167,14 +167,14 @@ impl Transaction {
     pub(super) fn holds(&self, oracle: &Oracle, csn: u64) -> Result<(), String> {
         for seen in &self.seen {
             match seen {
-                Seen::Row(tree, key, value) => {
+                ReadRecord::Row(tree, key, value) => {
                     if oracle.row(*tree, key, csn) != value.as_ref() {
                         return Err(format!(
                             "what was read of {tree}, {key:?} is not so at {csn}"
                         ));
                     }
                 }
-                Seen::Range(range, rows) => {
+                ReadRecord::Range(range, rows) => {
                     if range.rows(oracle, csn) != *rows {
                         return Err(format!("what was read of {range:?} is not so at {csn}"));
                     }
@@ -203,7 +203,7 @@ impl Transaction {
             ));
         }
         if own.is_empty() {
-            self.see(Seen::Row(tree, key.to_vec(), base.cloned()));
+            self.see(ReadRecord::Row(tree, key.to_vec(), base.cloned()));
         }
         Ok(())
     }
@@ -252,7 +252,7 @@ impl Transaction {
             except,
         };
         let rows = range.rows(oracle, self.point);
-        self.see(Seen::Range(range, rows));
+        self.see(ReadRecord::Range(range, rows));
         Ok(())
     }
 
@@ -328,9 +328,9 @@ impl Transaction {
         &self,
         oracle: &Oracle,
         (tree, key): (TreeId, &[u8]),
-        (why, write): (Refused, Option<&Write>),
+        (why, write): (WriteRefusal, Option<&Write>),
         csn: u64,
-    ) -> Option<RefusedBy> {
+    ) -> Option<RefusalSource> {
         let base = oracle.row(tree, key, csn);
         let own: Vec<&Write> = self.own(tree, key).chain(write).collect();
         // What it is after the last write that does not depend on what it was.
@@ -341,10 +341,10 @@ impl Transaction {
         });
         let by_own = by_own.and_then(|(at, row)| fold(own[at + 1..].iter().copied(), row).err());
         if by_own == Some(why) {
-            return Some(RefusedBy::OwnWrites);
+            return Some(RefusalSource::OwnWrites);
         }
         let by_data = fold(own.iter().copied(), base).err();
-        (by_data == Some(why)).then_some(RefusedBy::Data)
+        (by_data == Some(why)).then_some(RefusalSource::Data)
     }
 
     /// Its writes to a row and what they go to, for messages.
@@ -424,7 +424,7 @@ impl Transaction {
     }
 
     /// What those that only read have seen was right at once, and their read point stays.
-    fn see(&mut self, seen: Seen) {
+    fn see(&mut self, seen: ReadRecord) {
         if !self.is_read_only() {
             self.seen.push(seen);
         }
@@ -445,11 +445,11 @@ impl Range {
 }
 
 /// The refusal that an error tells of.
-pub(super) fn refusal(error: &Error) -> Option<(Refused, TreeId, &[u8])> {
+pub(super) fn refusal(error: &Error) -> Option<(WriteRefusal, TreeId, &[u8])> {
     match error {
-        Error::Duplicate { tree, key } => Some((Refused::Duplicate, *tree, key)),
-        Error::Absent { tree, key } => Some((Refused::Absent, *tree, key)),
-        Error::Patch { tree, key, .. } => Some((Refused::Patch, *tree, key)),
+        Error::Duplicate { tree, key } => Some((WriteRefusal::Duplicate, *tree, key)),
+        Error::Absent { tree, key } => Some((WriteRefusal::Absent, *tree, key)),
+        Error::Patch { tree, key, .. } => Some((WriteRefusal::Patch, *tree, key)),
         _ => None,
     }
 }

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
-use syncline_disk::SimulatedDisk;
-use syncline_disk::simulated::{Crash, Fault, FaultRule, Metadata};
+use syncline_vfs::SimulatedDisk;
+use syncline_vfs::simulated::{Crash, Fault, FaultRule, Metadata};
 
 type TestEngine = Engine<SimulatedDisk>;
 type Tx<'s> = Transaction<'s, SimulatedDisk>;
@@ -62,7 +62,9 @@ fn delete(engine: &Arc<TestEngine>, ids: Range<i64>) -> Result<()> {
 
 fn checkpoint(engine: &Arc<TestEngine>) -> Result<()> {
     let checkpoints = engine.checkpoints.as_ref().expect("it is on a disk");
-    checkpoints.run(&engine.core, &engine.forest).map(drop)
+    checkpoints
+        .run(&engine.core, &engine.tree_directory)
+        .map(drop)
 }
 
 fn rows(engine: &Arc<TestEngine>) -> BTreeMap<i64, u8> {
@@ -150,11 +152,11 @@ fn a_log_file_that_could_not_be_made_takes_no_space() {
     });
     put_until_full(&engine, 0);
     let log = Path::new("db/log");
-    let files = syncline_disk::Disk::list(&disk, log).unwrap();
+    let files = syncline_vfs::Disk::list(&disk, log).unwrap();
     let lengths = files.iter().map(|name| {
         let path = log.join(name);
-        let file = syncline_disk::Disk::open(&disk, &path, syncline_disk::OpenOptions::READ_WRITE);
-        syncline_disk::File::len(&file.unwrap()).unwrap()
+        let file = syncline_vfs::Disk::open(&disk, &path, syncline_vfs::OpenOptions::READ_WRITE);
+        syncline_vfs::File::len(&file.unwrap()).unwrap()
     });
     let lengths: Vec<u64> = lengths.collect();
     let is_whole_or_empty = |bytes: &u64| [0, 64 << 10].contains(bytes);
@@ -192,7 +194,9 @@ fn life(seed: u64) {
             }
             7 => {
                 let checkpoints = engine.checkpoints.as_ref().expect("it is on a disk");
-                checkpoints.begin(&engine.core, &engine.forest).unwrap();
+                checkpoints
+                    .begin(&engine.core, &engine.tree_directory)
+                    .unwrap();
             }
             8 | 9 => {
                 let checkpoints = engine.checkpoints.as_ref().expect("it is on a disk");

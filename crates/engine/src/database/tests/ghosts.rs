@@ -3,12 +3,12 @@
 use crate::database::engine::Engine;
 use crate::database::open::transient;
 use crate::options::Options;
-use crate::plant::{Plant, with};
+use crate::planted_bug::{PlantedBug, with};
 use crate::table::TypedSession;
 use crate::txn::{Begin, strip_ghosts};
 use crate::{Kind, Schema, Value};
 use std::sync::Arc;
-use syncline_disk::NullDisk;
+use syncline_vfs::NullDisk;
 
 const ROWS: i64 = 100;
 
@@ -58,7 +58,7 @@ fn left(changes: usize) -> usize {
     reader.abort();
     engine.core.sweep();
     assert_eq!(engine.core.waiting_ghosts(), 0);
-    let trees = engine.forest.trees();
+    let trees = engine.tree_directory.trees();
     let ghosts = trees
         .iter()
         .map(|tree| strip_ghosts(&engine.core.buffer, tree));
@@ -72,6 +72,6 @@ fn ghosts_of_a_table_that_was_changed_go_as_others_do() {
     assert_eq!(left(0), 0);
     assert_eq!(left(1), 0);
     assert_eq!(left(3), 0);
-    let forgotten = with(Some(Plant::ForgetGhosts), || left(1));
+    let forgotten = with(Some(PlantedBug::ForgetGhosts), || left(1));
     assert_eq!(forgotten as i64, ROWS);
 }

@@ -1,13 +1,13 @@
 //! Handles of two databases in one hand: each works in its own alone, however they are mixed up.
 
-use crate::plant::{Plant, with};
+use crate::planted_bug::{PlantedBug, with};
 use crate::{
-    Begin, Database, Error, Kind, Options, Row, Schema, Sought, Table, TypedSession, Value,
+    Begin, Database, Error, Kind, Options, PrefetchKey, Row, Schema, Table, TypedSession, Value,
 };
 use fastrand::Rng;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use syncline_disk::NullDisk;
+use syncline_vfs::NullDisk;
 
 /// So many random histories find a handle that is trusted where it does not belong.
 const BUDGET: u64 = 4;
@@ -96,7 +96,7 @@ fn holds(seed: u64) -> bool {
 fn mixed_up_handles_change_nothing_and_a_trusted_one_is_found() {
     assert!((0..BUDGET).all(holds));
     let found = (0..BUDGET).any(|seed| {
-        let history = AssertUnwindSafe(|| with(Some(Plant::StaleHandle), || holds(seed)));
+        let history = AssertUnwindSafe(|| with(Some(PlantedBug::StaleHandle), || holds(seed)));
         !catch_unwind(history).unwrap_or(false)
     });
     assert!(
@@ -118,7 +118,7 @@ fn a_closure_that_is_shown_a_row_does_not_wait_for_the_catalogue() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut session = database.session().unwrap();
-            let mut sought = Sought::default();
+            let mut sought = PrefetchKey::default();
             session.begin(Begin::Serializable).unwrap();
             session.seek(&table, &row[..1], &mut sought).unwrap();
             let look = |_row: Row<'_>| (database.tables().len(), database.table("t0").err());

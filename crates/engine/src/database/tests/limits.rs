@@ -10,8 +10,8 @@ use crate::table::TypedSession;
 use crate::txn::Begin;
 use std::path::Path;
 use std::sync::Arc;
-use syncline_disk::SimulatedDisk;
-use syncline_disk::simulated::{Crash, Metadata};
+use syncline_vfs::SimulatedDisk;
+use syncline_vfs::simulated::{Crash, Metadata};
 
 type TestEngine = Engine<SimulatedDisk>;
 
@@ -64,7 +64,9 @@ fn a_log_that_waits_for_its_users_checkpoint_refuses_commits_until_there_is_one(
     engine.create_table(schema("rows")).unwrap();
     let checkpoints = |engine: &Arc<TestEngine>| {
         let checkpoints = engine.checkpoints.as_ref().expect("it is on a disk");
-        checkpoints.run(&engine.core, &engine.forest).unwrap();
+        checkpoints
+            .run(&engine.core, &engine.tree_directory)
+            .unwrap();
     };
     for _ in 0..2 {
         fill(&engine);
@@ -80,7 +82,7 @@ fn a_log_that_waits_for_its_users_checkpoint_refuses_commits_until_there_is_one(
     // Whoever commits while a checkpoint is on its way moves it on.
     fill(&engine);
     let running = engine.checkpoints.as_ref().expect("it is on a disk");
-    assert!(running.begin(&engine.core, &engine.forest).unwrap());
+    assert!(running.begin(&engine.core, &engine.tree_directory).unwrap());
     put(&engine, 2).unwrap();
     // A database opened again is as long as it was.
     fill(&engine);

@@ -1,7 +1,7 @@
 //! Memory of a whole database: it comes back when rows go, and a checkpoint does not stand in its way.
 
 use crate::access::schema::{Kind, Schema, Value};
-use crate::database::define::encoded;
+use crate::database::definitions::encoded;
 use crate::database::engine::Engine;
 use crate::database::open::{create, open, transient};
 use crate::error::{Error, Result};
@@ -11,8 +11,8 @@ use crate::table::TypedSession;
 use crate::txn::Begin;
 use std::path::Path;
 use std::sync::Arc;
-use syncline_disk::simulated::{Crash, Metadata};
-use syncline_disk::{Disk, SimulatedDisk};
+use syncline_vfs::simulated::{Crash, Metadata};
+use syncline_vfs::{Disk, SimulatedDisk};
 
 fn schema() -> Schema {
     let table = Schema::table("rows")
@@ -52,7 +52,9 @@ fn a_long_row_is_updated_again_and_again_beside_a_checkpoint_that_does_not_move(
     let checkpoints = engine.checkpoints.as_ref().expect("it is on a disk");
     for update in 0..60_u8 {
         put(&engine, 1, &[update; 4_000]).unwrap_or_else(|error| panic!("{update}: {error}"));
-        checkpoints.begin(&engine.core, &engine.forest).unwrap();
+        checkpoints
+            .begin(&engine.core, &engine.tree_directory)
+            .unwrap();
     }
     assert_eq!(engine.verify().unwrap(), Vec::<String>::new());
     engine.core.log.flush().unwrap();
@@ -139,7 +141,7 @@ fn resident_bytes_come_back_each_time_that_all_rows_go() {
         engine.core.log.flush().unwrap();
         engine.core.sweep();
         let pages = |tree| engine.core.buffer.pages_of(tree).len();
-        let trees = engine.forest.trees();
+        let trees = engine.tree_directory.trees();
         trees.iter().map(|tree| pages(tree.id)).sum::<usize>()
     };
     let mut full = Vec::new();
@@ -181,7 +183,9 @@ fn a_database_that_does_not_fit_says_what_to_do_at_open() {
     engine.core.log.flush().unwrap();
     refused(&disk);
     let checkpoints = engine.checkpoints.as_ref().expect("it is on a disk");
-    checkpoints.run(&engine.core, &engine.forest).unwrap();
+    checkpoints
+        .run(&engine.core, &engine.tree_directory)
+        .unwrap();
     refused(&disk);
     let small = Options {
         resident_bytes_max: 64 << 10,

@@ -1,15 +1,15 @@
 //! A database as its parts work together.
 
-mod define;
-mod full;
+mod concurrent_definitions;
+mod creation;
+mod definition_faults;
+mod definitions;
+mod end_to_end;
 mod full_disk;
 mod ghosts;
 mod handles;
 mod limits;
-mod making;
 mod memory;
-mod online;
 mod panics;
 #[cfg(target_os = "linux")]
-mod stocker;
-mod whole;
+mod preallocator;

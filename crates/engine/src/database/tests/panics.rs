@@ -4,30 +4,30 @@
 //! Panics come from a disk that panics once, at an I/O of a named thread under a named path.
 
 use crate::database::open::transient;
-use crate::database::stocker::Stocker;
+use crate::database::preallocator::Preallocator;
 use crate::options::Options;
 use crate::{Database, Error, Kind, Result, Schema, Value};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
-use syncline_disk::simulated::Metadata;
-use syncline_disk::{Disk, File, OpenOptions, SimulatedDisk, SimulatedFile};
+use syncline_vfs::simulated::Metadata;
+use syncline_vfs::{Disk, File, OpenOptions, SimulatedDisk, SimulatedFile};
 
 /// Where the disk panics: the thread's name, and a part of the path.
-type Place = (&'static str, &'static str);
+type PanicSite = (&'static str, &'static str);
 
 #[derive(Clone, Debug)]
 struct PanickingDisk {
     disk: SimulatedDisk,
-    armed: Arc<Mutex<Option<Place>>>,
+    armed: Arc<Mutex<Option<PanicSite>>>,
 }
 
 #[derive(Debug)]
 struct PanickingFile {
     file: SimulatedFile,
     path: PathBuf,
-    armed: Arc<Mutex<Option<Place>>>,
+    armed: Arc<Mutex<Option<PanicSite>>>,
 }
 
 impl PanickingDisk {
@@ -61,7 +61,7 @@ impl PanickingFile {
 impl Disk for PanickingDisk {
     type File = PanickingFile;
 
-    fn open(&self, path: &Path, options: OpenOptions) -> syncline_disk::Result<PanickingFile> {
+    fn open(&self, path: &Path, options: OpenOptions) -> syncline_vfs::Result<PanickingFile> {
         Ok(PanickingFile {
             file: self.disk.open(path, options)?,
             path: path.to_owned(),
@@ -69,59 +69,59 @@ impl Disk for PanickingDisk {
         })
     }
 
-    fn create_directory(&self, path: &Path) -> syncline_disk::Result<()> {
+    fn create_directory(&self, path: &Path) -> syncline_vfs::Result<()> {
         self.disk.create_directory(path)
     }
 
-    fn remove(&self, path: &Path) -> syncline_disk::Result<()> {
+    fn remove(&self, path: &Path) -> syncline_vfs::Result<()> {
         self.disk.remove(path)
     }
 
-    fn rename(&self, from: &Path, to: &Path) -> syncline_disk::Result<()> {
+    fn rename(&self, from: &Path, to: &Path) -> syncline_vfs::Result<()> {
         self.disk.rename(from, to)
     }
 
-    fn list(&self, directory: &Path) -> syncline_disk::Result<Vec<PathBuf>> {
+    fn list(&self, directory: &Path) -> syncline_vfs::Result<Vec<PathBuf>> {
         self.disk.list(directory)
     }
 
-    fn sync_directory(&self, directory: &Path) -> syncline_disk::Result<()> {
+    fn sync_directory(&self, directory: &Path) -> syncline_vfs::Result<()> {
         self.disk.sync_directory(directory)
     }
 }
 
 impl File for PanickingFile {
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> syncline_disk::Result<usize> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> syncline_vfs::Result<usize> {
         self.file.read_at(buffer, offset)
     }
 
-    fn write_at(&self, bytes: &[u8], offset: u64) -> syncline_disk::Result<()> {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> syncline_vfs::Result<()> {
         self.may_panic();
         self.file.write_at(bytes, offset)
     }
 
-    fn sync_data(&self) -> syncline_disk::Result<()> {
+    fn sync_data(&self) -> syncline_vfs::Result<()> {
         self.file.sync_data()
     }
 
-    fn sync_all(&self) -> syncline_disk::Result<()> {
+    fn sync_all(&self) -> syncline_vfs::Result<()> {
         self.file.sync_all()
     }
 
-    fn len(&self) -> syncline_disk::Result<u64> {
+    fn len(&self) -> syncline_vfs::Result<u64> {
         self.file.len()
     }
 
-    fn set_len(&self, bytes: u64) -> syncline_disk::Result<()> {
+    fn set_len(&self, bytes: u64) -> syncline_vfs::Result<()> {
         self.file.set_len(bytes)
     }
 
-    fn preallocate(&self, bytes: u64) -> syncline_disk::Result<()> {
+    fn preallocate(&self, bytes: u64) -> syncline_vfs::Result<()> {
         self.may_panic();
         self.file.preallocate(bytes)
     }
 
-    fn try_lock(&self) -> syncline_disk::Result<()> {
+    fn try_lock(&self) -> syncline_vfs::Result<()> {
         self.file.try_lock()
     }
 }
@@ -251,15 +251,15 @@ fn a_panic_while_a_log_file_is_prepared_is_told_by_the_next_call() {
 fn a_panic_of_the_thread_that_brings_blocks_is_told_by_the_next_call() {
     on_thread("caller", || {
         let engine = transient(Options::default()).expect("a database");
-        let stocker = Stocker::start_with(&engine, |_| panic!("no block today"));
-        let stocker = stocker.expect("a thread");
+        let preallocator = Preallocator::start_with(&engine, |_| panic!("no block today"));
+        let preallocator = preallocator.expect("a thread");
         engine.core.buffer.low().raise();
         while engine.core.log.check().is_ok() {
             std::thread::yield_now();
         }
         let failure = engine.core.log.check().expect_err("it has failed");
         assert!(failure.to_string().contains("no block today"), "{failure}");
-        drop(stocker);
+        drop(preallocator);
     });
 }
 

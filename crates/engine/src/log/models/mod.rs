@@ -3,15 +3,15 @@
 //! | model | checker | what it explores | what it would find |
 //! |---|---|---|---|
 //! | `ring` | loom | producers, the taker and a reader at the ring, slots used again | a record taken early, lost or overwritten; a commit that shows before it is applied |
-//! | `horizon` | loom | waiters, and who moves the horizon or fails the log | a lost wake-up; a ticket complete before its commit is stable |
-//! | `driving` | loom | the whole log, two threads that block | a look that memory may show too early |
-//! | `sleepers` | shuttle | the whole log on a simulated disk: blocked threads, futures, voids, failures | a thread that sleeps for ever |
+//! | `durable_lsn` | loom | waiters, and who moves the durable LSN or fails the log | a lost wake-up; a ticket complete before its commit is stable |
+//! | `write_handoff` | loom | the whole log, two threads that block | a look that memory may show too early |
+//! | `lost_wakeups` | shuttle | the whole log on a simulated disk: blocked threads, futures, voids, failures | a thread that sleeps for ever |
 
 #[cfg(loom)]
-mod driving;
-#[cfg(loom)]
-mod horizon;
+mod durable_lsn;
+#[cfg(shuttle)]
+mod lost_wakeups;
 #[cfg(loom)]
 mod ring;
-#[cfg(shuttle)]
-mod sleepers;
+#[cfg(loom)]
+mod write_handoff;

@@ -3,7 +3,7 @@
 
 use crate::ids::Csn;
 use crate::log::frame::Kind;
-use crate::log::ring::{Lack, Ring};
+use crate::log::ring::{ClaimError, Ring};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::explore::{Bound, Fault, find, find_weak, hold};
 use loom::thread;
@@ -14,7 +14,7 @@ const SOURCE: (&str, &str) = ("log/ring.rs", include_str!("../ring.rs"));
 
 /// What goes wrong in a model.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wrong {
+enum InjectedFault {
     Nothing,
     /// A producer takes its number without a claim.
     NoClaim,
@@ -31,8 +31,8 @@ fn ring(records: u32) -> Arc<Ring> {
 }
 
 /// Commits once: the record is the commit's own number.
-fn commit(ring: &Ring, wrong: Wrong) {
-    while wrong != Wrong::NoClaim && ring.claim(RECORD_BYTES).is_err() {
+fn commit(ring: &Ring, wrong: InjectedFault) {
+    while wrong != InjectedFault::NoClaim && ring.claim(RECORD_BYTES).is_err() {
         thread::yield_now();
     }
     let csn = ring.take();
@@ -42,14 +42,14 @@ fn commit(ring: &Ring, wrong: Wrong) {
 }
 
 /// Two producers, three commits, two slots: the third commit has the slot of the first.
-fn taking(wrong: Wrong) {
+fn taking(wrong: InjectedFault) {
     let ring = ring(2);
     let producers = [1, 2].map(|commits| {
         let ring = Arc::clone(&ring);
         thread::spawn(move || (0..commits).for_each(|_| commit(&ring, wrong)))
     });
     for csn in (1..=3).map(Csn) {
-        if wrong == Wrong::CompleteBeforeTaking {
+        if wrong == InjectedFault::CompleteBeforeTaking {
             while !ring.is_published(csn) {
                 thread::yield_now();
             }
@@ -67,8 +67,8 @@ fn taking(wrong: Wrong) {
         };
         assert_eq!(record, csn.0.to_le_bytes(), "the record of that number");
         ring.bytes_written(RECORD_BYTES);
-        let is_kept = wrong == Wrong::KeepClaim && csn == Csn(3);
-        if wrong != Wrong::CompleteBeforeTaking && !is_kept {
+        let is_kept = wrong == InjectedFault::KeepClaim && csn == Csn(3);
+        if wrong != InjectedFault::CompleteBeforeTaking && !is_kept {
             ring.complete(1);
         }
     }
@@ -77,9 +77,9 @@ fn taking(wrong: Wrong) {
     }
     // Every claim has come back: all slots and all space can be claimed once more, and no more.
     assert_eq!(ring.claim(3 * RECORD_BYTES), Ok(()), "all bytes came back");
-    assert_eq!(ring.claim(1), Err(Lack::Space));
+    assert_eq!(ring.claim(1), Err(ClaimError::Space));
     assert_eq!(ring.claim(0), Ok(()), "all slots came back");
-    assert_eq!(ring.claim(0), Err(Lack::Slots));
+    assert_eq!(ring.claim(0), Err(ClaimError::Slots));
 }
 
 /// A commit applies (here: a relaxed number), then publishes. Whoever learns from the prefix that it is
@@ -134,11 +134,14 @@ fn assert_applied(prefix: Csn, applied: &[AtomicU64; 2]) {
 
 #[test]
 fn records_are_taken_published_whole_in_order_and_once() {
-    hold("ring: taking", Bound(2), || taking(Wrong::Nothing));
+    hold("ring: taking", Bound(2), || taking(InjectedFault::Nothing));
     for (name, wrong) in [
-        ("a number without a claim", Wrong::NoClaim),
-        ("completed before taken", Wrong::CompleteBeforeTaking),
-        ("a claim that is kept", Wrong::KeepClaim),
+        ("a number without a claim", InjectedFault::NoClaim),
+        (
+            "completed before taken",
+            InjectedFault::CompleteBeforeTaking,
+        ),
+        ("a claim that is kept", InjectedFault::KeepClaim),
     ] {
         let model = move || taking(wrong);
         find("ring: taking", Fault::InModel(name), Bound(2), model);

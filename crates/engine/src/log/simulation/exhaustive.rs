@@ -1,25 +1,25 @@
 //! Every cut of a small workload, under every kind of image, and every cut of every such recovery,
 //! and every cut of the recovery after that.
 
-use super::life::{World, recover};
-use super::oracle::Handed;
+use super::episode::{Harness, recover};
+use super::oracle::RecoveredRecords;
 use crate::log::options::Options;
-use syncline_disk::SimulatedDisk;
-use syncline_disk::simulated::Crash;
+use syncline_vfs::SimulatedDisk;
+use syncline_vfs::simulated::Crash;
 
-/// The world of a seed, run until the power goes off after `cut` operations; none if it never did.
-fn cut_world(seed: u64, cut: u64, options: &Options) -> Option<World> {
-    let mut world = World::new(seed);
-    world.options = options.clone();
-    world.disk.crash_after(cut);
-    let log = world.open();
+/// The harness of a seed, run until the power goes off after `cut` operations; none if it never did.
+fn cut_world(seed: u64, cut: u64, options: &Options) -> Option<Harness> {
+    let mut harness = Harness::new(seed);
+    harness.options = options.clone();
+    harness.disk.crash_after(cut);
+    let log = harness.open();
     let mut power_is_on = log.is_ok();
     if let Ok(log) = log {
-        let on_the_way = world.live(&log, 90);
-        world.finish(&log, on_the_way);
-        power_is_on = log.shared().horizon.failure().is_none();
+        let on_the_way = harness.live(&log, 90);
+        harness.finish(&log, on_the_way);
+        power_is_on = log.shared().durable_lsn.failure().is_none();
     }
-    (!power_is_on).then_some(world)
+    (!power_is_on).then_some(harness)
 }
 
 fn images(pending: usize) -> Vec<Crash> {
@@ -32,31 +32,36 @@ fn images(pending: usize) -> Vec<Crash> {
     images
 }
 
-fn recovered(disk: &SimulatedDisk, world: &World) -> Handed {
-    let (_, handed) = recover(disk, &world.options, &world.oracle).unwrap();
-    world.oracle.check(&handed).unwrap();
+fn recovered(disk: &SimulatedDisk, harness: &Harness) -> RecoveredRecords {
+    let (_, handed) = recover(disk, &harness.options, &harness.oracle).unwrap();
+    harness.oracle.check(&handed).unwrap();
     handed
 }
 
 /// Cuts the recovery of `disk` at every I/O; each time what is left must recover to `expected`.
 /// Returns how many recoveries that were.
-fn cut_recoveries(disk: &SimulatedDisk, world: &World, expected: &Handed, depth: u32) -> u64 {
+fn cut_recoveries(
+    disk: &SimulatedDisk,
+    harness: &Harness,
+    expected: &RecoveredRecords,
+    depth: u32,
+) -> u64 {
     let mut recoveries = 0;
     for cut in 0.. {
         let copy = disk.crash(Crash::DropAll);
         copy.crash_after(cut);
-        let was_cut = recover(&copy, &world.options, &world.oracle).is_err();
+        let was_cut = recover(&copy, &harness.options, &harness.oracle).is_err();
         let hows = [Crash::DropAll, Crash::KeepAll, Crash::Torn { seed: cut }];
         for how in hows {
             let left = copy.crash(how);
             recoveries += 1;
             assert_eq!(
-                &recovered(&left.crash(Crash::DropAll), world),
+                &recovered(&left.crash(Crash::DropAll), harness),
                 expected,
                 "cut {cut}, {how:?}"
             );
             if depth > 1 && was_cut {
-                recoveries += cut_recoveries(&left, world, expected, depth - 1);
+                recoveries += cut_recoveries(&left, harness, expected, depth - 1);
             }
         }
         if !was_cut {
@@ -69,20 +74,20 @@ fn cut_recoveries(disk: &SimulatedDisk, world: &World, expected: &Handed, depth:
 fn every_cut(seed: u64, options: &Options) -> u64 {
     let mut recoveries = 0;
     for cut in 0.. {
-        let Some(world) = cut_world(seed, cut, options) else {
+        let Some(harness) = cut_world(seed, cut, options) else {
             assert!(cut > 20, "the workload was too small: {cut} operations");
             break;
         };
-        if !world.is_made {
+        if !harness.is_made {
             continue;
         }
-        for (number, how) in images(world.disk.pending()).into_iter().enumerate() {
-            let image = world.disk.crash(how);
-            let expected = recovered(&image.crash(Crash::DropAll), &world);
+        for (number, how) in images(harness.disk.pending()).into_iter().enumerate() {
+            let image = harness.disk.crash(how);
+            let expected = recovered(&image.crash(Crash::DropAll), &harness);
             recoveries += 1;
             // Two levels for every ninth image, in turn, else the count explodes without news.
             if (number as u64 + cut).is_multiple_of(9) {
-                recoveries += cut_recoveries(&image, &world, &expected, 2);
+                recoveries += cut_recoveries(&image, &harness, &expected, 2);
             }
         }
     }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 /// What recovery has handed out: numbers and records.
-pub(super) type Handed = Vec<(u64, Vec<u8>)>;
+pub(super) type RecoveredRecords = Vec<(u64, Vec<u8>)>;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +36,7 @@ impl Oracle {
     }
 
     /// Why what recovery handed out is wrong.
-    pub(super) fn check(&self, handed: &Handed) -> Result<(), String> {
+    pub(super) fn check(&self, handed: &RecoveredRecords) -> Result<(), String> {
         let wanted = self.published.range(self.released + 1..);
         let mut wanted = wanted.filter_map(|(csn, record)| Some((*csn, record.as_ref()?)));
         for (csn, record) in handed {

@@ -1,14 +1,14 @@
-//! From a seed to a violation, or none: lives, crashes, recoveries, and recoveries cut short.
+//! From a seed to a violation, or none: episodes, crashes, recoveries, and recoveries cut short.
 
-use super::life::{World, names, recover, refuses_stranger};
-use super::oracle::Handed;
-use super::spoil::lose_file;
+use super::corruption::lose_file;
+use super::episode::{Harness, names, recover, refuses_stranger};
+use super::oracle::RecoveredRecords;
 use crate::error::Error;
 use crate::log::options::Durability;
-use syncline_disk::SimulatedDisk;
-use syncline_disk::simulated::{Crash, Fault, FaultRule, SyncFailure};
+use syncline_vfs::SimulatedDisk;
+use syncline_vfs::simulated::{Crash, Fault, FaultRule, SyncFailure};
 
-/// How many lives follow one another in a world.
+/// How many episodes follow one another in a harness.
 const LIVES: u32 = 3;
 
 /// What a search has done, so that a test can see that it did something.
@@ -31,109 +31,109 @@ impl Tally {
     }
 }
 
-/// Lives through the world of a seed; the first violation, in words.
+/// Lives through the harness of a seed; the first violation, in words.
 pub(super) fn search(seed: u64, tally: &mut Tally) -> Result<(), String> {
-    let mut world = World::new(seed);
+    let mut harness = Harness::new(seed);
     for _ in 0..LIVES {
-        if world.random.u8(0..4) == 0 {
-            fault_life(&mut world, tally)?;
+        if harness.random.u8(0..4) == 0 {
+            fault_life(&mut harness, tally)?;
         } else {
-            crash_life(&mut world, tally)?;
+            crash_life(&mut harness, tally)?;
         }
     }
     Ok(())
 }
 
-/// A life that the power ends, and what every crash image of it recovers to.
-fn crash_life(world: &mut World, tally: &mut Tally) -> Result<(), String> {
-    if world.random.u8(0..8) > 0 {
-        let cut = world.random.u64(0..60);
-        world.disk.crash_after(cut);
+/// An episode that the power ends, and what every crash image of it recovers to.
+fn crash_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
+    if harness.random.u8(0..8) > 0 {
+        let cut = harness.random.u64(0..60);
+        harness.disk.crash_after(cut);
     }
-    let was_made = world.is_made;
-    let opened = world.open();
+    let was_made = harness.is_made;
+    let opened = harness.open();
     if let Ok(log) = opened {
-        let steps = world.random.u32(20..250);
+        let steps = harness.random.u32(20..250);
         // The power goes off with whatever is on its way.
-        drop(world.live(&log, steps));
+        drop(harness.live(&log, steps));
     } else if !was_made {
         // The making was cut: nothing was promised, and it may be begun again.
-        let seed = world.random.u64(..);
+        let seed = harness.random.u64(..);
         let how = [Crash::DropAll, Crash::KeepAll, Crash::Torn { seed }];
-        world.disk = world.disk.crash(how[world.random.usize(0..how.len())]);
+        harness.disk = harness.disk.crash(how[harness.random.usize(0..how.len())]);
         return Ok(());
     }
-    let pending = world.disk.pending();
+    let pending = harness.disk.pending();
     let mut images = vec![Crash::DropAll, Crash::KeepAll];
     if pending > 0 {
-        images.push(Crash::Only(world.random.usize(0..pending)));
+        images.push(Crash::Only(harness.random.usize(0..pending)));
     }
     for _ in 0..3 {
-        let seed = world.random.u64(..);
+        let seed = harness.random.u64(..);
         images.push(Crash::Subset { seed });
         images.push(Crash::Torn { seed });
     }
     for &how in &images {
-        check_image(world, &world.disk.crash(how), tally)
+        check_image(harness, &harness.disk.crash(how), tally)
             .map_err(|why| format!("{how:?}: {why}"))?;
     }
-    let chosen = images[world.random.usize(0..images.len())];
-    let disk = world.disk.crash(chosen);
-    cut_recovery(world, &disk, tally).map_err(|why| format!("{chosen:?}, {why}"))?;
-    damage(world, &disk)?;
-    if world.random.u8(0..3) == 0 {
-        lose_file(world, &disk)?;
+    let chosen = images[harness.random.usize(0..images.len())];
+    let disk = harness.disk.crash(chosen);
+    cut_recovery(harness, &disk, tally).map_err(|why| format!("{chosen:?}, {why}"))?;
+    damage(harness, &disk)?;
+    if harness.random.u8(0..3) == 0 {
+        lose_file(harness, &disk)?;
     }
-    restart(world, disk)
+    restart(harness, disk)
 }
 
-/// A life that a fault may end; the process starts again on the same disk. Then the power goes, at once or
-/// in the life after.
-fn fault_life(world: &mut World, tally: &mut Tally) -> Result<(), String> {
-    let was_made = world.is_made;
-    let fault = draw_fault(world);
+/// An episode that a fault may end; the process starts again on the same disk. Then the power goes, at once
+/// or in the episode after.
+fn fault_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
+    let was_made = harness.is_made;
+    let fault = draw_fault(harness);
     let mut rule = FaultRule::next(fault, "");
-    rule.skip = world.random.u64(0..25);
-    let opened = match world.open() {
+    rule.skip = harness.random.u64(0..25);
+    let opened = match harness.open() {
         Ok(log) => log,
         Err(error) => return Err(format!("no fault is armed, but {error}")),
     };
-    world.disk.arm(rule);
-    let before = world.disk.faults_struck();
-    let steps = world.random.u32(20..200);
-    let on_the_way = world.live(&opened, steps);
-    tally.faults += world.disk.faults_struck() - before;
-    world.disk.disarm();
+    harness.disk.arm(rule);
+    let before = harness.disk.faults_injected();
+    let steps = harness.random.u32(20..200);
+    let on_the_way = harness.live(&opened, steps);
+    tally.faults += harness.disk.faults_injected() - before;
+    harness.disk.disarm();
     // What a process does that knows of no failure, or one that has freed some space.
-    if opened.shared().horizon.failure().is_none() && was_made {
-        world.finish(&opened, on_the_way);
-        if world.random.bool() {
+    if opened.shared().durable_lsn.failure().is_none() && was_made {
+        harness.finish(&opened, on_the_way);
+        if harness.random.bool() {
             drop(opened);
-            let disk = world.disk.crash(Crash::DropAll);
-            return restart(world, disk);
+            let disk = harness.disk.crash(Crash::DropAll);
+            return restart(harness, disk);
         }
     }
     drop(opened);
-    let again = world.disk.clone();
-    let reads_fail = world.random.u8(0..4) == 0;
+    let again = harness.disk.clone();
+    let reads_fail = harness.random.u8(0..4) == 0;
     if reads_fail {
-        let skip = world.random.u64(0..6);
+        let skip = harness.random.u64(0..6);
         again.arm(FaultRule {
             skip,
             ..FaultRule::next(Fault::FlippedBit, "")
         });
     }
-    let first = check_image(world, &again, tally).map_err(|why| format!("{fault:?}: {why}"))?;
+    let first = check_image(harness, &again, tally).map_err(|why| format!("{fault:?}: {why}"))?;
     again.disarm();
     // What that recovery handed out must stand although some syncs had lied.
     let later = again.crash(Crash::DropAll);
-    let second = check_image(world, &later, tally).map_err(|why| format!("{fault:?}: {why}"))?;
+    let second = check_image(harness, &later, tally).map_err(|why| format!("{fault:?}: {why}"))?;
     same(&first, &second).map_err(|why| format!("after {fault:?} and a power cut {why}"))?;
-    let next = if world.random.bool() { again } else { later };
-    restart(world, next)
+    let next = if harness.random.bool() { again } else { later };
+    restart(harness, next)
 }
 
-fn draw_fault(world: &mut World) -> Fault {
+fn draw_fault(harness: &mut Harness) -> Fault {
     let faults = [
         Fault::WriteError,
         Fault::WriteFull,
@@ -144,46 +144,54 @@ fn draw_fault(world: &mut World) -> Fault {
         Fault::SyncFull,
         Fault::DirectorySyncError,
     ];
-    faults[world.random.usize(0..faults.len())]
+    faults[harness.random.usize(0..faults.len())]
 }
 
 /// Recovers an image as it is and holds it against the oracle.
-fn check_image(world: &World, disk: &SimulatedDisk, tally: &mut Tally) -> Result<Handed, String> {
+fn check_image(
+    harness: &Harness,
+    disk: &SimulatedDisk,
+    tally: &mut Tally,
+) -> Result<RecoveredRecords, String> {
     tally.recoveries += 1;
-    let found = recover(disk, &world.options, &world.oracle);
+    let found = recover(disk, &harness.options, &harness.oracle);
     let (_, handed) = found.map_err(|error| format!("{error}; files {}", names(disk)))?;
     tally.fruitful += u64::from(!handed.is_empty());
-    world.oracle.check(&handed)?;
+    harness.oracle.check(&handed)?;
     Ok(handed)
 }
 
 /// Cuts recovery at its I/Os, and the recovery after that: all must end where the uncut one does.
-fn cut_recovery(world: &mut World, disk: &SimulatedDisk, tally: &mut Tally) -> Result<(), String> {
-    let uncut = check_image(world, &disk.crash(Crash::DropAll), tally)?;
-    if !refuses_stranger(disk, &world.options) {
+fn cut_recovery(
+    harness: &mut Harness,
+    disk: &SimulatedDisk,
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let uncut = check_image(harness, &disk.crash(Crash::DropAll), tally)?;
+    if !refuses_stranger(disk, &harness.options) {
         return Err("a log of another database was opened".to_owned());
     }
     for cut in 0..2 {
         let mut disk = disk.crash(Crash::DropAll);
         for depth in 1..=2 {
             let at = if depth == 1 {
-                cut * 3 + world.random.u64(0..3)
+                cut * 3 + harness.random.u64(0..3)
             } else {
-                world.random.u64(0..6)
+                harness.random.u64(0..6)
             };
             disk.crash_after(at);
             // Whether the cut came in time does not matter: the image must be sound either way.
-            let _cut = recover(&disk, &world.options, &world.oracle).is_err();
+            let _cut = recover(&disk, &harness.options, &harness.oracle).is_err();
             tally.recoveries += 1;
-            let seed = world.random.u64(..);
+            let seed = harness.random.u64(..);
             let how = [
                 Crash::DropAll,
                 Crash::KeepAll,
                 Crash::Subset { seed },
                 Crash::Torn { seed },
             ];
-            disk = disk.crash(how[world.random.usize(0..how.len())]);
-            let handed = check_image(world, &disk.crash(Crash::DropAll), tally)
+            disk = disk.crash(how[harness.random.usize(0..how.len())]);
+            let handed = check_image(harness, &disk.crash(Crash::DropAll), tally)
                 .map_err(|why| format!("recovery cut at {at}, depth {depth}: {why}"))?;
             same(&uncut, &handed).map_err(|why| format!("recovery cut at {at}: {why}"))?;
         }
@@ -192,22 +200,22 @@ fn cut_recovery(world: &mut World, disk: &SimulatedDisk, tally: &mut Tally) -> R
 }
 
 /// Spoils a stable frame that a later one names: the log must be refused, not cut short.
-fn damage(world: &mut World, disk: &SimulatedDisk) -> Result<(), String> {
+fn damage(harness: &mut Harness, disk: &SimulatedDisk) -> Result<(), String> {
     use crate::log::scan::Reader;
     use crate::log::{segment, survey};
-    use syncline_disk::{Disk, File, OpenOptions};
-    if world.random.u8(0..3) > 0 || world.options.durability == Durability::None {
+    use syncline_vfs::{Disk, File, OpenOptions};
+    if harness.random.u8(0..3) > 0 || harness.options.durability == Durability::None {
         return Ok(());
     }
     let disk = disk.crash(Crash::DropAll);
-    let unit = world.options.frame_unit_bytes;
+    let unit = harness.options.frame_unit_bytes;
     let failed = |error: Error| error.to_string();
-    let found = survey::find(&disk, super::life::directory()).map_err(failed)?;
-    let start = crate::Csn(world.oracle.released);
+    let found = survey::find(&disk, super::episode::directory()).map_err(failed)?;
+    let start = crate::Csn(harness.oracle.released);
     let chain =
-        survey::chain(&disk, super::life::directory(), &found, None, start).map_err(failed)?;
+        survey::chain(&disk, super::episode::directory(), &found, None, start).map_err(failed)?;
     let newest = chain.links[chain.links.len() - 1];
-    let path = segment::path(super::life::directory(), newest.index);
+    let path = segment::path(super::episode::directory(), newest.index);
     let mut reader = Reader::open(&disk, &path).map_err(failed)?;
     let (mut frames, mut at) = (Vec::new(), u64::from(unit));
     while let Some((header, ..)) = reader.frame(at, unit).map_err(failed)? {
@@ -228,7 +236,7 @@ fn damage(world: &mut World, disk: &SimulatedDisk) -> Result<(), String> {
     if stable.is_empty() {
         return Ok(());
     }
-    let victim = stable[world.random.usize(0..stable.len())];
+    let victim = stable[harness.random.usize(0..stable.len())];
     let file = disk
         .open(&path, OpenOptions::READ_WRITE)
         .map_err(|e| e.to_string())?;
@@ -236,7 +244,7 @@ fn damage(world: &mut World, disk: &SimulatedDisk) -> Result<(), String> {
         .write_at(&[0xa5; 64], victim + 40)
         .and_then(|()| file.sync_all());
     spoiled.map_err(|error| error.to_string())?;
-    match recover(&disk, &world.options, &world.oracle) {
+    match recover(&disk, &harness.options, &harness.oracle) {
         Err(Error::Damaged { .. }) => Ok(()),
         Err(error) => Err(format!("damage was refused as something else: {error}")),
         Ok(_) => Err(format!(
@@ -245,17 +253,18 @@ fn damage(world: &mut World, disk: &SimulatedDisk) -> Result<(), String> {
     }
 }
 
-/// The world goes on with what this disk recovers to.
-fn restart(world: &mut World, disk: SimulatedDisk) -> Result<(), String> {
-    let (log, handed) = recover(&disk, &world.options, &world.oracle).map_err(|e| e.to_string())?;
-    world.oracle.check(&handed)?;
-    world.oracle.go_on(log.horizon().0);
+/// The harness goes on with what this disk recovers to.
+fn restart(harness: &mut Harness, disk: SimulatedDisk) -> Result<(), String> {
+    let (log, handed) =
+        recover(&disk, &harness.options, &harness.oracle).map_err(|e| e.to_string())?;
+    harness.oracle.check(&handed)?;
+    harness.oracle.go_on(log.horizon().0);
     drop(log);
-    world.disk = disk;
+    harness.disk = disk;
     Ok(())
 }
 
-fn same(one: &Handed, other: &Handed) -> Result<(), String> {
+fn same(one: &RecoveredRecords, other: &RecoveredRecords) -> Result<(), String> {
     if one == other {
         return Ok(());
     }

@@ -1,14 +1,14 @@
 //! What the log keeps, and what it refuses.
 
 use crate::log::{Durability, Log, Options, Ticket};
-use crate::plant::Plant;
+use crate::planted_bug::PlantedBug;
 use crate::{Csn, DatabaseId, Error, Result};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use syncline_disk::simulated::{Fault, FaultRule, Metadata, SyncFailure};
-use syncline_disk::{CountingDisk, Disk, File, OpenOptions, RealDisk, SimulatedDisk};
+use syncline_vfs::simulated::{Fault, FaultRule, Metadata, SyncFailure};
+use syncline_vfs::{CountingDisk, Disk, File, OpenOptions, RealDisk, SimulatedDisk};
 
 pub(super) fn small() -> Options {
     Options {
@@ -150,7 +150,7 @@ fn a_released_log_uses_its_files_again_and_opens_from_there_only() {
         log.release(log.horizon());
     }
     assert!(log.stats().segments_recycled > 5, "{:?}", log.stats());
-    let horizon = log.horizon();
+    let durable_lsn = log.horizon();
     log.close().unwrap();
     let files = disk.list(Path::new("log")).unwrap().len();
     assert!(
@@ -170,11 +170,14 @@ fn a_released_log_uses_its_files_again_and_opens_from_there_only() {
         &disk,
         Path::new("log"),
         None,
-        horizon,
+        durable_lsn,
         &options,
         &mut |csn, _| panic!("{csn} was released"),
     );
-    assert_eq!(commit(&log.unwrap(), b"next").unwrap().csn, horizon.next());
+    assert_eq!(
+        commit(&log.unwrap(), b"next").unwrap().csn,
+        durable_lsn.next()
+    );
 }
 
 #[test]
@@ -270,7 +273,7 @@ fn a_voided_number_lets_those_behind_it_pass() {
 }
 
 /// At durability none, too, nobody is told of a commit that the next transaction would not see.
-fn acknowledges_behind_a_gap(plant: Option<Plant>) -> bool {
+fn acknowledges_behind_a_gap(plant: Option<PlantedBug>) -> bool {
     let options = Options {
         durability: Durability::None,
         ..Options::tiny()
@@ -286,7 +289,7 @@ fn acknowledges_behind_a_gap(plant: Option<Plant>) -> bool {
     let told = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            crate::plant::with(plant, || commit(&log, b"behind the hole").unwrap());
+            crate::planted_bug::with(plant, || commit(&log, b"behind the hole").unwrap());
             told.store(true, Ordering::SeqCst);
         });
         while !log.shared().ring.is_published(Csn(2)) {
@@ -302,7 +305,7 @@ fn acknowledges_behind_a_gap(plant: Option<Plant>) -> bool {
 #[test]
 fn without_durability_a_commit_waits_for_those_before_it() {
     assert!(!acknowledges_behind_a_gap(None));
-    let found = acknowledges_behind_a_gap(Some(Plant::AcknowledgeBehindGap));
+    let found = acknowledges_behind_a_gap(Some(PlantedBug::AcknowledgeBehindGap));
     assert!(found, "the planted bug is found");
 }
 
@@ -326,7 +329,7 @@ fn what_is_not_this_log_is_refused_in_one_sentence() {
     let log = Log::create(&RealDisk, &directory, id, small()).unwrap();
     assert!(matches!(
         open(None),
-        Err(Error::Disk(syncline_disk::Error::Locked { .. }))
+        Err(Error::Disk(syncline_vfs::Error::Locked { .. }))
     ));
     commit(&log, b"one").unwrap();
     drop(log);

@@ -6,7 +6,7 @@ use crate::log::{Log, Options, Threads};
 use crate::seeds::finds;
 use crate::{Csn, DatabaseId};
 use std::path::Path;
-use syncline_disk::simulated::{Crash, Fault, FaultRule, SyncFailure};
+use syncline_vfs::simulated::{Crash, Fault, FaultRule, SyncFailure};
 
 /// Commits before the restart: three segments.
 const COMMITS: u64 = 80;

@@ -6,8 +6,8 @@ use crate::log::segment::{self, HEADER_BYTES, HeaderRead, read_header};
 use crate::log::{Log, Options, Threads};
 use crate::{Csn, DatabaseId, Error};
 use std::path::{Path, PathBuf};
-use syncline_disk::simulated::Crash;
-use syncline_disk::{Disk, File, OpenOptions, SimulatedDisk};
+use syncline_vfs::simulated::Crash;
+use syncline_vfs::{Disk, File, OpenOptions, SimulatedDisk};
 
 /// How often the log goes on, and with it what its files are: never used, used once, used again.
 const COMMITS: [u64; 5] = [2, 3, 70, 200, 400];

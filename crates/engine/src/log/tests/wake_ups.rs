@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
-use syncline_disk::{Disk, RealDisk};
-use syncline_metering::{Nanos, clock};
+use syncline_instrument::{Nanos, clock};
+use syncline_vfs::{Disk, RealDisk};
 
 /// Fails instead of hanging, should a wake-up be lost.
 fn within_a_minute(body: impl FnOnce() + Send + 'static) {
@@ -101,7 +101,7 @@ fn run_worker<D: Disk>(log: &Log<D>, worker: &Worker<D>, clients: usize, each: u
     let mut clients: Vec<_> = (0..clients)
         .map(|number| Some(Box::pin(client(number))))
         .collect();
-    let waker = Arc::new(Recall {
+    let waker = Arc::new(RecordingExecutor {
         woken: AtomicBool::new(true),
         thread: std::thread::current(),
     });
@@ -125,12 +125,12 @@ fn run_worker<D: Disk>(log: &Log<D>, worker: &Worker<D>, clients: usize, each: u
     acknowledged.into_inner()
 }
 
-struct Recall {
+struct RecordingExecutor {
     woken: AtomicBool,
     thread: std::thread::Thread,
 }
 
-impl Wake for Recall {
+impl Wake for RecordingExecutor {
     fn wake(self: Arc<Self>) {
         self.woken.store(true, Ordering::SeqCst);
         self.thread.unpark();
@@ -184,7 +184,7 @@ fn a_future_without_a_worker_is_completed_by_the_writer_thread() {
         for _ in 0..200 {
             let mut record = vec![2; 30];
             let ticket = log.reserve(30).unwrap().take().publish(&mut record);
-            let recall = Arc::new(Recall {
+            let recall = Arc::new(RecordingExecutor {
                 woken: AtomicBool::new(false),
                 thread: std::thread::current(),
             });
@@ -252,8 +252,8 @@ fn reached<D: Disk>(log: &Log<D>, csn: Csn) {
     }
 }
 
-/// What is ripe, or overdue, does not wait for an uncork: while one worker makes a pass that does not end, a
-/// group of the others is written beside it.
+/// What is ready to flush, or overdue, does not wait for an uncork: while one worker makes a pass that does
+/// not end, a group of the others is written beside it.
 #[test]
 fn a_group_is_written_beside_a_pass_that_does_not_end() {
     within_a_minute(|| {
@@ -344,7 +344,7 @@ fn all_who_wait_for_one_commit_are_woken() {
             .map(|_| {
                 let woken = AtomicBool::new(false);
                 let thread = std::thread::current();
-                Arc::new(Recall { woken, thread })
+                Arc::new(RecordingExecutor { woken, thread })
             })
             .collect();
         for round in 0..200 {
@@ -386,9 +386,9 @@ fn all_who_wait_for_one_commit_are_woken() {
 }
 
 /// A waker with a bug in it.
-struct Broken;
+struct PanickingWaker;
 
-impl Wake for Broken {
+impl Wake for PanickingWaker {
     fn wake(self: Arc<Self>) {
         panic!("a bug in a waker");
     }
@@ -407,13 +407,13 @@ fn a_waker_that_panics_takes_nothing_from_those_behind_it() {
         for round in 0..40 {
             let woken = AtomicBool::new(false);
             let thread = std::thread::current();
-            let recall = Arc::new(Recall { woken, thread });
+            let recall = Arc::new(RecordingExecutor { woken, thread });
             // Who reserves may write what is there.
             let permits = [(); 3].map(|()| log.reserve(3).unwrap());
             let tickets = permits.map(|permit| permit.take().publish(&mut b"one".to_vec()));
             let wakers = [
-                Waker::from(Arc::new(Broken)),
-                Waker::from(Arc::new(Broken)),
+                Waker::from(Arc::new(PanickingWaker)),
+                Waker::from(Arc::new(PanickingWaker)),
                 Waker::from(Arc::clone(&recall)),
             ];
             let waiting = tickets.iter().zip(&wakers).map(|(ticket, waker)| {

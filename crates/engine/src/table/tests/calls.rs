@@ -4,10 +4,10 @@ use super::fixture::Store;
 use crate::access::key::KeyRange;
 use crate::access::schema::{Kind, Schema, Value};
 use crate::error::Error;
-use crate::table::{Change, Row, Sought, TypedSession};
+use crate::table::{Change, PrefetchKey, Row, TypedSession};
 use crate::txn::{Begin, Direction};
 use std::ops::ControlFlow;
-use syncline_disk::SimulatedDisk;
+use syncline_vfs::SimulatedDisk;
 
 fn accounts() -> Store {
     let schema = Schema::table("account")
@@ -164,7 +164,7 @@ fn a_row_is_shown_as_it_is_got() {
     session.update(table, &[Value::Int(1)], &[change]).unwrap();
     insert(&mut session, 3, "own");
     let texts = |session: &mut TypedSession<SimulatedDisk>| -> Vec<Option<String>> {
-        let mut sought = Sought::default();
+        let mut sought = PrefetchKey::default();
         let texts = (1..=4).map(|id| {
             session.seek(table, &[Value::Int(id)], &mut sought).unwrap();
             let text = |row: Row<'_>| row.value(1).unwrap().as_text().map(str::to_owned);

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::Arc;
-use syncline_disk::SimulatedDisk;
-use syncline_disk::simulated::Metadata;
+use syncline_vfs::SimulatedDisk;
+use syncline_vfs::simulated::Metadata;
 
 pub(super) type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 

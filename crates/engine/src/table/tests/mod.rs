@@ -1,8 +1,8 @@
 //! Typed transactions against a plain model, alone and many at a time.
 
 mod calls;
+mod concurrent_sessions;
 mod fixture;
-mod judged;
-mod many;
 mod model;
 mod own_writes;
+mod serializability;

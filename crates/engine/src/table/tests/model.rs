@@ -5,13 +5,13 @@ use crate::access::key::{self, KeyRange};
 use crate::access::schema::random::{self, Cell, from_key, lend, lend_all, same};
 use crate::access::schema::{KeyColumn, OwnedValue, Schema, Value};
 use crate::error::{Error, Result};
-use crate::plant::{Plant, with};
+use crate::planted_bug::{PlantedBug, with};
 use crate::table::{Change, Row, TypedSession};
 use crate::txn::{Begin, Direction};
 use fastrand::Rng;
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
-use syncline_disk::SimulatedDisk;
+use syncline_vfs::SimulatedDisk;
 
 /// Rows by the bytes of their primary key, whose order is tested elsewhere.
 type Model = BTreeMap<Vec<u8>, Vec<Cell>>;
@@ -510,12 +510,12 @@ fn rows_and_indexes_are_what_the_model_has() {
 
 #[test]
 fn an_entry_of_an_old_value_left_behind_is_found() {
-    let missed = (0..40).all(|seed| with(Some(Plant::KeepOldEntry), || holds(seed).0));
+    let missed = (0..40).all(|seed| with(Some(PlantedBug::KeepOldEntry), || holds(seed).0));
     assert!(!missed, "the planted bug was not found");
 }
 
 #[test]
 fn a_call_that_fails_halfway_and_stays_is_found() {
-    let missed = (0..40).all(|seed| with(Some(Plant::KeepHalfCall), || holds(seed).0));
+    let missed = (0..40).all(|seed| with(Some(PlantedBug::KeepHalfCall), || holds(seed).0));
     assert!(!missed, "the planted bug was not found");
 }

@@ -7,12 +7,12 @@ use super::fixture::Store;
 use crate::access::key::KeyRange;
 use crate::access::schema::{Kind, Schema, Value};
 use crate::error::{Error, Result};
-use crate::plant::{Plant, with};
+use crate::planted_bug::{PlantedBug, with};
 use crate::table::{Change, Path, Row, TypedSession};
 use crate::txn::{Begin, Direction};
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
-use syncline_disk::SimulatedDisk;
+use syncline_vfs::SimulatedDisk;
 
 /// The number of each row, by its key.
 type Model = BTreeMap<i64, i64>;
@@ -356,7 +356,9 @@ fn every_short_sequence_of_calls_is_read_as_it_will_be_committed_or_refused() {
 #[test]
 fn an_overlay_of_inserts_that_does_not_look_at_the_store_is_found() {
     for is_unique in [false, true] {
-        let wrong = with(Some(Plant::OverlayBlindly), || first_wrong(2, is_unique));
+        let wrong = with(Some(PlantedBug::OverlayBlindly), || {
+            first_wrong(2, is_unique)
+        });
         println!("{}", wrong.expect("two calls are enough"));
     }
 }

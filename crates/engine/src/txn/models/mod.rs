@@ -2,12 +2,12 @@
 //!
 //! | model | checker | what it explores | what it would find |
 //! |---|---|---|---|
-//! | `gate` | shuttle | sections, closers and those refused | a section beside a closed gate; a thread that sleeps for ever |
+//! | `commit_gate` | shuttle | sections, closers and those refused | a section beside a closed gate; a thread that sleeps for ever |
 //! | `registry` | loom | begins against a collector, fences included | a begin that slips through; a version collected that a reader needs |
 //! | `rows` | shuttle | a store with two rows, two who move between them, readers | a lost update, a sum that never was |
 
 #[cfg(shuttle)]
-mod gate;
+mod commit_gate;
 #[cfg(loom)]
 mod registry;
 #[cfg(shuttle)]

@@ -1,10 +1,10 @@
 //! Begins against a collector, under loom: no begin slips through, and no reader's version is collected.
 //!
-//! The horizon here is a number that a committer moves; the begin and the collector are the real ones,
+//! The durable LSN here is a number that a committer moves; the begin and the collector are the real ones,
 //! with their fences.
 
 use crate::access::btree::overflow::ChainSize;
-use crate::buffer::Word;
+use crate::buffer::VersionWord;
 use crate::ids::{Csn, TreeId};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::explore::{Bound, Fault, find, find_weak, hold};
@@ -18,9 +18,9 @@ const SOURCE: (&str, &str) = ("txn/registry.rs", include_str!("../registry.rs"))
 
 /// What goes wrong in a model.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wrong {
+enum InjectedFault {
     Nothing,
-    /// The collector's bound is the horizon, whoever still reads.
+    /// The collector's bound is the durable LSN, whoever still reads.
     CollectBlindly,
     /// A begin takes the point that it had before it registered.
     PointBeforeRegistering,
@@ -33,7 +33,7 @@ enum Wrong {
 struct Store {
     registry: Registry,
     versions: Versions,
-    horizon: AtomicU64,
+    durable_lsn: AtomicU64,
     /// The row under its leaf's latch: the commit that wrote it. Its value is the commit's number.
     leaf: Mutex<u64>,
 }
@@ -42,26 +42,26 @@ fn store() -> Arc<Store> {
     Arc::new(Store {
         registry: Registry::new(),
         versions: Versions::new(ChainSize::default()),
-        horizon: AtomicU64::new(1),
+        durable_lsn: AtomicU64::new(1),
         leaf: Mutex::new(1),
     })
 }
 
 impl Store {
     fn horizon(&self) -> Csn {
-        Csn(self.horizon.load(Ordering::SeqCst))
+        Csn(self.durable_lsn.load(Ordering::SeqCst))
     }
 
     /// Commits number `csn` over the row, and becomes stable.
-    fn commit(&self, csn: u64, wrong: Wrong) {
+    fn commit(&self, csn: u64, wrong: InjectedFault) {
         let mut leaf = self.leaf.lock().unwrap();
         let was = *leaf;
         let none = (Csn::ZERO, &mut Vec::new());
-        // Of two commits each saves in a lane of its own, as two threads do.
-        let lane = csn as u32;
-        let saved = (wrong != Wrong::SkipVersion).then(|| {
-            let (word, value) = (Word::of(Csn(was)), was.to_le_bytes());
-            self.versions.save(lane, NAME, word, &value, none)
+        // Of two commits each saves in a thread slot of its own, as two threads do.
+        let thread_slot = csn as u32;
+        let saved = (wrong != InjectedFault::SkipVersion).then(|| {
+            let (word, value) = (VersionWord::of(Csn(was)), was.to_le_bytes());
+            self.versions.save(thread_slot, NAME, word, &value, none)
         });
         drop(leaf);
         if let Some(saved) = saved {
@@ -70,12 +70,12 @@ impl Store {
         leaf = self.leaf.lock().unwrap();
         *leaf = csn;
         drop(leaf);
-        self.horizon.store(csn, Ordering::SeqCst);
+        self.durable_lsn.store(csn, Ordering::SeqCst);
     }
 
     /// Drops what nobody reads, as far as the collector knows.
-    fn collect(&self, wrong: Wrong) {
-        let bound = if wrong == Wrong::CollectBlindly {
+    fn collect(&self, wrong: InjectedFault) {
+        let bound = if wrong == InjectedFault::CollectBlindly {
             self.horizon()
         } else {
             self.registry.oldest(|| self.horizon())
@@ -94,7 +94,11 @@ impl Store {
         let mut value = Vec::new();
         let word = self.versions.find(NAME, point, &mut value)?;
         let value = u64::from_le_bytes(value.try_into().unwrap());
-        assert_eq!(word, Word::of(Csn(value)), "the version's word is its own");
+        assert_eq!(
+            word,
+            VersionWord::of(Csn(value)),
+            "the version's word is its own"
+        );
         Some(value)
     }
 }
@@ -106,29 +110,29 @@ const NAME: Name<'static> = Name {
 };
 
 /// A begin and a collector alone, over numbers: what was dropped never lies above a begin's point.
-fn beginning(wrong: Wrong) {
+fn beginning(wrong: InjectedFault) {
     let registry = Arc::new(Registry::new());
-    let horizon = Arc::new(AtomicU64::new(1));
+    let durable_lsn = Arc::new(AtomicU64::new(1));
     let dropped = Arc::new(AtomicU64::new(0));
     let seat = registry.claim().unwrap();
     let collector = {
-        let (registry, horizon, dropped) = (
+        let (registry, durable_lsn, dropped) = (
             Arc::clone(&registry),
-            Arc::clone(&horizon),
+            Arc::clone(&durable_lsn),
             Arc::clone(&dropped),
         );
         thread::spawn(move || {
-            horizon.store(2, Ordering::Release);
-            let bound = if wrong == Wrong::CollectBlindly {
-                Csn(horizon.load(Ordering::Acquire))
+            durable_lsn.store(2, Ordering::Release);
+            let bound = if wrong == InjectedFault::CollectBlindly {
+                Csn(durable_lsn.load(Ordering::Acquire))
             } else {
-                registry.oldest(|| Csn(horizon.load(Ordering::Acquire)))
+                registry.oldest(|| Csn(durable_lsn.load(Ordering::Acquire)))
             };
             dropped.store(bound.0, Ordering::Release);
         })
     };
-    let look = || Csn(horizon.load(Ordering::Acquire));
-    let point = if wrong == Wrong::PointBeforeRegistering {
+    let look = || Csn(durable_lsn.load(Ordering::Acquire));
+    let point = if wrong == InjectedFault::PointBeforeRegistering {
         let point = look();
         registry.enter(seat, point, || point)
     } else {
@@ -143,7 +147,7 @@ fn beginning(wrong: Wrong) {
 }
 
 /// A row committed twice more, a reader, a collector: the reader sees the row of its point.
-fn reading(wrong: Wrong) {
+fn reading(wrong: InjectedFault) {
     let store = store();
     let seat = store.registry.claim().unwrap();
     let committer = {
@@ -160,7 +164,7 @@ fn reading(wrong: Wrong) {
     store.registry.leave(seat);
     committer.join().unwrap();
     collector.join().unwrap();
-    store.collect(Wrong::Nothing);
+    store.collect(InjectedFault::Nothing);
     assert_eq!(
         store.versions.count(),
         0,
@@ -170,21 +174,21 @@ fn reading(wrong: Wrong) {
 
 /// The reader is doomed for the memory that its version takes: it sees the row of its point, or that it
 /// is doomed.
-fn dooming(wrong: Wrong) {
+fn dooming(wrong: InjectedFault) {
     let store = store();
     let seat = store.registry.claim().unwrap();
     let floor = store.horizon();
     let point = store.registry.enter(seat, floor, || store.horizon());
-    store.commit(2, Wrong::Nothing);
+    store.commit(2, InjectedFault::Nothing);
     let collector = {
         let store = Arc::clone(&store);
         thread::spawn(move || {
             assert!(store.registry.doom_oldest(store.horizon()));
-            store.collect(Wrong::Nothing);
+            store.collect(InjectedFault::Nothing);
         })
     };
     let seen = store.read(point);
-    if wrong == Wrong::DoomNotAsked || !store.registry.is_doomed(seat) {
+    if wrong == InjectedFault::DoomNotAsked || !store.registry.is_doomed(seat) {
         assert_eq!(seen, Some(1), "the row of its point");
     }
     collector.join().unwrap();
@@ -200,13 +204,16 @@ fn dooming(wrong: Wrong) {
 #[test]
 fn no_begin_slips_through() {
     hold("registry: beginning", Bound(4), || {
-        beginning(Wrong::Nothing)
+        beginning(InjectedFault::Nothing)
     });
     for (name, wrong) in [
-        ("a collector that looks at no begin", Wrong::CollectBlindly),
+        (
+            "a collector that looks at no begin",
+            InjectedFault::CollectBlindly,
+        ),
         (
             "a point from before the registration",
-            Wrong::PointBeforeRegistering,
+            InjectedFault::PointBeforeRegistering,
         ),
     ] {
         let fault = Fault::InModel(name);
@@ -215,7 +222,7 @@ fn no_begin_slips_through() {
         });
     }
     let found = find_weak("registry: beginning", SOURCE, Bound(4), || {
-        beginning(Wrong::Nothing);
+        beginning(InjectedFault::Nothing);
     });
     let fences = found
         .iter()
@@ -229,10 +236,15 @@ fn no_begin_slips_through() {
 
 #[test]
 fn a_reader_sees_the_row_of_its_point_and_versions_go_in_the_end() {
-    hold("registry: reading", Bound(2), || reading(Wrong::Nothing));
+    hold("registry: reading", Bound(2), || {
+        reading(InjectedFault::Nothing)
+    });
     for (name, wrong) in [
-        ("a collector that looks at no begin", Wrong::CollectBlindly),
-        ("a commit that saves no version", Wrong::SkipVersion),
+        (
+            "a collector that looks at no begin",
+            InjectedFault::CollectBlindly,
+        ),
+        ("a commit that saves no version", InjectedFault::SkipVersion),
     ] {
         find(
             "registry: reading",
@@ -245,9 +257,11 @@ fn a_reader_sees_the_row_of_its_point_and_versions_go_in_the_end() {
 
 #[test]
 fn who_is_doomed_sees_the_row_of_its_point_or_that_it_is_doomed() {
-    hold("registry: dooming", Bound(4), || dooming(Wrong::Nothing));
+    hold("registry: dooming", Bound(4), || {
+        dooming(InjectedFault::Nothing)
+    });
     let fault = Fault::InModel("a doom that is not asked for");
     find("registry: dooming", fault, Bound(4), || {
-        dooming(Wrong::DoomNotAsked)
+        dooming(InjectedFault::DoomNotAsked)
     });
 }

@@ -5,7 +5,7 @@
 //! at every lock, latches included, so that what a step does under a latch is explored too.
 
 use crate::log::Threads;
-use crate::plant::Plant;
+use crate::planted_bug::PlantedBug;
 use crate::sync::explore::{Bound, Fault, find, hold};
 use crate::txn::tests::fixture::{Shape, Store, TestSession};
 use crate::txn::{Begin, Conflict, TxnOptions};
@@ -142,7 +142,7 @@ fn skew() {
 #[test]
 fn transfers_and_readers_at_every_atomic_and_latch() {
     hold("rows: transfers", Bound(20_000), transfers);
-    for plant in [Plant::SkipBeforeImage, Plant::PublishBeforeApply] {
+    for plant in [PlantedBug::SkipBeforeImage, PlantedBug::PublishBeforeApply] {
         find(
             "rows: transfers",
             Fault::Planted(plant),
@@ -155,6 +155,6 @@ fn transfers_and_readers_at_every_atomic_and_latch() {
 #[test]
 fn no_two_each_rely_on_what_the_other_changes() {
     hold("rows: skew", Bound(20_000), skew);
-    let planted = Fault::Planted(Plant::LockNotChecked);
+    let planted = Fault::Planted(PlantedBug::LockNotChecked);
     find("rows: skew", planted, Bound(20_000), skew);
 }

@@ -2,8 +2,8 @@
 
 use super::fixture::{ALL, Shape, Store, append, resize, scan, scan_all};
 use crate::Error;
-use crate::alone::alone;
 use crate::ids::Csn;
+use crate::own_process::in_own_process;
 use crate::txn::action::PatchFailure;
 use crate::txn::scan::{Direction, Scan};
 use crate::txn::{Begin, Conflict};
@@ -416,7 +416,7 @@ fn a_refused_commit_takes_back_its_ghosts_and_the_leaves_they_filled() {
 
 #[test]
 fn long_values_live_in_overflow_pages_and_leave_them_when_nobody_reads_them() {
-    alone(
+    in_own_process(
         concat!(
             module_path!(),
             "::long_values_live_in_overflow_pages_and_leave_them_when_nobody_reads_them"

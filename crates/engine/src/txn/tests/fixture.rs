@@ -11,8 +11,8 @@ use crate::txn::{Begin, Core, TxnOptions};
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::Arc;
-use syncline_disk::SimulatedDisk;
-use syncline_disk::simulated::Metadata;
+use syncline_vfs::SimulatedDisk;
+use syncline_vfs::simulated::Metadata;
 
 pub(in crate::txn) type TestSession = Session<SimulatedDisk>;
 

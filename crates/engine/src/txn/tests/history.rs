@@ -16,7 +16,7 @@ pub(super) type State = BTreeMap<u8, Vec<u8>>;
 
 /// What a transaction is asked to do. Values are given, so that each is known again.
 #[derive(Clone, Debug)]
-pub(super) enum Do {
+pub(super) enum Request {
     Get(u8),
     Put(u8, Vec<u8>),
     Insert(u8, Vec<u8>),
@@ -34,7 +34,7 @@ pub(super) enum Do {
 
 /// What it was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Answer {
     Nothing,
     Row(Option<Vec<u8>>),
     Rows(Vec<(u8, Vec<u8>)>),
@@ -54,9 +54,9 @@ pub(super) enum End {
 
 /// One transaction, from begin to end.
 #[derive(Clone, Debug)]
-pub(super) struct Past {
+pub(super) struct FinishedTransaction {
     pub(super) begin: Begin,
-    pub(super) events: Vec<(Do, Told)>,
+    pub(super) events: Vec<(Request, Answer)>,
     pub(super) read_point: Csn,
     pub(super) end: End,
 }
@@ -66,9 +66,9 @@ pub(super) fn perform(
     store: &Store,
     session: &mut TestSession,
     begin: Begin,
-    script: &[Do],
-) -> Past {
-    let mut past = Past {
+    script: &[Request],
+) -> FinishedTransaction {
+    let mut past = FinishedTransaction {
         begin,
         events: Vec::new(),
         read_point: session.read_point(),
@@ -79,7 +79,7 @@ pub(super) fn perform(
     for action in script {
         writes |= !matches!(
             action,
-            Do::Get(_) | Do::Scan { .. } | Do::Savepoint | Do::Rollback
+            Request::Get(_) | Request::Scan { .. } | Request::Savepoint | Request::Rollback
         );
         let told = match act(store, session, &mut savepoints, action) {
             Ok(told) => told,
@@ -88,7 +88,7 @@ pub(super) fn perform(
                 past.end = End::Conflict;
                 return past;
             }
-            Err(_) => Told::Refused,
+            Err(_) => Answer::Refused,
         };
         past.read_point = session.read_point();
         past.events.push((action.clone(), told));
@@ -107,19 +107,19 @@ fn act(
     store: &Store,
     session: &mut TestSession,
     savepoints: &mut Vec<Savepoint>,
-    action: &Do,
-) -> Result<Told> {
+    action: &Request,
+) -> Result<Answer> {
     let tree = &store.tree;
     match action {
-        Do::Get(key) => {
-            return Ok(Told::Row(session.get(tree, &[*key])?.map(<[u8]>::to_vec)));
+        Request::Get(key) => {
+            return Ok(Answer::Row(session.get(tree, &[*key])?.map(<[u8]>::to_vec)));
         }
-        Do::Put(key, value) => session.put(tree, &[*key], value)?,
-        Do::Insert(key, value) => session.insert(tree, &[*key], value)?,
-        Do::Update(key, value) => session.update(tree, &[*key], value)?,
-        Do::Delete(key) => session.delete(tree, &[*key])?,
-        Do::Patch(key, value) => session.patch(tree, &[*key], append, value)?,
-        Do::Scan {
+        Request::Put(key, value) => session.put(tree, &[*key], value)?,
+        Request::Insert(key, value) => session.insert(tree, &[*key], value)?,
+        Request::Update(key, value) => session.update(tree, &[*key], value)?,
+        Request::Delete(key) => session.delete(tree, &[*key])?,
+        Request::Patch(key, value) => session.patch(tree, &[*key], append, value)?,
+        Request::Scan {
             range: (from, to),
             direction,
             limit,
@@ -132,16 +132,16 @@ fn act(
             };
             let rows = scan(session, tree, range)?;
             let rows = rows.into_iter().map(|(key, value)| (key[0], value));
-            return Ok(Told::Rows(rows.collect()));
+            return Ok(Answer::Rows(rows.collect()));
         }
-        Do::Savepoint => savepoints.push(session.savepoint()),
-        Do::Rollback => {
+        Request::Savepoint => savepoints.push(session.savepoint()),
+        Request::Rollback => {
             if let Some(savepoint) = savepoints.pop() {
                 session.rollback_to(savepoint);
             }
         }
     }
-    Ok(Told::Nothing)
+    Ok(Answer::Nothing)
 }
 
 /// What a replay finds.
@@ -154,7 +154,7 @@ struct Replayed {
 }
 
 /// Does what a transaction did, alone, on `state`.
-fn replay(past: &Past, state: &State) -> Replayed {
+fn replay(past: &FinishedTransaction, state: &State) -> Replayed {
     let mut now = Replayed {
         state: state.clone(),
         is_refused: false,
@@ -162,13 +162,13 @@ fn replay(past: &Past, state: &State) -> Replayed {
     };
     let mut saved: Vec<(State, bool)> = Vec::new();
     for (action, told) in &past.events {
-        if *told == Told::Refused {
+        if *told == Answer::Refused {
             // It was shown by the transaction's own writes and changed nothing.
             continue;
         }
         let expected = match action {
-            Do::Get(key) => Told::Row(now.state.get(key).cloned()),
-            Do::Scan {
+            Request::Get(key) => Answer::Row(now.state.get(key).cloned()),
+            Request::Scan {
                 range: (from, to),
                 direction,
                 limit,
@@ -177,24 +177,24 @@ fn replay(past: &Past, state: &State) -> Replayed {
                     .state
                     .range(from..to)
                     .map(|(key, value)| (*key, value.clone()));
-                Told::Rows(match direction {
+                Answer::Rows(match direction {
                     Direction::Ascending => rows.take(*limit).collect(),
                     Direction::Descending => rows.rev().take(*limit).collect(),
                 })
             }
-            Do::Savepoint => {
+            Request::Savepoint => {
                 saved.push((now.state.clone(), now.is_refused));
-                Told::Nothing
+                Answer::Nothing
             }
-            Do::Rollback => {
+            Request::Rollback => {
                 if let Some(before) = saved.pop() {
                     (now.state, now.is_refused) = before;
                 }
-                Told::Nothing
+                Answer::Nothing
             }
             write => {
                 now.is_refused |= !apply(write, &mut now.state);
-                Told::Nothing
+                Answer::Nothing
             }
         };
         // Behind a write that will be refused, answers are about what will not be.
@@ -206,16 +206,16 @@ fn replay(past: &Past, state: &State) -> Replayed {
 }
 
 /// Applies a write; false if the data refuse it.
-fn apply(write: &Do, state: &mut State) -> bool {
+fn apply(write: &Request, state: &mut State) -> bool {
     match write {
-        Do::Put(key, value) => {
+        Request::Put(key, value) => {
             state.insert(*key, value.clone());
             true
         }
-        Do::Insert(key, value) => state.insert(*key, value.clone()).is_none(),
-        Do::Update(key, value) => state.insert(*key, value.clone()).is_some(),
-        Do::Delete(key) => state.remove(key).is_some(),
-        Do::Patch(key, value) => {
+        Request::Insert(key, value) => state.insert(*key, value.clone()).is_none(),
+        Request::Update(key, value) => state.insert(*key, value.clone()).is_some(),
+        Request::Delete(key) => state.remove(key).is_some(),
+        Request::Patch(key, value) => {
             let Some(row) = state.get_mut(key) else {
                 return false;
             };
@@ -226,22 +226,22 @@ fn apply(write: &Do, state: &mut State) -> bool {
             }
             fits
         }
-        Do::Get(_) | Do::Scan { .. } | Do::Savepoint | Do::Rollback => true,
+        Request::Get(_) | Request::Scan { .. } | Request::Savepoint | Request::Rollback => true,
     }
 }
 
 /// Checks a history that ended with `last`. `known` are states before it, the last of them the one that
 /// it began with, each from some commit on. Returns what is wrong.
 pub(super) fn check(
-    pasts: &[Past],
+    pasts: &[FinishedTransaction],
     known: &[(Csn, State)],
     last: &State,
 ) -> std::result::Result<(), String> {
-    let committed = |past: &&Past| match past.end {
+    let committed = |past: &&FinishedTransaction| match past.end {
         End::Committed(csn) => Some(csn),
         _ => None,
     };
-    let mut commits: Vec<&Past> = pasts
+    let mut commits: Vec<&FinishedTransaction> = pasts
         .iter()
         .filter(|past| committed(past).is_some())
         .collect();

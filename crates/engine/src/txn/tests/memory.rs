@@ -32,8 +32,8 @@ fn put_long(store: &Store, session: &mut TestSession, key: &[u8], byte: u8) -> c
     session.wait(ticket)
 }
 
-/// D3: the versions of long rows were charged with their stubs, so that the reader lived on while they took
-/// all memory.
+/// D3: the versions of long rows were charged with their overflow pointers, so that the reader lived on
+/// while they took all memory.
 #[test]
 fn a_reader_beside_updates_of_long_rows_ends_when_versions_reach_their_cap() {
     let cap = 8 * LONG_BYTES;

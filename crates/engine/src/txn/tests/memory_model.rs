@@ -28,7 +28,7 @@ const IN_LEAF: usize = 128;
 const LONG: usize = 30_000;
 const BEHIND: u64 = 9 * (16 << 10);
 
-struct Life {
+struct Episode {
     random: fastrand::Rng,
     store: Store,
     writer: TestSession,
@@ -37,8 +37,8 @@ struct Life {
     keys: u32,
 }
 
-impl Life {
-    fn new(seed: u64) -> Life {
+impl Episode {
+    fn new(seed: u64) -> Episode {
         let mut random = fastrand::Rng::with_seed(seed);
         let store = Store::new(Shape {
             options: TxnOptions {
@@ -47,7 +47,7 @@ impl Life {
             },
             ..Shape::default()
         });
-        Life {
+        Episode {
             writer: store.session(),
             rows: Map::new(),
             readers: Vec::new(),
@@ -170,26 +170,30 @@ impl Life {
 }
 
 fn search(seed: u64) -> Result<(), String> {
-    let mut life = Life::new(seed);
+    let mut episode = Episode::new(seed);
     for _ in 0..120 {
-        match life.random.u8(..10) {
+        match episode.random.u8(..10) {
             0..=4 => {
-                life.write();
-                life.check()?;
+                episode.write();
+                episode.check()?;
             }
-            5 if life.readers.len() < 3 => life.begin(),
-            6 if life.random.u8(..3) == 0 && !life.readers.is_empty() => {
-                life.readers.swap_remove(0);
+            5 if episode.readers.len() < 3 => episode.begin(),
+            6 if episode.random.u8(..3) == 0 && !episode.readers.is_empty() => {
+                episode.readers.swap_remove(0);
             }
-            _ => life.read()?,
+            _ => episode.read()?,
         }
     }
-    life.readers.clear();
-    let rows: Map = life.store.rows(&life.store.tree).into_iter().collect();
-    if rows != life.rows {
+    episode.readers.clear();
+    let rows: Map = episode
+        .store
+        .rows(&episode.store.tree)
+        .into_iter()
+        .collect();
+    if rows != episode.rows {
         return Err("rows are not what was committed".to_owned());
     }
-    let Life { store, writer, .. } = life;
+    let Episode { store, writer, .. } = episode;
     drop(writer);
     store.assert_clean();
     Ok(())

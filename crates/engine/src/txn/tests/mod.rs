@@ -1,7 +1,7 @@
 //! Transactions through their sessions: what they keep, what they refuse, in which order they stand.
 
+mod adjacent_rows;
 mod behaviour;
-mod beside;
 mod failed_log;
 pub(super) mod fixture;
 mod history;

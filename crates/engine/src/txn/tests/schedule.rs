@@ -2,10 +2,10 @@
 //! checked against histories that can be.
 
 use super::fixture::{Shape, Store, TestSession, scan_all};
-use super::history::{Do, Past, State, check, perform};
+use super::history::{FinishedTransaction, Request, State, check, perform};
 use crate::ids::Csn;
 use crate::log::Threads;
-use crate::plant::{self, Plant};
+use crate::planted_bug::{self, PlantedBug};
 use crate::scheduler;
 use crate::txn::scan::Direction;
 use crate::txn::{Begin, Conflict, TxnOptions};
@@ -55,10 +55,10 @@ const WIDE: Family = Family {
 };
 
 /// What one session does: transactions one after another.
-type Script = Vec<(Begin, bool, Vec<Do>)>;
+type Script = Vec<(Begin, bool, Vec<Request>)>;
 
 /// A store with many schedules in it, one after another.
-struct Stage {
+struct ScheduleFixture {
     store: Store,
     /// The state now, and the one before the scene was set, each from some commit on.
     states: Vec<(Csn, State)>,
@@ -66,8 +66,8 @@ struct Stage {
     conflicts: usize,
 }
 
-impl Stage {
-    fn new() -> Stage {
+impl ScheduleFixture {
+    fn new() -> ScheduleFixture {
         // Threads of the log would take locks outside of the schedule.
         let shape = Shape {
             options: TxnOptions {
@@ -77,7 +77,7 @@ impl Stage {
             ..Shape::default()
         };
         let store = Store::with_threads(shape, Threads::None);
-        Stage {
+        ScheduleFixture {
             store,
             states: vec![(Csn::ZERO, State::new())],
             commits: 0,
@@ -86,7 +86,7 @@ impl Stage {
     }
 
     /// Plays one schedule; says what is wrong with it.
-    fn play(&mut self, family: Family, seed: u64, plant: Option<Plant>) -> Result<(), String> {
+    fn play(&mut self, family: Family, seed: u64, plant: Option<PlantedBug>) -> Result<(), String> {
         let mut random = fastrand::Rng::with_seed(seed);
         self.set_scene(family, &mut random);
         let scripts: Vec<Script> = (0..family.sessions)
@@ -94,15 +94,15 @@ impl Stage {
             .collect();
         let store = &self.store;
         let bodies = scripts.iter().map(|script| {
-            let body: Box<dyn FnOnce() -> Vec<Past> + Send> =
-                Box::new(move || plant::with(plant, || act(store, script)));
+            let body: Box<dyn FnOnce() -> Vec<FinishedTransaction> + Send> =
+                Box::new(move || planted_bug::with(plant, || act(store, script)));
             body
         });
         let pasts = scheduler::run(random.u64(..), bodies.collect());
         if pasts.iter().any(Option::is_none) {
             return Err("a session panicked".to_owned());
         }
-        let pasts: Vec<Past> = pasts.into_iter().flatten().flatten().collect();
+        let pasts: Vec<FinishedTransaction> = pasts.into_iter().flatten().flatten().collect();
         self.store
             .core
             .log
@@ -140,7 +140,7 @@ impl Stage {
         }
         let ticket = session.commit().unwrap();
         self.states.push((self.store.core.log.published(), state));
-        // With the scene not stable yet, the horizon is behind from the start.
+        // With the scene not stable yet, the durable LSN is behind from the start.
         if random.bool() {
             session.wait(ticket).unwrap();
         }
@@ -167,10 +167,10 @@ fn script(family: Family, session: u8, random: &mut fastrand::Rng) -> Script {
             let bytes = random.usize(1..=family.value_bytes_max);
             let value = name.iter().copied().cycle().take(bytes).collect();
             actions.push(match random.u8(..if reads_only { 5 } else { 16 }) {
-                0..=2 => Do::Get(key),
+                0..=2 => Request::Get(key),
                 3 | 4 => {
                     let end = random.u8(key..=family.keys);
-                    Do::Scan {
+                    Request::Scan {
                         range: (key, end),
                         direction: if random.bool() {
                             Direction::Ascending
@@ -180,13 +180,13 @@ fn script(family: Family, session: u8, random: &mut fastrand::Rng) -> Script {
                         limit: random.usize(1..=3),
                     }
                 }
-                5..=7 => Do::Put(key, value),
-                8 | 9 => Do::Insert(key, value),
-                10 => Do::Update(key, value),
-                11 | 12 => Do::Delete(key),
-                13 | 14 => Do::Patch(key, name),
-                15 if random.bool() => Do::Savepoint,
-                _ => Do::Rollback,
+                5..=7 => Request::Put(key, value),
+                8 | 9 => Request::Insert(key, value),
+                10 => Request::Update(key, value),
+                11 | 12 => Request::Delete(key),
+                13 | 14 => Request::Patch(key, name),
+                15 if random.bool() => Request::Savepoint,
+                _ => Request::Rollback,
             });
         }
         script.push((begin, alone, actions));
@@ -194,7 +194,7 @@ fn script(family: Family, session: u8, random: &mut fastrand::Rng) -> Script {
     script
 }
 
-fn act(store: &Store, script: &Script) -> Vec<Past> {
+fn act(store: &Store, script: &Script) -> Vec<FinishedTransaction> {
     let mut session = store.session();
     let mut pasts = Vec::new();
     for (at, (begin, alone, actions)) in script.iter().enumerate() {
@@ -215,9 +215,9 @@ fn act(store: &Store, script: &Script) -> Vec<Past> {
 fn play_all(
     family: Family,
     seeds: std::ops::Range<u64>,
-    plant: Option<Plant>,
-) -> Result<Stage, (u64, String)> {
-    let mut stage = Stage::new();
+    plant: Option<PlantedBug>,
+) -> Result<ScheduleFixture, (u64, String)> {
+    let mut stage = ScheduleFixture::new();
     for seed in seeds {
         stage
             .play(family, seed, plant)
@@ -272,7 +272,7 @@ fn schedules(usual: u64) -> u64 {
 #[test]
 fn write_skew_appears_under_snapshots_and_never_in_serializable() {
     let skews = |begin| {
-        let stage = Stage::new();
+        let stage = ScheduleFixture::new();
         let store = &stage.store;
         let mut skews = 0;
         for seed in 0..600 {
@@ -332,14 +332,14 @@ fn planted_bugs_are_found() {
     let budget = 6_000;
     let mut found = BTreeMap::new();
     for (plant, family) in [
-        (Plant::NumberBeforeLocks, SMALL),
-        (Plant::ValidateBeforeNumber, SMALL),
-        (Plant::PublishBeforeApply, MIXED),
-        (Plant::SkipBeforeImage, MIXED),
-        (Plant::GhostAtApply, SMALL),
-        (Plant::CollectBlindly, MIXED),
-        (Plant::LockNotChecked, SMALL),
-        (Plant::BeginAhead, SMALL),
+        (PlantedBug::NumberBeforeLocks, SMALL),
+        (PlantedBug::ValidateBeforeNumber, SMALL),
+        (PlantedBug::PublishBeforeApply, MIXED),
+        (PlantedBug::SkipBeforeImage, MIXED),
+        (PlantedBug::GhostAtApply, SMALL),
+        (PlantedBug::CollectBlindly, MIXED),
+        (PlantedBug::LockNotChecked, SMALL),
+        (PlantedBug::BeginAhead, SMALL),
     ] {
         match play_all(family, 0..budget, Some(plant)) {
             Err((seed, _)) => {

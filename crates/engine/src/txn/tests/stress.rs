@@ -3,7 +3,7 @@
 
 use super::fixture::{ALL, Shape, Store, TestSession};
 use crate::access::btree::Tree;
-use crate::access::btree::overflow::{self, Stub};
+use crate::access::btree::overflow::{self, OverflowPointer};
 use crate::buffer::{Buffer, BufferOptions};
 use crate::error::Result;
 use crate::ids::PageId;
@@ -141,7 +141,7 @@ fn cut(store: &Store, cuts: &AtomicU32, stop: &AtomicBool) {
             disk.insert(*page, image);
             std::thread::yield_now();
         }
-        buffer.finish_cut(cut.epoch);
+        buffer.finish_snapshot(cut.epoch);
         assert_whole(store, &disk, cut.next_page, &stubs);
         cuts.fetch_add(1, Ordering::Relaxed);
     }
@@ -152,7 +152,7 @@ fn assert_whole(
     store: &Store,
     disk: &BTreeMap<PageId, Vec<u8>>,
     next_page: PageId,
-    stubs: &[Stub],
+    stubs: &[OverflowPointer],
 ) {
     let buffer = Buffer::new(&BufferOptions {
         page_bytes: store.core.buffer.page_bytes() as u32,

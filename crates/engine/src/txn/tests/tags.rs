@@ -5,7 +5,7 @@ use crate::txn::Begin;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
-use syncline_metering::{Module, tag};
+use syncline_instrument::{Module, tag};
 
 /// Looks until so many have met a commit in one of the two modules, one a transaction: who has lost its
 /// processor in a module would be met there again and again.
@@ -49,7 +49,7 @@ fn met(
             }
             last = current;
             (0..random.u32(..PUT_OFF_MAX)).for_each(|_| std::hint::spin_loop());
-            tag::tagged(&mut threads);
+            tag::tagged_threads(&mut threads);
             let number = working.load(Ordering::Acquire);
             if let Some(one) = threads.iter().find(|one| one.thread() == number) {
                 *met.entry(one.module()).or_default() += 1;

@@ -3,21 +3,21 @@
 use crate::buffer::without_misses;
 use crate::error::{Error, Result};
 use crate::log::Ticket;
-use crate::plant::{Plant, planted};
+use crate::planted_bug::{PlantedBug, planted};
 use crate::txn::apply::{apply, collect};
 use crate::txn::commit::{enter, leave, plan, prepare, resolve, take_number, validate_reads};
 use crate::txn::core::Core;
 use crate::txn::lock::{lock_rows, unlock_rows};
 use crate::txn::step::{Step, step};
 use crate::txn::transaction::Transaction;
-use syncline_disk::Disk;
+use syncline_vfs::Disk;
 
 /// The order that is planted, if one is.
-pub(in crate::txn) fn planted_order() -> Option<Plant> {
+pub(in crate::txn) fn planted_order() -> Option<PlantedBug> {
     [
-        Plant::NumberBeforeLocks,
-        Plant::ValidateBeforeNumber,
-        Plant::PublishBeforeApply,
+        PlantedBug::NumberBeforeLocks,
+        PlantedBug::ValidateBeforeNumber,
+        PlantedBug::PublishBeforeApply,
     ]
     .into_iter()
     .find(|&plant| planted(plant))
@@ -27,7 +27,7 @@ pub(in crate::txn) fn planted_order() -> Option<Plant> {
 pub(in crate::txn) fn commit<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
-    order: Plant,
+    order: PlantedBug,
 ) -> Result<Ticket> {
     plan(core, txn)?;
     loop {
@@ -38,7 +38,7 @@ pub(in crate::txn) fn commit<D: Disk>(
             continue;
         };
         let mut number = None;
-        if order == Plant::NumberBeforeLocks {
+        if order == PlantedBug::NumberBeforeLocks {
             number = permit.take().map(take_number);
         }
         if let Err(stopped) = without_misses(|| lock_rows(core, txn)) {
@@ -50,11 +50,11 @@ pub(in crate::txn) fn commit<D: Disk>(
             resolve(core, txn, stopped)?;
             continue;
         }
-        if order == Plant::PublishBeforeApply {
+        if order == PlantedBug::PublishBeforeApply {
             number = permit.take().map(take_number);
         }
         let validated = validate_reads(core, txn);
-        if order == Plant::ValidateBeforeNumber && validated.is_ok() {
+        if order == PlantedBug::ValidateBeforeNumber && validated.is_ok() {
             number = permit.take().map(take_number);
         }
         if let Err(conflict) = validated {
@@ -67,7 +67,7 @@ pub(in crate::txn) fn commit<D: Disk>(
         }
         let number = number.expect("each order takes a number");
         let csn = number.csn();
-        let ticket = if order == Plant::PublishBeforeApply {
+        let ticket = if order == PlantedBug::PublishBeforeApply {
             // Applying reads the after-images in the record.
             let mut copy = txn.commit.record.clone();
             step(Step::Publish);

@@ -127,7 +127,7 @@ pub(super) const CALLS: &[OddCall] = &[
             && Database::create(&file, Options::tiny()).is_err()
     }),
     ("Database::create_on", || {
-        let disk = syncline_disk::NullDisk::default();
+        let disk = syncline_vfs::NullDisk::default();
         let wrong = Options {
             page_bytes: 1,
             ..Options::tiny()
@@ -141,7 +141,7 @@ pub(super) const CALLS: &[OddCall] = &[
             && Database::open("", Options::tiny()).is_err()
     }),
     ("Database::open_on", || {
-        let disk = syncline_disk::RealDisk;
+        let disk = syncline_vfs::RealDisk;
         Database::open_on(&disk, std::path::Path::new("\0"), Options::tiny()).is_err()
     }),
     ("Database::open_or_create", || {

@@ -11,22 +11,22 @@ use super::expected::{
     BEGINS, CLOSURE, COLUMN, COMMITS, GATE, KEY, LOG, MARK, NAME, OPEN, ORIGIN, ROW, TABLE, TICKET,
     WAITS, WRITES,
 };
-use super::world::{World, schema};
+use super::fixture::{Fixture, schema};
 use std::future::Future;
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use syncline_engine::{Begin, Change, Direction, KeyRange, Kind, Result, Row, Sought, Value};
+use syncline_engine::{Begin, Change, Direction, KeyRange, Kind, PrefetchKey, Result, Row, Value};
 
 /// A call; none if there is no database to call.
 pub(super) struct Call {
     pub(super) name: &'static str,
     pub(super) needs: u32,
-    pub(super) run: fn(&mut World) -> Option<Result<()>>,
+    pub(super) run: fn(&mut Fixture) -> Option<Result<()>>,
 }
 
-const fn call(name: &'static str, needs: u32, run: fn(&mut World) -> Option<Result<()>>) -> Call {
+const fn call(name: &'static str, needs: u32, run: fn(&mut Fixture) -> Option<Result<()>>) -> Call {
     Call { name, needs, run }
 }
 
@@ -118,7 +118,10 @@ pub(super) const CALLS: &[Call] = &[
         done(w.session.run(Begin::ReadOnly, |_| Ok(())))
     }),
     call("TypedSession::seek", ORIGIN | KEY, |w| {
-        done(w.session.seek(&w.table, &w.key, &mut Sought::default()))
+        done(
+            w.session
+                .seek(&w.table, &w.key, &mut PrefetchKey::default()),
+        )
     }),
     call("TypedSession::is_open", 0, |w| always(w.session.is_open())),
     call("TypedSession::commit", OPEN | COMMITS, |w| {
@@ -228,11 +231,11 @@ pub(super) const CALLS: &[Call] = &[
     call("Worker::completion", TICKET, |w| {
         polled(w.worker.completion(w.ticket))
     }),
-    call("Scout::add", ORIGIN, |w| {
+    call("Prefetcher::add", ORIGIN, |w| {
         done(w.scout.add(&w.table, &w.sought))
     }),
-    call("Scout::go", 0, |w| always(w.scout.go())),
-    call("Scout::tell", 0, |w| {
+    call("Prefetcher::go", 0, |w| always(w.scout.go())),
+    call("Prefetcher::tell", 0, |w| {
         always(w.scout.tell(usize::MAX, &mut w.sought))
     }),
     call("Row::value", READ | COLUMN, |w| {

@@ -1,6 +1,6 @@
 //! What a call that needs this answers in that state.
 
-use super::world::State;
+use super::fixture::State;
 
 /// A transaction must be open.
 pub(super) const OPEN: u32 = 1;

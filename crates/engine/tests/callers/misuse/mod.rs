@@ -4,7 +4,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `calls.rs` | the table of calls, and what each of them needs |
-//! | `world.rs` | the states: a database, a session and arguments with one thing wrong |
+//! | `fixture.rs` | the states: a database, a session and arguments with one thing wrong |
 //! | `expected.rs` | what a call that needs this answers in that state |
 //! | `arguments.rs` | calls that only depend on their arguments, with odd ones |
 //! | `source.rs` | the public functions that the sources declare: none may be missing from the lists |
@@ -12,15 +12,15 @@
 mod arguments;
 mod calls;
 mod expected;
+mod fixture;
 mod source;
-mod world;
 
 use crate::support::returns;
 use calls::{ALONE, CALLS, Call, PURE};
 use expected::{Expected, expected};
+use fixture::{Fixture, STATES, State};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use world::{STATES, State, World};
 
 /// What a cell of the table came to.
 #[derive(Debug)]
@@ -37,8 +37,8 @@ enum Outcome {
 
 fn outcome(state: State, call: &'static Call) -> Outcome {
     returns(move || {
-        let mut world = World::new(state);
-        let result = catch_unwind(AssertUnwindSafe(|| world.make(call.run)));
+        let mut fixture = Fixture::new(state);
+        let result = catch_unwind(AssertUnwindSafe(|| fixture.make(call.run)));
         let outcome = match result {
             Err(_) => Outcome::Panic,
             Ok(None) => Outcome::None,
@@ -52,7 +52,7 @@ fn outcome(state: State, call: &'static Call) -> Outcome {
                 }
             }
         };
-        world.works_on();
+        fixture.works_on();
         outcome
     })
 }

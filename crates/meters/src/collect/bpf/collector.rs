@@ -1,32 +1,32 @@
 //! The collector: a life around the programs in the kernel.
 
-use super::climbs::Climbs;
 use super::counts::Counts;
-use super::hand_over::{self, METRICS, NAME, Seen};
-use super::load::Programs;
-use super::spells::{Looked, SETTLE, Schedule, Spell};
-use super::timing::Timing;
-use super::tree;
+use super::process_tree;
+use super::profile_output::{self, BpfData, METRICS, NAME};
+use super::program_cost::Timing;
+use super::programs::Programs;
+use super::sampling_windows::{SETTLE, SampledSpan, SamplingWindow, Schedule};
+use super::unwind_thread::UnwindThread;
 use crate::collect::collector::{Collector, Commits, Opened};
-use crate::collect::meter::MeterOptions;
-use crate::collect::spent::Timed;
+use crate::collect::proc_totals::switches;
+use crate::collect::profiler::ProfilerOptions;
+use crate::collect::profiler_cpu_time::BpfCpuTime;
 use crate::collect::subject::Subject;
-use crate::collect::totals::switches;
-use crate::processors::processors;
+use crate::online_cpus::processors;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
-use syncline_metering::Nanos;
-use syncline_profile::{Account, How, ProfileBuilder};
+use syncline_instrument::Nanos;
+use syncline_profile::{Account, Precision, ProfileBuilder};
 
 /// Loads the programs; refused where the kernel does not take them from this user.
-pub(in crate::collect) fn open(subject: &Subject, _options: &MeterOptions) -> Opened {
+pub(in crate::collect) fn open(subject: &Subject, _options: &ProfilerOptions) -> Opened {
     match Programs::load() {
         Ok(programs) => Ok(Box::new(Bpf {
             subject: subject.clone(),
             programs,
             climbs: None,
             state: State::Prepared,
-            looked: Looked::default(),
+            looked: SampledSpan::default(),
             timed: None,
             begun: Mark::default(),
             switches: BTreeMap::new(),
@@ -40,9 +40,9 @@ pub(in crate::collect) fn open(subject: &Subject, _options: &MeterOptions) -> Op
 struct Bpf {
     subject: Subject,
     programs: Programs,
-    climbs: Option<Climbs>,
+    climbs: Option<UnwindThread>,
     state: State,
-    looked: Looked,
+    looked: SampledSpan,
     timed: Option<(Nanos, Nanos)>,
     /// Where the window and the spell began.
     begun: Mark,
@@ -87,10 +87,10 @@ struct Mark {
 
 impl Collector for Bpf {
     fn prepare(&mut self) -> Result<(), String> {
-        let climbs = Climbs::start(&self.subject, self.programs.take_copies()?)?;
+        let climbs = UnwindThread::start(&self.subject, self.programs.take_copies()?)?;
         self.programs.attach()?;
-        tree::enter(&mut self.programs, self.subject.process)?;
-        tree::leave_out(&mut self.programs, climbs.number)?;
+        process_tree::enter(&mut self.programs, self.subject.process)?;
+        process_tree::leave_out(&mut self.programs, climbs.number)?;
         self.climbs = Some(climbs);
         Ok(())
     }
@@ -105,7 +105,7 @@ impl Collector for Bpf {
         self.state = match std::mem::replace(&mut self.state, State::Ended) {
             State::Prepared => {
                 self.programs.count_since(now)?;
-                self.climbs.iter().for_each(Climbs::begin);
+                self.climbs.iter().for_each(UnwindThread::begin);
                 self.begun = self.mark(now, commits)?;
                 self.spell = self.begun;
                 self.switches = switches(self.subject.process);
@@ -157,8 +157,8 @@ impl Collector for Bpf {
         Ok(())
     }
 
-    fn programs(&self) -> Option<Timed> {
-        self.timed.map(|(ns, of_ns)| Timed {
+    fn programs(&self) -> Option<BpfCpuTime> {
+        self.timed.map(|(ns, of_ns)| BpfCpuTime {
             ns,
             of_ns,
             attached_ns: self.looked.ns(),
@@ -167,7 +167,7 @@ impl Collector for Bpf {
 
     fn hand_over(mut self: Box<Self>, profile: &mut ProfileBuilder) {
         match self.seen() {
-            Ok(seen) => hand_over::put(seen, profile),
+            Ok(seen) => profile_output::put(seen, profile),
             Err(why) => {
                 for account in refused(&why) {
                     profile.account(account);
@@ -235,7 +235,7 @@ impl Bpf {
 
     fn add_spell(&mut self, end: Mark) {
         let begun = self.spell;
-        self.looked.spells.push(Spell {
+        self.looked.spells.push(SamplingWindow {
             looked_ns: end.at.saturating_sub(begun.at),
             commits: end.commits.saturating_sub(begun.commits),
             calls: end.calls.saturating_sub(begun.calls),
@@ -243,14 +243,14 @@ impl Bpf {
         });
     }
 
-    fn seen(&mut self) -> Result<Seen, String> {
+    fn seen(&mut self) -> Result<BpfData, String> {
         self.programs.detach()?;
         let climbs = self.climbs.take();
         let climbs = climbs.ok_or_else(|| "it was not prepared".to_owned())?;
         let mut counts = Counts::read(&mut self.programs)?;
         counts.add_sleepers(self.programs.looked());
         let climbed = climbs.finish()?;
-        Ok(Seen {
+        Ok(BpfData {
             counts,
             climbed,
             looked: self.looked.clone(),
@@ -276,7 +276,7 @@ fn refused(why: &str) -> Vec<Account> {
     let of_metric = |metric: &_| Account {
         metric: *metric,
         collector: NAME.to_owned(),
-        how: How::NotAttributable(why.to_owned()),
+        how: Precision::NotAttributable(why.to_owned()),
         lost: 0,
         total: None,
     };

@@ -1,16 +1,16 @@
 //! What the programs have counted, read when they are detached.
 
-use super::load::{Programs, unreadable};
-use super::refill::split;
-use super::shape::{
-    Doer, Ended, Key, Kind, Losses, RawEnded, RawKey, RawSum, RawThread, SLOTS, Slot, Sum,
+use super::map_types::{
+    Actor, Ended, Key, Kind, Losses, RawEnded, RawKey, RawSum, RawThread, SLOTS, Slot, Sum,
     ThreadState,
 };
-use super::tree;
+use super::process_tree;
+use super::programs::{Programs, unreadable};
+use super::weight_distribution::split;
 use aya::Pod;
 use aya::maps::{Array, HashMap, MapError, PerCpuArray};
 use std::collections::{BTreeMap, BTreeSet};
-use syncline_metering::Nanos;
+use syncline_instrument::Nanos;
 
 /// Everything that was counted.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ impl Counts {
             threads.entry(*number).or_default().counted = thread.calls;
         }
         for (key, sum) in &self.sums {
-            let (Doer::Thread(number), Kind::Call(_)) = (key.doer, key.kind) else {
+            let (Actor::Thread(number), Kind::Call(_)) = (key.doer, key.kind) else {
                 continue;
             };
             let calls = threads.entry(number).or_default();
@@ -140,7 +140,7 @@ impl Counts {
                 Some(_) | None => continue,
             };
             let key = Key {
-                doer: Doer::Thread(*number),
+                doer: Actor::Thread(*number),
                 kind,
                 site,
             };
@@ -179,7 +179,7 @@ impl Calls {
 
 fn slept(number: u32, thread: &ThreadState) -> bool {
     let process = thread.process;
-    process.is_some_and(|process| tree::sleeps(process, number))
+    process.is_some_and(|process| process_tree::sleeps(process, number))
 }
 
 fn each<K: Pod + Ord, V: Pod>(
@@ -222,11 +222,11 @@ fn numbers_of_all(programs: &mut Programs, name: &str, places: u32) -> Result<Ve
 #[cfg(test)]
 mod tests {
     use super::Counts;
-    use crate::collect::bpf::shape::{Doer, Key, Kind, Slot, Sum, ThreadState};
+    use crate::collect::bpf::map_types::{Actor, Key, Kind, Slot, Sum, ThreadState};
 
     fn key(thread: u32, call: u16) -> Key {
         Key {
-            doer: Doer::Thread(thread),
+            doer: Actor::Thread(thread),
             kind: Kind::Call(call),
             site: Some(7),
         }
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn a_seat_replaces_what_was_counted_of_it_and_involuntary_switches_add_up() {
         let switched = |kind, site| Key {
-            doer: Doer::Thread(1),
+            doer: Actor::Thread(1),
             kind,
             site,
         };

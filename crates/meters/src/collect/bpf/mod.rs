@@ -11,7 +11,7 @@
 //!    threads leave their processors is kept from here on.
 //! 3. *gone on with*, from the first time to the end: two moments are written into a map, between which is
 //!    counted. Where system calls and switches are dear, their programs are detached, and attached again in
-//!    spells (`spells.rs`).
+//!    spells (`sampling_windows.rs`).
 //! 4. *handed over*: detached, read, named.
 //!
 //! Invariants:
@@ -24,22 +24,22 @@
 //!    stacks that the copies of its events showed, thread by thread. No weight is made or lost by it,
 //!    and how far a part may be off is said with it.
 
-mod climbs;
 mod collector;
 mod counts;
-mod hand_over;
-mod layout;
-mod load;
-mod refill;
-mod refusal;
-mod shape;
-mod shown;
-mod spells;
 #[cfg(all(test, target_arch = "x86_64"))]
-mod strange_frame;
+mod foreign_frame_pointer;
+mod map_types;
+mod process_tree;
+mod profile_output;
+mod program_cost;
+mod programs;
+mod refusal;
+mod sampling_windows;
+mod stack_copies;
 #[cfg(test)]
 mod tests;
-mod timing;
-mod tree;
+mod tracepoint_layout;
+mod unwind_thread;
+mod weight_distribution;
 
 pub(super) use collector::open;

@@ -1,8 +1,8 @@
 //! How the metrics of a JVM were taken.
 
-use super::used::Used;
-use syncline_metering::Nanos;
-use syncline_profile::{Account, How, Metric, ProfileBuilder, Thread, Total};
+use super::cpu_usage::CpuUsage;
+use syncline_instrument::Nanos;
+use syncline_profile::{Account, Metric, Precision, ProfileBuilder, Thread, Total};
 
 /// What a JVM can tell beside its processor time.
 pub(super) const OWN: [Metric; 7] = [
@@ -17,18 +17,18 @@ pub(super) const OWN: [Metric; 7] = [
 
 /// The processor time of a process between two moments.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Spent {
-    before: Option<Used>,
-    after: Option<Used>,
+pub(super) struct JvmCpuTime {
+    before: Option<CpuUsage>,
+    after: Option<CpuUsage>,
 }
 
-impl Spent {
+impl JvmCpuTime {
     pub(super) fn begins(&mut self, pid: u32) {
-        self.before = Used::by(pid);
+        self.before = CpuUsage::by(pid);
     }
 
     pub(super) fn ends(&mut self, pid: u32) {
-        self.after = Used::by(pid);
+        self.after = CpuUsage::by(pid);
     }
 
     /// User and kernel time; none if the process could not be read.
@@ -67,12 +67,12 @@ impl Spent {
             let nowhere = profile.stack([]);
             profile.add(metric, thread, nowhere, ns, 1);
         }
-        taken(metric, collector, How::Exact)
+        taken(metric, collector, Precision::Exact)
     }
 }
 
 /// A metric that was taken.
-pub(super) fn taken(metric: Metric, collector: &str, how: How) -> Account {
+pub(super) fn taken(metric: Metric, collector: &str, how: Precision) -> Account {
     Account {
         metric,
         collector: collector.to_owned(),
@@ -84,24 +84,30 @@ pub(super) fn taken(metric: Metric, collector: &str, how: How) -> Account {
 
 /// A metric that could not be taken, and why.
 pub(super) fn missing(metric: Metric, collector: &str, why: &str) -> Account {
-    taken(metric, collector, How::NotAttributable(why.to_owned()))
+    taken(
+        metric,
+        collector,
+        Precision::NotAttributable(why.to_owned()),
+    )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Spent;
-    use syncline_profile::{How, Metric, ProfileBuilder};
+    use super::JvmCpuTime;
+    use syncline_profile::{Metric, Precision, ProfileBuilder};
 
     #[test]
     fn a_process_without_collecting_threads_has_no_figure_for_them() {
-        let mut spent = Spent::default();
+        let mut spent = JvmCpuTime::default();
         let mut profile = ProfileBuilder::default();
         let unread = spent.collection(&mut profile);
-        assert!(matches!(unread.how, How::NotAttributable(_)));
+        assert!(matches!(unread.how, Precision::NotAttributable(_)));
         spent.begins(std::process::id());
         spent.ends(std::process::id());
         let account = spent.collection(&mut profile);
-        assert!(matches!(account.how, How::NotAttributable(why) if why.contains("VM thread")));
+        assert!(
+            matches!(account.how, Precision::NotAttributable(why) if why.contains("VM thread"))
+        );
         assert!(spent.total(Metric::CpuUser).is_some() && spent.total(Metric::Wall).is_none());
         assert!(profile.finish(1).samples().is_empty());
     }

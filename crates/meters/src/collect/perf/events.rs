@@ -1,12 +1,12 @@
 //! The open events of a sampler, one ring for each processor.
 
-use super::source::{Kind, Source};
-use crate::collect::looking::is_looking;
+use super::event_source::{Kind, Source};
 use crate::collect::ring::Ring;
+use crate::collect::sampler_threads::is_sampler_thread;
 use crate::collect::subject::Subject;
+use crate::online_cpus::processors;
 use crate::perf_event::{PerfEvent, is_gone};
-use crate::proc::ProcessUse;
-use crate::processors::processors;
+use crate::proc::ProcessUsage;
 use crate::sync_calls::{Watched, threads};
 use rustix::io::Errno;
 use std::collections::HashMap;
@@ -127,10 +127,10 @@ impl Events {
 fn tasks(watched: Watched) -> Vec<i32> {
     let processes = match watched {
         Watched::Ours => vec![std::process::id()],
-        Watched::Other(pid) => ProcessUse::family(pid, Path::new("/")),
+        Watched::Other(pid) => ProcessUsage::family(pid, Path::new("/")),
     };
     let threads = processes.into_iter().flat_map(threads);
     threads
-        .filter(|tid| !is_looking(tid.unsigned_abs()))
+        .filter(|tid| !is_sampler_thread(tid.unsigned_abs()))
         .collect()
 }

@@ -5,30 +5,30 @@
 //! times a second, and climbs each stack at once, while the process is still there; it names nothing.
 //! Names come at hand-over.
 //!
-//! What follows processes and climbs stacks serves other collectors too: [`Followed`], [`Climber`] and
-//! [`join`] take any copy of registers and of the top of a stack.
+//! What follows processes and climbs stacks serves other collectors too: [`ProcessTracker`],
+//! [`StackUnwinder`] and [`join`] take any copy of registers and of the top of a stack.
 //!
 //! Where it may, it looks at the whole machine and leaves out what is not the store's: that costs the
 //! store nothing at a switch of threads. Otherwise each thread of the store has its events, which what
 //! it starts inherits; and where the kernel does not let its own side be seen, the program's is.
 
-mod calls;
-mod chain;
-mod cpu;
+mod call_chain;
+mod cpu_sampler;
+mod event_source;
 mod events;
-mod followed;
-mod outcome;
+mod process_tracker;
 mod record;
 mod refusal;
 mod registers;
 mod sampler;
-mod source;
-mod stacks;
-mod unwind;
+mod sampler_output;
+mod stack_counts;
+mod syscall_sampler;
+mod unwinder;
 
-pub(in crate::collect) use calls::open as open_calls;
-pub(in crate::collect) use chain::join;
-pub(in crate::collect) use cpu::open as open_cpu;
-pub(in crate::collect) use followed::{Followed, Memory};
+pub(in crate::collect) use call_chain::join;
+pub(in crate::collect) use cpu_sampler::open as open_cpu;
+pub(in crate::collect) use process_tracker::{Memory, ProcessTracker};
 pub(in crate::collect) use registers::Registers;
-pub(in crate::collect) use unwind::{Climber, Copy};
+pub(in crate::collect) use syscall_sampler::open as open_calls;
+pub(in crate::collect) use unwinder::{Copy, StackUnwinder};

@@ -4,8 +4,8 @@
 //! eight as well. All numbers are in the machine's byte order. What is shorter than its type says is
 //! left out, as are types that nobody here asks for.
 
+use super::event_source::{Kind, Source};
 use super::registers::{self, Registers};
-use super::source::{Kind, Source};
 use perf_event_open_sys::bindings::{
     PERF_RECORD_COMM, PERF_RECORD_EXIT, PERF_RECORD_FORK, PERF_RECORD_LOST,
     PERF_RECORD_MISC_COMM_EXEC, PERF_RECORD_MISC_CPUMODE_MASK, PERF_RECORD_MISC_KERNEL,
@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 mod tests {
     use super::{KERNEL_FOLLOWS, Record, USER_FOLLOWS, records};
-    use crate::collect::perf::source::Kind;
+    use crate::collect::perf::event_source::Kind;
     use perf_event_open_sys::bindings::{
         PERF_RECORD_FORK, PERF_RECORD_LOST, PERF_RECORD_MISC_KERNEL, PERF_RECORD_SAMPLE,
     };

@@ -5,18 +5,18 @@
 //! written from all rings, so that the kernel may write on, then learns of forks and mappings, and then
 //! climbs. It ends when it is told to and the rings are empty.
 
-use super::chain::join;
+use super::call_chain::join;
+use super::event_source::{Kind, Source};
 use super::events::{Events, Reach};
-use super::followed::{Followed, Memory};
-use super::outcome::Outcome;
+use super::process_tracker::{Memory, ProcessTracker};
 use super::record::{Record, Sample, records};
-use super::source::{Kind, Source};
-use super::stacks::{Detail, Seen, Stacks};
-use super::unwind::{Climber, Copy};
-use crate::collect::looking::Looking;
+use super::sampler_output::SamplerOutput;
+use super::stack_counts::{Detail, StackSample, Stacks};
+use super::unwinder::{Copy, StackUnwinder};
 use crate::collect::ring::Ring;
+use crate::collect::sampler_threads::SamplerThread;
 use crate::collect::subject::Subject;
-use crate::collect::symbols::Place;
+use crate::collect::symbols::CodeLocation;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::collections::BTreeMap;
 use std::io;
@@ -27,7 +27,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 /// The longest sleep: a process that starts and ends in between is not seen.
-const LOOK: Timespec = Timespec {
+const POLL_INTERVAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
@@ -40,7 +40,7 @@ pub(super) struct Sampler {
     shared: Ending,
     begin: Sender<()>,
     ready: Receiver<()>,
-    thread: JoinHandle<Option<Outcome>>,
+    thread: JoinHandle<Option<SamplerOutput>>,
 }
 
 /// Ends the thread also when a sampler is dropped on the way.
@@ -82,14 +82,14 @@ impl Sampler {
         let (is_ready, ready) = channel();
         let followed = subject.clone();
         let body = move || {
-            let _looking = Looking::here();
+            let _looking = SamplerThread::here();
             // Whoever waits may have gone; then nothing begins.
             is_there.send(()).ok()?;
             let (shared, rings): (Arc<Shared>, Vec<Ring>) = setup.recv().ok()?;
             let mut work = Work::new(&shared, &followed);
             is_ready.send(()).ok()?;
             begun.recv().ok()?;
-            work.followed.look_again();
+            work.followed.refresh_mappings();
             work.run(rings);
             Some(work.outcome())
         };
@@ -143,7 +143,7 @@ impl Sampler {
     }
 
     /// What was seen; the error is a sentence.
-    pub(super) fn finish(self) -> Result<Outcome, String> {
+    pub(super) fn finish(self) -> Result<SamplerOutput, String> {
         drop(self.shared);
         drop(self.begin);
         let outcome = self.thread.join().ok().flatten();
@@ -168,8 +168,8 @@ impl Shared {
 
 struct Work<'a> {
     shared: &'a Shared,
-    followed: Followed,
-    climber: Climber,
+    followed: ProcessTracker,
+    climber: StackUnwinder,
     stacks: Stacks,
     lost: BTreeMap<Kind, u64>,
     foreign: BTreeMap<Kind, u64>,
@@ -179,8 +179,8 @@ impl<'a> Work<'a> {
     fn new(shared: &'a Shared, subject: &Subject) -> Work<'a> {
         Work {
             shared,
-            followed: Followed::new(subject),
-            climber: Climber::new(),
+            followed: ProcessTracker::new(subject),
+            climber: StackUnwinder::new(),
             stacks: Stacks::default(),
             lost: BTreeMap::new(),
             foreign: BTreeMap::new(),
@@ -206,7 +206,7 @@ impl<'a> Work<'a> {
                 .map(|file| PollFd::from_borrowed_fd(file, PollFlags::IN))
                 .collect();
             // An interrupted wait is one that ended early.
-            if poll(&mut waited, Some(&LOOK)).is_ok() {
+            if poll(&mut waited, Some(&POLL_INTERVAL)).is_ok() {
                 // The event of a thread that has ended would wake for ever, though its ring serves on.
                 let mut hung_up = waited[1..].iter().map(|file| {
                     let hung_up = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
@@ -264,13 +264,14 @@ impl<'a> Work<'a> {
             return;
         };
         self.followed.met(pid, tid);
-        let mut places: Vec<Place> = lookups(&sample.kernel).map(Place::Kernel).collect();
+        let mut places: Vec<CodeLocation> =
+            lookups(&sample.kernel).map(CodeLocation::Kernel).collect();
         if let Some(memory) = self.followed.memory(pid) {
             let user = user(&mut self.climber, memory, sample);
             places.extend(lookups(&user).map(|address| memory.space.place(address)));
         }
         let stack = self.stacks.number(places);
-        self.stacks.add(Seen {
+        self.stacks.add(StackSample {
             kind,
             detail,
             pid,
@@ -292,8 +293,8 @@ impl<'a> Work<'a> {
         })
     }
 
-    fn outcome(self) -> Outcome {
-        Outcome {
+    fn outcome(self) -> SamplerOutput {
+        SamplerOutput {
             stacks: self.stacks,
             symbols: self.followed.symbols,
             threads: self.followed.threads,
@@ -324,7 +325,7 @@ fn number_at(raw: &[u8], offset: usize) -> Option<i64> {
 }
 
 /// A stack's addresses on the user's side.
-fn user(climber: &mut Climber, memory: &Memory, sample: &Sample<'_>) -> Vec<u64> {
+fn user(climber: &mut StackUnwinder, memory: &Memory, sample: &Sample<'_>) -> Vec<u64> {
     let Some(registers) = sample.registers else {
         return sample.user.clone();
     };

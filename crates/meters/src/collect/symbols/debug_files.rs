@@ -5,8 +5,8 @@
 //!    the process had mapped, whatever was installed meanwhile.
 //! 2. A file that is kept apart counts only if it bears the same name inside.
 
-use super::image::Image;
-use super::inlined::Inlined;
+use super::elf_image::Image;
+use super::inlined_functions::Inlined;
 use object::ReadCache;
 use std::fmt::Write;
 use std::fs::File;
@@ -66,9 +66,9 @@ fn path(build_id: &[u8]) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::DebugFile;
-    use crate::collect::symbols::image::Image;
-    use crate::collect::symbols::inlined::Functions;
-    use crate::collect::symbols::made::{Made, copied, library};
+    use crate::collect::symbols::elf_image::Image;
+    use crate::collect::symbols::inlined_functions::Functions;
+    use crate::collect::symbols::test_library::{TestLibrary, copied, library};
     use std::fs::{self, File};
     use std::path::Path;
 
@@ -103,7 +103,7 @@ mod tests {
         assert!(found(&stripped, &copied(&other, "--only-keep-debug")).is_none());
         assert!(found(&stripped, &stripped).is_none());
         assert!(found(&stripped, &made.folder.path().join("nothing")).is_none());
-        let Made { path, .. } = &made;
+        let TestLibrary { path, .. } = &made;
         let image = Image::read(&*fs::read(path).unwrap()).unwrap();
         let own = DebugFile::of(File::open(path).unwrap(), &image, |path| panic!("{path}"));
         assert!(own.unwrap().inlined().is_some());

@@ -1,9 +1,9 @@
 //! What addresses and threads are called.
 //!
 //! [`AddressSpace`] knows which file a process has mapped where, [`Symbols`] reads the symbol tables of
-//! those files (each once) and the kernel's, and [`Threads`] remembers what threads called themselves.
+//! those files (each once) and the kernel's, and [`ThreadNames`] remembers what threads called themselves.
 //! A frame is named in two steps, so that the second can wait until the load is over, or the process
-//! has ended: an address of a process becomes a [`Place`], a place becomes frames: the function that
+//! has ended: an address of a process becomes a [`CodeLocation`], a place becomes frames: the function that
 //! stands there, and those that the compiler put into it, where a file's debug information says so.
 //!
 //! 1. A function with a symbol that covers the address is that function; its name is demangled, without
@@ -18,27 +18,27 @@
 //!    put into. That one has its symbol's name; only where it has none does debug information name it.
 //! 6. Only regular files are opened, and the vDSO is read from this process, which has the same.
 
-mod anchors;
+mod address_space;
 mod debug_files;
 mod demangle;
-mod image;
-mod inlined;
-mod java;
-mod kernel;
-#[cfg(test)]
-mod made;
-mod maps;
-mod space;
+mod elf_image;
+mod inlined_functions;
+mod kernel_symbols;
+mod perf_map;
+mod proc_maps;
+mod process_titles;
+mod source_paths;
 #[allow(
     clippy::module_inception,
     reason = "the one type that the room is named for"
 )]
 mod symbols;
-mod threads;
-mod titles;
+#[cfg(test)]
+mod test_library;
+mod thread_names;
 
-pub(in crate::collect) use image::{Image, Section};
-pub(in crate::collect) use java::JavaCode;
-pub(in crate::collect) use space::{AddressSpace, Code, Place};
+pub(in crate::collect) use address_space::{AddressSpace, Code, CodeLocation};
+pub(in crate::collect) use elf_image::{Image, Section};
+pub(in crate::collect) use perf_map::PerfMap;
 pub(in crate::collect) use symbols::Symbols;
-pub(in crate::collect) use threads::Threads;
+pub(in crate::collect) use thread_names::ThreadNames;

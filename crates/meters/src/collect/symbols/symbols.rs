@@ -1,12 +1,12 @@
 //! Files that were read, and the frames that addresses in them are.
 
+use super::address_space::{AddressSpace, CodeLocation};
 use super::debug_files::DebugFile;
-use super::image::Image;
-use super::inlined::Functions;
-use super::java::JavaCode;
-use super::kernel::Kernel;
-use super::maps::MappedFile;
-use super::space::{AddressSpace, Place};
+use super::elf_image::Image;
+use super::inlined_functions::Functions;
+use super::kernel_symbols::Kernel;
+use super::perf_map::PerfMap;
+use super::proc_maps::MappedFile;
 use object::ReadCache;
 use parking_lot::{Mutex, MutexGuard};
 use std::cell::OnceCell;
@@ -34,8 +34,8 @@ struct Known {
     debug: HashMap<Arc<MappedFile>, DebugFile>,
     vdso: OnceCell<Option<Arc<Image>>>,
     kernel: Option<Kernel>,
-    java: HashMap<u32, JavaCode>,
-    frames: HashMap<Place, Arc<[Frame]>>,
+    java: HashMap<u32, PerfMap>,
+    frames: HashMap<CodeLocation, Arc<[Frame]>>,
 }
 
 impl Symbols {
@@ -47,7 +47,7 @@ impl Symbols {
     /// The frames at a place, from the innermost outwards: those of functions that were inlined there, then
     /// that of the one they are in. A file that was not read while a process had it is looked for by its
     /// path.
-    pub(in crate::collect) fn frames(&self, place: &Place) -> Arc<[Frame]> {
+    pub(in crate::collect) fn frames(&self, place: &CodeLocation) -> Arc<[Frame]> {
         let mut known = self.known();
         if let Some(frames) = known.frames.get(place) {
             return Arc::clone(frames);
@@ -58,7 +58,7 @@ impl Symbols {
     }
 
     /// The file of a place, as the process `pid` sees it.
-    pub(in crate::collect) fn image(&self, place: &Place, pid: u32) -> Option<Arc<Image>> {
+    pub(in crate::collect) fn image(&self, place: &CodeLocation, pid: u32) -> Option<Arc<Image>> {
         self.known().image(place, pid)
     }
 
@@ -73,14 +73,14 @@ impl Known {
         self.kernel.get_or_insert_with(Kernel::read).frame(address)
     }
 
-    fn frames_at(&mut self, place: &Place) -> Vec<Frame> {
+    fn frames_at(&mut self, place: &CodeLocation) -> Vec<Frame> {
         let (object, offset) = match place {
-            Place::Kernel(address) => return vec![self.kernel(*address)],
-            Place::File(file, offset) => (file_name(&file.path), *offset),
-            Place::Vdso(offset) => (VDSO, *offset),
-            Place::Memory(pid, address) => {
+            CodeLocation::Kernel(address) => return vec![self.kernel(*address)],
+            CodeLocation::File(file, offset) => (file_name(&file.path), *offset),
+            CodeLocation::Vdso(offset) => (VDSO, *offset),
+            CodeLocation::Memory(pid, address) => {
                 // Asked of each process once, when the window is over; what is no JVM has none.
-                let ask = || JavaCode::of(*pid).unwrap_or_default();
+                let ask = || PerfMap::of(*pid).unwrap_or_default();
                 let java = self.java.entry(*pid).or_insert_with(ask);
                 return vec![java.frame(*address).unwrap_or_else(|| unknown("", 0))];
             }
@@ -109,17 +109,17 @@ impl Known {
         frames
     }
 
-    fn functions(&mut self, place: &Place, stated: u64) -> Functions {
-        let Place::File(file, _) = place else {
+    fn functions(&mut self, place: &CodeLocation, stated: u64) -> Functions {
+        let CodeLocation::File(file, _) = place else {
             return Functions::default();
         };
         let debug = self.debug.get_mut(file).and_then(DebugFile::inlined);
         debug.map_or_else(Functions::default, |debug| debug.functions(stated))
     }
 
-    fn image(&mut self, place: &Place, pid: u32) -> Option<Arc<Image>> {
+    fn image(&mut self, place: &CodeLocation, pid: u32) -> Option<Arc<Image>> {
         match place {
-            Place::File(file, _) => {
+            CodeLocation::File(file, _) => {
                 if let Some(image) = self.files.get(file) {
                     return image.clone();
                 }
@@ -127,11 +127,11 @@ impl Known {
                 self.files.insert(Arc::clone(file), image.clone());
                 image
             }
-            Place::Vdso(_) => {
+            CodeLocation::Vdso(_) => {
                 let read = || Image::read(&*read_vdso()?).map(Arc::new);
                 self.vdso.get_or_init(read).clone()
             }
-            Place::Kernel(_) | Place::Memory(..) => None,
+            CodeLocation::Kernel(_) | CodeLocation::Memory(..) => None,
         }
     }
 
@@ -184,7 +184,7 @@ fn read_vdso() -> Option<Vec<u8>> {
     let space = AddressSpace::of(std::process::id()).ok()?;
     let code = space
         .code()
-        .find(|code| matches!(code.place, Place::Vdso(_)))?;
+        .find(|code| matches!(code.place, CodeLocation::Vdso(_)))?;
     let bytes = code.range.end - code.range.start;
     if bytes > VDSO_BYTES {
         return None;
@@ -199,9 +199,9 @@ fn read_vdso() -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::{Symbols, VDSO, file_name};
-    use crate::collect::symbols::made::{copied, library};
-    use crate::collect::symbols::maps::MappedFile;
-    use crate::collect::symbols::{AddressSpace, Place};
+    use crate::collect::symbols::proc_maps::MappedFile;
+    use crate::collect::symbols::test_library::{copied, library};
+    use crate::collect::symbols::{AddressSpace, CodeLocation};
     use std::collections::BTreeSet;
     use std::sync::Arc;
     use syncline_profile::{Frame, Name, Space};
@@ -254,7 +254,7 @@ mod tests {
         let (mut named, mut between, mut vdso, mut others) = (0, 0, 0, 0);
         let is_libc = |object: &str| object.starts_with("libc.so");
         let code = space.code().filter(|code| match &code.place {
-            Place::File(file, _) => is_libc(file_name(&file.path)),
+            CodeLocation::File(file, _) => is_libc(file_name(&file.path)),
             _ => true,
         });
         let code: Vec<_> = code.map(|code| code.range).collect();
@@ -287,7 +287,7 @@ mod tests {
         };
         let (file, symbols) = (Arc::new(file), Symbols::new());
         let named = code.map(|offset| {
-            let frames = symbols.frames(&Place::File(Arc::clone(&file), offset));
+            let frames = symbols.frames(&CodeLocation::File(Arc::clone(&file), offset));
             let (outer, inlined) = frames.split_last().unwrap();
             assert!(!outer.inlined);
             assert!(
@@ -356,13 +356,13 @@ mod tests {
     #[test]
     fn a_device_is_not_read() {
         let space = AddressSpace::of(std::process::id()).unwrap();
-        let Place::File(file, _) = space.code().next().unwrap().place else {
+        let CodeLocation::File(file, _) = space.code().next().unwrap().place else {
             panic!("the first mapping is our program");
         };
         let mut device = (*file).clone();
         device.path = "/dev/zero".to_owned();
         let symbols = Symbols::new();
-        let frame = outer(&symbols.frames(&Place::File(device.into(), 64)));
+        let frame = outer(&symbols.frames(&CodeLocation::File(device.into(), 64)));
         assert_eq!((frame.object.as_str(), frame.name), ("zero", Name::Unknown));
         assert_eq!(frame.offset, 64);
     }
@@ -373,7 +373,7 @@ mod tests {
         let line = listed.lines().find(|line| line.ends_with(" T schedule"));
         let line = line.expect("every kernel has it");
         let address = u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap();
-        let frame = outer(&Symbols::new().frames(&Place::Kernel(address + 1)));
+        let frame = outer(&Symbols::new().frames(&CodeLocation::Kernel(address + 1)));
         let hidden = address == 0;
         let expected = if hidden {
             Name::Unknown

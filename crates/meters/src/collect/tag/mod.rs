@@ -13,10 +13,10 @@
 //! It sees nothing of threads that never entered a module, and what a tagged thread does outside of all
 //! modules is charged to the laboratory, whose thread it is.
 
-mod strike;
-mod tags;
-mod timer;
+mod tag_sampler;
+mod thread_timer;
+mod tick_counts;
 
-pub(super) use tags::Tags;
-pub(crate) use tags::refusal;
-pub(super) use timer::thread_cpu_ns;
+pub(super) use tag_sampler::TagSampler;
+pub(crate) use tag_sampler::refusal;
+pub(super) use thread_timer::thread_cpu_ns;

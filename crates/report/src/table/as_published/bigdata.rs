@@ -11,14 +11,14 @@
 
 use super::super::grid::{Grid, Side};
 use super::super::prose;
-use super::parts::{self, label, mode, note};
-use super::source::Wants;
+use super::source::SourceRequirements;
+use super::source_header::{self, label, mode, note};
 use crate::Result;
 use crate::published::bigdata;
 use crate::record::{Outcomes, Record, RunRecord};
 use crate::units;
 
-pub(super) const WANTS: Wants = Wants {
+pub(super) const REQUIREMENTS: SourceRequirements = SourceRequirements {
     view: "bigdata",
     shows: "runs of concurrent-tx, mrow and mrmw",
     command: "syncline run concurrent-tx --on engine --clients 20 --transactions 10000 --duration 30s \
@@ -32,13 +32,13 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
         let run = record.as_run();
         let shown = ["concurrent-tx", "mrow", "mrmw"];
         let fits = run.filter(|run| shown.iter().any(|name| is(run, name)));
-        runs.push(fits.ok_or_else(|| WANTS.refuse(record))?);
+        runs.push(fits.ok_or_else(|| REQUIREMENTS.refuse(record))?);
     }
     if runs.is_empty() {
-        return Err(WANTS.nothing());
+        return Err(REQUIREMENTS.nothing());
     }
-    let mut text = parts::then(&bigdata().source);
-    text += &parts::now(&runs);
+    let mut text = source_header::then(&bigdata().source);
+    text += &source_header::now(&runs);
     let numbered: Vec<(String, &RunRecord)> = runs
         .iter()
         .enumerate()
@@ -121,7 +121,7 @@ fn concurrent_tx_row(run: &RunRecord) -> Vec<String> {
     let outcomes = &run.end.outcomes;
     let printed = outcomes.committed + outcomes.aborted;
     let ms = run.end.elapsed_ns() / 1_000_000;
-    let per_s = parts::seconds(run).map(|seconds| outcomes.committed as f64 / seconds);
+    let per_s = source_header::seconds(run).map(|seconds| outcomes.committed as f64 / seconds);
     let aborted = (printed > 0).then(|| outcomes.aborted as f64 * 100.0 / printed as f64);
     vec![
         run.head.plan.clients.to_string(),

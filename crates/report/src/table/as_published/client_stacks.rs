@@ -5,7 +5,7 @@
 //! 2. Only runs of one store in one place at one durability make a pair, and each run is in one.
 //! 3. A line says how much longer, never "faster": a pair is two runs, not two ranges.
 
-use super::super::matrix::Place;
+use super::super::matrix::DirectoryRuns;
 use super::super::prose;
 use crate::published::MailDisk;
 use crate::record::RunRecord;
@@ -37,7 +37,7 @@ pub(super) fn then(disks: &[MailDisk]) -> String {
 }
 
 /// Our pairs; empty if no store was met both ways.
-pub(super) fn now(places: &[Place<'_>]) -> String {
+pub(super) fn now(places: &[DirectoryRuns<'_>]) -> String {
     let mut text = String::new();
     for place in places {
         let (by_jdbc, native): (Vec<&RunRecord>, Vec<&RunRecord>) = place

@@ -6,16 +6,16 @@
 
 use super::super::grid::{Grid, Side};
 use super::super::prose;
-use super::parts::{self, NOT_GIVEN, label, note};
-use super::source::Wants;
+use super::source::SourceRequirements;
+use super::source_header::{self, NOT_GIVEN, label, note};
 use crate::Result;
 use crate::cost::{CostChoice, CostThreads, Figure, Heading, Sheet, SheetRow, garbage_share};
 use crate::published::{DerbyLoad, DerbyModule, derby};
 use crate::record::{Counted, Record, RunRecord};
 use crate::units;
-use syncline_metering::Module;
+use syncline_instrument::Module;
 
-pub(super) const WANTS: Wants = Wants {
+pub(super) const REQUIREMENTS: SourceRequirements = SourceRequirements {
     view: "derby",
     shows: "runs of select, update and join",
     command: "syncline run select --on engine --clients 10 (or update with 20 clients, join with 4)",
@@ -33,13 +33,13 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
         let run = record.as_run();
         let known = |name: &str| derby().loads.iter().any(|load| load.load == name);
         let fits = run.filter(|run| known(&run.head.workload.name));
-        runs.push(fits.ok_or_else(|| WANTS.refuse(record))?);
+        runs.push(fits.ok_or_else(|| REQUIREMENTS.refuse(record))?);
     }
     if runs.is_empty() {
-        return Err(WANTS.nothing());
+        return Err(REQUIREMENTS.nothing());
     }
-    let mut text = parts::then(&derby().source);
-    text += &parts::now(&runs);
+    let mut text = source_header::then(&derby().source);
+    text += &source_header::now(&runs);
     let numbered: Vec<(String, &RunRecord)> = runs
         .iter()
         .enumerate()

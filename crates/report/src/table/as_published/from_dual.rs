@@ -6,15 +6,15 @@
 use super::super::from_dual::{self as ours, Estimate};
 use super::super::grid::{Grid, Side};
 use super::super::prose;
-use super::parts::{self, note};
-use super::source::Wants;
+use super::source::SourceRequirements;
+use super::source_header::{self, note};
 use crate::Result;
 use crate::published::from_dual;
 use crate::record::{ProbeRecord, Record, RunRecord};
 use crate::units;
 use syncline_probe::AccessTime;
 
-pub(super) const WANTS: Wants = Wants {
+pub(super) const REQUIREMENTS: SourceRequirements = SourceRequirements {
     view: "fromdual",
     shows: "runs of insert, and probes of their directories",
     command: "syncline run insert --on sqlite --clients 1 --sweep commit-every=1,10,100,1000",
@@ -29,16 +29,16 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
             Record::Run(run) if run.head.workload.name == "insert" => runs.push(run),
             Record::Probe(probe) => probes.push(probe),
             Record::Run(_) | Record::Observation(_) | Record::Verification(_) => {
-                return Err(WANTS.refuse(record));
+                return Err(REQUIREMENTS.refuse(record));
             }
         }
     }
     if runs.is_empty() && probes.is_empty() {
-        return Err(WANTS.nothing());
+        return Err(REQUIREMENTS.nothing());
     }
-    let mut text = parts::then(&from_dual().source);
+    let mut text = source_header::then(&from_dual().source);
     if !runs.is_empty() {
-        text += &parts::now(&runs);
+        text += &source_header::now(&runs);
     }
     text += &prose::heading("Commits a second of one disk: the five answers of 2008, and ours");
     text += &answers(&probes, &runs);
@@ -83,7 +83,7 @@ fn ours_for(name: &str, probes: &[&ProbeRecord], runs: &[&RunRecord]) -> Vec<(St
         let numbered = runs.iter().enumerate();
         numbered
             .filter(|(_, run)| ours::is_single_insert(run))
-            .map(|(index, run)| (parts::label(index, runs.len()), of(run)))
+            .map(|(index, run)| (source_header::label(index, runs.len()), of(run)))
             .collect()
     };
     let found = match name {
@@ -220,5 +220,9 @@ fn commit_every(run: &RunRecord) -> u64 {
 /// "engine, data, futures, 8 clients": the runs of one curve.
 fn store(run: &RunRecord) -> String {
     let clients = units::plural(run.head.plan.clients, "client");
-    format!("{}, {}, {clients}", parts::mode(run), run.client_model())
+    format!(
+        "{}, {}, {clients}",
+        source_header::mode(run),
+        run.client_model()
+    )
 }

@@ -6,15 +6,15 @@
 
 use super::super::grid::{Grid, Side};
 use super::super::prose;
-use super::k2_fit::fitting;
-use super::parts::{self, NOT_GIVEN, label, note};
-use super::source::Wants;
+use super::k2_options::fitting;
+use super::source::SourceRequirements;
+use super::source_header::{self, NOT_GIVEN, label, note};
 use crate::Result;
 use crate::published::{K2Column, K2Mix, k2};
 use crate::record::{InternalFigures, Latency, Record, RunRecord, TransactionFigures};
 use crate::units;
 
-pub(super) const WANTS: Wants = Wants {
+pub(super) const REQUIREMENTS: SourceRequirements = SourceRequirements {
     view: "k2",
     shows: "runs of tpcc or ycsb with a mix that K2 published (weights 43,4,4,45,4 or 50,0,0,50,0 in \
             its order; 95 or 50 of 100 reads, the rest updates, uniform or scrambled)",
@@ -63,11 +63,11 @@ const INSIDE: [(&str, &str, &[&str]); 6] = [
 pub(super) fn view(records: &[Record]) -> Result<String> {
     let fitting: Vec<(&K2Mix, &RunRecord)> = records.iter().map(fitting).collect::<Result<_>>()?;
     if fitting.is_empty() {
-        return Err(WANTS.nothing());
+        return Err(REQUIREMENTS.nothing());
     }
     let runs: Vec<&RunRecord> = fitting.iter().map(|(_, run)| *run).collect();
-    let mut text = parts::then(&k2().source);
-    text += &parts::now(&runs);
+    let mut text = source_header::then(&k2().source);
+    text += &source_header::now(&runs);
     for mix in &k2().mixes {
         let of_mix = fitting.iter().enumerate();
         let of_mix = of_mix.filter(|(_, (own, _))| std::ptr::eq(*own, mix));
@@ -214,7 +214,7 @@ fn kind_rows(grid: &mut Grid, now: &Now<'_>, wanted: fn(&TransactionFigures) -> 
 fn aborts_row(now: &Now<'_>) -> Vec<String> {
     let outcomes = &now.run.end.outcomes;
     let tries = outcomes.conflicted.saturating_add(outcomes.retries);
-    let rate = parts::seconds(now.run).map(|seconds| tries as f64 / seconds);
+    let rate = source_header::seconds(now.run).map(|seconds| tries as f64 / seconds);
     // The intervals of a record that was cut short know no retries.
     let rate = rate.filter(|_| now.run.end.cut_short.is_none());
     let mut cells = vec![

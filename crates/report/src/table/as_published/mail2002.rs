@@ -5,18 +5,18 @@
 
 use super::super::from_dual::is_single_insert;
 use super::super::grid::{Grid, Side};
-use super::super::matrix::{Place, matrix_of};
+use super::super::matrix::{DirectoryRuns, matrix_of};
 use super::super::prose;
 use super::client_stacks;
-use super::parts::{self, note};
-use super::source::Wants;
+use super::source::SourceRequirements;
+use super::source_header::{self, note};
 use crate::Result;
 use crate::published::mail2002;
 use crate::record::{Record, RunRecord};
 use crate::units;
 use crate::units::plural;
 
-pub(super) const WANTS: Wants = Wants {
+pub(super) const REQUIREMENTS: SourceRequirements = SourceRequirements {
     view: "mail2002",
     shows: "runs of insert by one client that commits every insert, with or without the probes of \
             their directories",
@@ -31,16 +31,16 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
             .as_run()
             .is_none_or(|run| run.head.workload.name == "insert");
         if !fits {
-            return Err(WANTS.refuse(record));
+            return Err(REQUIREMENTS.refuse(record));
         }
     }
     let runs: Vec<&RunRecord> = records.iter().filter_map(Record::as_run).collect();
     let (singles, others): (Vec<&RunRecord>, Vec<&RunRecord>) =
         runs.into_iter().partition(|run| is_single_insert(run));
     if singles.is_empty() {
-        return Err(WANTS.nothing());
+        return Err(REQUIREMENTS.nothing());
     }
-    let mut text = parts::then(&mail2002().source);
+    let mut text = source_header::then(&mail2002().source);
     text += &prose::heading("Then: commits of single inserts a second, 10,000 by one client");
     text += &commits();
     text += "\n";
@@ -48,14 +48,14 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
     text += &prose::heading("Then: the log writer alone, syncs a second");
     text += &writes();
     text += &prose::heading("Now");
-    let places = Place::all(records);
+    let places = DirectoryRuns::all(records);
     text += &matrix_of(&places);
     let stacks = client_stacks::now(&places);
     if !stacks.is_empty() {
         text += &prose::heading("Now: the same store by two client stacks");
         text += &stacks;
     }
-    text += &parts::now(&singles);
+    text += &source_header::now(&singles);
     if !others.is_empty() {
         text += &note(&format!(
             "{} with several clients, several inserts a commit or an arrival at a rate: not in this \

@@ -21,7 +21,7 @@ pub enum Published {
 
 /// What a view is about, for the sentence that refuses a record.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wants {
+pub(super) struct SourceRequirements {
     /// The view's word.
     pub(super) view: &'static str,
     /// What it shows.
@@ -45,13 +45,13 @@ impl Published {
         self.wants().view
     }
 
-    fn wants(self) -> Wants {
+    fn wants(self) -> SourceRequirements {
         match self {
-            Published::K2 => k2::WANTS,
-            Published::Mail2002 => mail2002::WANTS,
-            Published::Bigdata => bigdata::WANTS,
-            Published::FromDual => from_dual::WANTS,
-            Published::Derby => derby::WANTS,
+            Published::K2 => k2::REQUIREMENTS,
+            Published::Mail2002 => mail2002::REQUIREMENTS,
+            Published::Bigdata => bigdata::REQUIREMENTS,
+            Published::FromDual => from_dual::REQUIREMENTS,
+            Published::Derby => derby::REQUIREMENTS,
         }
     }
 }
@@ -68,7 +68,7 @@ pub fn as_published(source: Published, records: &[Record]) -> Result<String> {
     }
 }
 
-impl Wants {
+impl SourceRequirements {
     /// That this record does not fit, since it is something else.
     pub(super) fn refuse(&self, record: &Record) -> Error {
         let is = match record {

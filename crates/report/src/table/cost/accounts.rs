@@ -2,14 +2,14 @@
 
 use super::super::prose;
 use crate::cost::words;
-use syncline_profile::{Account, How};
+use syncline_profile::{Account, Precision};
 
 /// A paragraph a collector and way of taking; those that work first. What one of them splits by module is
 /// not listed again for another that cannot.
 pub fn accounts(accounts: &[Account]) -> String {
     let mut works: Vec<(String, Vec<&str>)> = Vec::new();
     let mut refused: Vec<(String, Vec<&str>)> = Vec::new();
-    let by_module = |account: &Account| !matches!(account.how, How::NotAttributable(_));
+    let by_module = |account: &Account| !matches!(account.how, Precision::NotAttributable(_));
     let works_here = |metric| {
         let mut of_it = accounts.iter().filter(|one| one.metric == metric);
         of_it.any(by_module)
@@ -21,9 +21,9 @@ pub fn accounts(accounts: &[Account]) -> String {
         }
         let collector = &account.collector;
         let (list, heading) = match &account.how {
-            How::Exact => (&mut works, format!("{collector} (exact): ")),
-            How::Sampled(distance) => (&mut works, format!("{collector} ({distance}): ")),
-            How::NotAttributable(why) => (&mut refused, format!("{collector}: {why}: ")),
+            Precision::Exact => (&mut works, format!("{collector} (exact): ")),
+            Precision::Sampled(distance) => (&mut works, format!("{collector} ({distance}): ")),
+            Precision::NotAttributable(why) => (&mut refused, format!("{collector}: {why}: ")),
         };
         let metric = words(account.metric.name());
         match list.iter_mut().find(|(known, _)| *known == heading) {
@@ -50,7 +50,7 @@ pub fn accounts(accounts: &[Account]) -> String {
 #[cfg(test)]
 mod tests {
     use super::accounts;
-    use syncline_profile::{Account, How, Metric};
+    use syncline_profile::{Account, Metric, Precision};
 
     #[test]
     fn what_somebody_splits_is_not_told_to_be_missing() {
@@ -61,9 +61,9 @@ mod tests {
             lost: 0,
             total: None,
         };
-        let no = || How::NotAttributable("whole processes".to_owned());
+        let no = || Precision::NotAttributable("whole processes".to_owned());
         let text = accounts(&[
-            account(Metric::SystemCalls, "BPF", How::Exact),
+            account(Metric::SystemCalls, "BPF", Precision::Exact),
             account(Metric::SystemCalls, "totals", no()),
             account(Metric::CpuKernel, "totals", no()),
         ]);

@@ -8,7 +8,7 @@ use crate::cost::{CostChoice, FunctionRow, Functions, FunctionsBy, functions, wo
 use crate::record::{RunRecord, Stacks};
 use crate::units;
 use std::collections::BTreeMap;
-use syncline_metering::Module;
+use syncline_instrument::Module;
 use syncline_profile::{Metric, Quantity};
 
 /// Names are not cut below this, however narrow the terminal is.

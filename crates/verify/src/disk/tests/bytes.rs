@@ -1,13 +1,13 @@
 //! A witness that hears nonsense: it refuses in one sentence, and goes on for others.
 
-use super::world::{World, plan, with_witness};
+use super::harness::{Harness, plan, with_witness};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
-use syncline_disk::simulated::Metadata;
-use syncline_disk::{SimulatedDisk, SyncMethod};
+use syncline_vfs::simulated::Metadata;
+use syncline_vfs::{SimulatedDisk, SyncMethod};
 
 /// Says bytes, and hears all that is answered until the witness closes.
-fn said(world: &World, bytes: &[u8]) -> String {
+fn said(world: &Harness, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(world.address).unwrap();
     // Either may fail: a witness that has heard enough closes at once.
     drop(stream.write_all(bytes));

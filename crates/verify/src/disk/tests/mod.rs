@@ -2,6 +2,6 @@
 //! what they acknowledged are found, and a witness takes any bytes.
 
 mod bytes;
-mod cuts;
-mod forgetful;
-mod world;
+mod connection_cuts;
+mod harness;
+mod volatile_disk;

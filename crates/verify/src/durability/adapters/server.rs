@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::power::Classify;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use syncline_targets::private::{Ending, Lent, NotStarted, Product};
+use syncline_stores::private::{AttachedInstance, Ending, NotStarted, Product};
 
 /// A memory file system that every user may enter, where there is one.
 const MEMORY: &str = "/dev/shm";
@@ -51,7 +51,7 @@ pub(super) type Values<'v> = dyn Fn(&str) -> Option<String> + 'v;
 /// One that runs.
 #[derive(Debug)]
 struct Served {
-    lent: Lent,
+    lent: AttachedInstance,
     url: String,
 }
 
@@ -96,12 +96,14 @@ impl Adapter for Server {
     }
 
     fn make(&self, directory: &Path) -> Result<()> {
-        Lent::make(self.product, directory, &self.all("")?).map_err(|why| self.failed(&why))
+        AttachedInstance::make(self.product, directory, &self.all("")?)
+            .map_err(|why| self.failed(&why))
     }
 
     fn start(&self, directory: &Path, options: &str) -> Result<Box<dyn Running>> {
         let all = self.all(options)?;
-        let lent = Lent::start(self.product, directory, &all).map_err(|why| self.failed(&why))?;
+        let lent = AttachedInstance::start(self.product, directory, &all)
+            .map_err(|why| self.failed(&why))?;
         let value = |name: &str| {
             let last = all.iter().rev().find(|(of, _)| of == name);
             last.map(|(_, value)| value.to_ascii_lowercase())

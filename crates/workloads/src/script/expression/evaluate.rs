@@ -2,7 +2,7 @@
 
 use super::parse::ARGUMENTS_MAX;
 use super::tree::{Expression, Operator};
-use crate::draw::Stream;
+use crate::distributions::Stream;
 use crate::script::functions::remainder;
 use crate::script::value::{Refusal, Scalar};
 use crate::script::variables::{Names, Values};
@@ -148,7 +148,7 @@ impl Operator {
 #[cfg(test)]
 mod tests {
     use super::super::parse;
-    use crate::draw::Stream;
+    use crate::distributions::Stream;
     use crate::script::error::Source;
     use crate::script::value::{Held, Scalar};
     use crate::script::variables::{Names, Values};

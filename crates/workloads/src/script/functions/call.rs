@@ -6,7 +6,7 @@
 use super::hash::{fnv1a, murmur2};
 use super::permute::permuted;
 use super::random::Interval;
-use crate::draw::Stream;
+use crate::distributions::Stream;
 use crate::script::value::{Refusal, Scalar};
 
 /// A function.

@@ -6,7 +6,7 @@
 //! - zipfian: the k-th number is `((k+1)/k)^parameter` times as likely as the next, by the rejection
 //!   of Devroye's "Non-Uniform Random Variate Generation", pages 550 and 551.
 
-use crate::draw::Stream;
+use crate::distributions::Stream;
 use crate::script::value::Refusal;
 use std::f64::consts::TAU;
 
@@ -111,7 +111,7 @@ impl Interval {
 #[cfg(test)]
 mod tests {
     use super::Interval;
-    use crate::draw::Stream;
+    use crate::distributions::Stream;
 
     const DRAWS: u32 = 200_000;
 

@@ -1,14 +1,14 @@
 //! The conditions, each a check.
 
 use super::super::scale::{DISTRICTS, Scale};
-use super::super::tally::{Ordered, Tally, Told};
+use super::super::tally::{CountBounds, Ordered, Tally};
+use super::check_helpers::{amount, not_applicable};
 use super::district::{District, OfOrders};
-use super::look::Look;
+use super::order_scan::{Piece, walk};
 use super::payments::{self, Payments};
-use super::verdicts::{amount, not_applicable};
-use super::walk::{Piece, walk};
-use crate::wrong::Wrong;
-use syncline_contract::{Asked, Check, Session, Shape, Stop, Transaction};
+use super::queries::CheckQueries;
+use crate::violations::Violations;
+use syncline_contract::{AccessPattern, Check, RequestTracker, Session, Stop, Transaction};
 
 const CONDITIONS: [&str; 12] = [
     "condition 1: the sum of each warehouse is that of its districts",
@@ -40,65 +40,67 @@ pub(crate) fn names() -> Vec<&'static str> {
 
 /// Runs all of them. `is_fresh` says that the run has loaded the rows.
 pub(crate) async fn check<S: Session>(
-    look: &Look,
+    queries: &CheckQueries,
     scale: Scale,
     is_fresh: bool,
     tallies: &[Tally],
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
-    let payments = payments::payments(look, scale, session).await?;
-    let mut found = Found::new(scale, is_fresh, tallies);
+    let payments = payments::payments(queries, scale, session).await?;
+    let mut found = CheckState::new(scale, is_fresh, tallies);
     for warehouse in 1..=scale.warehouses {
-        found.warehouse(look, warehouse, &payments, session).await?;
+        found
+            .warehouse(queries, warehouse, &payments, session)
+            .await?;
     }
     Ok(found.checks(&payments))
 }
 
 /// What was found so far.
 #[derive(Debug)]
-struct Found<'t> {
+struct CheckState<'t> {
     scale: Scale,
     is_fresh: bool,
     tallies: &'t [Tally],
-    wrong: [Wrong; 12],
+    wrong: [Violations; 12],
     of_orders: OfOrders,
-    ordered: Wrong,
+    ordered: Violations,
     /// Orders that have a carrier.
     carried: i64,
     piece: Piece,
 }
 
-impl<'t> Found<'t> {
-    fn new(scale: Scale, is_fresh: bool, tallies: &'t [Tally]) -> Found<'t> {
-        Found {
+impl<'t> CheckState<'t> {
+    fn new(scale: Scale, is_fresh: bool, tallies: &'t [Tally]) -> CheckState<'t> {
+        CheckState {
             scale,
             is_fresh,
             tallies,
             wrong: Default::default(),
             of_orders: OfOrders::default(),
-            ordered: Wrong::default(),
+            ordered: Violations::default(),
             carried: 0,
             piece: Piece::default(),
         }
     }
 
     /// The findings of a condition, by its number in the clause.
-    fn condition(&mut self, number: usize) -> &mut Wrong {
+    fn condition(&mut self, number: usize) -> &mut Violations {
         &mut self.wrong[number - 1]
     }
 
     async fn warehouse<S: Session>(
         &mut self,
-        look: &Look,
+        queries: &CheckQueries,
         warehouse: i64,
         payments: &Result<Payments, String>,
         session: &mut S,
     ) -> Result<(), Stop> {
-        let mut asked = Asked::new(false);
-        session.begin(Shape::ReadOnly);
+        let mut asked = RequestTracker::new(false);
+        session.begin(AccessPattern::ReadOnly);
         let mut transaction = Transaction::new(session, &mut asked);
         let there = transaction
-            .read_if_any(&look.warehouse, (warehouse,))
+            .read_if_any(&queries.warehouse, (warehouse,))
             .await?;
         session.commit().await?;
         let sum = there.map(|(sum,)| sum.units);
@@ -107,7 +109,7 @@ impl<'t> Found<'t> {
         let (mut of_districts, mut of_history) = (0, 0);
         for district in 1..=DISTRICTS {
             let key = (warehouse, district);
-            of_districts += self.district(look, key, payments, session).await?;
+            of_districts += self.district(queries, key, payments, session).await?;
             let place = self.scale.district_at(warehouse, district);
             if let (Ok(payments), Some(place)) = (payments, place) {
                 of_history += payments.by_district[place];
@@ -130,18 +132,18 @@ impl<'t> Found<'t> {
     /// Looks at a district, in a transaction of its own, and answers its sum.
     async fn district<S: Session>(
         &mut self,
-        look: &Look,
+        queries: &CheckQueries,
         key: (i64, i64),
         payments: &Result<Payments, String>,
         session: &mut S,
     ) -> Result<i64, Stop> {
-        let mut asked = Asked::new(false);
-        session.begin(Shape::ReadOnly);
+        let mut asked = RequestTracker::new(false);
+        session.begin(AccessPattern::ReadOnly);
         let mut transaction = Transaction::new(session, &mut asked);
-        let row = transaction.read_if_any(&look.district, key).await?;
+        let row = transaction.read_if_any(&queries.district, key).await?;
         let row = row.map(|(sum, next)| (sum.units, next));
         let mut district = District::new(self.scale, key, std::mem::take(&mut self.of_orders));
-        walk(look, &mut district, &mut self.piece, &mut transaction).await?;
+        walk(queries, &mut district, &mut self.piece, &mut transaction).await?;
         self.of_orders = std::mem::take(&mut district.of_orders);
         self.numbers(&district, row.map(|(_, next)| next));
         self.carried += district.carried;
@@ -156,10 +158,10 @@ impl<'t> Found<'t> {
                 format!("{} has {sum} and its history {paid}", words(key))
             });
         }
-        transaction.ask(&look.customers, key)?;
+        transaction.ask(&queries.customers, key)?;
         let paid = of.map(|(payments, place)| payments.of_customers(place));
         let mut seen = 0;
-        for row in transaction.answers(&look.customers).await? {
+        for row in transaction.answers(&queries.customers).await? {
             let (number, balance, paid_sum) = row?;
             seen += 1;
             let place = self.scale.customer_at(number);
@@ -237,7 +239,7 @@ impl<'t> Found<'t> {
         let allowed = added.is_ok_and(|added| of.told.allows(added));
         self.ordered.unless(!self.is_fresh || allowed, || {
             let (count, loaded) = (orders.count, self.scale.customers);
-            let Told {
+            let CountBounds {
                 acknowledged,
                 unknown,
             } = of.told;
@@ -277,8 +279,8 @@ impl<'t> Found<'t> {
     }
 
     fn checks(self, payments: &Result<Payments, String>) -> Vec<Check> {
-        let told = |of: fn(&Tally) -> Told| {
-            let mut sum = Told::default();
+        let told = |of: fn(&Tally) -> CountBounds| {
+            let mut sum = CountBounds::default();
             self.tallies.iter().for_each(|tally| sum.add(of(tally)));
             sum
         };
@@ -345,11 +347,11 @@ fn ordered(tallies: &[Tally], (warehouse, district): (i64, i64)) -> Ordered {
 }
 
 /// Whether there are as many as were loaded and acknowledged, or a few of unknown outcome more.
-fn counted(what: &str, count: i64, loaded: i64, told: Told) -> Wrong {
-    let mut wrong = Wrong::default();
+fn counted(what: &str, count: i64, loaded: i64, told: CountBounds) -> Violations {
+    let mut wrong = Violations::default();
     let added = u64::try_from(count - loaded);
     wrong.unless(added.is_ok_and(|added| told.allows(added)), || {
-        let Told {
+        let CountBounds {
             acknowledged,
             unknown,
         } = told;

@@ -1,8 +1,8 @@
 //! What a district was found to hold, and the conditions on it that one order at a time decides.
 
 use super::super::scale::Scale;
-use super::walk::{Order, Piece};
-use crate::wrong::Wrong;
+use super::order_scan::{Order, Piece};
+use crate::violations::Violations;
 
 /// Numbers of a table, seen in ascending order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,11 +31,11 @@ impl Numbers {
 /// The conditions of single orders, over all districts.
 #[derive(Debug, Default)]
 pub(super) struct OfOrders {
-    pub(super) five: Wrong,
-    pub(super) six: Wrong,
-    pub(super) seven: Wrong,
+    pub(super) five: Violations,
+    pub(super) six: Violations,
+    pub(super) seven: Violations,
     /// Orders of customers that there are not.
-    pub(super) ten: Wrong,
+    pub(super) ten: Violations,
 }
 
 /// A district.

@@ -1,6 +1,6 @@
 //! The checks after a run: the consistency conditions of clause 3.3.2, and what was acknowledged.
 //!
-//! The store is read once, district by district (`walk.rs`), and each condition is a check of its own
+//! The store is read once, district by district (`order_scan.rs`), and each condition is a check of its own
 //! (`conditions.rs`). Two of them need a word:
 //!
 //! - Condition 11 of the clause (orders less new orders are 2,100 in each district) holds before the
@@ -15,12 +15,12 @@
 //! this run has loaded them, that payments and deliveries are as many as were acknowledged, or up to as
 //! many more as are of unknown outcome.
 
+mod check_helpers;
 mod conditions;
 mod district;
-mod look;
+mod order_scan;
 mod payments;
-mod verdicts;
-mod walk;
+mod queries;
 
 pub(super) use conditions::{check, names};
-pub(super) use look::Look;
+pub(super) use queries::CheckQueries;

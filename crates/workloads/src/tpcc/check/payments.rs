@@ -1,8 +1,8 @@
 //! What history says was paid: by warehouse, district and customer, from one pass over it.
 
 use super::super::scale::Scale;
-use super::look::Look;
-use syncline_contract::{Asked, Session, Shape, Stop, Transaction};
+use super::queries::CheckQueries;
+use syncline_contract::{AccessPattern, RequestTracker, Session, Stop, Transaction};
 
 /// The most rows of history that are read in one answer, of about 150 bytes each in memory.
 const ROWS_MAX: i64 = 16_000_000;
@@ -62,23 +62,23 @@ impl Payments {
 
 /// Reads history; if it is too long, the reason why not.
 pub(super) async fn payments<S: Session>(
-    look: &Look,
+    queries: &CheckQueries,
     scale: Scale,
     session: &mut S,
 ) -> Result<Result<Payments, String>, Stop> {
-    let mut asked = Asked::new(false);
-    session.begin(Shape::ReadOnly);
+    let mut asked = RequestTracker::new(false);
+    session.begin(AccessPattern::ReadOnly);
     let mut transaction = Transaction::new(session, &mut asked);
-    let (rows,) = transaction.read(&look.history_count, ()).await?;
+    let (rows,) = transaction.read(&queries.history_count, ()).await?;
     if rows > ROWS_MAX {
         session.commit().await?;
         return Ok(Err(format!(
             "history has {rows} rows, more than the {ROWS_MAX} that are read at once"
         )));
     }
-    transaction.ask(&look.history, ())?;
+    transaction.ask(&queries.history, ())?;
     let mut payments = Payments::new(scale);
-    for row in transaction.answers(&look.history).await? {
+    for row in transaction.answers(&queries.history).await? {
         let (customer, of_district, of_warehouse, district, warehouse, amount) = row?;
         let of = (customer, of_district, of_warehouse);
         payments.add(&scale, of, (district, warehouse), amount.units);

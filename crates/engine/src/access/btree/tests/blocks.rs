@@ -1,11 +1,11 @@
 //! Leaves in blocks: the cap holds, and memory goes back when rows go.
 
-use super::support::{Bed, options};
+use super::support::{TestTree, options};
 use crate::access::btree::Blocked;
-use crate::alone::alone;
 use crate::buffer::BufferOptions;
 use crate::buffer::page::Kind;
 use crate::error::Error;
+use crate::own_process::in_own_process;
 
 const PAGE_BYTES: u64 = 4096;
 const BLOCK_BYTES: u64 = 2 << 20;
@@ -19,7 +19,7 @@ fn key(number: u32) -> [u8; 4] {
 
 /// Inserts rows until one is refused, and not because of pages that wait for their last reader; answers its
 /// number.
-fn fill(bed: &Bed, from: u32) -> u32 {
+fn fill(bed: &TestTree, from: u32) -> u32 {
     let mut number = from;
     loop {
         match bed.tree.make_room(&bed.buffer, &key(number), 900) {
@@ -39,14 +39,14 @@ fn fill(bed: &Bed, from: u32) -> u32 {
 }
 
 /// Memory in use when pages that nobody sees any more are freed.
-fn settled_bytes(bed: &Bed) -> u64 {
+fn settled_bytes(bed: &TestTree) -> u64 {
     bed.buffer.free_all_retired();
     bed.buffer.resident_bytes()
 }
 
 #[test]
 fn a_capped_store_fills_its_blocks_gives_them_back_and_fills_them_again() {
-    alone(
+    in_own_process(
         concat!(
             module_path!(),
             "::a_capped_store_fills_its_blocks_gives_them_back_and_fills_them_again"
@@ -54,7 +54,7 @@ fn a_capped_store_fills_its_blocks_gives_them_back_and_fills_them_again() {
         || {
             for extra in [0, BLOCK_BYTES / 2, BLOCK_BYTES - PAGE_BYTES] {
                 let resident_bytes_max = 4 * BLOCK_BYTES + extra;
-                let bed = Bed::new(&BufferOptions {
+                let bed = TestTree::new(&BufferOptions {
                     page_bytes: PAGE_BYTES as u32,
                     blocks_from_bytes: 1 << 20,
                     resident_bytes_max,
@@ -90,14 +90,14 @@ fn a_capped_store_fills_its_blocks_gives_them_back_and_fills_them_again() {
 #[test]
 #[cfg(target_os = "linux")]
 fn memory_is_stocked_ahead_of_leaves_within_the_cap() {
-    alone(
+    in_own_process(
         concat!(
             module_path!(),
             "::memory_is_stocked_ahead_of_leaves_within_the_cap"
         ),
         || {
             let resident_bytes_max = 4 * BLOCK_BYTES;
-            let bed = Bed::new(&BufferOptions {
+            let bed = TestTree::new(&BufferOptions {
                 page_bytes: PAGE_BYTES as u32,
                 blocks_from_bytes: 1 << 20,
                 resident_bytes_max,
@@ -112,7 +112,7 @@ fn memory_is_stocked_ahead_of_leaves_within_the_cap() {
                     number += 1;
                 }
             };
-            bed.buffer.stock();
+            bed.buffer.preallocate();
             assert!(
                 bed.buffer.resident_bytes() < BLOCK_BYTES,
                 "too small for blocks"
@@ -124,7 +124,7 @@ fn memory_is_stocked_ahead_of_leaves_within_the_cap() {
             }
             let before = bed.buffer.resident_bytes();
             let blocks_more = |before: u64| {
-                bed.buffer.stock();
+                bed.buffer.preallocate();
                 (bed.buffer.resident_bytes() - before) / BLOCK_BYTES
             };
             assert_eq!(blocks_more(before), 1);
@@ -136,7 +136,7 @@ fn memory_is_stocked_ahead_of_leaves_within_the_cap() {
             // Half of what was stocked is used: another block would pass the cap.
             put_until(before + BLOCK_BYTES + PAGE_BYTES);
             fill(&bed, number);
-            bed.buffer.stock();
+            bed.buffer.preallocate();
             assert!(bed.buffer.resident_bytes() <= resident_bytes_max + 4 * PAGE_BYTES);
         },
     );
@@ -144,13 +144,13 @@ fn memory_is_stocked_ahead_of_leaves_within_the_cap() {
 
 #[test]
 fn leaves_scattered_over_blocks_leave_room_for_leaves() {
-    alone(
+    in_own_process(
         concat!(
             module_path!(),
             "::leaves_scattered_over_blocks_leave_room_for_leaves"
         ),
         || {
-            let bed = Bed::new(&BufferOptions {
+            let bed = TestTree::new(&BufferOptions {
                 page_bytes: PAGE_BYTES as u32,
                 blocks_from_bytes: 1 << 20,
                 resident_bytes_max: 4 * BLOCK_BYTES,

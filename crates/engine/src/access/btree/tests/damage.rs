@@ -1,6 +1,6 @@
 //! Damage that the tree's check must find: each planted into images of a sound tree.
 
-use super::support::{Bed, options};
+use super::support::{TestTree, options};
 use crate::access::btree::Tree;
 use crate::buffer::{Buffer, page};
 use crate::ids::{PageId, TreeId};
@@ -13,7 +13,7 @@ type Damage<'a> = (&'a str, &'a str, &'a dyn Fn(&mut Images));
 
 /// A tree of three levels with a long value, as images.
 fn images() -> (Images, PageId, PageId) {
-    let bed = Bed::new(&options(None));
+    let bed = TestTree::new(&options(None));
     for number in 0..1500_u32 {
         bed.put(&number.to_be_bytes(), &[3; 40], &mut || panic!("no cut"));
     }
@@ -25,7 +25,7 @@ fn images() -> (Images, PageId, PageId) {
         bed.buffer.capture(cut.epoch, page, &mut image);
         images.insert(page, image);
     }
-    bed.buffer.finish_cut(cut.epoch);
+    bed.buffer.finish_snapshot(cut.epoch);
     (images, cut.next_page, bed.tree.root())
 }
 

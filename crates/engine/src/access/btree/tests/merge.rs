@@ -1,6 +1,6 @@
 //! Poor leaves are merged: pages come back when most rows go, and nothing else changes.
 
-use super::support::{Bed, options};
+use super::support::{TestTree, options};
 use crate::access::btree::Tree;
 use crate::buffer::{Buffer, BufferOptions};
 use crate::ids::{Csn, TreeId};
@@ -19,7 +19,7 @@ fn pages_left(seed: u64, page_bytes: u32, misses: Option<u32>) -> (usize, usize)
         page_bytes,
         ..options(misses)
     };
-    let (bed, mut random) = (Bed::new(&options), fastrand::Rng::with_seed(seed));
+    let (bed, mut random) = (TestTree::new(&options), fastrand::Rng::with_seed(seed));
     let mut full = || panic!("no cut is running");
     let mut rows = BTreeMap::new();
     for _ in 0..20_000 {
@@ -53,7 +53,7 @@ fn pages_come_back_when_nine_rows_of_ten_are_deleted() {
 
 #[test]
 fn a_tree_whose_rows_all_go_is_its_root_alone() {
-    let (bed, mut random) = (Bed::new(&options(None)), fastrand::Rng::with_seed(4));
+    let (bed, mut random) = (TestTree::new(&options(None)), fastrand::Rng::with_seed(4));
     let mut full = || panic!("no cut is running");
     let mut keys: Vec<_> = (0..3_000_u32).map(u32::to_be_bytes).collect();
     for key in &keys {

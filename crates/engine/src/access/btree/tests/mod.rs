@@ -2,10 +2,10 @@
 //! way, planted damage, and planted bugs.
 
 mod blocks;
-mod cut;
 mod damage;
 mod merge;
 mod model;
-mod scout;
+mod page_snapshot;
+mod prefetch;
 mod support;
 mod threads;

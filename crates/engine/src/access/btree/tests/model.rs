@@ -1,6 +1,6 @@
 //! One thread: a tree and a sorted map do the same.
 
-use super::support::{Bed, options};
+use super::support::{TestTree, options};
 use crate::access::btree::Tree;
 use crate::buffer::{Buffer, BufferOptions};
 use crate::error::Error;
@@ -37,7 +37,7 @@ fn a_tree_keeps_what_a_sorted_map_keeps() {
     for seed in 0..60 {
         let mut random = fastrand::Rng::with_seed(seed);
         let shape = random.u32(..3);
-        let bed = Bed::new(&options(
+        let bed = TestTree::new(&options(
             [None, Some(2), Some(3), Some(7)][random.usize(..4)],
         ));
         let mut model = BTreeMap::new();
@@ -96,7 +96,7 @@ fn a_tree_keeps_what_a_sorted_map_keeps() {
 
 #[test]
 fn a_tree_that_lost_all_rows_in_order_gives_its_pages_back() {
-    let bed = Bed::new(&options(None));
+    let bed = TestTree::new(&options(None));
     let mut full = || panic!("no cut is running");
     for number in 0..3000_u32 {
         bed.put(&number.to_be_bytes(), &[7; 40], &mut full);
@@ -112,7 +112,7 @@ fn a_tree_that_lost_all_rows_in_order_gives_its_pages_back() {
 
 #[test]
 fn a_dropped_tree_leaves_no_page_and_answers_a_miss() {
-    let bed = Bed::new(&options(None));
+    let bed = TestTree::new(&options(None));
     for number in 0..500_u32 {
         bed.put(
             &number.to_be_bytes(),
@@ -142,7 +142,7 @@ fn a_bulk_built_tree_is_sound_and_holds_its_rows() {
         let fill = random.u32(50..=100);
         let tree = Tree::bulk(TreeId(8), &buffer, rows.iter(), Csn(4), fill).expect("memory");
         assert_eq!(tree.check(&buffer), Vec::<String>::new(), "seed {seed}");
-        let bed = Bed::of(buffer, tree);
+        let bed = TestTree::of(buffer, tree);
         assert!(bed.scan().into_iter().eq(rows.clone()), "seed {seed}");
         // It goes on like any other.
         let mut model = rows;
@@ -163,7 +163,7 @@ fn a_bulk_built_tree_is_sound_and_holds_its_rows() {
 #[test]
 fn memory_at_its_cap_is_told_and_leaves_everything_as_it_was() {
     for resident_bytes_max in [40_000, 60_000, 90_000, 150_000] {
-        let bed = Bed::new(&BufferOptions {
+        let bed = TestTree::new(&BufferOptions {
             resident_bytes_max,
             ..options(None)
         });
@@ -193,7 +193,7 @@ fn memory_at_its_cap_is_told_and_leaves_everything_as_it_was() {
 
 #[test]
 fn keys_over_the_cap_are_refused() {
-    let bed = Bed::new(&options(None));
+    let bed = TestTree::new(&options(None));
     let longest = vec![1; Tree::key_bytes_max(&bed.buffer)];
     bed.put(&longest, b"value", &mut || panic!("no cut"));
     assert_eq!(bed.get(&longest).as_deref(), Some(b"value".as_slice()));

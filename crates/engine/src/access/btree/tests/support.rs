@@ -1,9 +1,9 @@
 //! A tree with its buffer as the tests use it: each access started again until it is done.
 
-use crate::access::btree::overflow::{self, STUB_BYTES, Stub};
-use crate::access::btree::scout::{Target, scout};
-use crate::access::btree::{Blocked, Tidying, Tree};
-use crate::buffer::Word;
+use crate::access::btree::overflow::{self, OverflowPointer, STUB_BYTES};
+use crate::access::btree::prefetch::{PrefetchTarget, prefetch_leaves};
+use crate::access::btree::{Blocked, MergeTrigger, Tree};
+use crate::buffer::VersionWord;
 use crate::buffer::{Buffer, BufferOptions, Leaf, Miss, Stop, without_misses};
 use crate::ids::{Csn, PageId, TreeId};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(super) type Row = (Vec<u8>, Vec<u8>);
 
 /// A tree and its buffer.
-pub(super) struct Bed {
+pub(super) struct TestTree {
     pub(super) buffer: Arc<Buffer>,
     pub(super) tree: Arc<Tree>,
 }
@@ -27,23 +27,23 @@ pub(super) fn options(miss_every: Option<u32>) -> BufferOptions {
     }
 }
 
-impl Bed {
-    pub(super) fn new(options: &BufferOptions) -> Bed {
+impl TestTree {
+    pub(super) fn new(options: &BufferOptions) -> TestTree {
         let buffer = Buffer::new(options);
         let tree = Tree::create(TreeId(5), &buffer).expect("memory for one page");
-        Bed::of(buffer, tree)
+        TestTree::of(buffer, tree)
     }
 
-    pub(super) fn of(buffer: Buffer, tree: Tree) -> Bed {
-        Bed {
+    pub(super) fn of(buffer: Buffer, tree: Tree) -> TestTree {
+        TestTree {
             buffer: Arc::new(buffer),
             tree: Arc::new(tree),
         }
     }
 
     /// The same tree under a new handle.
-    pub(super) fn renewed(&self) -> Bed {
-        Bed {
+    pub(super) fn renewed(&self) -> TestTree {
+        TestTree {
             buffer: Arc::clone(&self.buffer),
             tree: self.tree.renewed(),
         }
@@ -55,7 +55,7 @@ impl Bed {
         let stub = is_long.then(|| {
             overflow::write(&self.buffer, self.tree.id, value).expect("memory is not capped")
         });
-        let stub_value = stub.map(Stub::to_value);
+        let stub_value = stub.map(OverflowPointer::to_value);
         let in_leaf = stub_value.as_ref().map_or(value, |stub| stub.as_slice());
         loop {
             if !self.make_room(key, value.len(), on_full) {
@@ -97,7 +97,8 @@ impl Bed {
             overflow::free(&self.buffer, stub);
         }
         if is_poor {
-            let _tidied = without_misses(|| self.tree.tidy(&self.buffer, key, Tidying::First));
+            let _tidied =
+                without_misses(|| self.tree.merge_leaf(&self.buffer, key, MergeTrigger::First));
         }
         true
     }
@@ -144,11 +145,11 @@ impl Bed {
     }
 
     /// Where a scout finds the keys to be.
-    pub(super) fn scout(&self, keys: &[[u8; 8]]) -> Vec<Option<PageId>> {
-        let of = |place: usize| Target::new(&self.tree, 8 * place..8 * (place + 1));
-        let mut targets: Vec<Target> = (0..keys.len()).map(of).collect();
-        scout(&self.buffer, keys.as_flattened(), &mut targets);
-        targets.iter().map(Target::leaf).collect()
+    pub(super) fn prefetch_leaves(&self, keys: &[[u8; 8]]) -> Vec<Option<PageId>> {
+        let of = |place: usize| PrefetchTarget::new(&self.tree, 8 * place..8 * (place + 1));
+        let mut targets: Vec<PrefetchTarget> = (0..keys.len()).map(of).collect();
+        prefetch_leaves(&self.buffer, keys.as_flattened(), &mut targets);
+        targets.iter().map(PrefetchTarget::leaf).collect()
     }
 
     /// All rows, forwards, leaf by leaf.
@@ -239,9 +240,9 @@ impl Bed {
     }
 }
 
-fn stub_of(leaf: &Leaf, slot: usize) -> Option<Stub> {
+fn stub_of(leaf: &Leaf, slot: usize) -> Option<OverflowPointer> {
     let is_stub = leaf.word(slot).is_overflow();
-    is_stub.then(|| Stub::from_value(leaf.value(slot)).expect("a stub"))
+    is_stub.then(|| OverflowPointer::from_value(leaf.value(slot)).expect("a stub"))
 }
 
 /// Writes the row and returns the chain that it had before.
@@ -250,9 +251,9 @@ fn write_row(
     key: &[u8],
     value: &[u8],
     is_long: bool,
-) -> Result<Option<Stub>, crate::buffer::NoRoom> {
+) -> Result<Option<OverflowPointer>, crate::buffer::NoRoom> {
     assert!(!is_long || value.len() == STUB_BYTES);
-    let word = Word::of(Csn(1));
+    let word = VersionWord::of(Csn(1));
     let word = if is_long { word.overflow() } else { word };
     let (slot, before) = match leaf.search(key) {
         Ok(slot) => {

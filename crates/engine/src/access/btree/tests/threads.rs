@@ -1,11 +1,11 @@
 //! Several threads in one tree: what one wrote it finds again, and scans see every row that stays.
 
-use super::support::{Bed, options};
-use crate::buffer::Word;
+use super::support::{TestTree, options};
+use crate::buffer::VersionWord;
 use crate::buffer::{Leaf, without_misses};
 use crate::ids::{Csn, PageId};
-use crate::plant::{Plant, with};
-use crate::until_dropped::UntilDropped;
+use crate::planted_bug::{PlantedBug, with};
+use crate::stop_on_drop::StopOnDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const THREADS: u64 = 4;
@@ -16,8 +16,8 @@ fn key(number: u64) -> [u8; 8] {
 
 /// Each thread inserts, removes and inserts again keys of its own among those of the others, and
 /// looks at once whether they are there. Returns how many were not.
-fn run(seed: u64, steps: u64, plant: Option<Plant>) -> u64 {
-    let bed = Bed::new(&options(if seed.is_multiple_of(2) {
+fn run(seed: u64, steps: u64, plant: Option<PlantedBug>) -> u64 {
+    let bed = TestTree::new(&options(if seed.is_multiple_of(2) {
         None
     } else {
         Some(5)
@@ -41,7 +41,7 @@ fn run(seed: u64, steps: u64, plant: Option<Plant>) -> u64 {
             }
             missing
         });
-        let over = UntilDropped::new(&is_done);
+        let over = StopOnDrop::new(&is_done);
         let lost: u64 = changers
             .into_iter()
             .map(|changer| changer.join().expect("no panic"))
@@ -62,7 +62,7 @@ fn stays(key: &[u8]) -> bool {
         .is_some_and(|key| u64::from_be_bytes(*key).is_multiple_of(1000))
 }
 
-fn changer(bed: &Bed, seed: u64, thread: u64, steps: u64) -> u64 {
+fn changer(bed: &TestTree, seed: u64, thread: u64, steps: u64) -> u64 {
     let mut random = fastrand::Rng::with_seed(seed * 31 + thread);
     let mut full = || panic!("no cut is running");
     let mut own = std::collections::BTreeMap::new();
@@ -99,7 +99,7 @@ fn threads_find_what_they_wrote_while_leaves_split_and_go() {
 #[test]
 fn two_handles_of_a_tree_change_its_structure_one_at_a_time() {
     for seed in 0..4 {
-        let old = Bed::new(&options(None));
+        let old = TestTree::new(&options(None));
         let new = old.renewed();
         let lost: u64 = std::thread::scope(|scope| {
             let changers: Vec<_> = (0..THREADS)
@@ -120,7 +120,7 @@ fn two_handles_of_a_tree_change_its_structure_one_at_a_time() {
 
 #[test]
 fn a_split_that_unlatches_too_early_is_found() {
-    let found = (0..40).any(|seed| run(seed, 1000, Some(Plant::SplitUnlatched)) > 0);
+    let found = (0..40).any(|seed| run(seed, 1000, Some(PlantedBug::SplitUnlatched)) > 0);
     assert!(found, "no seed found a write that a split lost");
 }
 
@@ -128,7 +128,7 @@ fn a_split_that_unlatches_too_early_is_found() {
 /// still the same. Returns how often it believed a slot that held another row.
 fn believe_hints(seed: u64) -> u64 {
     let mut random = fastrand::Rng::with_seed(seed);
-    let bed = Bed::new(&options(None));
+    let bed = TestTree::new(&options(None));
     let mut full = || panic!("no cut is running");
     let mut hints: Vec<(PageId, usize, u64, Vec<u8>)> = Vec::new();
     let (mut wrong, mut kept) = (0, 0_u64);
@@ -175,18 +175,19 @@ fn an_unchanged_counter_means_unchanged_slots() {
 
 #[test]
 fn a_counter_that_is_not_renewed_is_found() {
-    let found = (0..60).any(|seed| with(Some(Plant::CounterReset), || believe_hints(seed)) > 0);
+    let found =
+        (0..60).any(|seed| with(Some(PlantedBug::CounterReset), || believe_hints(seed)) > 0);
     assert!(found, "no seed found a counter that came twice");
 }
 
 #[test]
 fn words_and_values_change_by_page_number_without_a_new_counter() {
-    let bed = Bed::new(&options(Some(2)));
+    let bed = TestTree::new(&options(Some(2)));
     bed.put(b"k", b"value", &mut || panic!("no cut"));
     let look = |leaf: &Leaf, page: PageId| (page, leaf.counter());
     let (page, counter) = without_misses(|| bed.tree.view(&bed.buffer, b"k", look)).expect("off");
     let change = |leaf: &mut Leaf| {
-        leaf.set_word(0, Word::of(Csn(9)).locked());
+        leaf.set_word(0, VersionWord::of(Csn(9)).locked());
         leaf.set_value(0, b"other");
     };
     assert_eq!(
@@ -198,7 +199,7 @@ fn words_and_values_change_by_page_number_without_a_new_counter() {
     });
     assert_eq!(
         seen,
-        Some((counter, Word::of(Csn(9)).locked(), b"other".to_vec()))
+        Some((counter, VersionWord::of(Csn(9)).locked(), b"other".to_vec()))
     );
     assert_eq!(
         bed.buffer

@@ -3,14 +3,14 @@
 //! Only root may load them. As anybody else each test checks that this is said, and how it is opened.
 
 mod object;
-mod spells;
+mod sampling_windows;
 
 use super::collector::{monotonic, open};
 use super::counts::Counts;
-use super::load::Programs;
-use super::shape::{Doer, Key, Kind};
-use super::tree;
-use crate::collect::meter::MeterOptions;
+use super::map_types::{Actor, Key, Kind};
+use super::process_tree;
+use super::programs::Programs;
+use crate::collect::profiler::ProfilerOptions;
 use crate::collect::subject::Subject;
 use crate::sync_calls::{SyncCounter, Watched};
 use parking_lot::{Mutex, MutexGuard};
@@ -21,7 +21,7 @@ use std::io::{PipeWriter, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
-use syncline_profile::{How, Metric, Name, Profile, ProfileBuilder, Sample};
+use syncline_profile::{Metric, Name, Precision, Profile, ProfileBuilder, Sample};
 
 /// None for who may not load programs, which is then said with the way out. One test at a time: all look at
 /// this process's threads, which are those of all tests, and calls beyond the first thousands, and stacks of
@@ -60,7 +60,7 @@ impl Waiting {
             .unwrap();
         assert_eq!(&ready, b"ready\n");
         // All that it does now is to go to sleep over its input.
-        while !tree::sleeps(child.id(), child.id()) {
+        while !process_tree::sleeps(child.id(), child.id()) {
             thread::yield_now();
         }
         Waiting(child)
@@ -82,7 +82,7 @@ impl Waiting {
 fn counted(watched: Watched, act: impl FnOnce()) -> (Counts, u64) {
     let mut programs = Programs::load().unwrap();
     programs.attach().unwrap();
-    tree::enter(&mut programs, watched).unwrap();
+    process_tree::enter(&mut programs, watched).unwrap();
     let since = monotonic();
     programs.count_since(since).unwrap();
     act();
@@ -96,7 +96,7 @@ fn counted(watched: Watched, act: impl FnOnce()) -> (Counts, u64) {
 
 /// The same by the collector, as a profile.
 fn profiled(watched: Watched, act: impl FnOnce()) -> Profile {
-    let mut collector = open(&Subject::of(watched), &MeterOptions::default()).unwrap();
+    let mut collector = open(&Subject::of(watched), &ProfilerOptions::default()).unwrap();
     collector.prepare().unwrap();
     collector.start().unwrap();
     collector.go_on(&|| 0).unwrap();
@@ -183,7 +183,7 @@ fn every_call_of_threads_that_were_there_and_of_later_ones_is_counted() {
     });
     for (number, times) in [(numbers.0, 777), (numbers.1, 1000)] {
         let mine = counts.sums.iter().filter(|(key, _)| {
-            key.doer == Doer::Thread(number) && key.kind == Kind::Call(calls().1)
+            key.doer == Actor::Thread(number) && key.kind == Kind::Call(calls().1)
         });
         assert_eq!(mine.map(|(_, sum)| sum.count).sum::<u64>(), times);
     }
@@ -199,13 +199,13 @@ fn what_is_no_frame_pointer_makes_no_site() {
     let (counts, _) = counted(Watched::Ours, || {
         let calling = thread::spawn(|| {
             // Of any size, as sequence numbers and addresses of objects are.
-            (0..3000).for_each(|at| super::strange_frame::call_with_frame(at << (at % 32)));
+            (0..3000).for_each(|at| super::foreign_frame_pointer::call_with_frame(at << (at % 32)));
             gettid().as_raw_nonzero().get().unsigned_abs()
         });
         number = calling.join().unwrap();
     });
     let sums = counts.sums.iter();
-    let own = |key: &Key| key.doer == Doer::Thread(number) && key.kind == Kind::Call(calls().1);
+    let own = |key: &Key| key.doer == Actor::Thread(number) && key.kind == Kind::Call(calls().1);
     let own: Vec<u64> = sums
         .filter_map(|(key, sum)| own(key).then_some(sum.count))
         .collect();
@@ -330,9 +330,13 @@ fn every_sync_is_a_sync_call_and_a_system_call() {
         .iter()
         .find(|account| account.metric == Metric::SyncCalls);
     let of_syncs = of_syncs.unwrap();
-    assert_eq!((&of_syncs.how, of_syncs.lost), (&How::Exact, 0));
+    assert_eq!((&of_syncs.how, of_syncs.lost), (&Precision::Exact, 0));
     let metrics: Vec<_> = accounts.iter().map(|account| account.metric).collect();
-    assert_eq!(metrics, super::hand_over::METRICS, "each has its account");
+    assert_eq!(
+        metrics,
+        super::profile_output::METRICS,
+        "each has its account"
+    );
 }
 
 #[test]
@@ -382,7 +386,7 @@ fn who_sleeps_all_the_window_long_was_off_for_exactly_that() {
     let own = counts
         .sums
         .iter()
-        .filter(|(key, _)| matches!(key.doer, Doer::Thread(_)));
+        .filter(|(key, _)| matches!(key.doer, Actor::Thread(_)));
     let own: Vec<_> = own.map(|(_, sum)| (sum.count, sum.amount)).collect();
     assert_eq!(own, [(0, window)], "it did nothing but sleep");
     watched.go();
@@ -480,10 +484,11 @@ fn without_the_capability_it_is_said_what_opens_the_way() {
         set_capabilities(None, none).unwrap();
         assert_refused();
         let subject = Subject::of(Watched::Ours);
-        let accounts = open(&subject, &MeterOptions::default()).unwrap_err();
-        let is_refused = |how: &How| matches!(how, How::NotAttributable(why) if !why.is_empty());
+        let accounts = open(&subject, &ProfilerOptions::default()).unwrap_err();
+        let is_refused =
+            |how: &Precision| matches!(how, Precision::NotAttributable(why) if !why.is_empty());
         assert!(accounts.iter().all(|account| is_refused(&account.how)));
-        assert_eq!(accounts.len(), super::hand_over::METRICS.len());
+        assert_eq!(accounts.len(), super::profile_output::METRICS.len());
     });
     without.join().unwrap();
 }
@@ -516,6 +521,6 @@ fn a_process_that_is_not_there_is_refused_in_words() {
         return;
     };
     let mut programs = Programs::load().unwrap();
-    let why = tree::enter(&mut programs, Watched::Other(u32::MAX)).unwrap_err();
+    let why = process_tree::enter(&mut programs, Watched::Other(u32::MAX)).unwrap_err();
     assert!(why.contains("no threads"), "{why}");
 }

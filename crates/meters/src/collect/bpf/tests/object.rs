@@ -1,6 +1,6 @@
 //! The object that is committed is what its source makes.
 
-use crate::collect::bpf::load::OBJECT;
+use crate::collect::bpf::programs::OBJECT;
 use sha2::{Digest, Sha256};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

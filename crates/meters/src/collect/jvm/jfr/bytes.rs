@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Why bytes are no flight recording: a clause.
-pub(super) type Broken = String;
+pub(super) type ParseError = String;
 
 /// A place in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// The next bytes.
-    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], Broken> {
+    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], ParseError> {
         let (taken, left) = self.left.split_at_checked(count).ok_or_else(|| {
             format!(
                 "{count} bytes are wanted where {} are left",
@@ -49,37 +49,37 @@ impl<'a> Bytes<'a> {
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Broken> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], ParseError> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N)?);
         Ok(array)
     }
 
-    pub(super) fn byte(&mut self) -> Result<u8, Broken> {
+    pub(super) fn byte(&mut self) -> Result<u8, ParseError> {
         Ok(self.array::<1>()?[0])
     }
 
-    pub(super) fn u16_fixed(&mut self) -> Result<u16, Broken> {
+    pub(super) fn u16_fixed(&mut self) -> Result<u16, ParseError> {
         self.array().map(u16::from_be_bytes)
     }
 
-    pub(super) fn u32_fixed(&mut self) -> Result<u32, Broken> {
+    pub(super) fn u32_fixed(&mut self) -> Result<u32, ParseError> {
         self.array().map(u32::from_be_bytes)
     }
 
-    pub(super) fn u64_fixed(&mut self) -> Result<u64, Broken> {
+    pub(super) fn u64_fixed(&mut self) -> Result<u64, ParseError> {
         self.array().map(u64::from_be_bytes)
     }
 
-    pub(super) fn float(&mut self) -> Result<f32, Broken> {
+    pub(super) fn float(&mut self) -> Result<f32, ParseError> {
         self.array().map(f32::from_be_bytes)
     }
 
-    pub(super) fn double(&mut self) -> Result<f64, Broken> {
+    pub(super) fn double(&mut self) -> Result<f64, ParseError> {
         self.array().map(f64::from_be_bytes)
     }
 
-    pub(super) fn long(&mut self) -> Result<i64, Broken> {
+    pub(super) fn long(&mut self) -> Result<i64, ParseError> {
         if !self.compressed {
             return self.u64_fixed().map(u64::cast_signed);
         }
@@ -94,14 +94,14 @@ impl<'a> Bytes<'a> {
         Ok((value | u64::from(self.byte()?) << 56).cast_signed())
     }
 
-    pub(super) fn int(&mut self) -> Result<i64, Broken> {
+    pub(super) fn int(&mut self) -> Result<i64, ParseError> {
         if self.compressed {
             return self.long();
         }
         self.u32_fixed().map(|value| i64::from(value.cast_signed()))
     }
 
-    pub(super) fn short(&mut self) -> Result<i64, Broken> {
+    pub(super) fn short(&mut self) -> Result<i64, ParseError> {
         if self.compressed {
             return self.long();
         }
@@ -109,7 +109,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// A number of things that follow, each of a byte at least.
-    pub(super) fn count(&mut self) -> Result<usize, Broken> {
+    pub(super) fn count(&mut self) -> Result<usize, ParseError> {
         let count = self.int()?;
         usize::try_from(count)
             .ok()
@@ -117,7 +117,7 @@ impl<'a> Bytes<'a> {
             .ok_or_else(|| format!("{count} elements in {} bytes", self.left.len()))
     }
 
-    pub(super) fn text(&mut self) -> Result<Text, Broken> {
+    pub(super) fn text(&mut self) -> Result<Text, ParseError> {
         let here = |text: Cow<'_, str>| Text::Here(text.into_owned());
         match self.byte()? {
             0 => Ok(Text::Null),
@@ -137,7 +137,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    fn characters(&mut self) -> Result<Text, Broken> {
+    fn characters(&mut self) -> Result<Text, ParseError> {
         let length = self.count()?;
         let mut units = Vec::new();
         for _ in 0..length {

@@ -1,10 +1,10 @@
 //! A chunk: its header, its constants, its events.
 
-use super::bytes::{Broken, Bytes};
+use super::bytes::{Bytes, ParseError};
 use super::metadata::{self, Classes};
 use super::value::{self, Value};
 use std::collections::HashMap;
-use syncline_metering::Nanos;
+use syncline_instrument::Nanos;
 
 const HEADER: usize = 68;
 const METADATA: i64 = 0;
@@ -33,7 +33,7 @@ pub(in crate::collect::jvm) struct Event<'c> {
 }
 
 /// The chunks of a recording; the error says what is wrong with it.
-pub(in crate::collect::jvm) fn chunks(bytes: &[u8]) -> Result<Vec<Chunk<'_>>, Broken> {
+pub(in crate::collect::jvm) fn chunks(bytes: &[u8]) -> Result<Vec<Chunk<'_>>, ParseError> {
     let (mut left, mut chunks) = (bytes, Vec::new());
     while !left.is_empty() {
         let (chunk, size) = Chunk::read(left)
@@ -46,7 +46,7 @@ pub(in crate::collect::jvm) fn chunks(bytes: &[u8]) -> Result<Vec<Chunk<'_>>, Br
 
 impl<'a> Chunk<'a> {
     /// A chunk, and how many bytes it is.
-    fn read(bytes: &'a [u8]) -> Result<(Chunk<'a>, usize), Broken> {
+    fn read(bytes: &'a [u8]) -> Result<(Chunk<'a>, usize), ParseError> {
         let mut header = Bytes::new(bytes, false);
         if header.take(4)? != b"FLR\0" {
             return Err("it does not begin as one".to_owned());
@@ -95,7 +95,7 @@ impl<'a> Chunk<'a> {
 
     /// Constants: start, duration, where the constants before these stand, a mask, then for each type
     /// its number, how many, and number and value of each.
-    fn constants(&mut self, mut bytes: Bytes<'_>) -> Result<(), Broken> {
+    fn constants(&mut self, mut bytes: Bytes<'_>) -> Result<(), ParseError> {
         for _ in 0..3 {
             bytes.long()?;
         }
@@ -120,7 +120,7 @@ impl<'a> Chunk<'a> {
     pub(in crate::collect::jvm) fn events<'c>(
         &'c self,
         name: &'c str,
-    ) -> impl Iterator<Item = Result<Event<'c>, Broken>> {
+    ) -> impl Iterator<Item = Result<Event<'c>, ParseError>> {
         let is_named = move |kind: &i64| {
             let class = self.classes.get(kind);
             class.is_some_and(|class| class.name == name)
@@ -133,7 +133,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Reads the events of these names once, so that no broken one is met when half is counted.
-    pub(in crate::collect::jvm) fn check(&self, names: &[&str]) -> Result<(), Broken> {
+    pub(in crate::collect::jvm) fn check(&self, names: &[&str]) -> Result<(), ParseError> {
         for name in names {
             for event in self.events(name) {
                 event?;
@@ -179,7 +179,7 @@ impl<'a> Chunk<'a> {
 }
 
 /// The type and fields of the event at the front, and what follows it.
-fn event(bytes: Bytes<'_>) -> Result<(i64, Bytes<'_>, Bytes<'_>), Broken> {
+fn event(bytes: Bytes<'_>) -> Result<(i64, Bytes<'_>, Bytes<'_>), ParseError> {
     let (mut whole, before) = (bytes, bytes.len());
     let size = whole.int()?;
     let head = before - whole.len();
@@ -195,7 +195,7 @@ fn event(bytes: Bytes<'_>) -> Result<(i64, Bytes<'_>, Bytes<'_>), Broken> {
 
 /// A frame as the recorder tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::collect::jvm) struct Told<'c> {
+pub(in crate::collect::jvm) struct JfrFrame<'c> {
     /// The class with slashes or dots, or the library; empty if not told.
     pub(in crate::collect::jvm) class: &'c str,
     pub(in crate::collect::jvm) method: &'c str,
@@ -247,13 +247,13 @@ impl<'c> Event<'c> {
     }
 
     /// The frames of its stack, from the innermost outwards.
-    pub(in crate::collect::jvm) fn stack(&'c self) -> Vec<Told<'c>> {
+    pub(in crate::collect::jvm) fn stack(&'c self) -> Vec<JfrFrame<'c>> {
         let frames = self.chunk.at(&self.value, &["stackTrace", "frames"]);
         let Some(Value::Many(frames)) = frames else {
             return Vec::new();
         };
         let text = |frame, path: &[&str]| self.chunk.text(frame, path).unwrap_or_default();
-        let told = |frame| Told {
+        let told = |frame| JfrFrame {
             class: text(frame, &["method", "type", "name", "string"]),
             method: text(frame, &["method", "name", "string"]),
             kind: text(frame, &["type", "description"]),

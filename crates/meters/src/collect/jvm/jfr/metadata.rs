@@ -5,7 +5,7 @@
 //! with an `id` and a `name`; their fields are elements `field`, whose attribute `class` is the field's
 //! type, `constantPool` says that a number stands for the value, `dimension` 1 that there are many.
 
-use super::bytes::{Broken, Bytes, Text};
+use super::bytes::{Bytes, ParseError, Text};
 use std::collections::HashMap;
 
 /// How deep elements may stand in one another: the real ones are four deep.
@@ -61,7 +61,7 @@ struct Attributes {
 }
 
 /// Reads the metadata, from behind the event's size and type.
-pub(super) fn read(mut bytes: Bytes<'_>) -> Result<Classes, Broken> {
+pub(super) fn read(mut bytes: Bytes<'_>) -> Result<Classes, ParseError> {
     let (_start, _duration, _number) = (bytes.long()?, bytes.long()?, bytes.long()?);
     let mut texts = Vec::new();
     for _ in 0..bytes.count()? {
@@ -81,7 +81,7 @@ pub(super) fn read(mut bytes: Bytes<'_>) -> Result<Classes, Broken> {
 
 impl Reader<'_> {
     /// Reads an element with all that is in it; `within` is the type it belongs to.
-    fn element(&mut self, within: Option<i64>, depth: usize) -> Result<(), Broken> {
+    fn element(&mut self, within: Option<i64>, depth: usize) -> Result<(), ParseError> {
         if depth > DEPTH {
             return Err("the metadata is nested without end".to_owned());
         }
@@ -115,7 +115,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn attributes(&mut self) -> Result<Attributes, Broken> {
+    fn attributes(&mut self) -> Result<Attributes, ParseError> {
         let mut attributes = Attributes::default();
         for _ in 0..self.bytes.count()? {
             let (name, value) = (self.text()?, self.text()?);
@@ -131,7 +131,7 @@ impl Reader<'_> {
         Ok(attributes)
     }
 
-    fn text(&mut self) -> Result<String, Broken> {
+    fn text(&mut self) -> Result<String, ParseError> {
         let number = self.bytes.int()?;
         let text = usize::try_from(number)
             .ok()

@@ -28,4 +28,4 @@ mod metadata;
 mod tests;
 mod value;
 
-pub(super) use chunk::{Chunk, Event, Told, chunks};
+pub(super) use chunk::{Chunk, Event, JfrFrame, chunks};

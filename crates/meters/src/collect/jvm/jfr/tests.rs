@@ -1,6 +1,6 @@
 //! Recordings of our own making, whole and broken.
 
-use super::{Told, chunks};
+use super::{JfrFrame, chunks};
 
 /// Writes whole numbers as recordings have them.
 #[derive(Default)]
@@ -223,12 +223,12 @@ fn events_are_read_with_their_stacks() {
     assert_eq!(events[0].ended_ns(), Some(5_620_000_000));
     assert_eq!(events[0].text(&["note"]), Some("noted"));
     assert_eq!(events[0].stack_number(), Some(9));
-    let run = Told {
+    let run = JfrFrame {
         class: "a/B",
         method: "run",
         kind: "JIT compiled",
     };
-    let nowhere = Told {
+    let nowhere = JfrFrame {
         class: "",
         method: "",
         ..run

@@ -1,6 +1,6 @@
 //! Values of events and constants, read by their types.
 
-use super::bytes::{Broken, Bytes, Text};
+use super::bytes::{Bytes, ParseError, Text};
 use super::metadata::{Classes, Field, Plain};
 
 /// How deep values may stand in one another: the real ones are four deep.
@@ -26,7 +26,7 @@ pub(super) fn read(
     class: i64,
     bytes: &mut Bytes<'_>,
     depth: usize,
-) -> Result<Value, Broken> {
+) -> Result<Value, ParseError> {
     if depth > DEPTH {
         return Err("values are nested without end".to_owned());
     }
@@ -67,7 +67,7 @@ fn read_field(
     field: &Field,
     bytes: &mut Bytes<'_>,
     depth: usize,
-) -> Result<Value, Broken> {
+) -> Result<Value, ParseError> {
     let one = |bytes: &mut Bytes<'_>| {
         if field.constant {
             return Ok(Value::Constant(field.class, bytes.long()?));

@@ -1,0 +1,29 @@
+//! `syncline model`: the access time that a spinning disk's data sheet promises.
+
+use crate::args::ModelArgs;
+use crate::exit::{Outcome, Verdict};
+use crate::terminal;
+use syncline_probe::DiskModel;
+
+/// Prints AAT = AST + ARL + TT and the rate of one access a commit.
+pub(crate) fn model(args: &ModelArgs) -> Outcome {
+    let time = DiskModel::parse(&args.sheet)?.access_time();
+    let text = format!(
+        "average access time = average seek time + average rotational latency + transfer time\n\
+         AAT = AST + ARL + TT\n\n\
+         AST   {:>7.2} ms   seek\n\
+         ARL   {:>7.2} ms   half a turn\n\
+         TT    {:>7.2} ms   one block\n\
+         AAT   {:>7.2} ms   {:.1}/s, one access a commit\n\n\
+         One and the same block can be synced at most {:.1} times a second: once a turn.\n\
+         The data sheet knows no cache, and a store may need more than one access a commit.\n",
+        time.seek_ms,
+        time.rotation_ms,
+        time.transfer_ms,
+        time.access_ms,
+        time.rate_per_s,
+        time.turns_per_s,
+    );
+    terminal::print(&text)?;
+    Ok(Verdict::Holds)
+}

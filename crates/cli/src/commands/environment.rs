@@ -1,0 +1,48 @@
+//! What every verb that measures needs to know of the machine and of itself.
+
+use crate::exit::CannotRun;
+use std::path::{Path, PathBuf};
+use syncline_instrument::clock;
+use syncline_report::record::{self, Identity, Machine};
+
+/// The machine, for a record.
+pub(super) fn machine() -> Machine {
+    let facts = syncline_meters::Machine::read(Path::new("/"));
+    Machine {
+        host: host(),
+        ..record::machine_from(&facts)
+    }
+}
+
+/// The host's name.
+pub(super) fn host() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    let name = name.trim().to_owned();
+    (!name.is_empty()).then_some(name)
+}
+
+/// A new record's identity; `number` tells apart the records of one command.
+pub(super) fn identity(kind: &str, number: u64) -> Identity {
+    let salt = u64::from(std::process::id()) << 16 | number;
+    let mut identity = Identity::new(kind, clock::wall(), salt);
+    identity.command = Some(crate::secrets::command_line());
+    identity
+}
+
+/// A path that leads there from wherever the program stands.
+pub(super) fn real(path: &Path) -> Result<PathBuf, CannotRun> {
+    path.canonicalize()
+        .map_err(|error| CannotRun(format!("cannot find {}: {error}", path.display())))
+}
+
+/// Refuses what is no directory before anything is written.
+pub(super) fn must_be_directory(path: &Path) -> Result<(), CannotRun> {
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => Err(CannotRun(format!("{} is not a directory", path.display()))),
+        Err(error) => Err(CannotRun(format!(
+            "cannot read {}: {error}",
+            path.display()
+        ))),
+    }
+}

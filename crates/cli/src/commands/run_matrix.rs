@@ -1,0 +1,190 @@
+//! The cases of a `run`: every target with every choice of what is swept.
+
+use super::meter;
+use super::series::Planned;
+use super::sync_lines::SyncLines;
+use crate::args::{ArrivalArg, RunArgs, choices, yes_or_no};
+use crate::exit::CannotRun;
+use crate::registry::TargetRegistry;
+use crate::{interrupt, terminal};
+use std::sync::Arc;
+use std::time::Duration;
+use syncline_contract::LogLocation;
+use syncline_runner::{self as runner, Arrival, RunPlan};
+use syncline_stores::server::shown;
+use syncline_workloads::AnyWorkload;
+
+/// How long the laboratory's own cost is measured.
+pub(super) const CALIBRATION: Duration = Duration::from_millis(200);
+
+/// A workload and a plan, for every target.
+#[derive(Debug)]
+pub(crate) struct Choice {
+    /// What was chosen, in words; empty without a sweep.
+    words: String,
+    workload: Arc<AnyWorkload>,
+    plan: RunPlan,
+}
+
+/// Every choice of what is swept, refused before anything runs if one makes no sense.
+pub(super) fn choose(
+    workload: &str,
+    options: &[(String, String)],
+    args: &RunArgs,
+) -> Result<Vec<Choice>, CannotRun> {
+    let all = choices(&args.sweep).into_iter();
+    all.map(|chosen| choice(workload, options, args, &chosen))
+        .collect()
+}
+
+/// A workload that is there already, and no sweep.
+pub(crate) fn only(workload: AnyWorkload, args: &RunArgs) -> Vec<Choice> {
+    vec![Choice {
+        words: String::new(),
+        workload: Arc::new(workload),
+        plan: plan(args),
+    }]
+}
+
+fn choice(
+    workload: &str,
+    options: &[(String, String)],
+    args: &RunArgs,
+    chosen: &[(String, String)],
+) -> Result<Choice, CannotRun> {
+    let mut args = args.clone();
+    let mut options = options.to_vec();
+    for (name, value) in chosen {
+        let bad = || CannotRun(format!("--sweep {name}: invalid value \"{value}\""));
+        match name.as_str() {
+            "clients" => {
+                let clients = value.parse().ok().filter(|clients| *clients > 0);
+                args.clients = clients.ok_or_else(bad)?;
+            }
+            "rate" => {
+                let rate = value.parse().ok().filter(|rate: &f64| rate.is_finite());
+                args.rate = Some(rate.filter(|rate| *rate > 0.0).ok_or_else(bad)?);
+            }
+            "pipeline" => {
+                args.pipeline = Some(yes_or_no(value).map_err(|_error| bad())?);
+            }
+            "retries" => args.retries = value.parse().map_err(|_error| bad())?,
+            _ => {
+                options.retain(|(option, _)| option != name);
+                options.push((name.clone(), value.clone()));
+            }
+        }
+    }
+    let words: Vec<_> = chosen
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    Ok(Choice {
+        words: words.join(", "),
+        workload: Arc::new(AnyWorkload::parse(workload, &options)?),
+        plan: plan(&args),
+    })
+}
+
+impl Choice {
+    /// What is run.
+    pub(super) fn workload(&self) -> &AnyWorkload {
+        &self.workload
+    }
+
+    /// By how many clients.
+    pub(super) fn clients(&self) -> usize {
+        self.plan.clients
+    }
+
+    /// With what the laboratory itself costs a transaction of it.
+    pub(super) fn calibrated<S: TargetRegistry>(mut self, shelf: &S) -> Result<Choice, CannotRun> {
+        let null = shelf.open("null")?;
+        let stop = interrupt::stop_flag();
+        match runner::calibrate(&null, &*self.workload, &self.plan, CALIBRATION, stop) {
+            Ok(calibration) => {
+                self.plan.laboratory_cpu_ns = Some(calibration.cpu_ns_per_transaction);
+            }
+            // A workload that the null target cannot answer goes uncalibrated, and the record says so.
+            Err(error) => {
+                terminal::warn(&format!("the cost of syncline itself is unknown: {error}"));
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// Every target with every choice; the targets of one choice stand together.
+pub(super) fn cases(
+    choices: &[Choice],
+    urls: &[String],
+    places: &[LogLocation],
+    lines: &SyncLines,
+    alias: Option<&str>,
+) -> Vec<Planned> {
+    let mut cases: Vec<Planned> = Vec::new();
+    for choice in choices {
+        for (url, log_place) in urls.iter().zip(places) {
+            let mut name = shown(url);
+            if !choice.words.is_empty() {
+                name = format!("{name}, {}", choice.words);
+            }
+            let twice = cases.iter().filter(|case| case.name == name).count();
+            if twice > 0 {
+                name = format!("{name} ({})", twice + 1);
+            }
+            cases.push(Planned {
+                name,
+                url: url.clone(),
+                alias: alias.map(str::to_owned),
+                workload: Arc::clone(&choice.workload),
+                log_place: log_place.clone(),
+                plan: RunPlan {
+                    line_max_per_s: lines.line_max(log_place),
+                    ..choice.plan.clone()
+                },
+            });
+        }
+    }
+    cases
+}
+
+/// How long is measured, and how many transactions.
+pub(super) fn spans(args: &RunArgs) -> (Option<Duration>, Option<u64>) {
+    let transactions = args.transactions.map(|count| count as u64);
+    let fallback = transactions.is_none().then_some(Duration::from_secs(10));
+    (args.duration.or(fallback), transactions)
+}
+
+/// What the arguments come to.
+pub(crate) fn plan(args: &RunArgs) -> RunPlan {
+    let (duration, transactions) = spans(args);
+    RunPlan {
+        clients: args.clients,
+        workers: args.workers,
+        duration,
+        transactions,
+        warm_up: args.warm_up,
+        drain: args.drain,
+        arrival: match (args.rate, args.arrival) {
+            (None, _) => Arrival::Closed,
+            (Some(rate_per_s), Some(ArrivalArg::Fixed)) => Arrival::Fixed { rate_per_s },
+            (Some(rate_per_s), _) => Arrival::Poisson { rate_per_s },
+        },
+        retries: args.retries,
+        seed: args.seed,
+        pin: args.pin.clone(),
+        reuse: args.reuse,
+        spends_rows: args.spends_rows,
+        pipeline: args.pipeline,
+        connects_each: args.connects_each,
+        transactions_each: args.transactions_each,
+        skip_after: args.skip_after,
+        retry_within: args.retry_within,
+        goes_on_after_errors: args.goes_on_after_errors,
+        operations: args.operations,
+        meter: meter::options(&args.meter),
+        unmetered_beside: args.meter_overhead,
+        ..RunPlan::default()
+    }
+}

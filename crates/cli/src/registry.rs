@@ -1,0 +1,385 @@
+//! The targets that a verb can open by name: the built-in ones, and a stranger's own beside them.
+//!
+//! The verbs are generic over a shelf, hence over one target type, so that the program is compiled
+//! once with the enum of built-in targets, and a stranger's program once with its own store added.
+
+use crate::exit::CannotRun;
+use crate::interrupt;
+use crate::private_servers::PrivateServers;
+use crate::recording_mount;
+use syncline_contract::{
+    AccessPattern, AnsweredWrite, Capabilities, CommitPaths, Counter, DryRunPlan, Internal,
+    LogLocation, LogSegments, OperationId, Plan, ReportedSettings, Rows, Session, Stop,
+    StoreObservation, StoreProcess, TableId, Target, TargetResult, UserView, Value, Worker,
+};
+use syncline_instrument::Nanos;
+use syncline_stores::AnyTarget;
+
+/// Where a verb takes its targets from.
+pub(crate) trait TargetRegistry: Sync {
+    /// The type of all of them.
+    type Target: Target;
+
+    /// Opens a target by URL or name; touches nothing.
+    fn open(&self, url: &str) -> Result<Self::Target, CannotRun>;
+
+    /// Opens a target that is to be measured and asks it what it is, so that what it refuses shows before
+    /// anything runs.
+    fn meet(&self, url: &str) -> Result<Self::Target, CannotRun> {
+        // A server that says nothing is left at the first Ctrl-C.
+        interrupt::stop_flag();
+        let target = self.open(url)?;
+        syncline_runner::ask(target.meet())?;
+        if let LogLocation::Directory(directory) = target.log_place() {
+            recording_mount::refuse_recording_mount(&directory)?;
+        }
+        Ok(target)
+    }
+
+    /// The name of the stranger's own store, if there is one.
+    fn own(&self) -> Option<&str>;
+}
+
+/// The built-in targets.
+#[derive(Debug, Default)]
+pub(crate) struct BuiltIn {
+    privates: PrivateServers,
+}
+
+impl TargetRegistry for BuiltIn {
+    type Target = AnyTarget;
+
+    fn open(&self, url: &str) -> Result<AnyTarget, CannotRun> {
+        AnyTarget::open(&self.privates.resolve(url)?).map_err(CannotRun::because)
+    }
+
+    fn own(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// The built-in targets, and one more by its name.
+#[derive(Debug)]
+pub(crate) struct WithThirdParty<'a, T> {
+    pub(crate) name: &'a str,
+    pub(crate) store: &'a T,
+    pub(crate) privates: PrivateServers,
+}
+
+impl<'a, T: Target> TargetRegistry for WithThirdParty<'a, T> {
+    type Target = EitherTarget<'a, T>;
+
+    fn open(&self, url: &str) -> Result<EitherTarget<'a, T>, CannotRun> {
+        if url == self.name {
+            return Ok(EitherTarget::Own(self.store));
+        }
+        AnyTarget::open(&self.privates.resolve(url)?)
+            .map(|target| EitherTarget::BuiltIn(Box::new(target)))
+            .map_err(CannotRun::because)
+    }
+
+    fn own(&self) -> Option<&str> {
+        Some(self.name)
+    }
+}
+
+/// A stranger's own target, or a built-in one.
+#[derive(Debug)]
+pub(crate) enum EitherTarget<'a, T> {
+    Own(&'a T),
+    BuiltIn(Box<AnyTarget>),
+}
+
+/// A part that belongs to one or the other: its session, its worker part.
+#[derive(Debug)]
+pub(crate) enum EitherPart<A, B> {
+    Own(A),
+    BuiltIn(B),
+}
+
+impl<T: Target> Target for EitherTarget<'_, T> {
+    type Session = EitherPart<T::Session, <AnyTarget as Target>::Session>;
+    type Worker = EitherPart<T::Worker, <AnyTarget as Target>::Worker>;
+
+    fn name(&self) -> String {
+        match self {
+            EitherTarget::Own(target) => target.name(),
+            EitherTarget::BuiltIn(target) => target.name(),
+        }
+    }
+
+    async fn meet(&self) -> TargetResult<()> {
+        match self {
+            EitherTarget::Own(target) => target.meet().await,
+            EitherTarget::BuiltIn(target) => target.meet().await,
+        }
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        match self {
+            EitherTarget::Own(target) => target.capabilities(),
+            EitherTarget::BuiltIn(target) => target.capabilities(),
+        }
+    }
+
+    fn log_place(&self) -> LogLocation {
+        match self {
+            EitherTarget::Own(target) => target.log_place(),
+            EitherTarget::BuiltIn(target) => target.log_place(),
+        }
+    }
+
+    fn data_place(&self) -> LogLocation {
+        match self {
+            EitherTarget::Own(target) => target.data_place(),
+            EitherTarget::BuiltIn(target) => target.data_place(),
+        }
+    }
+
+    fn further_places(&self) -> Vec<LogLocation> {
+        match self {
+            EitherTarget::Own(target) => target.further_places(),
+            EitherTarget::BuiltIn(target) => target.further_places(),
+        }
+    }
+
+    fn log_segments(&self) -> Option<LogSegments> {
+        match self {
+            EitherTarget::Own(target) => target.log_segments(),
+            EitherTarget::BuiltIn(target) => target.log_segments(),
+        }
+    }
+
+    fn clients_max_reason(&self) -> Option<String> {
+        match self {
+            EitherTarget::Own(target) => target.clients_max_reason(),
+            EitherTarget::BuiltIn(target) => target.clients_max_reason(),
+        }
+    }
+
+    fn takes_no_writes(&self) -> Option<String> {
+        match self {
+            EitherTarget::Own(target) => target.takes_no_writes(),
+            EitherTarget::BuiltIn(target) => target.takes_no_writes(),
+        }
+    }
+
+    async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
+        match self {
+            EitherTarget::Own(target) => target.unfinished_wait().await,
+            EitherTarget::BuiltIn(target) => target.unfinished_wait().await,
+        }
+    }
+
+    fn process(&self) -> StoreProcess {
+        match self {
+            EitherTarget::Own(target) => target.process(),
+            EitherTarget::BuiltIn(target) => target.process(),
+        }
+    }
+
+    fn synced_writes(&self) -> Option<u64> {
+        match self {
+            EitherTarget::Own(target) => target.synced_writes(),
+            EitherTarget::BuiltIn(target) => target.synced_writes(),
+        }
+    }
+
+    fn unseen_syncs(&self) -> Option<&'static str> {
+        match self {
+            EitherTarget::Own(target) => target.unseen_syncs(),
+            EitherTarget::BuiltIn(target) => target.unseen_syncs(),
+        }
+    }
+
+    fn internals(&self) -> Vec<Internal> {
+        match self {
+            EitherTarget::Own(target) => target.internals(),
+            EitherTarget::BuiltIn(target) => target.internals(),
+        }
+    }
+
+    fn take_commit_paths(&self) -> Option<CommitPaths> {
+        match self {
+            EitherTarget::Own(target) => target.take_commit_paths(),
+            EitherTarget::BuiltIn(target) => target.take_commit_paths(),
+        }
+    }
+
+    async fn counters(&self) -> TargetResult<Vec<Counter>> {
+        match self {
+            EitherTarget::Own(target) => target.counters().await,
+            EitherTarget::BuiltIn(target) => target.counters().await,
+        }
+    }
+
+    async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {
+        match self {
+            EitherTarget::Own(target) => target.round_trip_ns().await,
+            EitherTarget::BuiltIn(target) => target.round_trip_ns().await,
+        }
+    }
+
+    fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
+        match self {
+            EitherTarget::Own(target) => target.intent(plan, clients),
+            EitherTarget::BuiltIn(target) => target.intent(plan, clients),
+        }
+    }
+
+    async fn observe(&self) -> TargetResult<StoreObservation> {
+        match self {
+            EitherTarget::Own(target) => target.observe().await,
+            EitherTarget::BuiltIn(target) => target.observe().await,
+        }
+    }
+
+    async fn user_view(&self, tables: &[String]) -> TargetResult<UserView> {
+        match self {
+            EitherTarget::Own(target) => target.user_view(tables).await,
+            EitherTarget::BuiltIn(target) => target.user_view(tables).await,
+        }
+    }
+
+    async fn clean(&self) -> TargetResult<Vec<String>> {
+        match self {
+            EitherTarget::Own(target) => target.clean().await,
+            EitherTarget::BuiltIn(target) => target.clean().await,
+        }
+    }
+
+    async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
+        match self {
+            EitherTarget::Own(target) => target.reopen(plan).await,
+            EitherTarget::BuiltIn(target) => target.reopen(plan).await,
+        }
+    }
+
+    async fn keep(&self) -> TargetResult<()> {
+        match self {
+            EitherTarget::Own(target) => target.keep().await,
+            EitherTarget::BuiltIn(target) => target.keep().await,
+        }
+    }
+
+    async fn create(&self, plan: &Plan) -> TargetResult<()> {
+        match self {
+            EitherTarget::Own(target) => target.create(plan).await,
+            EitherTarget::BuiltIn(target) => target.create(plan).await,
+        }
+    }
+
+    async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
+        match self {
+            EitherTarget::Own(target) => target.self_check().await,
+            EitherTarget::BuiltIn(target) => target.self_check().await,
+        }
+    }
+
+    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+        match self {
+            EitherTarget::Own(target) => target.evidence().await,
+            EitherTarget::BuiltIn(target) => target.evidence().await,
+        }
+    }
+
+    fn worker(&self) -> TargetResult<Self::Worker> {
+        match self {
+            EitherTarget::Own(target) => target.worker().map(EitherPart::Own),
+            EitherTarget::BuiltIn(target) => target.worker().map(EitherPart::BuiltIn),
+        }
+    }
+
+    async fn connect(&self, plan: &Plan, worker: &Self::Worker) -> TargetResult<Self::Session> {
+        match (self, worker) {
+            (EitherTarget::Own(target), EitherPart::Own(worker)) => {
+                target.connect(plan, worker).await.map(EitherPart::Own)
+            }
+            (EitherTarget::BuiltIn(target), EitherPart::BuiltIn(worker)) => {
+                target.connect(plan, worker).await.map(EitherPart::BuiltIn)
+            }
+            _ => unreachable!("a worker part is used with the target that made it"),
+        }
+    }
+
+    async fn remove(&self) -> TargetResult<()> {
+        match self {
+            EitherTarget::Own(target) => target.remove().await,
+            EitherTarget::BuiltIn(target) => target.remove().await,
+        }
+    }
+}
+
+impl<A: Worker, B: Worker> Worker for EitherPart<A, B> {
+    fn pass_started(&self) {
+        match self {
+            EitherPart::Own(worker) => worker.pass_started(),
+            EitherPart::BuiltIn(worker) => worker.pass_started(),
+        }
+    }
+
+    fn pass_ended(&self) {
+        match self {
+            EitherPart::Own(worker) => worker.pass_ended(),
+            EitherPart::BuiltIn(worker) => worker.pass_ended(),
+        }
+    }
+}
+
+impl<A: Session, B: Session> Session for EitherPart<A, B> {
+    fn begin(&mut self, shape: AccessPattern) {
+        match self {
+            EitherPart::Own(session) => session.begin(shape),
+            EitherPart::BuiltIn(session) => session.begin(shape),
+        }
+    }
+
+    fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
+        match self {
+            EitherPart::Own(session) => session.send(operation, values),
+            EitherPart::BuiltIn(session) => session.send(operation, values),
+        }
+    }
+
+    async fn receive(&mut self) -> Result<&Rows, Stop> {
+        match self {
+            EitherPart::Own(session) => session.receive().await,
+            EitherPart::BuiltIn(session) => session.receive().await,
+        }
+    }
+
+    async fn commit(&mut self) -> Result<(), Stop> {
+        match self {
+            EitherPart::Own(session) => session.commit().await,
+            EitherPart::BuiltIn(session) => session.commit().await,
+        }
+    }
+
+    fn answered_writes(&mut self) -> Option<&mut Vec<AnsweredWrite>> {
+        match self {
+            EitherPart::Own(session) => session.answered_writes(),
+            EitherPart::BuiltIn(session) => session.answered_writes(),
+        }
+    }
+
+    async fn abort(&mut self) {
+        match self {
+            EitherPart::Own(session) => session.abort().await,
+            EitherPart::BuiltIn(session) => session.abort().await,
+        }
+    }
+
+    fn columns(&self, operation: OperationId) -> Option<Vec<String>> {
+        match self {
+            EitherPart::Own(session) => session.columns(operation),
+            EitherPart::BuiltIn(session) => session.columns(operation),
+        }
+    }
+
+    async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
+        match self {
+            EitherPart::Own(session) => session.load(table, batch).await,
+            EitherPart::BuiltIn(session) => session.load(table, batch).await,
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! The architecture, as a test: the dependencies between crates, the files that may hold `unsafe`, banned
+//! words, file heads, links of the documents.
+//!
+//! Each message names the file, the rule and the way out. A rule that is wrong is changed here, with
+//! its reason in `docs/decisions/`; it is not worked around.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The dependencies of each crate on others of the workspace: exactly these, each of them used.
+const DEPENDENCIES: &[(&str, &[&str])] = &[
+    ("instrument", &[]),
+    ("vfs", &[]),
+    ("engine", &["vfs", "instrument"]),
+    ("profile", &["instrument"]),
+    ("contract", &["instrument"]),
+    ("meters", &["instrument", "profile"]),
+    ("stores", &["contract", "vfs", "engine", "instrument"]),
+    ("workloads", &["contract"]),
+    ("probe", &["vfs", "instrument", "meters"]),
+    ("runner", &["contract", "instrument", "meters", "profile"]),
+    ("verify", &["contract", "vfs", "instrument", "stores"]),
+    ("report", &["instrument", "probe", "profile", "runner"]),
+    (
+        "cli",
+        &[
+            "contract",
+            "vfs",
+            "instrument",
+            "meters",
+            "probe",
+            "profile",
+            "report",
+            "runner",
+            "stores",
+            "verify",
+            "workloads",
+        ],
+    ),
+];
+
+/// The files that may hold `unsafe`, each for one kind of reason.
+const UNSAFE: &[&str] = &[
+    "crates/vfs/src/real/file_range.rs",
+    "crates/vfs/src/real/uring.rs",
+    "crates/engine/benches/store/pointer_chase.rs",
+    "crates/engine/benches/store/peers.rs",
+    "crates/engine/src/buffer/blocks.rs",
+    "crates/engine/src/buffer/prefetch.rs",
+    "crates/engine/src/buffer/translation.rs",
+    "crates/instrument/src/ticker.rs",
+    "crates/meters/src/collect/bpf/foreign_frame_pointer.rs",
+    "crates/meters/src/collect/ring.rs",
+    "crates/meters/src/collect/tag/thread_timer.rs",
+    "crates/meters/src/perf_event.rs",
+    "crates/meters/src/proc/context_switches.rs",
+    "crates/runner/src/executor/prefetch.rs",
+    "crates/runner/src/executor/pinned_futures.rs",
+    "crates/stores/src/jdbc/jvm/call.rs",
+    "crates/stores/src/lmdb.rs",
+    "crates/stores/src/sqlite/raw.rs",
+    "crates/stores/tests/postgres/allocations.rs",
+];
+
+/// Words that code, messages and documents do not use, with what to say instead.
+const BANNED: &[(&str, &str)] = &[
+    ("provably", "say tested, or name the evidence"),
+    ("the disk lies", "say not durable: and the evidence"),
+    ("tpmC", "say new-orders/min"),
+    ("tpsA", "say transactions/s, derived from TPC-A"),
+    ("tpsB", "say transactions/s, derived from TPC-B"),
+    ("FIXME", "mend it, or open an issue"),
+];
+
+#[test]
+fn crates_have_the_listed_dependencies_and_use_each_of_them() {
+    let listed: BTreeMap<&str, BTreeSet<String>> = DEPENDENCIES
+        .iter()
+        .map(|(name, on)| (*name, on.iter().map(|&on| on.to_owned()).collect()))
+        .collect();
+    let crates = folders(&root().join("crates"));
+    let known: BTreeSet<String> = listed.keys().map(|&name| name.to_owned()).collect();
+    assert_eq!(
+        crates, known,
+        "a crate was added or removed: change DEPENDENCIES and ARCHITECTURE.md"
+    );
+    for name in &crates {
+        let declared: BTreeSet<String> = dependencies(name).into_iter().collect();
+        assert_eq!(
+            declared,
+            listed[name.as_str()],
+            "crates/{name}/Cargo.toml has other dependencies than DEPENDENCIES allows: move the code, or change \
+             the list with a decision record"
+        );
+        let mut texts = Vec::new();
+        gather(
+            &root().join("crates").join(name).join("src"),
+            "rs",
+            &mut texts,
+        );
+        for on in declared {
+            let path = format!("syncline_{on}");
+            assert!(
+                texts
+                    .iter()
+                    .any(|(_, text)| code_lines(text).any(|line| line.contains(&path))),
+                "crates/{name} depends on {on} and does not use it: remove the dependency"
+            );
+        }
+    }
+}
+
+/// B.F14, B.F9: a question with a default answer that a wrapper does not hand on is answered for every store
+/// behind it, wrongly and in silence.
+#[test]
+fn wrappers_of_targets_hand_on_every_question() {
+    let asked = functions("crates/contract/src/target.rs", "pub trait Target");
+    assert!(asked.len() > 20, "{asked:?}");
+    for (path, begins) in [
+        (
+            "crates/cli/src/registry.rs",
+            "impl<T: Target> Target for EitherTarget",
+        ),
+        (
+            "crates/stores/src/any_target.rs",
+            "impl Target for AnyTarget",
+        ),
+    ] {
+        let handed_on = functions(path, begins);
+        let missing: Vec<_> = asked.difference(&handed_on).collect();
+        assert!(missing.is_empty(), "{path} does not hand on {missing:?}");
+    }
+}
+
+/// The names of the functions in a block of a file, which ends with the line that closes it.
+fn functions(path: &str, begins: &str) -> BTreeSet<String> {
+    let text = fs::read_to_string(root().join(path)).expect("a file of the workspace");
+    let start = text
+        .find(begins)
+        .unwrap_or_else(|| panic!("{path} has no {begins}"));
+    let indent = text[..start].len() - text[..start].trim_end_matches(' ').len();
+    let close = format!("\n{}}}\n", " ".repeat(indent));
+    let end = text[start..]
+        .find(&close)
+        .map_or(text.len(), |length| start + length);
+    let lines = text[start..end].lines().map(str::trim_start);
+    let names = lines.filter_map(|line| {
+        let rest = line
+            .strip_prefix("async ")
+            .unwrap_or(line)
+            .strip_prefix("fn ")?;
+        let name = rest.split(['(', '<']).next()?;
+        Some(name.to_owned())
+    });
+    names.collect()
+}
+
+#[test]
+fn dependencies_are_read_from_the_manifest_without_those_of_tests() {
+    let manifest = "[dependencies]\nsyncline-engine = { workspace = true }\nserde = \"1\"\n\
+                    [dev-dependencies]\nsyncline-cli = { workspace = true }\n";
+    assert_eq!(dependencies_in(manifest), ["engine"]);
+}
+
+#[test]
+fn unsafe_stands_only_where_it_is_listed() {
+    for (path, text) in sources() {
+        let holds =
+            code_lines(&text).any(|line| line.contains("unsafe ") || line.contains("unsafe{"));
+        let listed = UNSAFE.contains(&path.as_str());
+        assert!(
+            !holds || listed,
+            "{path} holds `unsafe`: move it into a listed file"
+        );
+        assert!(
+            holds || !listed,
+            "{path} is listed for `unsafe` and holds none: take it off UNSAFE"
+        );
+    }
+    for listed in UNSAFE {
+        assert!(
+            root().join(listed).exists(),
+            "{listed} is listed for `unsafe` and does not exist"
+        );
+    }
+}
+
+#[test]
+fn every_file_opens_with_what_it_is() {
+    for (path, text) in sources() {
+        let opens = text
+            .lines()
+            .next()
+            .is_some_and(|line| line.starts_with("//! "));
+        assert!(
+            opens,
+            "{path}: the first line must say what the file is, with `//!`"
+        );
+    }
+}
+
+#[test]
+fn lib_rs_and_mod_rs_hold_no_items() {
+    for (path, text) in sources() {
+        let is_root = path.ends_with("/mod.rs") || path.ends_with("/lib.rs");
+        let holds = code_lines(&text).any(|line| {
+            line.trim_start().starts_with("fn ")
+                || line.trim_start().starts_with("pub fn ")
+                || line.trim_start().starts_with("impl ")
+        });
+        let test = path.contains("/tests/");
+        assert!(
+            !is_root || test || !holds,
+            "{path}: lib.rs and mod.rs hold documentation, `mod` and `use`"
+        );
+    }
+}
+
+#[test]
+fn lines_are_short_and_hold_no_banned_word() {
+    let mut texts = sources();
+    texts.extend(documents());
+    for (path, text) in texts {
+        if path.ends_with("tests/architecture.rs") {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            let place = format!("{path}:{}", number + 1);
+            assert!(
+                !line.ends_with(' '),
+                "{place}: space at the end of the line"
+            );
+            let prose = line.trim_start().starts_with("//")
+                && !line.contains("//! |")
+                && !line.contains("/// |");
+            assert!(
+                !prose || line.chars().count() <= 110,
+                "{place}: a comment longer than 110 characters"
+            );
+            for (word, instead) in BANNED {
+                assert!(
+                    !line.contains(word),
+                    "{place}: we do not say \"{word}\": {instead}"
+                );
+            }
+        }
+        assert!(
+            text.ends_with('\n') && !text.ends_with("\n\n"),
+            "{path}: ends in one newline"
+        );
+    }
+}
+
+#[test]
+fn documents_have_one_title_and_no_dead_links() {
+    for (path, text) in documents() {
+        let titles = outside_code(&text)
+            .filter(|line| line.starts_with("# "))
+            .count();
+        assert_eq!(titles, 1, "{path}: one title a document");
+        let folder = root()
+            .join(&path)
+            .parent()
+            .map(Path::to_owned)
+            .unwrap_or_default();
+        for link in links(&text) {
+            assert!(
+                folder.join(&link).exists(),
+                "{path}: the link {link} leads nowhere"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_test_that_the_page_on_security_names_exists() {
+    let page = fs::read_to_string(root().join("docs/security.md")).expect("the page is there");
+    let rows = page
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.ends_with("| test |"));
+    let mut named = BTreeSet::new();
+    for row in rows {
+        let last = row
+            .trim_end_matches('|')
+            .rsplit('|')
+            .next()
+            .unwrap_or_default();
+        let tests: Vec<_> = last.split('`').skip(1).step_by(2).collect();
+        assert!(!tests.is_empty(), "a line without a test: {row}");
+        named.extend(tests.into_iter().map(str::to_owned));
+    }
+    assert!(named.len() > 30, "{}", named.len());
+    let sources: Vec<String> = sources().into_iter().map(|(_, text)| text).collect();
+    for test in named {
+        let head = format!("fn {test}()");
+        let found = sources.iter().any(|text| {
+            text.split(&head).count() > 1
+                && text.split(&head).next().is_some_and(|before| {
+                    before
+                        .trim_end()
+                        .rsplit('\n')
+                        .take(2)
+                        .any(|line| line.trim() == "#[test]")
+                })
+        });
+        assert!(found, "docs/security.md names {test}, which is no test");
+    }
+}
+
+#[test]
+fn architecture_md_names_every_crate() {
+    let map = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there");
+    for name in folders(&root().join("crates")) {
+        assert!(
+            map.contains(&format!("`{name}`")),
+            "ARCHITECTURE.md does not name `{name}`"
+        );
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn folders(path: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(path).expect("the folder is there");
+    let entries = entries.map(|entry| entry.expect("the folder can be read").path());
+    entries
+        .filter(|path| path.join("Cargo.toml").exists())
+        .map(|path| name_of(&path))
+        .collect()
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}
+
+fn dependencies(name: &str) -> Vec<String> {
+    let manifest = root().join("crates").join(name).join("Cargo.toml");
+    dependencies_in(&fs::read_to_string(manifest).expect("every crate has a manifest"))
+}
+
+/// The crates of the workspace named in `[dependencies]`. Tests may use any crate below them, so
+/// dev-dependencies do not count.
+fn dependencies_in(manifest: &str) -> Vec<String> {
+    let mut section = "";
+    let mut found = Vec::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            section = line;
+        } else if section == "[dependencies]"
+            && let Some(rest) = line.strip_prefix("syncline-")
+        {
+            found.push(
+                rest.split([' ', '=', '.'])
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
+            );
+        }
+    }
+    found
+}
+
+fn sources() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    gather(&root().join("crates"), "rs", &mut found);
+    gather(&root().join("examples"), "rs", &mut found);
+    gather(&root().join("fuzz/src"), "rs", &mut found);
+    gather(&root().join("fuzz/targets"), "rs", &mut found);
+    assert!(found.len() > 20, "the sources were found");
+    found
+}
+
+fn documents() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    gather(&root().join("docs"), "md", &mut found);
+    for name in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+    ] {
+        let text = fs::read_to_string(root().join(name));
+        found.push((
+            name.to_owned(),
+            text.unwrap_or_else(|error| panic!("{name}: {error}")),
+        ));
+    }
+    found
+}
+
+fn gather(folder: &Path, ending: &str, found: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("the folder can be read").path();
+        if path.is_dir() && name_of(&path) != "target" {
+            gather(&path, ending, found);
+        } else if path.extension().is_some_and(|got| got == ending) {
+            let text = fs::read_to_string(&path).expect("a source is text");
+            let short = path.strip_prefix(root()).expect("below the root");
+            found.push((short.to_string_lossy().into_owned(), text));
+        }
+    }
+}
+
+/// Lines that are neither comments nor lint attributes.
+fn code_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| {
+        let line = line.trim_start();
+        !line.starts_with("//") && !line.starts_with("#!") && !line.contains('"')
+    })
+}
+
+fn outside_code(text: &str) -> impl Iterator<Item = &str> {
+    let mut inside = false;
+    text.lines().filter(move |line| {
+        inside ^= line.starts_with("```");
+        !inside
+    })
+}
+
+/// The relative links of a document, without anchors.
+fn links(text: &str) -> Vec<String> {
+    let text: String = outside_code(text).collect::<Vec<_>>().join("\n");
+    let ends = text
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next());
+    ends.filter(|link| !link.contains("://") && !link.starts_with('#'))
+        .map(|link| link.split('#').next().unwrap_or_default().to_owned())
+        .collect()
+}

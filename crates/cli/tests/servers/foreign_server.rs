@@ -1,0 +1,200 @@
+//! A server that is not the program's, with somebody else's tables and sessions in it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use syncline_stores::private::{LaunchSpec, Private, Product};
+use tempfile::TempDir;
+
+/// A PostgreSQL of the test's own, which is a stranger's to the program.
+pub(crate) struct ForeignServer {
+    server: Private,
+    _folder: TempDir,
+}
+
+impl ForeignServer {
+    pub(crate) fn new() -> ForeignServer {
+        let folder = crate::support::folder();
+        let server = Private::start(&LaunchSpec {
+            directory: Some(folder.path().to_owned()),
+            ..LaunchSpec::new(Product::Postgres)
+        });
+        ForeignServer {
+            server: server.unwrap(),
+            _folder: folder,
+        }
+    }
+
+    /// The URL with a password and without options.
+    pub(crate) fn url(&self) -> String {
+        with_password(self.server.url())
+    }
+
+    /// The port on which it listens.
+    pub(crate) fn port(&self) -> String {
+        let url = self.server.url().split('?').next().unwrap();
+        let (_, rest) = url.rsplit_once(':').unwrap();
+        rest.split_once('/').unwrap().0.to_owned()
+    }
+
+    /// The directory of its Unix socket.
+    pub(crate) fn socket_directory(&self) -> String {
+        let (_, rest) = self.server.urls()[1].split_once("socket=").unwrap();
+        rest.split('&').next().unwrap().replace("%2F", "/")
+    }
+
+    /// The password of its superuser.
+    pub(crate) fn password(&self) -> String {
+        password(self.server.url())
+    }
+
+    fn client(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.args(["-h", "127.0.0.1", "-U", "postgres", "-p", &self.port()]);
+        command.env("PGPASSWORD", self.password());
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// What a statement answers, unaligned.
+    pub(crate) fn ask(&self, sql: &str) -> String {
+        let mut psql = self.client("psql");
+        let output = psql
+            .args(["-X", "-A", "-t", "-q", "-c", sql, "postgres"])
+            .output();
+        answered(&output.unwrap())
+    }
+
+    /// A session that stays, in the middle of a transaction.
+    pub(crate) fn foreign_session(&self) -> ForeignSession {
+        self.session_named("psql")
+    }
+
+    /// The same, under a name of the test's choice.
+    pub(crate) fn session_named(&self, name: &str) -> ForeignSession {
+        let mut psql = self.client("psql");
+        psql.env("PGAPPNAME", name);
+        let sql = "BEGIN; SELECT 1; SELECT pg_sleep(60)";
+        psql.args(["-X", "-q", "-c", sql, "postgres"])
+            .stdout(Stdio::null());
+        let foreign = ForeignSession(psql.stderr(Stdio::null()).spawn().unwrap());
+        let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+        while self.ask(sleeping) != "1" {
+            std::thread::yield_now();
+        }
+        foreign
+    }
+
+    /// Waits while a condition holds over the sessions beside the one that asks (`other`, of
+    /// `pg_stat_activity`). One transaction, however long it takes, so that asking is not what is seen.
+    pub(crate) fn wait_while(&self, condition: &str) {
+        let others = "SELECT * FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> \
+                      pg_backend_pid()";
+        self.ask(&format!(
+            "DO $$ BEGIN WHILE (WITH other AS ({others}) SELECT {condition} FROM other) LOOP PERFORM \
+             pg_sleep(0.02); PERFORM pg_stat_clear_snapshot(); END LOOP; END $$"
+        ));
+    }
+
+    /// Runs pgbench to its end.
+    pub(crate) fn pgbench(&self, arguments: &[&str]) -> String {
+        answered(&self.client("pgbench").args(arguments).output().unwrap())
+    }
+
+    /// Runs pgbench to whatever end.
+    pub(crate) fn try_pgbench(&self, folder: &Path, arguments: &[&str]) -> Output {
+        let mut pgbench = self.client("pgbench");
+        pgbench
+            .current_dir(folder)
+            .args(arguments)
+            .output()
+            .unwrap()
+    }
+
+    /// Everything that stands in the server, in words.
+    pub(crate) fn everything(&self) -> String {
+        let names = self.ask(
+            "SELECT nspname || '.' || relname || ':' || relkind::text FROM pg_class JOIN pg_namespace n ON \
+             n.oid = relnamespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' \
+             UNION ALL SELECT 'schema ' || nspname FROM pg_namespace WHERE nspname !~ '^pg_' \
+             UNION ALL SELECT 'database ' || datname FROM pg_database ORDER BY 1",
+        );
+        let set = self.ask(
+            "SELECT name, setting FROM pg_settings WHERE source = 'configuration file' \
+             OR source = 'database' OR source = 'user' ORDER BY 1",
+        );
+        format!("{names}\n{set}")
+    }
+
+    /// The schemas that are ours.
+    pub(crate) fn ours(&self) -> Vec<String> {
+        let names = self.ask("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'syncline\\_%'");
+        names.lines().map(str::to_owned).collect()
+    }
+}
+
+/// The password in the file that a URL names.
+pub(crate) fn password(url: &str) -> String {
+    let (_, rest) = url.split_once("password-file=").unwrap();
+    let file = rest.split('&').next().unwrap();
+    std::fs::read_to_string(file).unwrap().trim().to_owned()
+}
+
+/// A private server's URL with its password typed into it and without options.
+pub(crate) fn with_password(url: &str) -> String {
+    let place = url.split('?').next().unwrap();
+    let (user, host) = place.split_once('@').unwrap_or((place, ""));
+    match place.split_once("://") {
+        Some((name, host)) if !place.contains('@') => {
+            format!("{name}://:{}@{host}", password(url))
+        }
+        _ => format!("{user}:{}@{host}", password(url)),
+    }
+}
+
+/// Somebody else's session; ends with the test.
+pub(crate) struct ForeignSession(Child);
+
+impl Drop for ForeignSession {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+fn answered(output: &Output) -> String {
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    String::from_utf8(output.stdout.clone())
+        .unwrap()
+        .trim()
+        .to_owned()
+}
+
+/// The command lines of all processes that can be seen.
+pub(crate) fn command_lines() -> Vec<String> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.map(|entry| entry.path().join("cmdline"));
+    lines
+        .filter_map(|path: PathBuf| std::fs::read(path).ok())
+        .map(|bytes| String::from_utf8_lossy(&bytes).replace('\0', " "))
+        .collect()
+}
+
+/// Waits until a run in that folder has measured something.
+pub(crate) fn first_interval(folder: &Path) {
+    let lines = || {
+        let record = crate::support::records(folder).pop()?;
+        Some(std::fs::read_to_string(record).ok()?.lines().count())
+    };
+    while lines().is_none_or(|lines| lines < 2) {
+        std::thread::yield_now();
+    }
+}
+
+/// A folder on a disk that every user may enter, wherever the house itself stands.
+pub(crate) fn open_folder() -> TempDir {
+    let folder = tempfile::tempdir_in(syncline_stores::private::FALLBACK).unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), open).unwrap();
+    folder
+}

@@ -1,0 +1,360 @@
+//! Giving pages back: leaves that are empty or poor, inner nodes that are, and roots with a single child.
+//!
+//! An empty leaf is unlinked. The lowest ancestor with another child loses the one that leads to it; the
+//! nodes between have no other child and go too. The keys that the leaf covered fall to the neighbour
+//! below the same ancestor, so the neighbour's leaf gets the fence of the empty one.
+//!
+//! A poor leaf is merged with a neighbour below the same parent, if both together leave a part of a page
+//! free, so that the next inserts do not split it again. The left one of the two takes the rows of both,
+//! locked ones with their room, as a split moves them; the right one goes. An inner node that has become
+//! poor is merged in the same way.
+//!
+//! Who looked at one of the two leaves before sees that: the left one has a new counter, the right one is
+//! gone. A cut that has yet to capture them gets their images first, or is handed the one that goes.
+
+use super::change::Blocked;
+use super::split::{DescentPath, Step};
+use super::tree::Tree;
+use crate::buffer::{Branches, Buffer, Content, Frame, Leaf, POOR, Stop};
+use crate::ids::PageId;
+use crate::sync::rank::LATCH;
+use crate::sync::ranked::{RwLock, RwLockWriteGuard};
+use crossbeam_epoch::Guard;
+
+/// Two nodes are merged if they then take no more than this part of a page.
+const MERGED: (usize, usize) = (4, 5);
+
+/// Whether a leaf is tidied when it has just become empty or poor, or again, since that was not possible
+/// then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MergeTrigger {
+    First,
+    /// Nodes above the leaf are looked at even if the leaf is in order by now.
+    Again,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a leaf that is not tidied must be looked at again"]
+pub(crate) enum MergeOutcome {
+    Done,
+    /// It is not possible at this moment: try again. Some of it may be done.
+    Later,
+}
+
+/// Why pages cannot be given back at this moment: the structure is busy, a page misses, or the pool of
+/// pre-images is full.
+struct MergeBlocked;
+
+impl From<Blocked> for MergeBlocked {
+    fn from(_blocked: Blocked) -> MergeBlocked {
+        MergeBlocked
+    }
+}
+
+impl From<Stop> for MergeBlocked {
+    fn from(_stop: Stop) -> MergeBlocked {
+        MergeBlocked
+    }
+}
+
+impl Tree {
+    /// Unlinks and frees the leaf that covers the key if it is empty, or merges it with a neighbour if
+    /// it is poor, in a section. Done, too, if it is neither or the neighbours have no room for its rows.
+    pub(crate) fn merge_leaf(
+        &self,
+        buffer: &Buffer,
+        key: &[u8],
+        tidying: MergeTrigger,
+    ) -> MergeOutcome {
+        match self.try_tidy(buffer, key, tidying) {
+            Ok(()) => MergeOutcome::Done,
+            Err(MergeBlocked) => MergeOutcome::Later,
+        }
+    }
+
+    fn try_tidy(
+        &self,
+        buffer: &Buffer,
+        key: &[u8],
+        tidying: MergeTrigger,
+    ) -> Result<(), MergeBlocked> {
+        let _structure = self.structure.try_lock().ok_or(MergeBlocked)?;
+        let guard = crossbeam_epoch::pin();
+        if self.is_dropped() {
+            return Ok(());
+        }
+        let way = self.way(buffer, key, &guard)?;
+        let is_empty = way.latch.read().count() == 0;
+        let done = if is_empty {
+            self.unlink(buffer, &way, &guard)?
+        } else {
+            self.merge(buffer, &way, &guard)?
+        };
+        if done || tidying == MergeTrigger::Again {
+            while self.merge_above(buffer, key, &guard)? {}
+            while self.collapse(buffer, &guard)? {}
+        }
+        Ok(())
+    }
+
+    /// False if there is nothing to unlink, or the neighbour has no room for longer keys.
+    fn unlink(
+        &self,
+        buffer: &Buffer,
+        way: &DescentPath<'_>,
+        guard: &Guard,
+    ) -> Result<bool, MergeBlocked> {
+        let above = way.steps.iter().rposition(|step| step.inner.count() > 0);
+        let Some(above) = above else {
+            return Ok(false);
+        };
+        let step = &way.steps[above];
+        let mut empty = way.latch.write();
+        if empty.count() > 0 {
+            return Ok(false);
+        }
+        let (frame, latch) = neighbour(buffer, step, guard);
+        let mut other = latch.write();
+        let heir = if step.index > 0 {
+            other.with_fences(other.lower_fence(), empty.upper_fence())
+        } else {
+            other.with_fences(empty.lower_fence(), other.upper_fence())
+        };
+        let Some(heir) = heir else {
+            return Ok(false);
+        };
+        let mut branches = step.inner.branches();
+        branches.remove_child(step.index);
+        let (page, level) = (step.inner.page(), step.inner.level());
+        let Some(parent) = branches.node(buffer.page_bytes(), page, self.id, level) else {
+            return Ok(false);
+        };
+        buffer.touch_leaf(frame, &other)?;
+        buffer.touch_inner(step.frame)?;
+        buffer.replace(Content::Inner(parent), guard);
+        other.become_leaf(heir);
+        buffer.retire_leaf(way.frame, &mut empty);
+        drop((other, empty));
+        buffer.forget(way.page, guard);
+        for between in &way.steps[above + 1..] {
+            buffer.free(between.inner.page());
+        }
+        Ok(true)
+    }
+
+    /// Merges a poor leaf with a neighbour. False if it is not poor, or no neighbour has room.
+    fn merge(
+        &self,
+        buffer: &Buffer,
+        way: &DescentPath<'_>,
+        guard: &Guard,
+    ) -> Result<bool, MergeBlocked> {
+        let Some(step) = way.steps.last() else {
+            return Ok(false);
+        };
+        let mut poor = way.latch.write();
+        if !poor.is_poor() {
+            return Ok(false);
+        }
+        for (left, right) in pairs(step) {
+            let beside = step
+                .inner
+                .child(if left == step.index { right } else { left });
+            let frame = frame_of(buffer, beside, guard);
+            let Some(latch) = frame.leaf() else {
+                return Ok(false);
+            };
+            let mut other = latch.write();
+            let merged = if left == step.index {
+                self.merge_leaves(
+                    buffer,
+                    step,
+                    (way.frame, &mut poor),
+                    (frame, &mut other),
+                    guard,
+                )?
+            } else {
+                self.merge_leaves(
+                    buffer,
+                    step,
+                    (frame, &mut other),
+                    (way.frame, &mut poor),
+                    guard,
+                )?
+            };
+            if merged {
+                drop((poor, other));
+                buffer.forget(step.inner.child(right), guard);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The left leaf takes the rows of both; the right one is retired, to be forgotten once unlatched.
+    fn merge_leaves(
+        &self,
+        buffer: &Buffer,
+        step: &Step<'_>,
+        (left_frame, left): (&Frame, &mut Leaf),
+        (right_frame, right): (&Frame, &mut Leaf),
+        guard: &Guard,
+    ) -> Result<bool, MergeBlocked> {
+        let page_bytes = buffer.page_bytes();
+        let Some(heir) = left.merged(right, page_bytes * MERGED.0 / MERGED.1) else {
+            return Ok(false);
+        };
+        let mut branches = step.inner.branches();
+        let gone = branches
+            .children()
+            .iter()
+            .position(|child| *child == right.page());
+        branches.remove_child(gone.expect("a leaf's parent leads to it"));
+        let (page, level) = (step.inner.page(), step.inner.level());
+        let Some(parent) = branches.node(page_bytes, page, self.id, level) else {
+            return Ok(false);
+        };
+        buffer.touch_leaf(left_frame, left)?;
+        buffer.touch_inner(step.frame)?;
+        buffer.replace(Content::Inner(parent), guard);
+        left.become_leaf(heir);
+        buffer.retire_leaf(right_frame, right);
+        Ok(true)
+    }
+
+    /// Merges the lowest poor inner node above the key's leaf that can be. False if there is none.
+    fn merge_above(
+        &self,
+        buffer: &Buffer,
+        key: &[u8],
+        guard: &Guard,
+    ) -> Result<bool, MergeBlocked> {
+        let way = self.way(buffer, key, guard)?;
+        let is_poor =
+            |step: &Step<'_>| step.inner.branches().bytes() * POOR.1 < buffer.page_bytes() * POOR.0;
+        for depth in (1..way.steps.len()).rev() {
+            if !is_poor(&way.steps[depth]) {
+                continue;
+            }
+            let above = &way.steps[depth - 1];
+            for pair in pairs(above) {
+                if self.merge_nodes(buffer, above, pair, guard)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// The left one of two neighbours below a node takes the children of both. Readers on their way
+    /// find the same leaves through the old nodes.
+    fn merge_nodes(
+        &self,
+        buffer: &Buffer,
+        above: &Step<'_>,
+        (left, right): (usize, usize),
+        guard: &Guard,
+    ) -> Result<bool, MergeBlocked> {
+        let page_bytes = buffer.page_bytes();
+        let left_frame = frame_of(buffer, above.inner.child(left), guard);
+        let right_frame = frame_of(buffer, above.inner.child(right), guard);
+        let (Some(low), Some(high)) = (left_frame.inner(), right_frame.inner()) else {
+            return Ok(false);
+        };
+        let mut parent = above.inner.branches();
+        let mut joined = low.branches();
+        joined.join(parent.separator(left), &high.branches());
+        if joined.bytes() * MERGED.1 > page_bytes * MERGED.0 {
+            return Ok(false);
+        }
+        parent.remove_child(right);
+        let (page, level) = (above.inner.page(), above.inner.level());
+        let node = joined.node(page_bytes, low.page(), self.id, low.level());
+        let (Some(node), Some(parent)) = (node, parent.node(page_bytes, page, self.id, level))
+        else {
+            return Ok(false);
+        };
+        let gone = high.page();
+        buffer.touch_inner(left_frame)?;
+        buffer.touch_inner(above.frame)?;
+        buffer.replace(Content::Inner(node), guard);
+        buffer.replace(Content::Inner(parent), guard);
+        buffer.free(gone);
+        Ok(true)
+    }
+
+    /// If the root has a single child, the root takes its content and the child goes. False if it has more.
+    fn collapse(&self, buffer: &Buffer, guard: &Guard) -> Result<bool, MergeBlocked> {
+        let root = frame_of(buffer, self.root, guard);
+        let Some(inner) = root.inner().filter(|inner| inner.count() == 0) else {
+            return Ok(false);
+        };
+        let page = inner.child(0);
+        let child = frame_of(buffer, page, guard);
+        buffer.touch_inner(root)?;
+        if let Some(latch) = child.leaf() {
+            self.collapse_to_leaf(buffer, (child, page), latch.write(), guard);
+            return Ok(true);
+        }
+        let Some(inner) = child.inner() else {
+            return Ok(false);
+        };
+        let branches: Branches = inner.branches();
+        let node = branches.node(buffer.page_bytes(), self.root, self.id, inner.level());
+        let Some(node) = node else {
+            return Ok(false);
+        };
+        buffer.replace(Content::Inner(node), guard);
+        buffer.free(page);
+        Ok(true)
+    }
+
+    fn collapse_to_leaf(
+        &self,
+        buffer: &Buffer,
+        (frame, page): (&Frame, PageId),
+        mut leaf: RwLockWriteGuard<'_, Leaf, LATCH>,
+        guard: &Guard,
+    ) {
+        buffer.replace(Content::Leaf(leaf.renumbered(self.root)), guard);
+        buffer.retire_leaf(frame, &mut leaf);
+        drop(leaf);
+        buffer.forget(page, guard);
+    }
+}
+
+/// The pairs of neighbours, left and right, that the child which the step took belongs to.
+fn pairs(step: &Step<'_>) -> impl Iterator<Item = (usize, usize)> + use<> {
+    let (at, last) = (step.index, step.inner.count());
+    let with_left = at.checked_sub(1).map(|left| (left, at));
+    let with_right = (at < last).then_some((at, at + 1));
+    with_left.into_iter().chain(with_right)
+}
+
+/// The leaf beside the child that the step took: the last one left of it, or, for the first child,
+/// the first one right of it.
+fn neighbour<'g>(
+    buffer: &Buffer,
+    step: &Step<'_>,
+    guard: &'g Guard,
+) -> (&'g Frame, &'g RwLock<Leaf, LATCH>) {
+    let goes_left = step.index > 0;
+    let beside = if goes_left { step.index - 1 } else { 1 };
+    let mut page = step.inner.child(beside);
+    loop {
+        let frame = frame_of(buffer, page, guard);
+        if let Some(latch) = frame.leaf() {
+            return (frame, latch);
+        }
+        let inner = frame.inner();
+        let inner = inner.expect("a tree consists of inner nodes and leaves");
+        page = inner.child(if goes_left { inner.count() } else { 0 });
+    }
+}
+
+/// The frame of a page to which a node leads; under the structure mutex it is there.
+fn frame_of<'g>(buffer: &Buffer, page: PageId, guard: &'g Guard) -> &'g Frame {
+    let frame = buffer.frame(page, guard);
+    frame.expect("a node leads to pages that are there")
+}

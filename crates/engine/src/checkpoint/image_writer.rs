@@ -1,0 +1,152 @@
+//! The stream of images: one behind another, in runs of free slots, up to 256 KiB a write.
+//!
+//! An image lies in one piece. A write fills whole slots, so that no slot is written twice: what is left of
+//! its last one stays empty, and so does the end of a run in which the next image has no room. Slots of a run
+//! that nothing came into are given back.
+
+use crate::checkpoint::data_file::DataFile;
+use crate::checkpoint::page_map::Entry;
+use crate::error::Result;
+use crate::ids::SlotId;
+use std::ops::Range;
+use syncline_vfs::{AlignedBuffer, Disk};
+
+/// What one write carries at most, in bytes: little enough not to hold up a commit's sync for long.
+pub(super) const WRITE_BYTES_MAX: usize = 256 << 10;
+
+/// An image that is to be written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SealedImage {
+    /// Which one it is, for the caller.
+    pub(super) index: usize,
+    pub(super) bytes: usize,
+    pub(super) crc: u32,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct ImageWriter {
+    /// What the next write carries.
+    buffer: AlignedBuffer,
+    /// An image before it is known to have room behind the last one.
+    next: Vec<u8>,
+    /// What stands there, if it had none.
+    carried: Option<SealedImage>,
+    /// Taken slots that nothing was written to yet; the last run is the one to be filled next.
+    runs: Vec<Range<u64>>,
+}
+
+impl ImageWriter {
+    /// For at most so many images of at most a page each.
+    pub(super) fn new(page_bytes: usize, images: usize) -> ImageWriter {
+        let most = images.saturating_mul(page_bytes);
+        ImageWriter {
+            buffer: AlignedBuffer::zeroed(most.clamp(page_bytes, WRITE_BYTES_MAX)),
+            next: vec![0; page_bytes],
+            carried: None,
+            runs: Vec::new(),
+        }
+    }
+
+    /// True if there is no run to fill.
+    pub(super) fn wants_runs(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Rows to be filled, in ascending order, each long enough for a whole page.
+    pub(super) fn give_runs(&mut self, mut runs: Vec<Range<u64>>) {
+        assert!(self.runs.is_empty(), "runs are left");
+        runs.reverse();
+        self.runs = runs;
+    }
+
+    /// Writes as many images as go into one write. `capture` puts the next one into the page given, or tells
+    /// that there is none; `written` is told where each lies. Returns the bytes written: 0 if the next image
+    /// waits for another run.
+    pub(super) fn write<D: Disk>(
+        &mut self,
+        file: &mut DataFile<D>,
+        capture: &mut dyn FnMut(&mut [u8]) -> Option<SealedImage>,
+        written: &mut dyn FnMut(SealedImage, Entry),
+    ) -> Result<usize> {
+        let slot_bytes = file.slot_bytes();
+        while let Some(run) = self.runs.pop() {
+            let offset = run.start * slot_bytes;
+            let room = (run.end - run.start) * slot_bytes;
+            let used = self.fill(offset, room, capture, &mut |sealed, entry| {
+                file.slots.hold(entry.slots(slot_bytes));
+                written(sealed, entry);
+            });
+            let slots = (used as u64).div_ceil(slot_bytes);
+            let bytes = (slots * slot_bytes) as usize;
+            let rest = run.start + slots..run.end;
+            if self.has_room_in(&rest, slot_bytes) {
+                self.runs.push(rest);
+            } else {
+                give_back(file, rest);
+            }
+            if bytes > 0 {
+                self.buffer[used..bytes].fill(0);
+                file.write(&self.buffer[..bytes], offset)?;
+                return Ok(bytes);
+            }
+        }
+        Ok(0)
+    }
+
+    /// The end of the stream: frees what it has not used.
+    pub(super) fn end<D: Disk>(&mut self, file: &mut DataFile<D>) {
+        assert!(
+            self.carried.is_none(),
+            "an image was captured and not written"
+        );
+        for run in self.runs.drain(..) {
+            give_back(file, run);
+        }
+    }
+
+    /// The same for one that is given up: an image that waits is forgotten.
+    pub(super) fn abandon<D: Disk>(&mut self, file: &mut DataFile<D>) {
+        self.carried = None;
+        self.end(file);
+    }
+
+    /// Puts images into the buffer until the next has no room there or in the run; tells how much that is.
+    fn fill(
+        &mut self,
+        offset: u64,
+        room: u64,
+        capture: &mut dyn FnMut(&mut [u8]) -> Option<SealedImage>,
+        written: &mut dyn FnMut(SealedImage, Entry),
+    ) -> usize {
+        let room = self.buffer.len().min(room as usize);
+        let mut used = 0;
+        while let Some(sealed) = self.carried.take().or_else(|| capture(&mut self.next)) {
+            if used + sealed.bytes > room {
+                self.carried = Some(sealed);
+                break;
+            }
+            self.buffer[used..used + sealed.bytes].copy_from_slice(&self.next[..sealed.bytes]);
+            let entry = Entry {
+                offset: offset + used as u64,
+                bytes: sealed.bytes as u32,
+                crc: sealed.crc,
+            };
+            written(sealed, entry);
+            used += sealed.bytes;
+        }
+        used
+    }
+
+    /// True if a run is left in which the image that waits has room.
+    fn has_room_in(&self, run: &Range<u64>, slot_bytes: u64) -> bool {
+        let bytes = self.carried.map_or(1, |sealed| sealed.bytes as u64);
+        (run.end - run.start) * slot_bytes >= bytes
+    }
+}
+
+fn give_back<D: Disk>(file: &mut DataFile<D>, run: Range<u64>) {
+    for slot in run {
+        file.slots.give(SlotId(slot));
+    }
+}

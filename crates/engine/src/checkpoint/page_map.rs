@@ -1,0 +1,247 @@
+//! The map: where each page lies.
+//!
+//! An entry has 16 bytes, little endian:
+//!
+//! | offset | bytes | field |
+//! |---|---|---|
+//! | 0 | 8 | where the image begins in the file, in bytes; 0: there is no such page |
+//! | 8 | 4 | its length in bytes |
+//! | 12 | 4 | its checksum, as it carries it itself |
+//!
+//! The same entry, in the directory, names a map page; a map page without any page is left out.
+//!
+//! A map page; it fills a slot:
+//!
+//! | offset | bytes | field |
+//! |---|---|---|
+//! | 0 | 8 | index of this map page, from 0 |
+//! | 8 | 8 | number of the checkpoint that wrote it |
+//! | 16 | 4 | CRC32C of the map page with this field zero |
+//! | 20 | 12 | zero |
+//! | 32 | 16 each | entries of the pages from index * n + 1 on, where n fill the map page |
+
+use crate::buffer::page::{u32_at, u64_at};
+use crate::ids::{PageId, SlotId};
+use std::ops::Range;
+
+/// Bytes of an entry.
+pub(super) const ENTRY_BYTES: usize = 16;
+
+const HEADER_BYTES: usize = 32;
+
+/// Where something lies, how long it is, and how what lies there must look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Where it begins in the file, in bytes; 0 if there is nothing.
+    pub(super) offset: u64,
+    pub(super) bytes: u32,
+    pub(super) crc: u32,
+}
+
+impl Entry {
+    /// Nothing.
+    pub(super) const ABSENT: Entry = Entry {
+        offset: 0,
+        bytes: 0,
+        crc: 0,
+    };
+
+    pub(super) fn is_absent(self) -> bool {
+        self.offset == 0
+    }
+
+    /// Where it ends.
+    pub(super) fn end(self) -> u64 {
+        self.offset.saturating_add(self.bytes.into())
+    }
+
+    /// The slots in which it lies, wholly or in part.
+    pub(super) fn slots(self, slot_bytes: u64) -> Range<u64> {
+        self.offset / slot_bytes..self.end().div_ceil(slot_bytes)
+    }
+
+    /// The first of them.
+    pub(super) fn slot(self, slot_bytes: u64) -> SlotId {
+        SlotId(self.offset / slot_bytes)
+    }
+
+    pub(super) fn to_bytes(self) -> [u8; ENTRY_BYTES] {
+        let mut bytes = [0; ENTRY_BYTES];
+        bytes[..8].copy_from_slice(&self.offset.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.bytes.to_le_bytes());
+        bytes[12..].copy_from_slice(&self.crc.to_le_bytes());
+        bytes
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Entry {
+        Entry {
+            offset: u64_at(bytes, 0),
+            bytes: u32_at(bytes, 8),
+            crc: u32_at(bytes, 12),
+        }
+    }
+}
+
+/// The map in memory, as the last stable root has it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PageMap {
+    /// By page id, less 1.
+    pub(super) entries: Vec<Entry>,
+    /// By index: the directory's entries.
+    pub(super) map_pages: Vec<Entry>,
+}
+
+impl PageMap {
+    /// The page's entry, which may be absent.
+    pub(super) fn get(&self, page: PageId) -> Entry {
+        let index = usize::try_from(page.0.wrapping_sub(1)).unwrap_or(usize::MAX);
+        self.entries.get(index).copied().unwrap_or_default()
+    }
+
+    /// Every page that is there, with its entry.
+    pub(super) fn pages(&self) -> impl Iterator<Item = (PageId, Entry)> {
+        let numbered = self.entries.iter().enumerate();
+        numbered
+            .filter(|(_, entry)| !entry.is_absent())
+            .map(|(index, entry)| (PageId(index as u64 + 1), *entry))
+    }
+}
+
+/// How many entries a map page in a slot of that size holds.
+pub(super) fn entries_in(slot_bytes: u64) -> u64 {
+    (slot_bytes - HEADER_BYTES as u64) / ENTRY_BYTES as u64
+}
+
+/// How many map pages it takes for all page ids below `next_page`.
+pub(super) fn map_pages_for(next_page: PageId, slot_bytes: u64) -> u64 {
+    (next_page.0 - 1).div_ceil(entries_in(slot_bytes))
+}
+
+/// Writes a map page; returns its checksum. At most as many entries as fit.
+pub(super) fn write(
+    out: &mut [u8],
+    index: u64,
+    number: u64,
+    entries: impl Iterator<Item = Entry>,
+) -> u32 {
+    out.fill(0);
+    out[..8].copy_from_slice(&index.to_le_bytes());
+    out[8..16].copy_from_slice(&number.to_le_bytes());
+    let mut places = out[HEADER_BYTES..].chunks_exact_mut(ENTRY_BYTES);
+    for entry in entries {
+        let place = places
+            .next()
+            .expect("a map page has room for all its entries");
+        place.copy_from_slice(&entry.to_bytes());
+    }
+    let crc = crc32c::crc32c(out);
+    out[16..20].copy_from_slice(&crc.to_le_bytes());
+    crc
+}
+
+/// The entries of a map page, all that it has room for, or why it is not the one that `entry` names.
+pub(super) fn read(
+    bytes: &[u8],
+    index: u64,
+    entry: Entry,
+) -> Result<impl Iterator<Item = Entry>, &'static str> {
+    let head = crc32c::crc32c(&bytes[..16]);
+    let crc = crc32c::crc32c_append(crc32c::crc32c_append(head, &[0; 4]), &bytes[20..]);
+    if crc != u32_at(bytes, 16) {
+        return Err("the map page's checksum does not fit its bytes");
+    }
+    if u64_at(bytes, 0) != index {
+        return Err("another map page stands in its place");
+    }
+    if entry.crc != crc || entry.bytes as usize != bytes.len() {
+        return Err("another version of the map page stands in its place");
+    }
+    let entries = bytes[HEADER_BYTES..].chunks_exact(ENTRY_BYTES);
+    Ok(entries.map(Entry::from_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Entry, PageMap, entries_in, map_pages_for, read, write};
+    use crate::ids::{PageId, SlotId};
+
+    fn entries(count: u64) -> Vec<Entry> {
+        let entry = |number: u64| Entry {
+            offset: number * 700,
+            bytes: number as u32 * 3,
+            crc: number as u32 * 77,
+        };
+        (1..=count).map(entry).collect()
+    }
+
+    fn named(bytes: &[u8], crc: u32) -> Entry {
+        Entry {
+            offset: 4096,
+            bytes: bytes.len() as u32,
+            crc,
+        }
+    }
+
+    #[test]
+    fn an_entry_reads_back_and_tells_its_slots() {
+        let entry = Entry {
+            offset: 1_300,
+            bytes: 800,
+            crc: 0x12ab_cdef,
+        };
+        assert_eq!(Entry::from_bytes(&entry.to_bytes()), entry);
+        assert!(!entry.is_absent() && Entry::ABSENT.is_absent());
+        assert_eq!((entry.end(), entry.slot(512)), (2_100, SlotId(2)));
+        assert_eq!(entry.slots(512), 2..5);
+        let whole = Entry {
+            offset: 1_024,
+            bytes: 512,
+            crc: 0,
+        };
+        assert_eq!(whole.slots(512), 2..3);
+    }
+
+    #[test]
+    fn a_map_page_reads_back_at_every_size_of_a_slot() {
+        for slot_bytes in [512, 1024, 4096_u64] {
+            let mut page = vec![0xff; slot_bytes as usize];
+            let full = entries(entries_in(slot_bytes));
+            let crc = write(&mut page, 3, 8, full.iter().copied());
+            let found: Vec<_> = read(&page, 3, named(&page, crc)).unwrap().collect();
+            assert_eq!(found, full);
+        }
+    }
+
+    #[test]
+    fn a_map_page_in_the_wrong_place_or_of_another_time_is_noticed() {
+        let mut page = vec![0; 512];
+        let crc = write(&mut page, 3, 8, entries(9).into_iter());
+        let entry = named(&page, crc);
+        assert!(read(&page, 4, entry).is_err_and(|why| why.contains("another map page")));
+        let mut older = page.clone();
+        write(&mut older, 3, 7, entries(9).into_iter());
+        assert!(read(&older, 3, entry).is_err_and(|why| why.contains("version")));
+        for bit in 0..512 * 8 {
+            page[bit / 8] ^= 1 << (bit % 8);
+            assert!(read(&page, 3, entry).is_err(), "bit {bit}");
+            page[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+
+    #[test]
+    fn pages_are_counted_from_one() {
+        let mut map = PageMap::default();
+        assert!(map.get(PageId(1)).is_absent());
+        map.entries = entries(3);
+        map.entries[1] = Entry::ABSENT;
+        let pages: Vec<u64> = map.pages().map(|(page, _)| page.0).collect();
+        assert_eq!(pages, [1, 3]);
+        assert_eq!(map.get(PageId(3)).offset, 2_100);
+        assert!(map.get(PageId(0)).is_absent() && map.get(PageId(4)).is_absent());
+        let full = entries_in(512);
+        assert_eq!(full, 30);
+        assert_eq!(map_pages_for(PageId(1), 512), 0);
+        assert_eq!(map_pages_for(PageId(full + 1), 512), 1);
+        assert_eq!(map_pages_for(PageId(full + 2), 512), 2);
+    }
+}

@@ -1,0 +1,486 @@
+//! A checkpoint: a state machine that does one I/O a step. The states stand in the module's head.
+//!
+//! Nothing of it is visible in the data file before its last step but free slots taken: `root`, `read`
+//! and `load` answer from the last checkpoint until then. A step that fails with anything but `Full`
+//! closes the data file for good; after `Full` the same step may be done again.
+
+use crate::buffer::page;
+use crate::checkpoint::data_file::DataFile;
+use crate::checkpoint::file_growth::{FileGrowth, SpaceNeeded};
+use crate::checkpoint::image_writer::{ImageWriter, SealedImage, WRITE_BYTES_MAX};
+use crate::checkpoint::page_map::{self, ENTRY_BYTES, Entry};
+use crate::checkpoint::plan::{Plan, Work};
+use crate::checkpoint::root::{BLOCK_BYTES, Directory, Root};
+use crate::error::Result;
+use crate::ids::{Csn, PageId, SlotId};
+use crate::planted_bug::{PlantedBug, planted};
+use syncline_instrument::clock;
+use syncline_vfs::{AlignedBuffer, Disk};
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// One I/O, which wrote so many bytes; 0 for a sync.
+    Worked {
+        /// Bytes written.
+        bytes: u64,
+    },
+    /// Nothing: the log must first be stable up to this commit.
+    AwaitHorizon(Csn),
+    /// The checkpoint is stable and in force.
+    Done,
+}
+
+/// Where a checkpoint stands: what its next step does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    FileGrowth,
+    Pages,
+    MapPages,
+    Directory { written: usize },
+    Sync,
+    WaitForLog,
+    Root,
+    RootSync,
+    Done,
+}
+
+/// Where a checkpoint gets its pages.
+pub(crate) trait DirtyPages {
+    /// Puts the image of a dirty page, as it was at the cut, into the buffer given, which is a page long, and
+    /// tells how much of it that fills. Called once for each.
+    fn capture(&mut self, page: PageId, out: &mut [u8]) -> usize;
+
+    /// A dirty page not captured yet that shall be captured before others.
+    fn first(&mut self) -> Option<PageId>;
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Checkpoint {
+    plan: Plan,
+    state: State,
+    room: FileGrowth,
+    stream: ImageWriter,
+    taken: Option<MapSlots>,
+    /// Which of the dirty pages are captured, in their order.
+    captured: Captured,
+    /// Entries of the dirty pages, in their order: absent before they are written.
+    written: Vec<Entry>,
+    /// How many of them are.
+    images_written: usize,
+    /// Entries of the changed map pages written so far, in the order of the used ones.
+    map_written: Vec<Entry>,
+    /// The directory to come, with its checksum once it is built.
+    directory: Directory,
+    /// Its bytes, filled up to whole slots.
+    directory_image: AlignedBuffer,
+    root: Option<Root>,
+    remaining_bytes: u64,
+}
+
+/// The slots that a checkpoint has taken for map pages.
+#[derive(Debug)]
+struct MapSlots {
+    map_pages: Vec<SlotId>,
+    /// The map pages that go there.
+    map_indices: Vec<u64>,
+}
+
+/// See [`Checkpoint::captured`].
+#[derive(Debug)]
+struct Captured {
+    pages: Vec<bool>,
+    /// All before the one of this index are.
+    all_before: usize,
+}
+
+impl<D: Disk> DataFile<D> {
+    /// Begins the next checkpoint. Asserts that none is running and that the work is a cut. One that is
+    /// dropped before it is done harms nothing on the disk, but the file must then be opened again.
+    pub(crate) fn begin(&mut self, work: Work) -> Checkpoint {
+        assert!(!self.has_checkpoint, "one checkpoint at a time");
+        assert!(!self.options.read_only, "the data file is open for reading");
+        self.has_checkpoint = true;
+        let plan = Plan::new(self, work);
+        let pages = plan.work.dirty.len();
+        let directory_bytes = plan.directory_slots() * self.slot_bytes();
+        Checkpoint {
+            state: State::FileGrowth,
+            room: std::mem::take(&mut self.ahead),
+            stream: ImageWriter::new(self.page_bytes(), pages),
+            taken: None,
+            captured: Captured {
+                pages: vec![false; pages],
+                all_before: 0,
+            },
+            written: vec![Entry::ABSENT; pages],
+            images_written: 0,
+            map_written: Vec::new(),
+            directory: plan.directory(),
+            directory_image: AlignedBuffer::zeroed(directory_bytes as usize),
+            root: None,
+            remaining_bytes: plan.bytes(),
+            plan,
+        }
+    }
+}
+
+impl Checkpoint {
+    /// The last commit in its pages.
+    pub(crate) fn csn(&self) -> Csn {
+        self.plan.work.csn
+    }
+
+    /// Bytes still to be written, for a driver that paces: images, as if each filled its page, map, directory
+    /// and root, and by how much the file is to grow as far as that is known.
+    pub(crate) fn remaining_bytes<D: Disk>(&self, file: &DataFile<D>) -> u64 {
+        self.remaining_bytes + self.room.remaining_bytes(file)
+    }
+
+    /// Does the next I/O. `horizon` is the last commit that the log holds for certain. Fails with `Full`
+    /// before the root is written: step again when there is space, or abandon it. Any other failure is final,
+    /// and the store must be opened again.
+    pub(crate) fn step<D: Disk>(
+        &mut self,
+        file: &mut DataFile<D>,
+        pages: &mut dyn DirtyPages,
+        durable_lsn: Csn,
+    ) -> Result<Progress> {
+        file.check_alive()?;
+        if self.state == State::FileGrowth {
+            if let Some(bytes) = self.room.step(self.wanted(), file)? {
+                return Ok(Progress::Worked { bytes });
+            }
+            self.take_slots(file);
+            self.state = State::Pages;
+        }
+        if self.state == State::Pages {
+            if self.images_written < self.written.len() {
+                return self.write_images(file, pages, durable_lsn);
+            }
+            self.stream.end(file);
+            self.state = State::MapPages;
+        }
+        if self.state == State::MapPages {
+            if self.map_written.len() < self.taken().map_pages.len() {
+                return self.write_map_pages(file);
+            }
+            self.build_directory(file);
+            self.state = State::Directory { written: 0 };
+        }
+        if let State::Directory { written } = self.state {
+            if written < self.directory_image.len() {
+                return self.write_directory(file, written);
+            }
+            self.state = State::Sync;
+        }
+        self.finish(file, durable_lsn)
+    }
+
+    /// Gives the checkpoint up, before its root is written: the slots that it has taken are free again.
+    /// Answers what it was about to write. For one that has found no space: a later one may need less.
+    pub(crate) fn abandon<D: Disk>(mut self, file: &mut DataFile<D>) -> Work {
+        assert!(
+            self.root.is_none(),
+            "a root that is written may be in force"
+        );
+        self.stream.abandon(file);
+        let slot_bytes = file.slot_bytes();
+        for entry in self.written.iter().filter(|entry| !entry.is_absent()) {
+            file.slots.leave(entry.slots(slot_bytes));
+        }
+        if let Some(taken) = self.taken {
+            let first = self.directory.slot.0;
+            let directory = (first..first + self.plan.directory_slots()).map(SlotId);
+            for slot in directory.chain(taken.map_pages) {
+                file.slots.give(slot);
+            }
+        }
+        file.has_checkpoint = false;
+        self.plan.work
+    }
+
+    /// The steps after everything but the root was written.
+    fn finish<D: Disk>(&mut self, file: &mut DataFile<D>, durable_lsn: Csn) -> Result<Progress> {
+        if self.state == State::Sync && planted(PlantedBug::RootBeforePages) {
+            self.state = State::WaitForLog;
+        }
+        if self.state == State::Sync {
+            file.sync()?;
+            self.state = State::WaitForLog;
+            return Ok(Progress::Worked { bytes: 0 });
+        }
+        if self.state == State::WaitForLog {
+            if durable_lsn < self.csn() && !planted(PlantedBug::RootBeforeHorizon) {
+                return Ok(Progress::AwaitHorizon(self.csn()));
+            }
+            self.state = State::Root;
+        }
+        if self.state == State::Root {
+            let root = self.next_root(file);
+            file.write_root(&root, root.home)?;
+            self.root = Some(root);
+            self.state = State::RootSync;
+            return Ok(self.worked(BLOCK_BYTES));
+        }
+        if self.state == State::RootSync {
+            file.sync()?;
+            self.install(file);
+            self.state = State::Done;
+        }
+        Ok(Progress::Done)
+    }
+
+    /// What there must be room for: all of the checkpoint at first, what is left of its pages later.
+    fn wanted(&self) -> SpaceNeeded {
+        if self.taken.is_none() {
+            return self.plan.wanted();
+        }
+        let left = self.written.len() - self.images_written;
+        self.plan.wanted_for_pages(left)
+    }
+
+    fn taken(&self) -> &MapSlots {
+        self.taken.as_ref().expect("there was room before")
+    }
+
+    /// Takes slots for directory and map, the first time.
+    fn take_slots<D: Disk>(&mut self, file: &mut DataFile<D>) {
+        if self.taken.is_some() {
+            return;
+        }
+        if planted(PlantedBug::FreeBeforeRootStable) {
+            self.plan.superseded(file).give_back(file);
+        }
+        let in_a_row = self.plan.directory_slots();
+        if in_a_row > 0 {
+            let first = file.slots.find_run(in_a_row).expect("room was made");
+            for slot in first.0..first.0 + in_a_row {
+                let was_free = file.slots.take(SlotId(slot));
+                assert!(was_free, "a run is of free slots");
+            }
+            self.directory.slot = first;
+        }
+        let map_indices: Vec<u64> = self.plan.used_map_pages().collect();
+        let map_pages = file.slots.take_any(map_indices.len() as u64);
+        if planted(PlantedBug::ReusePendingSlot) {
+            for slot in &map_pages {
+                file.slots.give(*slot);
+            }
+        }
+        self.taken = Some(MapSlots {
+            map_pages,
+            map_indices,
+        });
+    }
+
+    /// One write of images. Where they turn out longer than was thought, and the runs that were taken for
+    /// them do not suffice, others are looked for, and made if there are none.
+    fn write_images<D: Disk>(
+        &mut self,
+        file: &mut DataFile<D>,
+        pages: &mut dyn DirtyPages,
+        durable_lsn: Csn,
+    ) -> Result<Progress> {
+        if self.stream.wants_runs() {
+            let wanted = self.wanted();
+            let slots = wanted.stream_slots(file.slot_bytes());
+            let runs = file
+                .slots
+                .take_runs(slots, wanted.at_least(file.slot_bytes()));
+            if runs.is_empty() {
+                self.state = State::FileGrowth;
+                return self.step(file, pages, durable_lsn);
+            }
+            self.stream.give_runs(runs);
+        }
+        let (plan, captured, written) = (&self.plan, &mut self.captured, &mut self.written);
+        let before = self.images_written;
+        let mut capture = |place: &mut [u8]| {
+            let index = captured.next(&plan.work.dirty, pages)?;
+            let page = plan.work.dirty[index];
+            let bytes = pages.capture(page, place);
+            let image = &mut place[..bytes];
+            let crc = page::seal(image, plan.number);
+            let verified = page::verify(image, page);
+            assert!(verified == Ok(crc), "{page} was captured wrong");
+            Some(SealedImage { index, bytes, crc })
+        };
+        let mut note = |sealed: SealedImage, entry| {
+            written[sealed.index] = entry;
+            self.images_written += 1;
+        };
+        let bytes = self.stream.write(file, &mut capture, &mut note)?;
+        let images = self.images_written - before;
+        self.remaining_bytes -= (images * file.page_bytes()) as u64;
+        if bytes == 0 {
+            // The image that waits has no room in what was left of the runs.
+            return self.step(file, pages, durable_lsn);
+        }
+        Ok(Progress::Worked {
+            bytes: bytes as u64,
+        })
+    }
+
+    fn write_map_pages<D: Disk>(&mut self, file: &mut DataFile<D>) -> Result<Progress> {
+        let slot_bytes = file.slot_bytes() as usize;
+        let from = self.map_written.len();
+        let taken = self.taken.as_ref().expect("there was room before");
+        let (slots, indices) = (&taken.map_pages[from..], &taken.map_indices[from..]);
+        let count = adjacent(slots).min(WRITE_BYTES_MAX / slot_bytes);
+        let mut image = AlignedBuffer::zeroed(count * slot_bytes);
+        for (at, place) in image.chunks_exact_mut(slot_bytes).enumerate() {
+            let entries = self.plan.entries(&file.map, indices[at], &self.written);
+            let crc = page_map::write(place, indices[at], self.plan.number, entries.into_iter());
+            self.map_written.push(Entry {
+                offset: file.offset(slots[at]),
+                bytes: slot_bytes as u32,
+                crc,
+            });
+        }
+        file.write(&image, file.offset(slots[0]))?;
+        Ok(self.worked(image.len()))
+    }
+
+    fn build_directory<D: Disk>(&mut self, file: &DataFile<D>) {
+        let entries = self.next_map_pages(file);
+        let bytes = self.directory.bytes() as usize;
+        let image = &mut self.directory_image[..bytes];
+        let (places, meta) = image.split_at_mut(entries.len() * ENTRY_BYTES);
+        for (place, entry) in places.chunks_exact_mut(ENTRY_BYTES).zip(&entries) {
+            place.copy_from_slice(&entry.to_bytes());
+        }
+        meta.copy_from_slice(&self.plan.work.meta);
+        self.directory.crc = crc32c::crc32c(image);
+    }
+
+    fn write_directory<D: Disk>(
+        &mut self,
+        file: &mut DataFile<D>,
+        written: usize,
+    ) -> Result<Progress> {
+        let end = self.directory_image.len().min(written + WRITE_BYTES_MAX);
+        let offset = file.offset(self.directory.slot) + written as u64;
+        file.write(&self.directory_image[written..end], offset)?;
+        self.state = State::Directory { written: end };
+        Ok(self.worked(end - written))
+    }
+
+    fn next_root<D: Disk>(&self, file: &DataFile<D>) -> Root {
+        let work = &self.plan.work;
+        let is_there = |page: &&PageId| file.contains(**page);
+        let added = work.dirty.iter().filter(|page| !file.contains(**page));
+        let gone = work.freed.iter().filter(is_there).count() as u64;
+        let bytes = |entries: &mut dyn Iterator<Item = Entry>| -> u64 {
+            entries.map(|entry| u64::from(entry.bytes)).sum()
+        };
+        let changed = work.dirty.iter().chain(&work.freed);
+        let bytes_before = bytes(&mut changed.map(|page| file.map.get(*page)));
+        let bytes_now = bytes(&mut self.written.iter().copied());
+        let home = if planted(PlantedBug::RootsInOneBlock) {
+            file.root.home
+        } else {
+            1 - file.root.home
+        };
+        Root {
+            features: file.root.features,
+            database: file.root.database,
+            number: self.plan.number,
+            csn: work.csn,
+            next_page: work.next_page,
+            page_bytes: file.root.page_bytes,
+            meta: work.meta.clone(),
+            pages: file.root.pages + added.count() as u64 - gone,
+            image_bytes: file.root.image_bytes + bytes_now - bytes_before,
+            wall_ns: clock::wall(),
+            directory: self.directory,
+            file_slots: file.slots.count(),
+            home,
+        }
+    }
+
+    /// The new root is stable: it is in force, and what only the last one named is free.
+    fn install<D: Disk>(&mut self, file: &mut DataFile<D>) {
+        let superseded = self.plan.superseded(file);
+        file.map.map_pages = self.next_map_pages(file);
+        let entries = &mut file.map.entries;
+        entries.resize(self.plan.work.next_page.0 as usize - 1, Entry::ABSENT);
+        for page in &self.plan.work.freed {
+            entries[page.0 as usize - 1] = Entry::ABSENT;
+        }
+        for (page, entry) in self.plan.work.dirty.iter().zip(&self.written) {
+            entries[page.0 as usize - 1] = *entry;
+        }
+        file.root = self
+            .root
+            .take()
+            .expect("it was written in the state before");
+        file.has_checkpoint = false;
+        if !planted(PlantedBug::FreeBeforeRootStable) {
+            superseded.give_back(file);
+        }
+    }
+
+    /// The directory's entries to come.
+    fn next_map_pages<D: Disk>(&self, file: &DataFile<D>) -> Vec<Entry> {
+        let mut entries = file.map.map_pages.clone();
+        entries.resize(self.directory.map_pages as usize, Entry::ABSENT);
+        let mut written = self.map_written.iter();
+        for changed in &self.plan.map_pages {
+            entries[changed.index as usize] = if changed.is_used {
+                *written.next().expect("each used map page was written")
+            } else {
+                Entry::ABSENT
+            };
+        }
+        entries
+    }
+
+    fn worked(&mut self, bytes: usize) -> Progress {
+        self.remaining_bytes -= bytes as u64;
+        Progress::Worked {
+            bytes: bytes as u64,
+        }
+    }
+}
+
+impl Captured {
+    /// Which of the dirty pages is captured next: one that asks for it, or the lowest; none if all are.
+    fn next(&mut self, dirty: &[PageId], pages: &mut dyn DirtyPages) -> Option<usize> {
+        let index_of = |page: PageId| dirty.binary_search(&page).expect("it is of the cut");
+        let asking = pages.first().map(index_of);
+        let index = asking.unwrap_or_else(|| self.lowest());
+        let captured = self.pages.get_mut(index)?;
+        assert!(!*captured, "a page asks to be captured twice");
+        *captured = true;
+        Some(index)
+    }
+
+    fn lowest(&mut self) -> usize {
+        let rest = self.pages[self.all_before..].iter();
+        self.all_before += rest.take_while(|captured| **captured).count();
+        self.all_before
+    }
+}
+
+/// How many of the first slots follow one another.
+fn adjacent(slots: &[SlotId]) -> usize {
+    let pairs = slots.windows(2);
+    pairs.take_while(|pair| pair[1].0 == pair[0].0 + 1).count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::adjacent;
+    use crate::ids::SlotId;
+
+    #[test]
+    fn adjacent_slots_are_counted_up_to_the_first_gap() {
+        let slots = |numbers: &[u64]| numbers.iter().copied().map(SlotId).collect::<Vec<_>>();
+        assert_eq!(adjacent(&slots(&[5])), 1);
+        assert_eq!(adjacent(&slots(&[5, 6, 7])), 3);
+        assert_eq!(adjacent(&slots(&[5, 6, 8, 9])), 2);
+        assert_eq!(adjacent(&slots(&[5, 4])), 1);
+    }
+}

@@ -1,0 +1,304 @@
+//! The checkpoint thread: the thread that begins checkpoints when the log has grown, and moves them on at a
+//! pace.
+//!
+//! It looks twenty times a second. A checkpoint is due when enough records or segments were written
+//! since the last one began. It is near when three quarters of that are written: from then on the data
+//! file grows to what a checkpoint of what has changed would need, so that pages are captured right
+//! behind the cut.
+//!
+//! A checkpoint's writes are spread over half the time that passed between the last two beginnings, the
+//! file's growth before it over an eighth of the time since the last one. They go at half that pace while
+//! the log's writes take more than twice what they took before: each log sync also waits for what the
+//! checkpoint has put into the device's cache. While the pool of pre-images is large there is no pace,
+//! since it takes memory and writers wait when it is full; nor when the segments written since it began
+//! reach `checkpoint_segment_bytes` again, and then commits wait.
+
+use crate::database::checkpoints::Step;
+use crate::database::engine::Engine;
+use crate::error::{Error, Result};
+use crate::panics::guarded;
+use crate::sync::rank::{CHECKPOINT_THREAD, Held};
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use syncline_instrument::{Nanos, clock};
+use syncline_vfs::Disk;
+
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How many quarters of what makes a checkpoint due are written when it is near.
+const NEAR: u64 = 3;
+
+/// Once a second.
+const LOOKS_A_SWEEP: u32 = 20;
+
+/// A checkpoint that found the disk full is tried again a second later, from a new cut.
+const LOOKS_AFTER_FULL: u32 = 20;
+
+/// No step waits longer, whatever the pace says.
+const PAUSE_MAX_NS: Nanos = 100_000_000;
+
+/// See the module. Dropping it ends the thread and waits for it.
+#[derive(Debug)]
+pub(crate) struct CheckpointThread {
+    ending: Arc<Ending>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Ending {
+    ends: Mutex<bool>,
+    bell: Condvar,
+}
+
+/// What the log had written at some moment, since opening.
+#[derive(Clone, Copy, Debug, Default)]
+struct LogGrowth {
+    record_bytes: u64,
+    segment_bytes: u64,
+    writes: u64,
+    write_ns: u64,
+}
+
+struct Rounds<D: Disk> {
+    engine: Arc<Engine<D>>,
+    ending: Arc<Ending>,
+    /// When the last checkpoint began.
+    at_last: LogGrowth,
+    last_began: Nanos,
+    interval_ns: Nanos,
+    /// Nanoseconds a log write took when no checkpoint ran.
+    base_write_ns: u64,
+    before: LogGrowth,
+    /// So many looks are to come before a checkpoint is thought of again: the last one found the disk full.
+    looks_until_next: u32,
+}
+
+impl CheckpointThread {
+    pub(crate) fn start<D: Disk>(engine: &Arc<Engine<D>>) -> Result<CheckpointThread> {
+        let ending = Arc::new(Ending::default());
+        let mut rounds = Rounds {
+            engine: Arc::clone(engine),
+            ending: Arc::clone(&ending),
+            at_last: LogGrowth::default(),
+            last_began: clock::now(),
+            interval_ns: 0,
+            base_write_ns: u64::MAX,
+            before: LogGrowth::default(),
+            looks_until_next: 0,
+        };
+        let thread = std::thread::Builder::new()
+            .name("checkpoints".to_owned())
+            .spawn(move || {
+                let core = Arc::clone(&rounds.engine.core);
+                guarded(
+                    "checkpoints",
+                    move || rounds.run(),
+                    |because| {
+                        core.log.fail(because);
+                        // Who waits for the checkpoint sees the failure.
+                        core.set_pressed(false);
+                    },
+                );
+            })
+            .map_err(|source| Error::Thread { source })?;
+        Ok(CheckpointThread {
+            ending,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for CheckpointThread {
+    fn drop(&mut self) {
+        {
+            let _held = Held::<CHECKPOINT_THREAD>::awaited();
+            *self.ending.ends.lock() = true;
+        }
+        self.ending.bell.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // Its panics were caught, and have failed the log.
+            let _ended = thread.join();
+        }
+    }
+}
+
+impl<D: Disk> Rounds<D> {
+    fn run(&mut self) {
+        let mut looks = 0_u32;
+        while !self.pause(LOOK) {
+            let grown = self.grown();
+            self.look(grown);
+            looks += 1;
+            if looks.is_multiple_of(LOOKS_A_SWEEP) {
+                // Commits collect what is old bit by bit; where they have ceased, something is left.
+                self.engine.core.sweep();
+            }
+            self.looks_until_next = self.looks_until_next.saturating_sub(1);
+            if self.looks_until_next > 0 {
+                continue;
+            }
+            if self.has_written(4, grown) {
+                self.checkpoint(grown);
+            } else if self.has_written(NEAR, grown) {
+                self.make_room();
+            }
+        }
+    }
+
+    /// Sleeps; true if the thread shall end.
+    fn pause(&self, span: Duration) -> bool {
+        let _held = Held::<CHECKPOINT_THREAD>::awaited();
+        let mut ends = self.ending.ends.lock();
+        if !*ends {
+            self.ending.bell.wait_for(&mut ends, span);
+        }
+        *ends
+    }
+
+    fn grown(&self) -> LogGrowth {
+        let stats = self.engine.core.log.stats();
+        LogGrowth {
+            record_bytes: stats.record_bytes,
+            segment_bytes: stats.write_bytes.sum,
+            writes: stats.write_ns.count,
+            write_ns: stats.write_ns.sum,
+        }
+    }
+
+    /// Keeps in mind what a log write takes without a checkpoint beside it.
+    fn look(&mut self, grown: LogGrowth) {
+        if let Some(mean) = self.write_ns_since_last_look(grown) {
+            // A slow drift upwards forgets a base that was too good to last.
+            let risen = self.base_write_ns.saturating_add(self.base_write_ns / 64);
+            self.base_write_ns = mean.min(risen);
+        }
+    }
+
+    fn write_ns_since_last_look(&mut self, grown: LogGrowth) -> Option<u64> {
+        let before = std::mem::replace(&mut self.before, grown);
+        let writes = grown.writes - before.writes;
+        (writes > 0).then(|| (grown.write_ns - before.write_ns) / writes)
+    }
+
+    /// True if so many quarters are written of what makes a checkpoint due.
+    fn has_written(&self, quarters: u64, grown: LogGrowth) -> bool {
+        let options = &self.engine.options;
+        let records = grown.record_bytes - self.at_last.record_bytes;
+        let segments = grown.segment_bytes - self.at_last.segment_bytes;
+        reaches(records, quarters, options.checkpoint_log_bytes)
+            || reaches(segments, quarters, options.checkpoint_segment_bytes)
+    }
+
+    /// True if commits must wait for the checkpoint that is running.
+    fn is_past_deadline(&self, grown: LogGrowth) -> bool {
+        let segments = grown.segment_bytes - self.at_last.segment_bytes;
+        segments >= self.engine.options.checkpoint_segment_bytes
+    }
+
+    /// Lets the data file grow while a checkpoint is near.
+    fn make_room(&mut self) {
+        let engine = Arc::clone(&self.engine);
+        let Some(checkpoints) = &engine.checkpoints else {
+            return;
+        };
+        let spread_ns = clock::now().saturating_sub(self.last_began) / 8;
+        let mut all_bytes = 0;
+        // A failure is told to those whose commits it concerns: the log is closed by it.
+        while let Ok(Step::Worked { bytes, left_bytes }) = checkpoints.make_room(&engine.core) {
+            all_bytes = all_bytes.max(bytes + left_bytes);
+            let grown = self.grown();
+            let pause_ns = self.share_ns(spread_ns, bytes, all_bytes, grown);
+            if self.has_written(4, grown) || self.pause(Duration::from_nanos(pause_ns)) {
+                return;
+            }
+        }
+    }
+
+    fn checkpoint(&mut self, grown: LogGrowth) {
+        let engine = Arc::clone(&self.engine);
+        let Some(checkpoints) = &engine.checkpoints else {
+            // Nothing is kept, so nothing in the log is needed either.
+            engine.core.log.release(engine.core.log.horizon());
+            self.at_last = grown;
+            return;
+        };
+        let now = clock::now();
+        // A failure is told to those whose commits it concerns: the log is closed by it.
+        if !checkpoints
+            .begin(&engine.core, &engine.tree_directory)
+            .is_ok_and(|begun| begun)
+        {
+            return;
+        }
+        self.interval_ns = now.saturating_sub(self.last_began);
+        self.last_began = now;
+        let at_last = std::mem::replace(&mut self.at_last, grown);
+        let mut all_bytes = 0;
+        loop {
+            match checkpoints.drive(&engine.core) {
+                Ok(Step::Worked { bytes, left_bytes }) => {
+                    all_bytes = all_bytes.max(bytes + left_bytes);
+                    let pause_ns = self.pause_ns(bytes, all_bytes);
+                    if self.pause(Duration::from_nanos(pause_ns)) {
+                        return;
+                    }
+                }
+                // It was abandoned, so another one is due. Commits are refused when the log is full, too.
+                Err(Error::Full { .. }) => {
+                    self.at_last = at_last;
+                    self.looks_until_next = LOOKS_AFTER_FULL;
+                    break;
+                }
+                Ok(Step::Idle | Step::Finished(_)) | Err(_) => break,
+            }
+        }
+        engine.core.set_pressed(false);
+    }
+
+    fn pause_ns(&mut self, bytes: u64, all_bytes: u64) -> Nanos {
+        let grown = self.grown();
+        let pressed = self.is_past_deadline(grown);
+        self.engine.core.set_pressed(pressed);
+        if pressed || self.engine.core.buffer.pre_images_press() {
+            return 0;
+        }
+        self.share_ns(self.interval_ns / 2, bytes, all_bytes, grown)
+    }
+
+    /// The share of a span that belongs to so many of all bytes; twice as much while log writes are slow.
+    fn share_ns(
+        &mut self,
+        spread_ns: Nanos,
+        bytes: u64,
+        all_bytes: u64,
+        grown: LogGrowth,
+    ) -> Nanos {
+        let mean = self.write_ns_since_last_look(grown);
+        let slow = mean.is_some_and(|mean| mean / 2 > self.base_write_ns);
+        let spread_ns = spread_ns * if slow { 2 } else { 1 };
+        let share = u128::from(spread_ns) * u128::from(bytes) / u128::from(all_bytes.max(1));
+        PAUSE_MAX_NS.min(u64::try_from(share).unwrap_or(u64::MAX))
+    }
+}
+
+/// True if so many bytes are so many quarters of a limit, or more.
+fn reaches(bytes: u64, quarters: u64, limit: u64) -> bool {
+    bytes >= limit - limit / 4 * (4 - quarters)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NEAR, reaches};
+
+    #[test]
+    fn near_comes_before_due_at_limits_of_any_size() {
+        for limit in [0, 1, 3, 4, 1 << 30, u64::MAX] {
+            assert!(reaches(limit, 4, limit));
+            assert!(limit == 0 || !reaches(limit - 1, 4, limit));
+            assert!(reaches(limit - limit / 4, NEAR, limit));
+            assert!(limit == 0 || !reaches(limit - limit / 4 - 1, NEAR, limit));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! A file of the database that vanishes or changes after a crash: refused, or everything is there all the
+//! same. The one limit is that of the log: see there.
+
+use super::harness::{Failure, Harness, directory};
+use crate::error::Error;
+use crate::log::simulation::corruption::{Loss, segment_files};
+use syncline_vfs::SimulatedDisk;
+use syncline_vfs::simulated::Crash;
+
+/// Spoils one file by random and opens the database, which was found to end at `whole` before.
+pub(super) fn lose_file(
+    harness: &mut Harness,
+    disk: &SimulatedDisk,
+    whole: u64,
+) -> Result<(), String> {
+    let disk = disk.crash(Crash::DropAll);
+    let loss = Loss::random(&mut harness.random);
+    let files = segment_files(&disk, &directory().join("log"), loss);
+    let mut files = files.map_err(|error| error.to_string())?;
+    files.push((directory().join("data"), false));
+    let (victim, is_unknown) = files.swap_remove(harness.random.usize(0..files.len()));
+    loss.strike(&disk, &victim)
+        .map_err(|error| error.to_string())?;
+    harness.tally.cycles += 1;
+    match harness.recover(&disk) {
+        Ok((_, csn)) if csn == whole => Ok(()),
+        Err(Failure::Refused(
+            Error::Missing { .. }
+            | Error::NoDataFile { .. }
+            | Error::NotADataFile { .. }
+            | Error::Damaged { .. },
+        )) => Ok(()),
+        _ if is_unknown => Ok(()),
+        Ok((_, csn)) => Err(format!(
+            "{} was {loss:?}, and commit {csn} is taken for {whole}",
+            victim.display()
+        )),
+        Err(failure) => Err(format!("{} was {loss:?}: {failure:?}", victim.display())),
+    }
+}

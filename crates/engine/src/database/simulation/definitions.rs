@@ -1,0 +1,170 @@
+//! Tables and indexes made, changed and dropped, and what each commit of that did.
+
+use super::concurrent_steps;
+use super::episode::{Episode, EpisodeEnd, broken};
+use super::oracle::{Effect, Oracle};
+use super::rows::{self, NAMES};
+use crate::access::schema::{Kind, Schema, Value};
+use crate::catalog::{CATALOG_TREE, TableEntry};
+use crate::error::{Error, Result};
+use crate::txn::step;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Columns that a table may have.
+const COLUMNS_MAX: usize = 6;
+
+/// Makes, changes or drops something by random.
+pub(super) fn define(episode: &mut Episode<'_>) -> std::result::Result<(), EpisodeEnd> {
+    let name = NAMES[episode.harness.random.usize(0..NAMES.len())];
+    let before = episode.engine.core.log.published().0;
+    episode.harness.oracle.take(before);
+    if episode.harness.random.bool() {
+        return define_one(episode, name);
+    }
+    let (pace, seed) = (episode.harness.pace, episode.harness.random.u64(..));
+    let beside = concurrent_steps::work(&episode.engine, pace, seed);
+    step::with(beside, || define_one(episode, name))
+}
+
+fn define_one(episode: &mut Episode<'_>, name: &str) -> std::result::Result<(), EpisodeEnd> {
+    let Some(entry) = episode.engine.catalog().table(name).cloned() else {
+        return make(episode, name);
+    };
+    let schema = &entry.schema;
+    match episode.harness.random.u8(0..9) {
+        0..2 => {
+            let dropped = episode.engine.drop_table(name);
+            settle(episode, name, dropped, false, &[])
+        }
+        2..7 => index(episode, &entry),
+        _ if schema.columns().len() < COLUMNS_MAX => {
+            let column = format!("more{}", schema.columns().len());
+            let next = schema.with_column(&column, Kind::Int, Value::Int(7));
+            let next = next.expect("a column of a new name");
+            let added = episode.engine.add_columns(next).map(drop);
+            settle(episode, name, added, false, &[])
+        }
+        _ => Ok(()),
+    }
+}
+
+fn make(episode: &mut Episode<'_>, name: &str) -> std::result::Result<(), EpisodeEnd> {
+    let (is_heavy, random) = (episode.harness.is_heavy, &mut episode.harness.random);
+    let schema = rows::schema(name, random);
+    if random.u8(0..3) > 0 {
+        let made = episode.engine.create_table(schema).map(drop);
+        return settle(episode, name, made, false, &[]);
+    }
+    let count = random.u32(0..episode.harness.ids.min(40));
+    let loaded: Vec<_> = (0..count)
+        .map(|id| rows::row(&schema, id * 3, is_heavy, random))
+        .collect();
+    let made = episode
+        .engine
+        .load_table(schema, loaded.clone().into_iter().map(Ok));
+    let made = made.map(drop);
+    settle(episode, name, made, false, &loaded)
+}
+
+/// Adds an index to a table that has none of that name, or drops it.
+fn index(episode: &mut Episode<'_>, entry: &TableEntry) -> std::result::Result<(), EpisodeEnd> {
+    let name = entry.schema.name();
+    let (index, columns, is_unique) = match episode.harness.random.u8(0..3) {
+        0 => ("alone", vec!["number"], true),
+        1 => ("once", vec!["number", "id"], true),
+        _ => ("by_number", vec!["number"], false),
+    };
+    if entry.schema.index(index).is_some() {
+        let dropped = episode.engine.drop_index(name, index);
+        return settle(episode, name, dropped, false, &[]);
+    }
+    let schema = entry.schema.with_index(index, columns, is_unique);
+    let schema: Schema = schema.expect("an index of a new name");
+    let made = episode.engine.create_index(&schema).map(drop);
+    settle(episode, name, made, true, &[])
+}
+
+/// Writes down what a change did, whether it was answered or not: it is one commit or none, but where an
+/// index is built.
+fn settle(
+    episode: &mut Episode<'_>,
+    name: &str,
+    answer: Result<()>,
+    is_index: bool,
+    loaded: &[(Vec<u8>, Vec<u8>)],
+) -> std::result::Result<(), EpisodeEnd> {
+    let oracle = &mut episode.harness.oracle;
+    let catalog = episode.engine.catalog();
+    let (before, after) = (oracle.last, episode.engine.core.log.published().0);
+    let (entry, known) = (catalog.table(name), oracle.table(name, before).cloned());
+    let is_changed = entry != known.as_ref();
+    // An index is filled by commits of its own, which nobody sees before the last one.
+    let is_right = match after - before {
+        0 => answer.is_err(),
+        1 => is_changed || is_index,
+        _ => is_index,
+    };
+    if !is_right {
+        let took = after - before;
+        return Err(broken(format!("a change of tables took {took} commits")));
+    }
+    if after > before && !is_changed {
+        oracle.take(after);
+    } else if after > before {
+        let effects = entry.map(|entry| effects(oracle, entry, known.as_deref(), loaded, before));
+        oracle.commit(after, effects.unwrap_or_default());
+        oracle.define(after, name, entry.cloned());
+        episode.harness.tally.defined += 1;
+    } else if is_changed {
+        return Err(broken(format!(
+            "table {name} is another one without a commit"
+        )));
+    }
+    let named = catalog.trees();
+    let is_named = |id| named.contains(&id) || id == CATALOG_TREE;
+    let trees = episode.engine.tree_directory.trees();
+    if trees.len() != named.len() + 1 || !trees.iter().all(|tree| is_named(tree.id)) {
+        return Err(broken("the trees are not those that the catalogue names"));
+    }
+    match answer {
+        Ok(()) | Err(Error::DuplicateBuilt { .. }) => Ok(()),
+        Err(error) => {
+            episode.harness.tally.full += 1;
+            episode.harness.tally.failed_builds += u64::from(after == before);
+            EpisodeEnd::of(error)
+        }
+    }
+}
+
+/// The rows of trees that were built aside.
+fn effects(
+    oracle: &Oracle,
+    entry: &Arc<TableEntry>,
+    known: Option<&TableEntry>,
+    loaded: &[(Vec<u8>, Vec<u8>)],
+    csn: u64,
+) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for (key, row) in loaded {
+        effects.push((entry.tree, key.clone(), Some(row.as_slice().into())));
+    }
+    let all = (Bound::Unbounded, Bound::Unbounded);
+    let rows = oracle.range(entry.tree, all, csn);
+    let rows: Vec<_> = rows
+        .map(|(key, row)| (key.to_vec(), row.to_vec()))
+        .collect();
+    // A table that was loaded had none before.
+    let rows = rows.iter().chain(loaded);
+    for (at, index) in entry.indexes.iter().enumerate() {
+        let is_known = known.is_some_and(|known| known.indexes.contains(index));
+        if is_known {
+            continue;
+        }
+        for (key, row) in rows.clone() {
+            let (entry_key, value) = rows::entry(&entry.schema, at, key, row);
+            effects.push((index.tree, entry_key, Some(value.into())));
+        }
+    }
+    effects
+}

@@ -1,0 +1,52 @@
+//! The pass of an executor: it corks the log, its clients commit, and it uncorks and asks for a ticket
+//! without waiting.
+
+use super::episode::{EpisodeEnd, broken};
+use super::harness::SimulatedEngine;
+use crate::log::{Ticket, Worker};
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use syncline_vfs::SimulatedDisk;
+
+/// See the module.
+pub(super) struct Pass {
+    worker: Worker<SimulatedDisk>,
+}
+
+impl Pass {
+    pub(super) fn begin(engine: &SimulatedEngine) -> Pass {
+        let worker = engine.core.log.worker();
+        worker.cork();
+        Pass { worker }
+    }
+
+    /// Ends it. Then its ticket is complete, or without one everything that was published.
+    pub(super) fn end(
+        self,
+        engine: &SimulatedEngine,
+        ticket: Option<Ticket>,
+    ) -> Result<(), EpisodeEnd> {
+        let log = &engine.core.log;
+        let Some(ticket) = ticket else {
+            self.worker.uncork();
+            log.check()?;
+            if log.horizon() < log.published() {
+                return Err(broken("an uncork has left commits behind"));
+            }
+            return Ok(());
+        };
+        let mut completion = pin!(self.worker.completion(ticket));
+        let mut context = Context::from_waker(Waker::noop());
+        let early = completion.as_mut().poll(&mut context);
+        self.worker.uncork();
+        let outcome = match early {
+            Poll::Ready(outcome) => outcome,
+            Poll::Pending => match completion.poll(&mut context) {
+                Poll::Ready(outcome) => outcome,
+                Poll::Pending => return Err(broken(format!("{} is left behind", ticket.csn))),
+            },
+        };
+        outcome.map_err(EpisodeEnd::from)
+    }
+}

@@ -1,0 +1,302 @@
+//! A harness: the disk, the options by random, and how its database is opened.
+
+use super::concurrent_steps::CheckpointPace;
+use super::oracle::Oracle;
+use crate::buffer::reset_forced_misses;
+use crate::catalog::CATALOG_TREE;
+use crate::database::engine::Engine;
+use crate::database::open::{create, open};
+use crate::error::Error;
+use crate::log::{self, Durability, Threads};
+use crate::options::Options;
+use crate::txn::strip_ghosts;
+use fastrand::Rng;
+use std::path::Path;
+use std::sync::Arc;
+use syncline_vfs::SimulatedDisk;
+use syncline_vfs::simulated::{Crash, Metadata};
+
+pub(super) type SimulatedEngine = Engine<SimulatedDisk>;
+
+/// What a search has done, so that a test can see that it did something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    /// Openings of what a crash or a fault has left, those that were cut included.
+    pub(super) cycles: u64,
+    /// Openings that were cut.
+    pub(super) cut: u64,
+    /// Images in which commits that had a number are lost: the must-lose control.
+    pub(super) lost: u64,
+    /// Images that hold commits which were not acknowledged.
+    pub(super) kept: u64,
+    /// Images that hold everything: the must-hold control is that none may hold less than acknowledged.
+    pub(super) whole: u64,
+    /// Faults that struck.
+    pub(super) faults: u64,
+    /// Commits with writes, conflicts, refusals.
+    pub(super) commits: u64,
+    pub(super) conflicts: u64,
+    pub(super) refused: u64,
+    /// Commits under snapshot isolation that would not stand in their place under serializable.
+    pub(super) skewed: u64,
+    /// Tables and indexes made and dropped.
+    pub(super) defined: u64,
+    /// Checkpoints that came into force.
+    pub(super) checkpoints: u64,
+    /// Log segments that were used again.
+    pub(super) recycled: u64,
+    /// Openings that redid commits from the log.
+    pub(super) redone: u64,
+    /// Openings that freed what was being built.
+    pub(super) unfinished: u64,
+    /// Definitions that failed and left everything as it was.
+    pub(super) failed_builds: u64,
+    /// Commits that were refused because the log was too long.
+    pub(super) long: u64,
+    /// Snapshots that met what was made later.
+    pub(super) made_later: u64,
+    /// Times that the disk was full and the work could go on.
+    pub(super) full: u64,
+}
+
+impl Tally {
+    /// Adds what another search has done.
+    pub(super) fn add(&mut self, other: &Tally) {
+        let mine = [
+            &mut self.cycles,
+            &mut self.cut,
+            &mut self.lost,
+            &mut self.kept,
+            &mut self.whole,
+            &mut self.faults,
+            &mut self.commits,
+            &mut self.conflicts,
+            &mut self.refused,
+            &mut self.skewed,
+            &mut self.defined,
+            &mut self.checkpoints,
+            &mut self.recycled,
+            &mut self.redone,
+            &mut self.unfinished,
+            &mut self.failed_builds,
+            &mut self.long,
+            &mut self.made_later,
+            &mut self.full,
+        ];
+        let others = [
+            other.cycles,
+            other.cut,
+            other.lost,
+            other.kept,
+            other.whole,
+            other.faults,
+            other.commits,
+            other.conflicts,
+            other.refused,
+            other.skewed,
+            other.defined,
+            other.checkpoints,
+            other.recycled,
+            other.redone,
+            other.unfinished,
+            other.failed_builds,
+            other.long,
+            other.made_later,
+            other.full,
+        ];
+        for (mine, other) in mine.into_iter().zip(others) {
+            *mine += other;
+        }
+    }
+}
+
+/// See the module.
+pub(super) struct Harness {
+    pub(super) disk: SimulatedDisk,
+    pub(super) options: Options,
+    pub(super) oracle: Oracle,
+    pub(super) random: Rng,
+    pub(super) tally: Tally,
+    /// Keys are below this.
+    pub(super) ids: u32,
+    /// Rows are long, so that the log soon goes round its segments.
+    pub(super) is_heavy: bool,
+    /// How checkpoints are made.
+    pub(super) pace: CheckpointPace,
+    /// Beyond so many bytes of log commits are refused: if nobody checkpoints, fewer than options allow,
+    /// so that it comes to that.
+    pub(super) log_bytes_max: u64,
+    /// A database was made and may be expected to be there.
+    pub(super) is_made: bool,
+}
+
+/// Why a database was not opened.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// It said so: right if the power is off or a fault struck.
+    Refused(Error),
+    /// It was opened and is not what it must be.
+    Broken(String),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Refused(error)
+    }
+}
+
+impl Harness {
+    pub(super) fn new(seed: u64) -> Harness {
+        let mut random = Rng::with_seed(seed);
+        let metadata = [Metadata::Strict, Metadata::OrderedJournal][random.usize(0..2)];
+        let options = options(&mut random);
+        let is_lazy = random.u8(0..6) == 0;
+        Harness {
+            disk: SimulatedDisk::new(seed, metadata),
+            log_bytes_max: if is_lazy {
+                40 << 10
+            } else {
+                2 * options.checkpoint_segment_bytes
+            },
+            options,
+            oracle: Oracle::default(),
+            ids: [8, 30, 120][random.usize(0..3)],
+            is_heavy: random.u8(0..3) == 0,
+            pace: CheckpointPace {
+                is_slow: random.u8(0..3) == 0,
+                is_lazy,
+            },
+            random,
+            tally: Tally::default(),
+            is_made: false,
+        }
+    }
+
+    /// Opens this harness's database, or makes it if it never was, and goes on with what it holds.
+    pub(super) fn open(&mut self) -> Result<Arc<SimulatedEngine>, Failure> {
+        if !self.is_made {
+            reset_forced_misses();
+            match create(&self.disk, directory(), self.options.clone(), Threads::None) {
+                // A making that was cut off had come far enough.
+                Err(Error::Exists { .. }) => {}
+                Err(error) => return Err(error.into()),
+                Ok(engine) => {
+                    self.is_made = true;
+                    engine.core.cap_log(self.log_bytes_max);
+                    return Ok(engine);
+                }
+            }
+        }
+        let (engine, csn) = self.recover(&self.disk)?;
+        self.is_made = true;
+        self.oracle.go_on(csn);
+        engine.core.cap_log(self.log_bytes_max);
+        Ok(engine)
+    }
+
+    /// Opens a disk and holds what is found against the oracle; the engine and the commit.
+    pub(super) fn recover(
+        &self,
+        disk: &SimulatedDisk,
+    ) -> Result<(Arc<SimulatedEngine>, u64), Failure> {
+        reset_forced_misses();
+        let engine = open(disk, directory(), self.options.clone(), Threads::None)?;
+        // At durability none the last commits of an opening are complete before they are written.
+        engine.core.log.check()?;
+        let csn = self.oracle.find(&engine).map_err(Failure::Broken)?;
+        at_rest(&engine).map_err(Failure::Broken)?;
+        Ok((engine, csn))
+    }
+
+    /// Some crash images of the disk, of every kind.
+    pub(super) fn images(&mut self) -> Vec<Crash> {
+        let pending = self.disk.pending();
+        let mut images = vec![Crash::DropAll, Crash::KeepAll];
+        if pending > 0 {
+            images.push(Crash::Only(self.random.usize(0..pending)));
+        }
+        if pending > 1 {
+            for _ in 0..2 {
+                images.push(Crash::Subset {
+                    seed: self.random.u64(..),
+                });
+                images.push(Crash::Torn {
+                    seed: self.random.u64(..),
+                });
+            }
+        }
+        images
+    }
+}
+
+/// What must hold of every database that was just opened.
+pub(super) fn at_rest(engine: &SimulatedEngine) -> Result<(), String> {
+    let (durable_lsn, published) = (engine.core.log.horizon(), engine.core.log.published());
+    if durable_lsn != published {
+        return Err(format!(
+            "what was opened ends at {published} and is stable to {durable_lsn}"
+        ));
+    }
+    if !engine.catalog().unfinished().is_empty() {
+        return Err("something is still being built".to_owned());
+    }
+    let mut named = engine.catalog().trees();
+    named.insert(CATALOG_TREE);
+    if let Some(spare) = engine
+        .tree_directory
+        .trees()
+        .iter()
+        .find(|tree| !named.contains(&tree.id))
+    {
+        return Err(format!("{} belongs to no table", spare.id));
+    }
+    let is_stray = |tree| engine.tree_directory.tree(tree).is_none();
+    if let Some((page, tree)) = engine.core.buffer.labelled(is_stray).next() {
+        return Err(format!("{page} is left of {tree}"));
+    }
+    for tree in engine.tree_directory.trees() {
+        let ghosts = strip_ghosts(&engine.core.buffer, &tree);
+        if !matches!(ghosts, Ok(0)) {
+            return Err(format!("{} holds ghosts: {ghosts:?}", tree.id));
+        }
+    }
+    Ok(())
+}
+
+/// The whole database, looked at from everywhere.
+pub(super) fn verify(engine: &SimulatedEngine) -> Result<(), Failure> {
+    let found = engine.verify()?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Broken(format!("verify found {found:?}")))
+}
+
+pub(super) fn directory() -> &'static Path {
+    Path::new("database")
+}
+
+fn options(random: &mut Rng) -> Options {
+    let tiny = Options::tiny();
+    let page_bytes = [512, 512, 512, 1024][random.usize(0..4)];
+    Options {
+        page_bytes,
+        pre_image_bytes_max: [4, 4, 16, 128][random.usize(0..4)] * u64::from(page_bytes),
+        version_bytes_max: [2 << 10, 16 << 10, 1 << 20][random.usize(0..3)],
+        extent_bytes: [4 << 10, 8 << 10, 16 << 10][random.usize(0..3)],
+        miss_every: [None, None, Some(2), Some(7), Some(50)][random.usize(0..5)],
+        log: log::Options {
+            frame_unit_bytes: [512, 1024][random.usize(0..2)],
+            ring_records: [8, 16, 64][random.usize(0..3)],
+            writes_in_flight_max: [1, 1, 2][random.usize(0..3)],
+            direct: random.bool(),
+            durability: match random.u8(0..8) {
+                0 => Durability::None,
+                1 => Durability::Full,
+                _ => Durability::Data,
+            },
+            ..tiny.log
+        },
+        ..tiny
+    }
+}

@@ -1,0 +1,93 @@
+//! A making that is cut off at every I/O, its log in the database's directory or elsewhere: it is made
+//! again, or was made far enough to be opened, and a log of another database stays.
+
+use crate::database::open::{create, open};
+use crate::error::Error;
+use crate::log::Threads;
+use crate::options::Options;
+use std::path::{Path, PathBuf};
+use syncline_vfs::simulated::{Crash, Metadata};
+use syncline_vfs::{Disk, SimulatedDisk};
+
+fn options(log_directory: Option<&str>) -> Options {
+    Options {
+        log_directory: log_directory.map(PathBuf::from),
+        ..Options::tiny()
+    }
+}
+
+/// Opens what a crash left, or makes it; fails if neither can be done.
+fn opened_or_made(disk: &SimulatedDisk, options: &Options, what: &str) {
+    let at = Path::new("db");
+    let opened = open(disk, at, options.clone(), Threads::None);
+    if opened.is_ok() {
+        return;
+    }
+    drop(opened);
+    if let Err(error) = create(disk, at, options.clone(), Threads::None) {
+        panic!("{what}: {error}");
+    }
+    let again = disk.crash(Crash::DropAll);
+    if let Err(error) = open(&again, at, options.clone(), Threads::None) {
+        panic!("{what}, opened: {error}");
+    }
+}
+
+/// The I/Os of one making.
+fn operations(options: &Options) -> u64 {
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    let before = disk.operations();
+    drop(create(&disk, Path::new("db"), options.clone(), Threads::None).unwrap());
+    disk.operations() - before
+}
+
+#[test]
+fn a_making_that_is_cut_off_anywhere_can_be_made_again() {
+    for log_directory in [None, Some("log-elsewhere")] {
+        let options = options(log_directory);
+        let all = operations(&options);
+        assert!(all > 10, "{all}");
+        for how in [Crash::KeepAll, Crash::DropAll] {
+            for first in 0..=all {
+                for second in [0, 1, 3, 6, 10, 15, u64::MAX] {
+                    let what = format!("{log_directory:?}, {how:?}, {first}, {second}");
+                    let disk = SimulatedDisk::new(first, Metadata::Strict);
+                    disk.crash_after(first);
+                    drop(create(
+                        &disk,
+                        Path::new("db"),
+                        options.clone(),
+                        Threads::None,
+                    ));
+                    let disk = disk.crash(how);
+                    if second < u64::MAX {
+                        disk.crash_after(second);
+                        drop(create(
+                            &disk,
+                            Path::new("db"),
+                            options.clone(),
+                            Threads::None,
+                        ));
+                        opened_or_made(&disk.crash(how), &options, &what);
+                    } else {
+                        opened_or_made(&disk, &options, &what);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_log_of_another_database_stays() {
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    let options = options(Some("log-elsewhere"));
+    drop(create(&disk, Path::new("other"), options.clone(), Threads::None).unwrap());
+    let before = disk.list(Path::new("log-elsewhere")).unwrap();
+    for _ in 0..2 {
+        let refused = create(&disk, Path::new("db"), options.clone(), Threads::None);
+        assert!(matches!(refused, Err(Error::Exists { .. })));
+    }
+    assert_eq!(disk.list(Path::new("log-elsewhere")).unwrap(), before);
+    drop(open(&disk, Path::new("other"), options, Threads::None).unwrap());
+}

@@ -1,0 +1,42 @@
+//! The preallocator brings the memory that a growing store will need next.
+
+use crate::database::open::transient;
+use crate::database::preallocator::Preallocator;
+use crate::options::Options;
+use crate::table::TypedSession;
+use crate::txn::Begin;
+use crate::{Kind, Schema, Value};
+use std::thread::yield_now;
+use syncline_instrument::clock;
+
+#[test]
+fn what_runs_low_is_stocked_by_the_thread() {
+    let engine = transient(Options::default()).unwrap();
+    let schema = Schema::table("rows").column("id", Kind::Int);
+    let schema = schema.column("text", Kind::Text).key(["id"]);
+    engine.create_table(schema.build().unwrap()).unwrap();
+    let table = engine.table("rows").unwrap();
+    let mut session = TypedSession::new(&engine.core).unwrap();
+    let text = "x".repeat(1_000);
+    // Twice as much as makes blocks worth it.
+    for batch in 0..80 {
+        session.begin(Begin::Serializable).unwrap();
+        for id in batch * 100..(batch + 1) * 100 {
+            let row = [Value::Int(id), Value::Text(&text)];
+            session.insert(&table, &row).unwrap();
+        }
+        session.commit().unwrap();
+    }
+    let buffer = &engine.core.buffer;
+    assert!(buffer.runs_low() && buffer.low().is_raised());
+    let preallocator = Preallocator::start(&engine).unwrap();
+    let since = clock::now();
+    while buffer.runs_low() {
+        assert!(
+            clock::now() - since < 60 * clock::SECOND,
+            "nobody brings a block"
+        );
+        yield_now();
+    }
+    drop(preallocator);
+}

@@ -1,0 +1,63 @@
+//! The whole log under loom, with as little in it as can be: who publishes and finds somebody writing
+//! may sleep, since who writes looks again; the order in which memory shows the two looks included.
+//!
+//! loom takes sequentially consistent loads and stores for weaker than they are, so what holds here
+//! rests on fences and read-modify-writes alone.
+
+use crate::DatabaseId;
+use crate::log::{Log, Options, Threads};
+use crate::planted_bug::PlantedBug;
+use crate::sync::explore::{Bound, Fault, find, find_weak, hold};
+use loom::thread;
+use std::path::Path;
+use std::sync::Arc;
+use syncline_vfs::SimulatedDisk;
+use syncline_vfs::simulated::Metadata;
+
+fn log() -> Arc<Log<SimulatedDisk>> {
+    let options = Options {
+        ring_records: 8,
+        ..Options::tiny()
+    };
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    let id = DatabaseId([7; 16]);
+    let log = Log::create_with(&disk, Path::new("log"), id, options, Threads::None);
+    Arc::new(log.unwrap())
+}
+
+fn commit(log: &Log<SimulatedDisk>) {
+    let permit = log.reserve(3).unwrap();
+    let ticket = permit.take().publish(&mut b"one".to_vec());
+    log.wait(ticket).unwrap();
+    assert!(log.horizon() >= ticket.csn, "complete is stable");
+}
+
+/// Two threads commit and block: one writes, the other may find it at that.
+fn two() {
+    let log = log();
+    let other = {
+        let log = Arc::clone(&log);
+        thread::spawn(move || commit(&log))
+    };
+    commit(&log);
+    other.join().unwrap();
+}
+
+#[test]
+fn two_who_commit_are_both_told() {
+    hold("driving: two", Bound(2), two);
+    let planted = Fault::Planted(PlantedBug::LookOnce);
+    find("driving: two", planted, Bound(2), two);
+    for source in [
+        ("log/shared.rs", include_str!("../shared.rs")),
+        ("log/commit.rs", include_str!("../commit.rs")),
+    ] {
+        let found = find_weak("driving: two", source, Bound(2), two);
+        let is_fence = |line: &String| line.contains("fence(Ordering::SeqCst)");
+        assert!(
+            found.iter().any(is_fence),
+            "the fence of {} is needed",
+            source.0
+        );
+    }
+}

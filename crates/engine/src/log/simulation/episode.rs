@@ -1,0 +1,228 @@
+//! A harness and one episode of its log.
+
+use super::oracle::{Oracle, RecoveredRecords};
+use crate::error::{Error, Result};
+use crate::ids::{Csn, DatabaseId};
+use crate::log::Threads;
+use crate::log::handle::Log;
+use crate::log::io_request::{IoCompletion, IoRequest};
+use crate::log::open;
+use crate::log::options::{Durability, Options};
+use crate::log::ring::NO_WORKER;
+use fastrand::Rng;
+use std::path::Path;
+use syncline_vfs::simulated::{Crash, Metadata};
+use syncline_vfs::{Disk, SimulatedDisk, SimulatedFile};
+
+pub(super) const DIRECTORY: &str = "log";
+
+const DATABASE: DatabaseId = DatabaseId([0x5e; 16]);
+const STRANGER: DatabaseId = DatabaseId([0x77; 16]);
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Harness {
+    pub(super) disk: SimulatedDisk,
+    pub(super) options: Options,
+    pub(super) oracle: Oracle,
+    pub(super) random: Rng,
+    /// True once a log was made and may be expected to be there.
+    pub(super) is_made: bool,
+}
+
+/// Jobs that an episode has left unfinished.
+#[derive(Debug)]
+pub(super) struct InFlightRequests {
+    begun: Vec<IoRequest<SimulatedFile>>,
+    done: Vec<IoCompletion<SimulatedFile>>,
+}
+
+impl Harness {
+    pub(super) fn new(seed: u64) -> Harness {
+        let mut random = Rng::with_seed(seed);
+        let metadata = [Metadata::Strict, Metadata::OrderedJournal][random.usize(0..2)];
+        Harness {
+            disk: SimulatedDisk::new(seed, metadata),
+            options: options(&mut random),
+            oracle: Oracle::default(),
+            random,
+            is_made: false,
+        }
+    }
+
+    /// The log of this harness's disk, made if it was not yet.
+    pub(super) fn open(&mut self) -> Result<Log<SimulatedDisk>> {
+        if self.is_made {
+            let (log, _) = recover(&self.disk, &self.options, &self.oracle)?;
+            return Ok(log);
+        }
+        let opened = open::create(&self.disk, directory(), DATABASE, self.options.clone());
+        if matches!(opened, Err(Error::Exists { .. })) {
+            // An interrupted making had come far enough.
+            self.is_made = true;
+            return self.open();
+        }
+        let opened = opened?;
+        self.is_made = true;
+        Log::run(&self.disk, directory(), opened, Threads::None)
+    }
+
+    /// Lets the log live for some steps, or until it fails; returns what is still on its way.
+    pub(super) fn live(&mut self, log: &Log<SimulatedDisk>, steps: u32) -> InFlightRequests {
+        let mut begun: Vec<IoRequest<SimulatedFile>> = Vec::new();
+        let mut done: Vec<IoCompletion<SimulatedFile>> = Vec::new();
+        let shared = log.shared();
+        for _ in 0..steps {
+            if shared.durable_lsn.failure().is_some() {
+                break;
+            }
+            match self.random.u8(0..20) {
+                0..7 => self.commit(log),
+                7..11 => begun.extend(shared.begin()),
+                11..15 if !begun.is_empty() => {
+                    let io_request = begun.swap_remove(self.random.usize(0..begun.len()));
+                    done.push(io_request.perform(&shared.stats));
+                }
+                15..19 if !done.is_empty() => {
+                    let done = done.swap_remove(self.random.usize(0..done.len()));
+                    shared.end(done, NO_WORKER);
+                    self.acknowledge(log);
+                }
+                19 => self.housekeep(log),
+                _ => {}
+            }
+        }
+        InFlightRequests { begun, done }
+    }
+
+    /// Drives the log until everything published is complete, or it fails.
+    pub(super) fn finish(&mut self, log: &Log<SimulatedDisk>, on_the_way: InFlightRequests) {
+        let shared = log.shared();
+        let begun = on_the_way
+            .begun
+            .into_iter()
+            .map(|io_request| io_request.perform(&shared.stats));
+        for done in begun.chain(on_the_way.done) {
+            shared.end(done, NO_WORKER);
+        }
+        while shared.durable_lsn.failure().is_none()
+            && shared.durable_lsn.get().0 < self.oracle.last()
+        {
+            match shared.begin() {
+                Some(io_request) => {
+                    shared.end(io_request.perform(&shared.stats), NO_WORKER);
+                }
+                // What was published had claimed its room: a segment is there, or can be had.
+                None => match shared.prepare_segment(false) {
+                    Ok(prepared) => assert!(prepared, "published commits can be written"),
+                    Err(_) => break,
+                },
+            }
+        }
+        self.acknowledge(log);
+    }
+
+    fn acknowledge(&mut self, log: &Log<SimulatedDisk>) {
+        if self.options.durability != Durability::None {
+            self.oracle.promise(log.horizon().0);
+        }
+    }
+
+    fn commit(&mut self, log: &Log<SimulatedDisk>) {
+        let bytes = match self.random.u8(0..30) {
+            0 => self.random.usize(2_000..7_000),
+            1..4 => self.random.usize(300..1_500),
+            _ => self.random.usize(0..120),
+        };
+        let Ok(permit) = log.try_reserve(bytes) else {
+            self.housekeep(log);
+            return;
+        };
+        let reserved = permit.take();
+        let csn = reserved.csn().0;
+        if self.random.u8(0..20) == 0 {
+            reserved.void();
+            self.oracle.publish(csn, None);
+            return;
+        }
+        // Each byte depends on the number and on a draw, so no two episodes publish the same record.
+        let (salt, step) = (self.random.u8(..), csn as u8);
+        let mut record: Vec<u8> = (0..bytes)
+            .map(|i| salt ^ step.wrapping_add(i as u8))
+            .collect();
+        self.oracle.publish(csn, Some(record.clone()));
+        reserved.publish(&mut record);
+    }
+
+    /// Prepares a file if one is wanted, and sometimes releases commits.
+    fn housekeep(&mut self, log: &Log<SimulatedDisk>) {
+        // A full disk is no failure: it is tried again at the next occasion.
+        if let Err(error) = log.shared().prepare_segment(false) {
+            assert!(
+                matches!(error, Error::Full { .. } | Error::Disk(_)),
+                "{error}"
+            );
+        }
+        let stable = log.horizon().0.min(self.oracle.promised);
+        if self.random.u8(0..3) == 0 && stable > self.oracle.released {
+            self.oracle.released = self.random.u64(self.oracle.released..=stable);
+            log.release(Csn(self.oracle.released));
+        }
+    }
+}
+
+/// Recovers a disk: the log, and what it handed out. A log of another database must be refused.
+pub(super) fn recover(
+    disk: &SimulatedDisk,
+    options: &Options,
+    oracle: &Oracle,
+) -> Result<(Log<SimulatedDisk>, RecoveredRecords)> {
+    let mut handed = RecoveredRecords::new();
+    let opened = open::open(
+        disk,
+        directory(),
+        Some(DATABASE),
+        Csn(oracle.released),
+        options,
+        &mut |csn, record| handed.push((csn.0, record.to_vec())),
+    )?;
+    Ok((Log::run(disk, directory(), opened, Threads::None)?, handed))
+}
+
+/// True if the log is refused to the wrong database.
+pub(super) fn refuses_stranger(disk: &SimulatedDisk, options: &Options) -> bool {
+    let copy = disk.crash(Crash::DropAll);
+    let opened = open::open(
+        &copy,
+        directory(),
+        Some(STRANGER),
+        Csn::ZERO,
+        options,
+        &mut |_, _| {},
+    );
+    matches!(opened, Err(Error::WrongDatabase { .. }))
+}
+
+pub(super) fn directory() -> &'static Path {
+    Path::new(DIRECTORY)
+}
+
+/// The names in the log's directory; for messages.
+pub(super) fn names(disk: &SimulatedDisk) -> String {
+    format!("{:?}", disk.list(directory()))
+}
+
+fn options(random: &mut Rng) -> Options {
+    let frame_unit_bytes = [512, 1024][random.usize(0..2)];
+    Options {
+        frame_unit_bytes,
+        writes_in_flight_max: [1, 1, 2, 4][random.usize(0..4)],
+        direct: random.bool(),
+        durability: match random.u8(0..8) {
+            0 => Durability::None,
+            1 => Durability::Full,
+            _ => Durability::Data,
+        },
+        ..Options::tiny()
+    }
+}

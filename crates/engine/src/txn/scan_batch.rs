@@ -1,0 +1,205 @@
+//! The rows of a scan that lie in one leaf, copied out under its latch, and what else a scan keeps in mind.
+//! All memory is kept from scan to scan: one that has run before allocates nothing for its rows.
+
+use crate::buffer::Leaf;
+use crate::buffer::VersionWord;
+use crate::ids::{Csn, PageId};
+use crate::txn::transaction_pool::clear;
+use crate::txn::validate::{leaf_position, next_fence};
+use std::ops::{Bound, Range};
+
+/// What a session keeps from scan to scan.
+#[derive(Debug, Default)]
+pub(super) struct ScanMemory {
+    pub(super) batch: Batch,
+    pub(super) near: Edge,
+    pub(super) last: Vec<u8>,
+    /// A value from overflow pages.
+    pub(super) long: Vec<u8>,
+}
+
+impl ScanMemory {
+    /// Forgets rows and values; returns the memory that they keep, in bytes. Keys are short.
+    #[inline]
+    pub(super) fn clear(&mut self) -> usize {
+        clear(&mut self.long) + clear(&mut self.batch.rows) + clear(&mut self.batch.bytes)
+    }
+}
+
+/// An end of a range.
+#[derive(Debug)]
+pub(super) struct Edge {
+    kind: Bound<()>,
+    key: Vec<u8>,
+}
+
+impl Default for Edge {
+    fn default() -> Edge {
+        Edge {
+            kind: Bound::Unbounded,
+            key: Vec::new(),
+        }
+    }
+}
+
+impl Edge {
+    pub(super) fn get(&self) -> Bound<&[u8]> {
+        self.kind.map(|()| &self.key[..])
+    }
+
+    pub(super) fn set(&mut self, bound: Bound<&[u8]>) {
+        self.key.clear();
+        self.kind = bound.map(|key| self.key.extend_from_slice(key));
+    }
+}
+
+/// The rows of the range in one leaf.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    /// In the scan's direction.
+    pub(super) rows: Vec<BatchRow>,
+    /// Their keys and values.
+    pub(super) bytes: Vec<u8>,
+    key: Vec<u8>,
+    pub(super) page: PageId,
+    pub(super) counter: u64,
+    /// The slots of the range.
+    pub(super) slots: Range<u32>,
+    /// The newest word among them, ghosts included.
+    pub(super) newest: Csn,
+    /// Where the range goes on after this batch, if it does.
+    next: Edge,
+    has_next: bool,
+}
+
+/// A row of a batch.
+#[derive(Debug)]
+pub(super) struct BatchRow {
+    pub(super) key: Range<u32>,
+    pub(super) value: Range<u32>,
+    /// Without the lock of a commit that was under way.
+    pub(super) word: VersionWord,
+    pub(super) slot: u32,
+}
+
+/// Which rows a batch takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Take<'a> {
+    pub(super) lower: Bound<&'a [u8]>,
+    pub(super) upper: Bound<&'a [u8]>,
+    /// At most so many, ghosts that are taken included: whether there is a row is not known yet.
+    pub(super) most: usize,
+    /// Ghosts of deletes after that commit are taken, since their rows were there before; none without it.
+    pub(super) ghosts_after: Option<Csn>,
+}
+
+impl Batch {
+    /// Takes rows upwards or downwards from one leaf.
+    pub(super) fn take(&mut self, leaf: &Leaf, page: PageId, take: Take<'_>, upwards: bool) {
+        self.rows.clear();
+        self.bytes.clear();
+        self.page = page;
+        self.counter = leaf.counter();
+        self.newest = Csn::ZERO;
+        self.has_next = false;
+        if upwards {
+            self.take_upwards(leaf, take);
+        } else {
+            self.take_downwards(leaf, take);
+        }
+    }
+
+    fn take_upwards(&mut self, leaf: &Leaf, take: Take<'_>) {
+        let first = leaf_position(leaf, take.lower, false);
+        let end = leaf_position(leaf, take.upper, true).max(first);
+        for slot in first..end {
+            self.take_row(leaf, slot, take.ghosts_after);
+            if self.rows.len() == take.most && slot + 1 < end {
+                self.slots = first as u32..slot as u32 + 1;
+                self.go_on_behind_last();
+                return;
+            }
+        }
+        self.slots = first as u32..end as u32;
+        if let Some(fence) = next_fence(leaf, take.upper) {
+            self.go_on(Bound::Included(fence));
+        }
+    }
+
+    fn take_downwards(&mut self, leaf: &Leaf, take: Take<'_>) {
+        let end = leaf_position(leaf, take.upper, true);
+        let first = leaf_position(leaf, take.lower, false).min(end);
+        for slot in (first..end).rev() {
+            self.take_row(leaf, slot, take.ghosts_after);
+            if self.rows.len() == take.most && slot > first {
+                self.slots = slot as u32..end as u32;
+                self.go_on_behind_last();
+                return;
+            }
+        }
+        self.slots = first as u32..end as u32;
+        if let Some(fence) = leaf_before(leaf, take.lower) {
+            self.go_on(Bound::Excluded(fence));
+        }
+    }
+
+    /// Where the range goes on after this batch; none if it ends with it.
+    pub(super) fn next(&self) -> Option<Bound<&[u8]>> {
+        self.has_next.then(|| self.next.get())
+    }
+
+    /// The same, to be taken in exchange for an edge that is no longer needed; false if there is none.
+    pub(super) fn take_next(&mut self, edge: &mut Edge) -> bool {
+        std::mem::swap(&mut self.next, edge);
+        std::mem::take(&mut self.has_next)
+    }
+
+    fn go_on(&mut self, from: Bound<&[u8]>) {
+        self.next.set(from);
+        self.has_next = true;
+    }
+
+    fn go_on_behind_last(&mut self) {
+        let last = self.rows.last().expect("a batch was cut behind a row");
+        let key = &self.bytes[last.key.start as usize..last.key.end as usize];
+        self.next.set(Bound::Excluded(key));
+        self.has_next = true;
+    }
+
+    #[inline]
+    fn take_row(&mut self, leaf: &Leaf, slot: usize, ghosts_after: Option<Csn>) {
+        let word = leaf.word(slot).unlocked();
+        self.newest = self.newest.max(word.csn());
+        if word.is_ghost() && ghosts_after.is_none_or(|point| word.csn() <= point) {
+            return;
+        }
+        let start = self.bytes.len() as u32;
+        leaf.key_into(slot, &mut self.key);
+        self.bytes.extend_from_slice(&self.key);
+        let middle = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(leaf.value(slot));
+        self.rows.push(BatchRow {
+            key: start..middle,
+            value: middle..self.bytes.len() as u32,
+            word,
+            slot: slot as u32,
+        });
+    }
+
+    /// A key or value.
+    #[inline]
+    pub(super) fn get(&self, bytes: &Range<u32>) -> &[u8] {
+        &self.bytes[bytes.start as usize..bytes.end as usize]
+    }
+}
+
+/// The lower fence, if the range goes on below it.
+fn leaf_before<'l>(leaf: &'l Leaf, lower: Bound<&[u8]>) -> Option<&'l [u8]> {
+    let fence = leaf.lower_fence();
+    let goes_on = !fence.is_empty()
+        && match lower {
+            Bound::Unbounded => true,
+            Bound::Included(key) | Bound::Excluded(key) => key < fence,
+        };
+    goes_on.then_some(fence)
+}

@@ -1,0 +1,94 @@
+//! One plain sentence for each thing that changes what the figures mean.
+
+use super::block_device::DeviceStack;
+use super::environment::Environment;
+use super::mounts::Mount;
+use crate::SyncBehavior;
+
+/// The sentences for a directory on that mount.
+pub(crate) fn sentences(
+    mount: &Mount,
+    chain: &DeviceStack,
+    environment: &Environment,
+) -> Vec<String> {
+    let mut sentences: Vec<String> = by_file_system(mount).into_iter().collect();
+    for layer in &chain.layers {
+        let said = match &layer.standing {
+            SyncBehavior::Breaks { evidence, .. } => Some(format!("{}.", capital(evidence))),
+            SyncBehavior::NotKnown(reason) => Some(format!("{}.", capital(reason))),
+            SyncBehavior::PassesOn if layer.kind == "loop" => Some(format!(
+                "{} is a file shown as a disk, so every sync is also a sync of that file.",
+                layer.name
+            )),
+            SyncBehavior::PassesOn => None,
+        };
+        // The file system's own sentence has said it already.
+        let repeated = layer.depth == 0 && !sentences.is_empty();
+        sentences.extend(said.filter(|_| !repeated));
+    }
+    sentences.extend(by_environment(chain, environment));
+    sentences
+}
+
+fn by_file_system(mount: &Mount) -> Option<String> {
+    let point = mount.point.display();
+    Some(match mount.file_system.as_str() {
+        "tmpfs" | "ramfs" => format!(
+            "{point} is {}: files in memory, gone with the power, so its rates say nothing of a disk.",
+            mount.file_system
+        ),
+        "overlay" if mount.has_option("volatile") || mount.has_option("fsync=volatile") => {
+            format!("{point} is an overlay mounted volatile: it leaves out every sync.")
+        }
+        "overlay" => format!(
+            "{point} is an overlay, usually a container's own layer: the first write to a file copies \
+             it, and data that must stay belongs on a volume."
+        ),
+        "nfs" | "nfs4" => format!(
+            "{point} is NFS from {}: a sync waits for the server, which answers before its disk has \
+             the data if it exports with async; that is not seen from here.",
+            mount.source
+        ),
+        "9p" | "virtiofs" => format!(
+            "{point} is {}: files of the host, which decides what a sync does; that is not seen from \
+             here.",
+            mount.file_system
+        ),
+        "ecryptfs" => format!(
+            "{point} is eCryptfs over other files, so rates are those of the encryption and of the file \
+             system below together."
+        ),
+        _ => return None,
+    })
+}
+
+fn by_environment(chain: &DeviceStack, environment: &Environment) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let virtio = chain.disks.iter().any(|disk| disk.is_virtio);
+    let machine = environment.virtual_machine.as_deref();
+    if let Some(machine) = machine.or(virtio.then_some("unnamed hypervisor")) {
+        sentences.push(format!(
+            "This is a virtual machine ({machine}): whether the host's own cache survives a power cut \
+             is not known from inside this machine."
+        ));
+    }
+    if let Some(container) = &environment.container {
+        sentences.push(format!(
+            "This is a container ({container}): limits on its I/O lower the rates, and other containers \
+             share the disk."
+        ));
+    }
+    sentences
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let starts_with_a_name = text
+        .split(' ')
+        .next()
+        .is_some_and(|word| word.contains(|c: char| c.is_ascii_digit()) || word.contains('/'));
+    match letters.next() {
+        Some(first) if !starts_with_a_name => first.to_uppercase().chain(letters).collect(),
+        _ => text.to_owned(),
+    }
+}

@@ -1,0 +1,127 @@
+//! To whom each stack of a profile is charged.
+
+use crate::cost::{ThreadClass, View};
+use crate::map::{FrameRoles, Map, ModuleMatch};
+use crate::metric::Metric;
+use crate::profile::{Profile, Sample};
+use crate::stack::StackId;
+use syncline_instrument::Module;
+
+/// Every stack and thread of a profile under a map, looked at once.
+#[derive(Debug)]
+pub(crate) struct Stacks<'a> {
+    map: &'a Map,
+    frames: Vec<Option<ModuleMatch>>,
+    charges: Vec<StackCharge>,
+    /// The rules that each thread fits by its names.
+    threads: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct StackCharge {
+    placed: Option<ModuleMatch>,
+    /// The stack fits an idle pattern.
+    waits: bool,
+    /// The rules of threads that the stack does not stand against.
+    threads: u64,
+}
+
+/// To whom a sample is charged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Charged {
+    pub(crate) class: ThreadClass,
+    pub(crate) module: Option<Module>,
+    pub(crate) guess: bool,
+}
+
+impl Stacks<'_> {
+    pub(crate) fn new<'a>(profile: &Profile, map: &'a Map, view: View) -> Stacks<'a> {
+        let frames: Vec<_> = profile.frames.iter().map(|it| map.place(it)).collect();
+        let marks: Vec<_> = profile.frames.iter().map(|it| map.marks(it)).collect();
+        let any = map.waits_of_any_caller();
+        let frameless = map.frameless_rules();
+        let charges = profile.stacks.iter().map(|positions| {
+            let marked = || positions.iter().map(|it| marks[*it as usize]);
+            StackCharge {
+                placed: charged(positions.iter().map(|it| frames[*it as usize]), view),
+                waits: waits(marked(), any),
+                threads: marked().fold(frameless, |all, it| all | it.threads),
+            }
+        });
+        Stacks {
+            map,
+            charges: charges.collect(),
+            threads: profile
+                .threads
+                .iter()
+                .map(|it| map.thread_rules(it))
+                .collect(),
+            frames,
+        }
+    }
+
+    /// To whom a sample is charged.
+    pub(crate) fn charged(&self, sample: &Sample) -> Charged {
+        let fate = self.fate(sample.stack);
+        let (class, own) = self.thread(sample);
+        if fate.waits && is_waiting(sample.metric) {
+            return Charged {
+                class,
+                module: Some(Module::WaitingForRequest),
+                guess: false,
+            };
+        }
+        Charged {
+            class,
+            module: fate.placed.map(|placed| placed.module).or(own),
+            guess: fate.placed.is_some_and(|placed| placed.guess),
+        }
+    }
+
+    /// The module of each frame of the profile by itself; none where it belongs to its caller.
+    pub(crate) fn module(&self, frame: u32) -> Option<Module> {
+        self.frames[frame as usize].map(|placed| placed.module)
+    }
+
+    fn thread(&self, sample: &Sample) -> (ThreadClass, Option<Module>) {
+        let rules = self.threads[sample.thread.0 as usize];
+        self.map.class(rules & self.fate(sample.stack).threads)
+    }
+
+    fn fate(&self, stack: StackId) -> StackCharge {
+        self.charges[stack.0 as usize]
+    }
+}
+
+/// True if the metric is of threads that wait.
+fn is_waiting(metric: Metric) -> bool {
+    matches!(
+        metric,
+        Metric::Wall | Metric::OffCpu | Metric::VoluntarySwitches
+    )
+}
+
+/// The first frame that belongs to a module, from the innermost outwards; on behalf of whom: the first
+/// whose module does not work for its caller, or if there is none, the first of all.
+fn charged(frames: impl Iterator<Item = Option<ModuleMatch>>, view: View) -> Option<ModuleMatch> {
+    let mut first = None;
+    for placed in frames.flatten() {
+        if view == View::Innermost || !placed.outward {
+            return Some(placed);
+        }
+        first = first.or(Some(placed));
+    }
+    first
+}
+
+/// True if a leaf of a wait stands within a caller of the same wait, or needs none.
+fn waits(frames: impl Iterator<Item = FrameRoles>, any_caller: u64) -> bool {
+    let mut within = 0;
+    for frame in frames {
+        if within & frame.under != 0 {
+            return true;
+        }
+        within |= frame.leaf;
+    }
+    within & any_caller != 0
+}

@@ -1,0 +1,62 @@
+//! Wall clock where it was not sampled as such: processor time and off-CPU time together.
+
+use super::folding::Sums;
+use crate::cost::MetricCost;
+use crate::metric::Metric;
+use crate::profile::Precision;
+
+/// What wall clock is made of.
+const PARTS: [Metric; 3] = [Metric::CpuUser, Metric::CpuKernel, Metric::OffCpu];
+
+/// Puts the row of wall clock into its place, unless it was sampled or nobody asked for its parts.
+pub(super) fn derive(metrics: &mut Vec<MetricCost>) {
+    let sampled = |cost: &MetricCost| {
+        cost.metric == Metric::Wall && !matches!(cost.how, Precision::NotAttributable(_))
+    };
+    let has_off_cpu = metrics.iter().any(|cost| cost.metric == Metric::OffCpu);
+    if metrics.iter().any(sampled) || !has_off_cpu {
+        return;
+    }
+    let parts = PARTS.map(|part| metrics.iter().find(|cost| cost.metric == part));
+    let wall = sum(&parts);
+    metrics.retain(|cost| cost.metric != Metric::Wall);
+    let place = metrics.partition_point(|cost| cost.metric < Metric::Wall);
+    metrics.insert(place, wall);
+}
+
+fn sum(parts: &[Option<&MetricCost>; 3]) -> MetricCost {
+    let (mut sums, mut lost, mut guessed, mut missing) = (Sums::default(), 0, 0, Vec::new());
+    for (part, name) in parts.iter().zip(PARTS) {
+        match part {
+            None => missing.push(format!("{} was not taken", name.name())),
+            Some(part) => {
+                if let Precision::NotAttributable(why) = &part.how {
+                    missing.push(format!("{}: {why}", name.name()));
+                }
+                lost += part.lost;
+                guessed += part.guessed;
+                for charge in &part.charges {
+                    sums.add(charge.class, charge.module, charge.weight, charge.count);
+                }
+            }
+        }
+    }
+    let split = missing.is_empty();
+    let how = if split {
+        Precision::Sampled("processor time and off-CPU time together".to_owned())
+    } else {
+        Precision::NotAttributable(format!(
+            "it is processor time and off-CPU time together, and {}",
+            missing.join("; ")
+        ))
+    };
+    MetricCost {
+        metric: Metric::Wall,
+        collector: "derived from processor time and off-CPU time".to_owned(),
+        how,
+        lost,
+        total: None,
+        guessed: if split { guessed } else { 0 },
+        charges: if split { sums.charges() } else { Vec::new() },
+    }
+}

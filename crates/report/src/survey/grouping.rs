@@ -1,0 +1,181 @@
+//! Puts records together: one survey a directory, one group a store, one rung a number of clients.
+
+use super::sentences;
+use crate::record::{ProbeRecord, Record, RunRecord, SyncLine};
+use std::collections::BTreeMap;
+
+/// The records of one directory.
+#[derive(Clone, Debug)]
+pub struct Survey<'a> {
+    /// The probe of the directory.
+    pub probe: &'a ProbeRecord,
+    /// The runs in it, in the order of the records.
+    pub runs: Vec<&'a RunRecord>,
+}
+
+/// A store with one setting and one client model, over all numbers of clients.
+#[derive(Clone, Debug)]
+pub struct Group<'a> {
+    /// The store's name.
+    pub target: String,
+    /// The durability word that was asked for.
+    pub durability: String,
+    /// The client model's word.
+    pub model: String,
+    /// A run of it, which tells version and evidence; `None` if none was run.
+    pub example: Option<&'a RunRecord>,
+    /// Its rungs, fewest clients first.
+    pub rungs: Vec<SurveyStep<'a>>,
+}
+
+/// One number of clients.
+#[derive(Clone, Debug)]
+pub struct SurveyStep<'a> {
+    /// How many clients.
+    pub clients: u64,
+    /// What came of it.
+    pub outcome: StepOutcome<'a>,
+}
+
+/// What came of a rung.
+#[derive(Clone, Copy, Debug)]
+pub enum StepOutcome<'a> {
+    /// It was run.
+    Ran(&'a RunRecord),
+    /// It was not run; the reason.
+    NotRun(&'a str),
+}
+
+impl<'a> Survey<'a> {
+    /// The surveys that the records hold, one for each probe, in order. A run belongs to the probe of
+    /// its survey and its line's directory, or, alone, to the probe of that directory.
+    pub fn all(records: &'a [Record]) -> Vec<Survey<'a>> {
+        let probes = records.iter().filter_map(Record::as_probe);
+        let mut surveys: Vec<Survey<'a>> = probes
+            .map(|probe| Survey {
+                probe,
+                runs: Vec::new(),
+            })
+            .collect();
+        for run in records.iter().filter_map(Record::as_run) {
+            if let Some(home) = surveys.iter_mut().find(|survey| survey.holds(run)) {
+                home.runs.push(run);
+            }
+        }
+        surveys
+    }
+
+    /// The line that places are taken on: of the runs, which know both probes, or of the probe.
+    pub fn line(&self) -> &SyncLine {
+        let of_run = self.runs.iter().map(|run| &run.end.sync_line);
+        of_run
+            .into_iter()
+            .find(|line| line.line_1.is_some())
+            .unwrap_or(&self.probe.body.sync_line)
+    }
+
+    /// Stores by name, durability and client model, in the order in which they first appear; those
+    /// that never ran last.
+    pub fn groups(&self) -> Vec<Group<'a>> {
+        let mut groups: Vec<Group<'a>> = Vec::new();
+        for run in &self.runs {
+            let target = &run.head.target;
+            let durability = target.durability.as_deref().unwrap_or("unknown");
+            let group = group_of(&mut groups, &target.name, durability, run.client_model());
+            group.example.get_or_insert(run);
+            let outcome = StepOutcome::Ran(run);
+            group.rungs.push(SurveyStep {
+                clients: run.head.plan.clients,
+                outcome,
+            });
+        }
+        for row in &self.probe.body.not_run {
+            let group = group_of(&mut groups, &row.target, &row.durability, &row.model);
+            let outcome = StepOutcome::NotRun(&row.reason);
+            group.rungs.push(SurveyStep {
+                clients: row.clients,
+                outcome,
+            });
+        }
+        for group in &mut groups {
+            group.rungs.sort_by_key(|rung| rung.clients);
+        }
+        groups
+    }
+
+    /// The best run of each store that promised to sync, best store first.
+    pub fn best(&self) -> Vec<&'a RunRecord> {
+        let mut best: BTreeMap<&str, &'a RunRecord> = BTreeMap::new();
+        for run in self.runs.iter().filter(|run| run.head.target.syncs()) {
+            let name = run.head.target.name.as_str();
+            let known = best.entry(name).or_insert(run);
+            if run.end.throughput_per_s > known.end.throughput_per_s {
+                *known = run;
+            }
+        }
+        let mut best: Vec<_> = best.into_values().collect();
+        best.sort_by(|a, b| b.end.throughput_per_s.total_cmp(&a.end.throughput_per_s));
+        best
+    }
+
+    /// What it all means: what the directory can durably complete, what the stores reach of it, and
+    /// what is not known here.
+    pub fn sentences(&self) -> [String; 3] {
+        [
+            sentences::directory(self),
+            sentences::stores(self),
+            sentences::not_known(self),
+        ]
+    }
+
+    fn holds(&self, run: &RunRecord) -> bool {
+        let (mine, theirs) = (&self.probe.identity.survey, &run.identity.survey);
+        let here = run
+            .end
+            .sync_line
+            .directory
+            .as_deref()
+            .is_none_or(|directory| {
+                self.probe.body.sync_line.directory.as_deref() == Some(directory)
+                    || self.probe.body.directory == directory
+            });
+        // A store without a log directory belongs to a survey by the survey's id alone.
+        match (mine, theirs) {
+            (Some(mine), Some(theirs)) => mine == theirs && here,
+            (None, None) => here && run.end.sync_line.directory.is_some(),
+            _ => false,
+        }
+    }
+}
+
+impl StepOutcome<'_> {
+    /// The run, if it was run.
+    pub fn ran(&self) -> Option<&RunRecord> {
+        match self {
+            StepOutcome::Ran(run) => Some(run),
+            StepOutcome::NotRun(_) => None,
+        }
+    }
+}
+
+fn group_of<'g, 'a>(
+    groups: &'g mut Vec<Group<'a>>,
+    target: &str,
+    durability: &str,
+    model: &str,
+) -> &'g mut Group<'a> {
+    let fits = |group: &Group<'_>| {
+        group.target == target && group.durability == durability && group.model == model
+    };
+    let at = groups.iter().position(fits).unwrap_or_else(|| {
+        groups.push(Group {
+            target: target.to_owned(),
+            durability: durability.to_owned(),
+            model: model.to_owned(),
+            example: None,
+            rungs: Vec::new(),
+        });
+        groups.len() - 1
+    });
+    &mut groups[at]
+}

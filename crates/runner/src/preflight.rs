@@ -1,0 +1,154 @@
+//! What is refused before a store is touched, and how many workers a run has.
+
+use crate::error::Error;
+use crate::plan::RunPlan;
+use std::time::Duration;
+use syncline_contract::{Capabilities, ClientModel, Target, Workload};
+
+/// The shortest interval: below it, sampling would be felt.
+const INTERVAL_MIN: Duration = Duration::from_millis(10);
+
+/// The most clients: each has a few KiB of histograms and of what is in flight, and a million of them
+/// still fit a machine's memory.
+pub const CLIENTS_MAX: usize = 1_000_000;
+
+/// The most arrivals a second: those that found nobody are counted one by one, also after the end.
+const RATE_MAX: f64 = 1e8;
+
+/// The number of workers, if target, workload and plan fit one another.
+pub(crate) fn admit<T: Target, W: Workload>(
+    target: &T,
+    workload: &W,
+    plan: &RunPlan,
+) -> Result<usize, Error> {
+    sane(plan).map_err(Error::Plan)?;
+    let can = target.capabilities();
+    let limits = Limits {
+        clients_max_reason: target.clients_max_reason(),
+        takes_no_writes: target.takes_no_writes(),
+    };
+    let lacks = lacks(&can, limits, workload, plan);
+    let workers = workers(&can, plan);
+    match (lacks, workers) {
+        (None, Ok(workers)) => Ok(workers),
+        (Some(why), _) | (None, Err(why)) => Err(Error::Refused {
+            target: target.name(),
+            workload: workload.name().to_owned(),
+            why,
+        }),
+    }
+}
+
+fn sane(plan: &RunPlan) -> Result<(), String> {
+    let refuse = |why: &str| Err(why.to_owned());
+    if plan.clients == 0 {
+        return refuse("--clients: a run needs at least one client");
+    }
+    if plan.clients > CLIENTS_MAX {
+        return refuse("--clients: a run has at most 1000000 clients");
+    }
+    if plan.workers == Some(0) {
+        return refuse("--workers: a run needs at least one worker");
+    }
+    if plan.duration.is_none() && plan.transactions.is_none() {
+        return refuse("a run needs an end: give --duration, --transactions or both");
+    }
+    if plan.duration == Some(Duration::ZERO) {
+        return refuse("--duration: a span of no length measures nothing");
+    }
+    if plan.transactions == Some(0) {
+        return refuse("--transactions: a run of no transactions measures nothing");
+    }
+    let each = plan.transactions_each;
+    if each.is_some_and(|each| plan.transactions != each.checked_mul(plan.clients as u64)) {
+        return refuse("transactions a client need a run of that many times its clients");
+    }
+    if plan.interval < INTERVAL_MIN {
+        return refuse("--interval: an interval lasts at least 10 ms");
+    }
+    if let Some(rate) = plan.arrival.rate_per_s()
+        && !(rate.is_finite() && rate > 0.0)
+    {
+        return refuse("--rate: arrivals a second are a number above zero");
+    }
+    if plan.arrival.rate_per_s() > Some(RATE_MAX) {
+        return refuse("--rate: a run has at most 100000000 arrivals a second");
+    }
+    Ok(())
+}
+
+/// What a store says of its own limits.
+struct Limits {
+    clients_max_reason: Option<String>,
+    takes_no_writes: Option<String>,
+}
+
+fn lacks<W: Workload>(
+    can: &Capabilities,
+    limits: Limits,
+    workload: &W,
+    plan: &RunPlan,
+) -> Option<String> {
+    if let Some(most) = can.clients_max
+        && plan.clients > most
+    {
+        let asked = plan.clients;
+        let reason = limits.clients_max_reason;
+        let reason = reason.map_or_else(String::new, |why| format!(": {why}"));
+        return Some(format!(
+            "it takes at most {most} clients and --clients is {asked}{reason}"
+        ));
+    }
+    let loads = workload.loads().iter().any(|load| load.units > 0);
+    if loads && can.keeps_rows && !can.loads {
+        return Some("it cannot load rows, which the workload starts from".to_owned());
+    }
+    // What a user's statement does is not known; the server will say.
+    let operations = workload.plan().operations();
+    let writes = !plan.reuse || operations.iter().any(|one| one.action.writes());
+    if let Some(why) = limits.takes_no_writes.filter(|_| writes) {
+        return Some(why);
+    }
+    if plan.reuse && !can.reopens {
+        return Some("--reuse: what it stores cannot stay for a later run here".to_owned());
+    }
+    let other_rows = workload.leaves_other_rows() && !plan.spends_rows;
+    // A workload without tables of its own starts from whatever stands there.
+    let unknown = workload.loaded_as().is_none() && !workload.plan().tables().is_empty();
+    if plan.reuse && (unknown || other_rows) {
+        return Some("--reuse: the workload cannot start from what an earlier run left".to_owned());
+    }
+    if plan.pipeline == Some(true) && !can.pipelines {
+        return Some(
+            "--pipeline yes: it takes one call after another, so nothing travels together"
+                .to_owned(),
+        );
+    }
+    workload.plan().refusal(can)
+}
+
+fn workers(can: &Capabilities, plan: &RunPlan) -> Result<usize, String> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let most = can.workers_max.unwrap_or(usize::MAX);
+    if let Some(asked) = plan.workers
+        && asked > most
+    {
+        return Err(format!(
+            "it takes at most {most} workers and --workers is {asked}"
+        ));
+    }
+    match (can.client_model, plan.workers) {
+        (ClientModel::Threads, Some(asked)) if asked != plan.clients => Err(format!(
+            "it blocks its caller, so {} clients need as many workers and --workers is {asked}",
+            plan.clients
+        )),
+        (ClientModel::Threads, _) if plan.clients > most => Err(format!(
+            "it takes at most {most} workers, one a client, and --clients is {}",
+            plan.clients
+        )),
+        (ClientModel::Threads, _) => Ok(plan.clients),
+        (ClientModel::Futures | ClientModel::Queue, asked) => {
+            Ok(asked.unwrap_or(cores).min(most).min(plan.clients))
+        }
+    }
+}

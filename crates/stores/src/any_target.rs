@@ -1,0 +1,249 @@
+//! Every built-in target as one type: an enum a role, written by one macro, so that the program
+//! instantiates runner and workloads once and a call costs one branch.
+//!
+//! A new target is one line in the table at the foot of this file.
+
+use std::task::Waker;
+use std::time::Duration;
+use syncline_contract::{
+    AccessPattern, AnsweredWrite, Capabilities, CommitPaths, Counter, DryRunPlan, Internal,
+    LogLocation, LogSegments, OperationId, Plan, ReportedSettings, Rows, Session, Stop,
+    StoreObservation, StoreProcess, TableId, Target, TargetResult, UserView, Value, Worker,
+};
+use syncline_instrument::Nanos;
+
+macro_rules! targets {
+    ($($(#[$when:meta])* $name:ident: $target:ty),* $(,)?) => {
+        /// One of the built-in targets.
+        #[derive(Debug)]
+        pub enum AnyTarget {
+            $($(#[$when])* #[doc = concat!("See [`", stringify!($target), "`].")] $name($target),)*
+        }
+
+        /// A session of one of the built-in targets.
+        #[derive(Debug)]
+        #[allow(
+            clippy::large_enum_variant,
+            reason = "a session lives as long as its client and is never moved; a box would cost every call"
+        )]
+        pub enum AnySession {
+            $($(#[$when])* #[doc = concat!("Of [`", stringify!($target), "`].")]
+            $name(<$target as Target>::Session),)*
+        }
+
+        /// A worker's part of one of the built-in targets.
+        #[derive(Debug)]
+        pub enum AnyWorker {
+            $($(#[$when])* #[doc = concat!("Of [`", stringify!($target), "`].")]
+            $name(<$target as Target>::Worker),)*
+        }
+
+        impl Worker for AnyWorker {
+            #[inline]
+            fn pass_started(&self) {
+                match self { $($(#[$when])* AnyWorker::$name(worker) => worker.pass_started(),)* }
+            }
+
+            #[inline]
+            fn pass_ended(&self) {
+                match self { $($(#[$when])* AnyWorker::$name(worker) => worker.pass_ended(),)* }
+            }
+
+            fn wait(&self, longest: Option<Duration>) {
+                match self { $($(#[$when])* AnyWorker::$name(worker) => worker.wait(longest),)* }
+            }
+
+            fn waker(&self) -> Waker {
+                match self { $($(#[$when])* AnyWorker::$name(worker) => worker.waker(),)* }
+            }
+        }
+
+        impl Target for AnyTarget {
+            type Session = AnySession;
+            type Worker = AnyWorker;
+
+            fn name(&self) -> String {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.name(),)* }
+            }
+
+            async fn meet(&self) -> TargetResult<()> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.meet().await,)* }
+            }
+
+            fn capabilities(&self) -> Capabilities {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.capabilities(),)* }
+            }
+
+            fn log_place(&self) -> LogLocation {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.log_place(),)* }
+            }
+
+            fn data_place(&self) -> LogLocation {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.data_place(),)* }
+            }
+
+            fn further_places(&self) -> Vec<LogLocation> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.further_places(),)* }
+            }
+
+            fn clients_max_reason(&self) -> Option<String> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.clients_max_reason(),)* }
+            }
+
+            fn takes_no_writes(&self) -> Option<String> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.takes_no_writes(),)* }
+            }
+
+            async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.unfinished_wait().await,)* }
+            }
+
+            fn log_segments(&self) -> Option<LogSegments> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.log_segments(),)* }
+            }
+
+            fn process(&self) -> StoreProcess {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.process(),)* }
+            }
+
+            fn synced_writes(&self) -> Option<u64> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.synced_writes(),)* }
+            }
+
+            fn unseen_syncs(&self) -> Option<&'static str> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.unseen_syncs(),)* }
+            }
+
+            fn internals(&self) -> Vec<Internal> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.internals(),)* }
+            }
+
+            fn take_commit_paths(&self) -> Option<CommitPaths> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.take_commit_paths(),)* }
+            }
+
+            async fn counters(&self) -> TargetResult<Vec<Counter>> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.counters().await,)* }
+            }
+
+            async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.round_trip_ns().await,)* }
+            }
+
+            fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.intent(plan, clients),)* }
+            }
+
+            async fn observe(&self) -> TargetResult<StoreObservation> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.observe().await,)* }
+            }
+
+            async fn user_view(&self, tables: &[String]) -> TargetResult<UserView> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.user_view(tables).await,)* }
+            }
+
+            async fn clean(&self) -> TargetResult<Vec<String>> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.clean().await,)* }
+            }
+
+            async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.reopen(plan).await,)* }
+            }
+
+            async fn keep(&self) -> TargetResult<()> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.keep().await,)* }
+            }
+
+            async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.self_check().await,)* }
+            }
+
+            async fn create(&self, plan: &Plan) -> TargetResult<()> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.create(plan).await,)* }
+            }
+
+            async fn evidence(&self) -> TargetResult<ReportedSettings> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.evidence().await,)* }
+            }
+
+            fn worker(&self) -> TargetResult<AnyWorker> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.worker().map(AnyWorker::$name),)* }
+            }
+
+            async fn connect(&self, plan: &Plan, worker: &AnyWorker) -> TargetResult<AnySession> {
+                match (self, worker) {
+                    $($(#[$when])* (AnyTarget::$name(target), AnyWorker::$name(worker)) => {
+                        target.connect(plan, worker).await.map(AnySession::$name)
+                    })*
+                    _ => unreachable!("a worker's part is used with the target that made it"),
+                }
+            }
+
+            async fn remove(&self) -> TargetResult<()> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.remove().await,)* }
+            }
+        }
+
+        impl Session for AnySession {
+            #[inline]
+            fn begin(&mut self, shape: AccessPattern) {
+                match self { $($(#[$when])* AnySession::$name(session) => session.begin(shape),)* }
+            }
+
+            #[inline]
+            fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
+                match self { $($(#[$when])* AnySession::$name(session) => session.send(operation, values),)* }
+            }
+
+            #[inline]
+            async fn receive(&mut self) -> Result<&Rows, Stop> {
+                match self { $($(#[$when])* AnySession::$name(session) => session.receive().await,)* }
+            }
+
+            #[inline]
+            async fn commit(&mut self) -> Result<(), Stop> {
+                match self { $($(#[$when])* AnySession::$name(session) => session.commit().await,)* }
+            }
+
+            #[inline]
+            async fn abort(&mut self) {
+                match self { $($(#[$when])* AnySession::$name(session) => session.abort().await,)* }
+            }
+
+            #[inline]
+            fn answered_writes(&mut self) -> Option<&mut Vec<AnsweredWrite>> {
+                match self { $($(#[$when])* AnySession::$name(session) => session.answered_writes(),)* }
+            }
+
+            fn columns(&self, operation: OperationId) -> Option<Vec<String>> {
+                match self { $($(#[$when])* AnySession::$name(session) => session.columns(operation),)* }
+            }
+
+            async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
+                match self { $($(#[$when])* AnySession::$name(session) => session.load(table, batch).await,)* }
+            }
+        }
+    };
+}
+
+targets! {
+    Null: crate::null::Null,
+    Engine: crate::engine::Engine,
+    TransientEngine: crate::engine::TransientEngine,
+    Sqlite: crate::sqlite::Sqlite,
+    SqliteQueue: crate::sqlite::SqliteQueue,
+    Postgres: crate::postgres::Postgres,
+    Mysql: crate::mysql::Mysql,
+    #[cfg(feature = "lmdb")]
+    Lmdb: crate::lmdb::LmdbTarget,
+    #[cfg(feature = "redb")]
+    Redb: crate::redb::RedbTarget,
+    #[cfg(feature = "fjall")]
+    Fjall: crate::fjall::FjallTarget,
+    #[cfg(feature = "rocksdb")]
+    Rocksdb: crate::rocksdb::RocksdbTarget,
+    Redis: crate::redis::RedisTarget,
+    Etcd: crate::etcd::EtcdTarget,
+    #[cfg(feature = "jdbc")]
+    Jdbc: crate::jdbc::Jdbc,
+}

@@ -1,0 +1,120 @@
+//! What etcd says of itself: version, process, place; and whether it syncs, which it shows by its own
+//! count of syncs.
+
+use super::gateway::Gateway;
+use super::metrics::{Metrics, SYNCS, settings as settings_said};
+use super::settings::Settings;
+use crate::open_files::open_files;
+use crate::server::{Host, LIVE, LogSetting, counted, listener, log_place, verified};
+use serde_json::json;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+use syncline_contract::{Durability, LogLocation, Setting, StoreProcess};
+
+/// A server that was met.
+#[derive(Clone, Debug)]
+pub(super) struct ServerInfo {
+    pub(super) version: String,
+    pub(super) log_place: LogLocation,
+    /// Where its data file is, which `--wal-dir` may part from the log.
+    pub(super) data_place: LogLocation,
+    pub(super) process: StoreProcess,
+    pub(super) settings: Vec<Setting>,
+}
+
+/// How long is looked whether others work there.
+const LOOKS_FOR: Duration = Duration::from_millis(300);
+/// What counts the requests of whomever.
+const REQUESTS: &str = "grpc_server_started_total";
+
+/// Asks a server for all of it.
+pub(super) fn ask(gateway: &Gateway, settings: &Settings) -> io::Result<ServerInfo> {
+    let status = gateway.ask("/v3/maintenance/status", &json!({}))?;
+    let version = status["version"]
+        .as_str()
+        .unwrap_or("not reported")
+        .to_owned();
+    let process = match &settings.address.host {
+        Host::Tcp(_, port) if settings.address.names_this_machine() => listener(*port),
+        Host::Tcp(..) => None,
+        Host::Socket(_) => gateway.peer(),
+    };
+    let process = process.map_or(StoreProcess::REMOTE, |id| verified(id, &["etcd"]));
+    Ok(ServerInfo {
+        version,
+        log_place: place(process, |path| {
+            path.extension().is_some_and(|end| end == "wal")
+        }),
+        data_place: place(process, |path| path.ends_with("snap/db")),
+        process,
+        settings: settings_said(&status),
+    })
+}
+
+/// Refuses a server on which others work: one that is asked for more than we ask it.
+pub(super) fn refuse_others(gateway: &Gateway, settings: &Settings) -> io::Result<()> {
+    if settings.live {
+        return Ok(());
+    }
+    let before = Metrics::ask(gateway)?.sum(REQUESTS);
+    thread::sleep(LOOKS_FOR);
+    let others = Metrics::ask(gateway)?.sum(REQUESTS) - before;
+    if others < 1.0 {
+        return Ok(());
+    }
+    let what = format!(
+        "others sent it {} within {LOOKS_FOR:?}: a run would disturb them, and they it; {LIVE}",
+        counted(others as u64, "request")
+    );
+    Err(io::Error::new(ErrorKind::InvalidInput, what))
+}
+
+/// What a commit promises, by whether etcd counts a sync of its log for each of a few that were made.
+pub(super) fn durability(
+    gateway: &Gateway,
+    mut commits: impl FnMut() -> io::Result<()>,
+) -> io::Result<(Durability, String)> {
+    const TRIED: u32 = 3;
+    let before = Metrics::ask(gateway)?.get(SYNCS);
+    for _ in 0..TRIED {
+        commits()?;
+    }
+    let after = Metrics::ask(gateway)?.get(SYNCS);
+    let (Some(before), Some(after)) = (before, after) else {
+        let what = format!("not known: it has no metric {SYNCS}; nothing is claimed");
+        return Ok((Durability::None, what));
+    };
+    let syncs = after - before;
+    let counted = format!("{TRIED} commits one after another, {syncs} syncs by {SYNCS}");
+    Ok(if syncs >= f64::from(TRIED) {
+        let what = format!("its log is synced before a commit is answered: {counted}");
+        (Durability::Data, what)
+    } else {
+        let what = format!("its log is written and not synced (--unsafe-no-fsync): {counted}");
+        (Durability::Os, what)
+    })
+}
+
+/// Where its log or its data is: the folder of a file of that kind that its process holds open.
+fn place(process: StoreProcess, is: fn(&Path) -> bool) -> LogLocation {
+    let StoreProcess::Other(id) = process else {
+        let what = "the server is not known to run on this machine; --line RECORD names a probe made \
+                    there";
+        return LogLocation::Nowhere(what.to_owned());
+    };
+    let log = open_files(id)
+        .into_iter()
+        .find(|(_, path)| is(path))
+        .and_then(|(_, path)| Some(path.parent()?.to_owned()));
+    let Some(log) = log else {
+        let what = format!("the files of process {id}, which is etcd's, are not ours to see");
+        return LogLocation::Nowhere(what);
+    };
+    let word = LogSetting {
+        directory: log.display().to_string(),
+        said_by: "the files that its process holds",
+    };
+    log_place(process, "etcd", &word)
+}

@@ -1,0 +1,442 @@
+//! Rows as keys of etcd, and transactions by comparing revisions.
+
+use super::gateway::{Gateway, coded, decoded, number};
+use super::lease::{LASTS_S, Lease};
+use super::metrics::{self, Metrics};
+use super::reported_settings::{self, ServerInfo};
+use super::settings::{LISTING, Settings};
+use crate::any_target::AnyTarget;
+use crate::error::Error;
+use crate::server::{MARK, SchemaName};
+use crate::url::Url;
+use crate::wire::{Cleanup, is_asked};
+use parking_lot::{Mutex, MutexGuard};
+use serde_json::{Value, json};
+use std::io::{self, ErrorKind};
+use std::sync::{Arc, OnceLock};
+use syncline_contract::key_value::{
+    Change, KeyValue, KeyValueTarget, Pair, StoreInfo, WatchedKeyChanged,
+};
+use syncline_contract::{
+    Counter, DryRunPlan, Durability, LogLocation, Order, Setting, StoreObservation, StoreProcess,
+};
+
+/// etcd under the laboratory.
+pub type EtcdTarget = KeyValueTarget<Etcd>;
+
+/// What etcd takes in one transaction, unless it was started with another `--max-txn-ops`.
+const OPERATIONS_MAX: usize = 128;
+
+/// The key that is there while a run is under way.
+const USED: &[u8] = b"used";
+
+/// etcd as a store of keys and values: a client's own handle, or the one that all clients come from.
+#[derive(Debug)]
+pub struct Etcd {
+    shared: Arc<Shared>,
+    gateway: OnceLock<Gateway>,
+    /// What the transaction rests on: keys as etcd has them, and the revisions that they had.
+    watched: Mutex<Vec<(Vec<u8>, i64)>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    settings: Settings,
+    prefix: SchemaName,
+    met: Mutex<Option<ServerInfo>>,
+    /// What a commit promises, since the store was made.
+    said: Mutex<Option<(Durability, String)>>,
+    /// Says to `clean` that the keys are in use; from `create` to `remove`, or to the end of the process.
+    lease: Mutex<Option<Lease>>,
+}
+
+/// Opens what an `etcd:` URL names; touches nothing yet.
+pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+    let settings = Settings::parse(url)?;
+    // Roots that cannot be read are refused here, not when the first client connects.
+    settings.encryption.tls(LISTING.name)?;
+    let shared = Shared {
+        settings,
+        prefix: SchemaName::fresh(),
+        met: Mutex::new(None),
+        said: Mutex::new(None),
+        lease: Mutex::new(None),
+    };
+    let store = Etcd::of(Arc::new(shared));
+    Ok(AnyTarget::Etcd(KeyValueTarget::new(store)))
+}
+
+impl Etcd {
+    fn of(shared: Arc<Shared>) -> Etcd {
+        Etcd {
+            shared,
+            gateway: OnceLock::new(),
+            watched: Mutex::default(),
+        }
+    }
+
+    fn gateway(&self) -> io::Result<&Gateway> {
+        if let Some(gateway) = self.gateway.get() {
+            return Ok(gateway);
+        }
+        let gateway = Gateway::new(&self.shared.settings)?;
+        Ok(self.gateway.get_or_init(|| gateway))
+    }
+
+    fn met(&self) -> MutexGuard<'_, Option<ServerInfo>> {
+        held(&self.shared.met)
+    }
+
+    /// What the server is, asked once.
+    fn meeting(&self) -> io::Result<ServerInfo> {
+        if let Some(met) = &*self.met() {
+            return Ok(met.clone());
+        }
+        let gateway = self.gateway()?;
+        let met = gateway.promptly(|| reported_settings::ask(gateway, &self.shared.settings))?;
+        *self.met() = Some(met.clone());
+        Ok(met)
+    }
+
+    fn named(&self, what: &[u8]) -> Vec<u8> {
+        [self.shared.prefix.as_str().as_bytes(), b"/", what].concat()
+    }
+
+    fn row(&self, key: &[u8]) -> Vec<u8> {
+        self.named(&[b"row/", key].concat())
+    }
+
+    /// The row of a key, and the revision of its last change; 0 of a key that is not there.
+    fn look(&self, row: &[u8]) -> io::Result<(Option<Vec<u8>>, i64)> {
+        let answer = self
+            .gateway()?
+            .ask("/v3/kv/range", &json!({ "key": coded(row) }))?;
+        match &answer["kvs"][0] {
+            Value::Null => Ok((None, 0)),
+            found => Ok((
+                Some(decoded(&found["value"])?),
+                number(&found["mod_revision"]),
+            )),
+        }
+    }
+
+    fn transaction(&self, compare: &[Value], success: &[Value]) -> io::Result<bool> {
+        let transaction = json!({ "compare": compare, "success": success });
+        let answer = self.gateway()?.ask("/v3/kv/txn", &transaction)?;
+        Ok(answer["succeeded"].as_bool().unwrap_or(false))
+    }
+
+    /// Marks the prefix as ours; false if it is there already.
+    fn mark(&self) -> io::Result<bool> {
+        let mark = self.named(b"mark");
+        self.transaction(&[compare(&mark, 0)], &[put(&mark, MARK.as_bytes())])
+    }
+}
+
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock()
+}
+
+fn compare(key: &[u8], revision: i64) -> Value {
+    json!({
+        "key": coded(key),
+        "target": "MOD",
+        "result": "EQUAL",
+        "mod_revision": revision.to_string(),
+    })
+}
+
+fn put(key: &[u8], value: &[u8]) -> Value {
+    json!({ "request_put": { "key": coded(key), "value": coded(value) } })
+}
+
+fn delete(key: &[u8]) -> Value {
+    json!({ "request_delete_range": { "key": coded(key) } })
+}
+
+impl KeyValue for Etcd {
+    fn about(&self) -> StoreInfo {
+        let met = self.met().clone();
+        let said = held(&self.shared.said).clone();
+        let unmet = || "not connected to the server yet".to_owned();
+        let (durability, evidence) = said.unwrap_or_else(|| (Durability::None, unmet()));
+        StoreInfo {
+            name: LISTING.name.to_owned(),
+            version: met
+                .as_ref()
+                .map_or(String::new(), |met| met.version.clone()),
+            durability,
+            durability_evidence: evidence,
+            log_place: met.map_or_else(|| LogLocation::Nowhere(unmet()), |met| met.log_place),
+        }
+    }
+
+    fn further_places(&self) -> Vec<LogLocation> {
+        let met = self.met();
+        met.as_ref()
+            .map(|met| met.data_place.clone())
+            .into_iter()
+            .collect()
+    }
+
+    fn meet(&self) -> io::Result<()> {
+        self.meeting()?;
+        let gateway = self.gateway()?;
+        gateway.promptly(|| reported_settings::refuse_others(gateway, &self.shared.settings))
+    }
+
+    fn create(&self) -> io::Result<()> {
+        self.meeting()?;
+        if !self.mark()? {
+            return Err(io::Error::new(
+                ErrorKind::AlreadyExists,
+                format!(
+                    "keys of the prefix {} are there already",
+                    self.shared.prefix
+                ),
+            ));
+        }
+        let lease = Lease::take(&self.shared.settings, &self.named(USED))?;
+        *held(&self.shared.lease) = Some(lease);
+        let trial = self.named(b"trial");
+        let commits = || self.transaction(&[], &[put(&trial, b"")]).map(drop);
+        let said = reported_settings::durability(self.gateway()?, commits)?;
+        let refused = match self.shared.settings.durability {
+            Some(word) if word != said.0 => Some(format!(
+                "durability={} was asked for, but {}; this target changes no setting of a server",
+                word.word(),
+                said.1
+            )),
+            _ => None,
+        };
+        self.transaction(&[], &[delete(&trial)])?;
+        if let Some(refused) = refused {
+            drop(held(&self.shared.lease).take());
+            remove(self.gateway()?, &self.shared.prefix)?;
+            return Err(io::Error::new(ErrorKind::InvalidInput, refused));
+        }
+        *held(&self.shared.said) = Some(said);
+        Ok(())
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        let _removal = Cleanup::begins();
+        drop(held(&self.shared.lease).take());
+        remove(self.gateway()?, &self.shared.prefix).map(drop)
+    }
+
+    fn client(&self) -> io::Result<Option<Etcd>> {
+        let client = Etcd::of(Arc::clone(&self.shared));
+        // So that a server that is not there is said when a client connects.
+        let address = &self.shared.settings.address;
+        client.ping().map_err(|error| address.named_in(&error))?;
+        Ok(Some(client))
+    }
+
+    fn watches(&self) -> bool {
+        true
+    }
+
+    fn watch(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        let row = self.row(key);
+        let (value, revision) = self.look(&row)?;
+        let mut watched = held(&self.watched);
+        // What was seen first counts: a change since then is one that the transaction does not rest on.
+        if watched.iter().all(|(key, _)| *key != row) {
+            watched.push((row, revision));
+        }
+        Ok(value)
+    }
+
+    fn unwatch(&self) {
+        held(&self.watched).clear();
+    }
+
+    fn changes_max(&self) -> usize {
+        OPERATIONS_MAX
+    }
+
+    fn commit(&self, changes: &[Change]) -> io::Result<()> {
+        let watched = std::mem::take(&mut *held(&self.watched));
+        let compares: Vec<_> = watched
+            .iter()
+            .map(|(key, revision)| compare(key, *revision))
+            .collect();
+        let writes: Vec<_> = changes
+            .iter()
+            .map(|Change { key, value }| match value {
+                Some(value) => put(&self.row(key), value),
+                None => delete(&self.row(key)),
+            })
+            .collect();
+        if self.transaction(&compares, &writes)? {
+            Ok(())
+        } else {
+            Err(io::Error::other(WatchedKeyChanged))
+        }
+    }
+
+    fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        Ok(self.look(&self.row(key))?.0)
+    }
+
+    fn scans(&self) -> bool {
+        true
+    }
+
+    fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
+        let mut question = json!({
+            "key": coded(&self.row(from)),
+            "range_end": coded(&self.row(to)),
+            "limit": limit.to_string(),
+        });
+        if order == Order::Descending {
+            question["sort_order"] = json!("DESCEND");
+            question["sort_target"] = json!("KEY");
+        }
+        let answer = self.gateway()?.ask("/v3/kv/range", &question)?;
+        let begin = self.row(b"").len();
+        let pairs = answer["kvs"].as_array().into_iter().flatten();
+        pairs
+            .map(|pair| {
+                let name = decoded(&pair["key"])?;
+                let key = name.get(begin..).unwrap_or_default().to_vec();
+                Ok((key, decoded(&pair["value"])?))
+            })
+            .collect()
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        let mut settings = self
+            .met()
+            .as_ref()
+            .map_or(Vec::new(), |met| met.settings.clone());
+        for (name, value) in [
+            ("rows", "a key a row"),
+            (
+                "transactions",
+                "compared revisions, then puts and deletions, at most 128 of each",
+            ),
+            ("protocol", "its HTTP/JSON gateway, a connection a client"),
+        ] {
+            settings.push(Setting {
+                name: name.to_owned(),
+                value: value.to_owned(),
+                said_by: "this target".to_owned(),
+            });
+        }
+        settings.push(self.shared.settings.encryption.said());
+        settings
+    }
+
+    fn process(&self) -> StoreProcess {
+        let met = self.met();
+        met.as_ref().map_or(StoreProcess::REMOTE, |met| met.process)
+    }
+
+    fn ping(&self) -> io::Result<bool> {
+        self.gateway()?.page("/version").map(|_| true)
+    }
+
+    fn counters(&self) -> io::Result<Vec<Counter>> {
+        Ok(Metrics::ask(self.gateway()?)?.counters())
+    }
+
+    fn observe(&self) -> io::Result<Option<StoreObservation>> {
+        let met = self.meeting()?;
+        metrics::observed(self.gateway()?, &met).map(Some)
+    }
+
+    fn clean(&self) -> io::Result<Option<Vec<String>>> {
+        clean(self.gateway()?).map(Some)
+    }
+
+    fn intent(&self, clients: usize) -> DryRunPlan {
+        let prefix = &self.shared.prefix;
+        DryRunPlan {
+            makes: vec![
+                format!("put {prefix}/mark \"{MARK}\" if it is not there"),
+                format!("lease grant, put {prefix}/used under it, kept alive by a thread"),
+            ],
+            transactions: vec![
+                format!("range {prefix}/row/KEY for what is written over"),
+                format!("txn: if the revisions are those, put {prefix}/row/KEY VALUE"),
+            ],
+            connections: Some(clients + 1),
+            removes: vec![format!("delete-range {prefix}/")],
+            ..DryRunPlan::default()
+        }
+    }
+}
+
+/// True while the lease of a run stands, which ends by itself behind one that was killed.
+fn is_used(gateway: &Gateway, prefix: &SchemaName) -> io::Result<bool> {
+    let used = [prefix.as_str().as_bytes(), b"/", USED].concat();
+    let found = gateway.ask(
+        "/v3/kv/range",
+        &json!({ "key": coded(&used), "keys_only": true }),
+    )?;
+    Ok(!found["kvs"][0].is_null())
+}
+
+/// Removes every key of a prefix of ours; says how many there were.
+fn remove(gateway: &Gateway, prefix: &SchemaName) -> io::Result<i64> {
+    // `0` is the byte behind `/`.
+    let question = json!({
+        "key": coded(format!("{prefix}/").as_bytes()),
+        "range_end": coded(format!("{prefix}0").as_bytes()),
+    });
+    let answer = gateway.ask("/v3/kv/deleterange", &question)?;
+    Ok(number(&answer["deleted"]))
+}
+
+/// Removes what bears a prefix of ours and our mark; says what.
+fn clean(gateway: &Gateway) -> io::Result<Vec<String>> {
+    let mut cleaned = Vec::new();
+    // The first key of each prefix in turn: a prefix may have millions.
+    let mut from = b"syncline_".to_vec();
+    loop {
+        // '`' is the byte behind `_`.
+        let question = json!({
+            "key": coded(&from),
+            "range_end": coded(b"syncline`"),
+            "keys_only": true,
+            "limit": "1",
+        });
+        let answer = gateway.ask("/v3/kv/range", &question)?;
+        let Some(key) = answer["kvs"].get(0) else {
+            break;
+        };
+        if is_asked() {
+            let what = "interrupted";
+            return Err(io::Error::new(ErrorKind::Interrupted, what));
+        }
+        let first = decoded(&key["key"])?;
+        if first < from {
+            let what = "etcd answers a key before the range that was asked for";
+            return Err(io::Error::new(ErrorKind::InvalidData, what));
+        }
+        let length = first.iter().position(|byte| *byte == b'/');
+        let prefix = &first[..length.unwrap_or(first.len())];
+        // `0` is the byte behind `/`.
+        from = [prefix, if length.is_some() { b"0" } else { b"\0" }].concat();
+        let name = str::from_utf8(prefix).ok();
+        let Some(prefix) = name.and_then(SchemaName::of) else {
+            continue;
+        };
+        let key = format!("{prefix}/mark").into_bytes();
+        let found = gateway.ask("/v3/kv/range", &json!({ "key": coded(&key) }))?;
+        if decoded(&found["kvs"][0]["value"])? == MARK.as_bytes() {
+            if is_used(gateway, &prefix)? {
+                cleaned.push(format!(
+                    "kept the keys of prefix {prefix}: a run uses them; if it was killed, clean again in \
+                     {LASTS_S} s"
+                ));
+                continue;
+            }
+            let count = remove(gateway, &prefix)?;
+            cleaned.push(format!("{count} keys of prefix {prefix}"));
+        }
+    }
+    Ok(cleaned)
+}

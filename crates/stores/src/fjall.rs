@@ -1,0 +1,218 @@
+//! fjall: a log-structured merge tree behind a journal, written in Rust. See [`Fjall`].
+//!
+//! | word | what fjall is told of each batch | what a commit then does |
+//! |---|---|---|
+//! | `none` | no `PersistMode` | leaves its record in the buffer of the journal's writer, in memory |
+//! | `os` | `PersistMode::Buffer` | writes the record to the journal's file |
+//! | `data` | `PersistMode::SyncData` | and calls `fdatasync` |
+//! | `full` | `PersistMode::SyncAll` | and calls `fsync` |
+//!
+//! The sync is made under the journal's lock: a commit waits for that of another thread and shares
+//! nothing with it. Reads go through a snapshot, so that none sees half of a batch.
+
+use crate::any_target::AnyTarget;
+use crate::directory::Directory;
+use crate::directory_store::{DirectoryStore, not_created};
+use crate::error::Error;
+use crate::url::{Listing, Url};
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
+use std::fmt;
+use std::io::{self, ErrorKind};
+use syncline_contract::key_value::{Change, KeyValue, KeyValueTarget, Pair, StoreInfo};
+use syncline_contract::{Durability, OptionListing, Order, Setting};
+
+/// fjall under the laboratory.
+pub type FjallTarget = KeyValueTarget<Fjall>;
+
+/// The directory within ours that is fjall's own.
+const FOLDER: &str = "database";
+
+/// Of the crate, which does not say it; a test holds it to the lock file.
+const VERSION: &str = "3.1.13";
+
+/// The length of a key is kept in 16 bits.
+const KEY_BYTES_MAX: usize = u16::MAX as usize;
+
+/// What `syncline list targets` shows.
+pub(crate) const LISTING: &Listing = &Listing {
+    name: "fjall",
+    what: "fjall in this process, a directory",
+    form: "fjall:PATH?options, or fjall?options for a temporary database that is removed",
+    options: &[OptionListing {
+        name: "durability",
+        takes: "none, os, data or full",
+        default: "data",
+        meaning: "no PersistMode, Buffer, SyncData or SyncAll of each batch",
+    }],
+};
+
+/// fjall as a store of keys and values, in one keyspace.
+pub struct Fjall {
+    durability: Durability,
+    home: DirectoryStore<Open>,
+}
+
+struct Open {
+    rows: Keyspace,
+    database: Database,
+}
+
+/// Opens what a `fjall:` URL names; touches nothing yet.
+pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+    let given = url.given(LISTING)?;
+    let word = given.word("durability", &Durability::ALL, Durability::word)?;
+    let store = Fjall {
+        durability: word.unwrap_or(Durability::Data),
+        home: DirectoryStore::new(Directory::of(url, LISTING, &[FOLDER], LISTING.name)?),
+    };
+    Ok(AnyTarget::Fjall(KeyValueTarget::new(store)))
+}
+
+impl Fjall {
+    fn make(&self) -> io::Result<Open> {
+        let path = self.home.directory().path().join(FOLDER);
+        let database = Database::builder(path).open().map_err(failure)?;
+        let rows = database.keyspace("rows", KeyspaceCreateOptions::default);
+        let rows = rows.map_err(failure)?;
+        self.home.directory().sync_names()?;
+        Ok(Open { rows, database })
+    }
+
+    /// What each batch is told.
+    fn mode(&self) -> Option<PersistMode> {
+        match self.durability {
+            Durability::None => None,
+            Durability::Os => Some(PersistMode::Buffer),
+            Durability::Data => Some(PersistMode::SyncData),
+            Durability::Full => Some(PersistMode::SyncAll),
+        }
+    }
+}
+
+impl Open {
+    fn apply(&self, changes: &[Change], mode: Option<PersistMode>) -> fjall::Result<()> {
+        let mut batch = self.database.batch().durability(mode);
+        for Change { key, value } in changes {
+            match value {
+                Some(value) => batch.insert(&self.rows, key.as_slice(), value.as_slice()),
+                None => batch.remove(&self.rows, key.as_slice()),
+            }
+        }
+        batch.commit()
+    }
+
+    fn pairs(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        order: Order,
+        limit: usize,
+    ) -> fjall::Result<Vec<Pair>> {
+        let mut within = self.database.snapshot().range(&self.rows, from..to);
+        let mut pairs = Vec::new();
+        while pairs.len() < limit {
+            let next = match order {
+                Order::Ascending => within.next(),
+                Order::Descending => within.next_back(),
+            };
+            let Some(next) = next else {
+                break;
+            };
+            let (key, value) = next.into_inner()?;
+            pairs.push((key.to_vec(), value.to_vec()));
+        }
+        Ok(pairs)
+    }
+}
+
+impl KeyValue for Fjall {
+    fn about(&self) -> StoreInfo {
+        let how = match self.durability {
+            Durability::None => {
+                "each batch is committed without a PersistMode, so that fjall keeps it in a buffer"
+            }
+            Durability::Os => "each batch carries PersistMode::Buffer, which fjall writes unsynced",
+            Durability::Data => {
+                "each batch carries PersistMode::SyncData, for which fjall calls fdatasync on its \
+                 journal"
+            }
+            Durability::Full => {
+                "each batch carries PersistMode::SyncAll, for which fjall calls fsync on its journal"
+            }
+        };
+        StoreInfo {
+            name: LISTING.name.to_owned(),
+            version: VERSION.to_owned(),
+            durability: self.durability,
+            durability_evidence: format!("{how}; fjall has no call that reads it back"),
+            log_place: self.home.directory().log_place(),
+        }
+    }
+
+    fn meet(&self) -> io::Result<()> {
+        self.home.directory().look()
+    }
+
+    fn create(&self) -> io::Result<()> {
+        self.home.create(|| self.make())
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        self.home.remove()
+    }
+
+    fn commit(&self, changes: &[Change]) -> io::Result<()> {
+        let open = self.home.opened();
+        let open = open.as_ref().ok_or_else(not_created)?;
+        let mut keys = changes.iter().map(|change| change.key.len());
+        if let Some(bytes) = keys.find(|bytes| !(1..=KEY_BYTES_MAX).contains(bytes)) {
+            let what = format!("a key has {bytes} bytes, and fjall takes 1 to {KEY_BYTES_MAX}");
+            return Err(io::Error::new(ErrorKind::InvalidInput, what));
+        }
+        open.apply(changes, self.mode()).map_err(failure)
+    }
+
+    fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        let open = self.home.opened();
+        let open = open.as_ref().ok_or_else(not_created)?;
+        let value = open.database.snapshot().get(&open.rows, key);
+        Ok(value.map_err(failure)?.map(|value| value.to_vec()))
+    }
+
+    fn scans(&self) -> bool {
+        true
+    }
+
+    fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
+        let open = self.home.opened();
+        let open = open.as_ref().ok_or_else(not_created)?;
+        open.pairs(from, to, order, limit).map_err(failure)
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        let open = self.home.opened();
+        let capacity = open.as_ref().map(|open| open.database.cache_capacity());
+        let setting = capacity.map(|bytes| Setting {
+            name: "cache_bytes".to_owned(),
+            value: bytes.to_string(),
+            said_by: "Database::cache_capacity".to_owned(),
+        });
+        setting.into_iter().collect()
+    }
+}
+
+impl fmt::Debug for Fjall {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Fjall");
+        shown.field("durability", &self.durability);
+        shown.field("directory", self.home.directory());
+        shown.finish_non_exhaustive()
+    }
+}
+
+fn failure(error: fjall::Error) -> io::Error {
+    match error {
+        fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => error,
+        other => io::Error::other(other.to_string()),
+    }
+}

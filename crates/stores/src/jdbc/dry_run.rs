@@ -1,0 +1,65 @@
+//! What a run would do to the database, said before it does it.
+
+use super::location::DatabaseLocation;
+use super::managed_schema;
+use super::prepared::statements;
+use super::target::Jdbc;
+use syncline_contract::{DryRunPlan, Plan, PlannedOperation};
+
+/// Everything that a plan and so many clients come to.
+pub(super) fn of(target: &Jdbc, plan: &Plan, clients: usize) -> DryRunPlan {
+    let product = target.product;
+    let sql = target.sql();
+    let tables = sql.schema(plan, |_| "");
+    let mut intent = DryRunPlan {
+        operations: plan
+            .operations()
+            .iter()
+            .map(|operation| PlannedOperation {
+                name: operation.name.clone(),
+                statements: statements(product, plan, &operation.action)
+                    .into_iter()
+                    .map(|statement| statement.text)
+                    .collect(),
+            })
+            .collect(),
+        transactions: vec![
+            "setAutoCommit(true) for one operation".to_owned(),
+            "setAutoCommit(false), commit() for several".to_owned(),
+        ],
+        settings: vec![format!(
+            "setTransactionIsolation({})",
+            target.level().word()
+        )],
+        ..DryRunPlan::default()
+    };
+    match &target.place {
+        DatabaseLocation::Directory {
+            directory,
+            embedded,
+            durability,
+            ..
+        } => {
+            intent.makes = (embedded.made)(*durability);
+            let after = (embedded.after_commit)(*durability);
+            intent.transactions.extend(after.map(str::to_owned));
+            let place = directory.path().display();
+            intent.removes = vec![format!("the database in {place} is closed and removed")];
+        }
+        DatabaseLocation::Memory { .. } => {
+            intent.removes = vec!["the database in memory is closed".to_owned()];
+        }
+        DatabaseLocation::Server { schema, .. } => {
+            intent.makes = managed_schema::makes(product, schema);
+            intent.settings.push(format!("setSchema({schema})"));
+            intent.connections = Some(clients + 1);
+            let drop_table = |table| format!("DROP TABLE {}", sql.table_name(table));
+            intent.removes = plan.tables().iter().map(drop_table).collect();
+            let (before, after) = product.schema.remove;
+            let name = sql.quoted(schema.as_str());
+            intent.removes.push(format!("{before}{name}{after}"));
+        }
+    }
+    intent.makes.extend(tables);
+    intent
+}

@@ -1,0 +1,460 @@
+//! Calls into Java by method ids, text in and out, and what is thrown.
+//!
+//! Invariants:
+//! 1. A [`Java`] belongs to the thread that made it, which stays attached until it ends; neither it nor
+//!    a [`Local`] can leave that thread.
+//! 2. A local reference is freed once, when its [`Local`] is dropped, or by nobody when the thread ends.
+//! 3. A method is called on an object of the class that it was looked up in, with arguments of its
+//!    signature: a [`Method`] carries its signature, and each call is checked against it.
+//! 4. After a call that throws, the exception is taken and cleared before anything else is called.
+
+#![allow(
+    unsafe_code,
+    reason = "calls by method id, which Java does not check, and text without a copy on the heap"
+)]
+
+use super::attach;
+use super::methods::{self, Method, Methods};
+use jni::JNIEnv;
+use jni::objects::{
+    GlobalRef, JByteArray, JClass, JObject, JObjectArray, JString, JThrowable, JValueOwned,
+};
+use jni::signature::{Primitive, ReturnType};
+use jni::sys::jvalue;
+use std::fmt;
+use std::ops::Deref;
+use syncline_contract::TargetResult;
+
+/// An object that any thread may keep.
+pub(in crate::jdbc) type Shared = GlobalRef;
+
+/// What Java threw, taken apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::jdbc) struct Thrown {
+    /// The five characters of SQL's standard; empty if it is no error of a database.
+    pub(in crate::jdbc) state: String,
+    /// The product's own number.
+    pub(in crate::jdbc) code: i32,
+    /// What it says, with the name of its class where it is no error of a database.
+    pub(in crate::jdbc) message: String,
+}
+
+impl fmt::Display for Thrown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = self.message.lines().next().unwrap_or("");
+        if self.state.is_empty() {
+            return f.write_str(line);
+        }
+        write!(f, "{line} (SQLSTATE {}, code {})", self.state, self.code)
+    }
+}
+
+impl From<jni::errors::Error> for Thrown {
+    fn from(error: jni::errors::Error) -> Thrown {
+        Thrown {
+            message: format!("JNI: {error}"),
+            ..Thrown::default()
+        }
+    }
+}
+
+/// An object until it is dropped, on the thread that got it.
+pub(in crate::jdbc) struct Local {
+    object: JObject<'static>,
+    env: *mut jni::sys::JNIEnv,
+}
+
+impl Deref for Local {
+    type Target = JObject<'static>;
+
+    fn deref(&self) -> &JObject<'static> {
+        &self.object
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        // SAFETY: by invariant 1 the pointer is that of this thread, which is attached still.
+        let table = unsafe { *self.env };
+        // SAFETY: the JVM's table of functions stays as long as the JVM.
+        let table = unsafe { *table };
+        if let Some(free) = table.DeleteLocalRef {
+            // SAFETY: by invariant 2 the reference is this thread's and is freed only here.
+            unsafe { free(self.env, self.object.as_raw()) };
+        }
+    }
+}
+
+/// An argument that is an object.
+pub(in crate::jdbc) fn given(object: &JObject<'_>) -> jvalue {
+    jvalue { l: object.as_raw() }
+}
+
+/// This thread's door to the JVM.
+pub(in crate::jdbc) struct Java {
+    env: JNIEnv<'static>,
+    /// A text's characters on their way, in memory that is reused.
+    characters: Vec<u16>,
+}
+
+impl fmt::Debug for Java {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Java").finish_non_exhaustive()
+    }
+}
+
+impl Java {
+    /// The door of the calling thread.
+    pub(in crate::jdbc) fn attach() -> TargetResult<Java> {
+        Ok(Java {
+            env: attach::attach()?,
+            characters: Vec::new(),
+        })
+    }
+
+    /// A class by its name with slashes.
+    pub(in crate::jdbc) fn class(&mut self, name: &str) -> Result<Shared, Thrown> {
+        let class = self.env.find_class(name);
+        let class = self.taken(class)?;
+        let class = self.local(class.into());
+        self.share(&class)
+    }
+
+    /// A method of a class, or a constructor where `name` is `<init>`.
+    pub(super) fn method(
+        &mut self,
+        class: &'static str,
+        name: &'static str,
+        signature: &'static str,
+    ) -> Result<Method, Thrown> {
+        let holder = self.class(class)?;
+        let of: &JClass<'_> = holder.as_obj().into();
+        let id = self.env.get_method_id(of, name, signature);
+        let id = self.taken(id)?;
+        Method::of_object(holder, id, name, signature)
+    }
+
+    /// A static method of a class.
+    pub(super) fn static_method(
+        &mut self,
+        class: &'static str,
+        name: &'static str,
+        signature: &'static str,
+    ) -> Result<Method, Thrown> {
+        let holder = self.class(class)?;
+        let of: &JClass<'_> = holder.as_obj().into();
+        let id = self.env.get_static_method_id(of, name, signature);
+        let id = self.taken(id)?;
+        Method::of_class(holder, id, name, signature)
+    }
+
+    /// Keeps an object for any thread.
+    pub(in crate::jdbc) fn share(&mut self, object: &JObject<'_>) -> Result<Shared, Thrown> {
+        Ok(self.env.new_global_ref(object)?)
+    }
+
+    /// Calls a method that answers nothing.
+    #[inline]
+    pub(in crate::jdbc) fn run(
+        &mut self,
+        object: &JObject<'_>,
+        method: &Method,
+        arguments: &[jvalue],
+    ) -> Result<(), Thrown> {
+        let returns = ReturnType::Primitive(Primitive::Void);
+        self.call(object, method, returns, arguments).map(drop)
+    }
+
+    /// Calls a method that answers a truth.
+    #[inline]
+    pub(in crate::jdbc) fn truth(
+        &mut self,
+        object: &JObject<'_>,
+        method: &Method,
+        arguments: &[jvalue],
+    ) -> Result<bool, Thrown> {
+        let returns = ReturnType::Primitive(Primitive::Boolean);
+        Ok(self.call(object, method, returns, arguments)?.z()?)
+    }
+
+    /// Calls a method that answers an int.
+    #[inline]
+    pub(in crate::jdbc) fn int(
+        &mut self,
+        object: &JObject<'_>,
+        method: &Method,
+        arguments: &[jvalue],
+    ) -> Result<i32, Thrown> {
+        let returns = ReturnType::Primitive(Primitive::Int);
+        Ok(self.call(object, method, returns, arguments)?.i()?)
+    }
+
+    /// Calls a method that answers a long.
+    #[inline]
+    pub(in crate::jdbc) fn long(
+        &mut self,
+        object: &JObject<'_>,
+        method: &Method,
+        arguments: &[jvalue],
+    ) -> Result<i64, Thrown> {
+        let returns = ReturnType::Primitive(Primitive::Long);
+        Ok(self.call(object, method, returns, arguments)?.j()?)
+    }
+
+    /// Calls a method that answers a double.
+    #[inline]
+    pub(in crate::jdbc) fn double(
+        &mut self,
+        object: &JObject<'_>,
+        method: &Method,
+        arguments: &[jvalue],
+    ) -> Result<f64, Thrown> {
+        let returns = ReturnType::Primitive(Primitive::Double);
+        Ok(self.call(object, method, returns, arguments)?.d()?)
+    }
+
+    /// Calls a method that answers an object, or null.
+    #[inline]
+    pub(in crate::jdbc) fn object(
+        &mut self,
+        object: &JObject<'_>,
+        method: &Method,
+        arguments: &[jvalue],
+    ) -> Result<Local, Thrown> {
+        let answered = self.call(object, method, ReturnType::Object, arguments)?;
+        Ok(self.local(answered.l()?))
+    }
+
+    /// Calls a static method that answers an object, or null.
+    pub(in crate::jdbc) fn of_class(
+        &mut self,
+        method: &Method,
+        arguments: &[jvalue],
+    ) -> Result<Local, Thrown> {
+        let class: &JClass<'_> = method.class().into();
+        let id = method.for_class(arguments.len(), &ReturnType::Object);
+        // SAFETY: the id was looked up in this class, and asking for it held the call to its signature
+        // (invariant 3).
+        let called = unsafe {
+            let env = &mut self.env;
+            env.call_static_method_unchecked(class, id, ReturnType::Object, arguments)
+        };
+        let answered = self.taken(called)?.l()?;
+        Ok(self.local(answered))
+    }
+
+    /// Makes an object by a constructor.
+    pub(in crate::jdbc) fn make(
+        &mut self,
+        constructor: &Method,
+        arguments: &[jvalue],
+    ) -> Result<Local, Thrown> {
+        let void = ReturnType::Primitive(Primitive::Void);
+        let class: &JClass<'_> = constructor.class().into();
+        let id = constructor.for_object(arguments.len(), &void);
+        // SAFETY: as above.
+        let made = unsafe {
+            let env = &mut self.env;
+            env.new_object_unchecked(class, id, arguments)
+        };
+        let made = self.taken(made)?;
+        Ok(self.local(made))
+    }
+
+    #[inline]
+    fn call(
+        &mut self,
+        object: &JObject<'_>,
+        method: &Method,
+        returns: ReturnType,
+        arguments: &[jvalue],
+    ) -> Result<JValueOwned<'static>, Thrown> {
+        let id = method.for_object(arguments.len(), &returns);
+        if object.is_null() {
+            return Err(Thrown::of_null());
+        }
+        debug_assert!(self.is_of(object, method), "an object of another class");
+        // SAFETY: callers pass objects of the method's class, which debug builds look at, and asking
+        // for the id held the call to its signature (invariant 3).
+        let called = unsafe {
+            let env = &mut self.env;
+            env.call_method_unchecked(object, id, returns, arguments)
+        };
+        self.taken(called)
+    }
+
+    fn is_of(&mut self, object: &JObject<'_>, method: &Method) -> bool {
+        let class: &JClass<'_> = method.class().into();
+        self.env.is_instance_of(object, class).unwrap_or(false)
+    }
+
+    /// A Java text of ours.
+    pub(in crate::jdbc) fn text(&mut self, text: &str) -> Result<Local, Thrown> {
+        let made = self.env.new_string(text);
+        let made = self.taken(made)?;
+        Ok(self.local(made.into()))
+    }
+
+    /// Reads a Java text into memory that is reused.
+    pub(in crate::jdbc) fn read_text(
+        &mut self,
+        text: &JObject<'_>,
+        into: &mut String,
+    ) -> Result<(), Thrown> {
+        into.clear();
+        let env = self.env.get_raw();
+        // SAFETY: by invariant 1 the pointer is that of this thread.
+        let table = unsafe { *env };
+        // SAFETY: the JVM's table of functions stays as long as the JVM.
+        let table = unsafe { *table };
+        let (Some(length), Some(region)) = (table.GetStringLength, table.GetStringRegion) else {
+            return Err(jni::errors::Error::JNIEnvMethodNotFound("GetStringRegion").into());
+        };
+        // SAFETY: callers pass a Java text.
+        let count = unsafe { length(env, text.as_raw()) };
+        self.characters.resize(count as usize, 0);
+        // SAFETY: there is room for all its characters.
+        unsafe { region(env, text.as_raw(), 0, count, self.characters.as_mut_ptr()) };
+        let characters = char::decode_utf16(self.characters.iter().copied());
+        into.extend(characters.map(|read| read.unwrap_or(char::REPLACEMENT_CHARACTER)));
+        Ok(())
+    }
+
+    /// A Java text as a new one of ours; null is empty.
+    pub(in crate::jdbc) fn words(&mut self, text: &JObject<'_>) -> Result<String, Thrown> {
+        let mut words = String::new();
+        if !text.is_null() {
+            self.read_text(text, &mut words)?;
+        }
+        Ok(words)
+    }
+
+    /// A Java byte array of ours.
+    pub(in crate::jdbc) fn bytes(&mut self, bytes: &[u8]) -> Result<Local, Thrown> {
+        let made = self.env.byte_array_from_slice(bytes);
+        let made = self.taken(made)?;
+        Ok(self.local(made.into()))
+    }
+
+    /// Reads a Java byte array into memory that is reused.
+    pub(in crate::jdbc) fn read_bytes(
+        &mut self,
+        array: &JObject<'_>,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Thrown> {
+        let array: &JByteArray<'_> = array.into();
+        let length = self.env.get_array_length(array)?;
+        into.clear();
+        into.resize(length as usize, 0);
+        let start = into.as_mut_ptr().cast::<i8>();
+        // SAFETY: a byte and a signed byte have one layout, and the slice is as long as its memory.
+        let signed = unsafe { std::slice::from_raw_parts_mut(start, into.len()) };
+        let read = self.env.get_byte_array_region(array, 0, signed);
+        self.taken(read)
+    }
+
+    /// A Java array of the objects, of a class.
+    pub(in crate::jdbc) fn array(
+        &mut self,
+        class: &JObject<'_>,
+        objects: &[Local],
+    ) -> Result<Local, Thrown> {
+        let class: &JClass<'_> = class.into();
+        let made = self
+            .env
+            .new_object_array(objects.len() as i32, class, JObject::null());
+        let made: JObjectArray<'_> = self.taken(made)?;
+        for (position, object) in objects.iter().enumerate() {
+            let set = self
+                .env
+                .set_object_array_element(&made, position as i32, &**object);
+            self.taken(set)?;
+        }
+        Ok(self.local(made.into()))
+    }
+
+    fn local(&self, object: JObject<'static>) -> Local {
+        let env = self.env.get_raw();
+        Local { object, env }
+    }
+
+    /// What a call answered, or the exception that it left, taken and cleared.
+    #[inline]
+    fn taken<T>(&mut self, called: jni::errors::Result<T>) -> Result<T, Thrown> {
+        match called {
+            Ok(answered) => Ok(answered),
+            Err(jni::errors::Error::JavaException) => Err(self.thrown()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    #[cold]
+    fn thrown(&mut self) -> Thrown {
+        self.take_apart()
+            .unwrap_or_else(|error| Thrown::from_failed(&error))
+    }
+
+    fn take_apart(&mut self) -> Result<Thrown, jni::errors::Error> {
+        let exception: JThrowable<'static> = self.env.exception_occurred()?;
+        self.env.exception_clear()?;
+        let exception = self.local(exception.into());
+        let Some(methods) = methods::known() else {
+            return self.named(&exception);
+        };
+        let sql: &JClass<'_> = methods.sql_exception_state.class().into();
+        if !self.env.is_instance_of(&*exception, sql)? {
+            return self.named(&exception);
+        }
+        let apart = self.sql_apart(&exception, methods);
+        Ok(apart.unwrap_or_else(|thrown| thrown))
+    }
+
+    fn sql_apart(&mut self, exception: &Local, methods: &Methods) -> Result<Thrown, Thrown> {
+        let state = self.object(exception, &methods.sql_exception_state, &[])?;
+        let message = self.object(exception, &methods.throwable_message, &[])?;
+        let apart = Thrown {
+            state: self.words(&state)?,
+            code: self.int(exception, &methods.sql_exception_code, &[])?,
+            message: self.words(&message)?,
+        };
+        // A batch says only that it failed; why stands in the next exception, in the row's own words.
+        let next = self.object(exception, &methods.sql_exception_next, &[])?;
+        if next.is_null() {
+            return Ok(apart);
+        }
+        let below = self.sql_apart(&next, methods)?;
+        let says_more = !below.state.is_empty() && below.state != apart.state;
+        Ok(if says_more { below } else { apart })
+    }
+
+    /// An exception that is no database's: its class and message, which is what its text says.
+    fn named(&mut self, exception: &Local) -> Result<Thrown, jni::errors::Error> {
+        let called = self
+            .env
+            .call_method(&**exception, "toString", "()Ljava/lang/String;", &[]);
+        let text = self.local(called?.l()?);
+        let text: &JString<'_> = (&*text).into();
+        let message = self.env.get_string(text)?.into();
+        Ok(Thrown {
+            message,
+            ..Thrown::default()
+        })
+    }
+}
+
+impl Thrown {
+    #[cold]
+    fn of_null() -> Thrown {
+        Thrown {
+            message: "the driver answered null where its interface promises an object".to_owned(),
+            ..Thrown::default()
+        }
+    }
+
+    fn from_failed(error: &jni::errors::Error) -> Thrown {
+        Thrown {
+            message: format!("Java threw an exception that does not say what it is: {error}"),
+            ..Thrown::default()
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! What differs between products, as data: one [`Product`] each, in a file of its name.
+//!
+//! | product | embedded | durability of an embedded one | as a server |
+//! |---|---|---|---|
+//! | Derby | yes | `none` by `derby.system.durability=test`; `data`, its own default | yes |
+//! | H2 | yes | `none`, its own default; `os` and `data` by a checkpoint after each commit | yes |
+//! | HSQLDB | yes | `none`, its own default; `data` by `hsqldb.write_delay=false` | yes |
+//! | PostgreSQL, MariaDB | no | | yes, as their settings say |
+//! | any other | no | | yes; nothing is claimed |
+
+mod definition;
+mod derby;
+mod h2;
+mod hsqldb;
+mod mariadb;
+mod other;
+mod postgres;
+
+pub(super) use definition::{
+    Close, DurabilityQuery, DurabilityReport, Embedded, Product, Property, Put, Schema, Users,
+};
+use definition::{SCHEMA, nowhere, setting};
+pub(super) use derby::DERBY;
+pub(super) use h2::H2;
+pub(super) use hsqldb::HSQLDB;
+pub(super) use mariadb::MARIADB;
+pub(super) use other::OTHER;
+pub(super) use postgres::POSTGRES;

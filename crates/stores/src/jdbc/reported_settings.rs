@@ -1,0 +1,130 @@
+//! What the database says of itself: product, version, durability and isolation, read back.
+
+use super::connection::Connection;
+use super::location::DatabaseLocation;
+use super::product::{DurabilityQuery, DurabilityReport};
+use super::settings::Level;
+use super::target::Jdbc;
+use crate::server::{LogSetting, log_place as place_of};
+use std::path::PathBuf;
+use syncline_contract::{
+    LogLocation, ReportedSettings, Setting, StoreProcess, Target, TargetResult,
+};
+
+/// Everything, on a connection as a client's.
+pub(super) fn of(target: &Jdbc) -> TargetResult<ReportedSettings> {
+    let mut connection = target.connection()?;
+    let about = connection.about();
+    let about = about.map_err(|thrown| target.failure(&thrown, "say what it is"))?;
+    let level = target.level();
+    let isolation = connection.isolate(level);
+    let isolation = isolation.map_err(|thrown| target.failure(&thrown, "say its isolation"))?;
+    let mut said = said(target, &mut connection)?;
+    said.settings
+        .extend(chosen(target, level, isolation, about.driver));
+    Ok(ReportedSettings {
+        product: about.product,
+        version: about.version,
+        durability: said.durability,
+        durability_evidence: said.evidence,
+        isolation: level.isolation(),
+        settings: said.settings,
+    })
+}
+
+fn chosen(target: &Jdbc, level: Level, read_back: i32, driver: String) -> [Setting; 3] {
+    let setting = |name: &str, value: String, said_by: &str| Setting {
+        name: name.to_owned(),
+        value,
+        said_by: said_by.to_owned(),
+    };
+    let after = match &target.place {
+        DatabaseLocation::Directory {
+            embedded,
+            durability,
+            ..
+        } => (embedded.after_commit)(*durability),
+        _ => None,
+    };
+    let transactions = "a connection a client: autocommit for one operation, commit() for several";
+    let transactions = match after {
+        Some(after) => format!("{transactions}; {after} after each commit"),
+        None => transactions.to_owned(),
+    };
+    [
+        setting(
+            "driver",
+            driver,
+            "DatabaseMetaData.getDriverName, getDriverVersion",
+        ),
+        setting(
+            "isolation",
+            format!("{} (JDBC's level {read_back})", level.word()),
+            "Connection.getTransactionIsolation",
+        ),
+        setting("transactions", transactions, "this target"),
+    ]
+}
+
+/// What a commit promises, as the product says it.
+pub(super) fn said(target: &Jdbc, connection: &mut Connection) -> TargetResult<DurabilityReport> {
+    let process = known(target.process());
+    let (directory, log) = match &target.place {
+        DatabaseLocation::Directory {
+            directory,
+            embedded,
+            ..
+        } => {
+            let directory = directory.path().to_owned();
+            let log = directory.join(embedded.log);
+            (Some(directory), Some(log))
+        }
+        _ => (None, server_log(target, connection, process)),
+    };
+    let said = (target.product.said)(&mut DurabilityQuery {
+        connection,
+        asked: target.asked(),
+        directory: directory.as_deref(),
+        log: log.as_deref(),
+        process,
+    });
+    said.map_err(|thrown| target.failure(&thrown, "say its durability"))
+}
+
+/// Where a server's log goes.
+pub(super) fn log_place(
+    target: &Jdbc,
+    connection: &mut Connection,
+    process: StoreProcess,
+) -> LogLocation {
+    let Some(log) = server_log(target, connection, known(process)) else {
+        let what = format!(
+            "{} does not say over JDBC where its log goes; --line RECORD names a probe made there",
+            target.product.name
+        );
+        return LogLocation::Nowhere(what);
+    };
+    let word = LogSetting {
+        directory: log.display().to_string(),
+        said_by: "asked by JDBC, or seen in its process",
+    };
+    place_of(process, target.product.name, &word)
+}
+
+fn server_log(target: &Jdbc, connection: &mut Connection, process: Option<u32>) -> Option<PathBuf> {
+    (target.product.log)(&mut DurabilityQuery {
+        connection,
+        asked: None,
+        directory: None,
+        log: None,
+        process,
+    })
+}
+
+fn known(process: StoreProcess) -> Option<u32> {
+    match process {
+        StoreProcess::InProcess => Some(std::process::id()),
+        StoreProcess::Other(process) => Some(process),
+        StoreProcess::Unknown(_) => None,
+    }
+}

@@ -1,0 +1,465 @@
+//! A database with a JDBC driver as a target: met, made, connected to, removed.
+
+use super::connection::Connection;
+use super::driver::Driver;
+use super::dry_run;
+use super::failure::outside;
+use super::jvm::{Java, Thrown};
+use super::load::Loads;
+use super::location::DatabaseLocation;
+use super::managed_schema;
+use super::prepared::Operations;
+use super::product::Product;
+use super::reported_settings;
+use super::session::JdbcSession;
+use super::settings::{LISTING, Level, Settings};
+use crate::any_target::AnyTarget;
+use crate::error::Error;
+use crate::server::{Host, listener, verified};
+use crate::sql::Sql;
+use crate::url::Url;
+use crate::wire;
+use parking_lot::{Mutex, MutexGuard};
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::time::Duration;
+use syncline_contract::{
+    AccessPattern, Capabilities, DryRunPlan, Durability, Failure, FailureKind, LogLocation, Plan,
+    Replies, ReportedSettings, StoreProcess, Target, TargetResult,
+};
+use syncline_instrument::{Nanos, clock};
+
+/// A database with a JDBC driver; each client is a thread with a connection.
+#[derive(Debug)]
+pub struct Jdbc {
+    pub(super) product: &'static Product,
+    pub(super) settings: Settings,
+    pub(super) place: DatabaseLocation,
+    state: Mutex<State>,
+}
+
+/// What is known of the database by now.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// True from a `create` that began to the `remove` or `keep` that ended it.
+    pub(super) made: bool,
+    /// True from a `reopen` to the `remove` or `keep` that ended it.
+    pub(super) opened: bool,
+    /// Of a server, since it was met.
+    met: Option<ServerInfo>,
+}
+
+/// What a server was found to be.
+#[derive(Clone, Debug)]
+pub(super) struct ServerInfo {
+    process: StoreProcess,
+    log_place: LogLocation,
+    /// How many connections it has left for us; none if it does not say.
+    free: Option<usize>,
+}
+
+/// How long finding and dropping what killed runs left may take.
+const CLEANED_WITHIN: Duration = Duration::from_mins(10);
+
+/// How often an empty request is timed.
+const ROUND_TRIPS: usize = 200;
+
+/// Opens what a `jdbc:` URL names; touches nothing yet.
+pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+    let settings = Settings::parse(url)?;
+    let word = url.path.as_deref().unwrap_or_default();
+    let product = Product::of(word.split([':', ';']).next().unwrap_or_default());
+    let place = DatabaseLocation::of(url, product, &settings)?;
+    Ok(AnyTarget::Jdbc(Jdbc {
+        product,
+        settings,
+        place,
+        state: Mutex::default(),
+    }))
+}
+
+impl Jdbc {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// How far transactions are kept apart.
+    pub(super) fn level(&self) -> Level {
+        self.settings.isolation.unwrap_or(self.product.isolation)
+    }
+
+    /// The word that an embedded database is made with.
+    pub(super) fn asked(&self) -> Option<Durability> {
+        match &self.place {
+            DatabaseLocation::Directory { durability, .. } => Some(*durability),
+            _ => None,
+        }
+    }
+
+    pub(super) fn driver(&self) -> TargetResult<Arc<Driver>> {
+        let (jars, class) = (&self.settings.jars, self.settings.class.as_deref());
+        Driver::of(jars, class, self.place.url())
+    }
+
+    fn properties(&self) -> Vec<(String, String)> {
+        let mut properties = self.settings.properties.clone();
+        let mut add = |name: &str, value: &str| {
+            if properties.iter().all(|(given, _)| given != name) {
+                properties.push((name.to_owned(), value.to_owned()));
+            }
+        };
+        match &self.place {
+            DatabaseLocation::Directory { embedded, .. } => {
+                let login = embedded.login.iter();
+                login.for_each(|(name, value)| add(name, value));
+            }
+            DatabaseLocation::Memory { .. } => {
+                let login = self.product.embedded.iter().flat_map(|one| one.login);
+                login.for_each(|(name, value)| add(name, value));
+            }
+            DatabaseLocation::Server { address, .. } => {
+                if let Some(user) = &address.user {
+                    add("user", user);
+                }
+                if let Some(password) = &address.password {
+                    add("password", password.reveal());
+                }
+                let patience = self.product.patience.iter();
+                patience.for_each(|(name, value)| add(name, value));
+            }
+        }
+        properties
+    }
+
+    /// A connection as the driver makes it.
+    pub(super) fn bare(&self) -> TargetResult<Connection> {
+        let (driver, java) = (self.driver()?, Java::attach()?);
+        let opened = Connection::open(java, &driver, self.place.url(), &self.properties());
+        let mut connection = opened.map_err(|thrown| self.failure(&thrown, "be connected to"))?;
+        if let (DatabaseLocation::Server { .. }, Some(first)) = (&self.place, self.product.first) {
+            let set = connection.execute(first);
+            set.map_err(|thrown| self.failure(&thrown, &format!("execute {first}")))?;
+        }
+        Ok(connection)
+    }
+
+    /// A connection that keeps transactions apart as asked, and stands in our schema.
+    pub(super) fn connection(&self) -> TargetResult<Connection> {
+        let mut connection = self.bare()?;
+        let level = self.level();
+        let set = connection.isolate(level);
+        let set = set.map_err(|thrown| self.failure(&thrown, "set its isolation"))?;
+        if set != level.number() {
+            let what = format!(
+                "{} was asked for isolation {}, but says JDBC's level {set} is in force",
+                self.product.name,
+                level.word()
+            );
+            return Err(Failure::new(FailureKind::Statement, what));
+        }
+        if let DatabaseLocation::Server { schema, .. } = &self.place {
+            let entered = connection.enter(schema.as_str(), self.product.schema.is_catalog);
+            entered.map_err(|thrown| self.failure(&thrown, &format!("enter schema {schema}")))?;
+            let named = managed_schema::name_session(&mut connection, self.product, schema);
+            named.map_err(|thrown| self.failure(&thrown, "name its session"))?;
+        }
+        Ok(connection)
+    }
+
+    /// A failure outside transactions.
+    pub(super) fn failure(&self, thrown: &Thrown, doing: &str) -> Failure {
+        let failure = outside(thrown, doing, self.product);
+        let what = match &self.place {
+            DatabaseLocation::Directory { directory, .. } => {
+                format!("{} in {}", failure.what, directory.path().display())
+            }
+            DatabaseLocation::Memory { .. } => failure.what.clone(),
+            DatabaseLocation::Server { address, .. } => format!("{} at {address}", failure.what),
+        };
+        Failure { what, ..failure }
+    }
+
+    /// The generator of statements; what they name stands in the connection's own schema.
+    pub(super) fn sql(&self) -> Sql<'static> {
+        Sql {
+            dialect: &self.product.dialect,
+            schema: None,
+        }
+    }
+
+    fn checked(&self, query: &str) -> TargetResult<Vec<String>> {
+        Ok(match self.connection()?.rows(query, 3) {
+            Err(thrown) => vec![self.failure(&thrown, "check its tables").what],
+            Ok(rows) => {
+                let wrong = rows
+                    .iter()
+                    .filter(|row| row.last().map(String::as_str) != Some("1"));
+                wrong.map(|row| row.join(" ")).collect()
+            }
+        })
+    }
+
+    fn meet_server(&self) -> TargetResult<ServerInfo> {
+        let DatabaseLocation::Server { address, .. } = &self.place else {
+            unreachable!("only a server is met")
+        };
+        let process = match &address.host {
+            Host::Tcp(_, port) if address.names_this_machine() => {
+                listener(*port).map_or(StoreProcess::REMOTE, |id| verified(id, &PROGRAMS))
+            }
+            _ => StoreProcess::REMOTE,
+        };
+        let mut connection = self.bare()?;
+        managed_schema::refuse_others(self, &mut connection)?;
+        let free = managed_schema::free(self, &mut connection)?;
+        let met = ServerInfo {
+            process,
+            log_place: reported_settings::log_place(self, &mut connection, process),
+            free,
+        };
+        if let Some(asked) = self.settings.durability {
+            // Who the server is, is part of the evidence.
+            self.state().met = Some(met.clone());
+            let said = reported_settings::said(self, &mut connection)?;
+            if said.durability != asked {
+                let what = format!(
+                    "durability={} was asked for, but {}; this target changes no setting of a server",
+                    asked.word(),
+                    said.evidence
+                );
+                return Err(Failure::new(FailureKind::Limit, what));
+            }
+        }
+        Ok(met)
+    }
+
+    /// Does something with a server in a thread of its own, for no longer than that time and until the
+    /// program is asked to stop. A driver that is still waiting then is left to wait: whether it has
+    /// deadlines, and of which waits, differs from driver to driver.
+    fn within<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        work: impl FnOnce(&Jdbc) -> TargetResult<T> + Send + 'static,
+    ) -> TargetResult<T> {
+        let DatabaseLocation::Server {
+            address,
+            schema,
+            url,
+        } = &self.place
+        else {
+            unreachable!("only a server is waited for")
+        };
+        let target = Jdbc {
+            product: self.product,
+            settings: self.settings.clone(),
+            place: DatabaseLocation::Server {
+                address: address.clone(),
+                schema: schema.clone(),
+                url: url.clone(),
+            },
+            state: Mutex::default(),
+        };
+        let done = wire::aside(limit, move || Ok(work(&target)));
+        done.unwrap_or_else(|error| {
+            let why = match error.kind() {
+                ErrorKind::TimedOut => format!("does not answer within {} ms", limit.as_millis()),
+                ErrorKind::Interrupted => {
+                    "had not answered when this program was asked to stop".to_owned()
+                }
+                _ => format!("cannot be asked: {error}"),
+            };
+            let what = format!(
+                "{} at {address} {why}; look whether it is a server of that protocol, and well",
+                self.product.name
+            );
+            Err(Failure::new(FailureKind::Connection, what))
+        })
+    }
+}
+
+/// The programs that serve a database by JDBC: servers written in Java, and those with a protocol of their
+/// own.
+const PROGRAMS: [&str; 4] = ["java", "postgres", "mariadbd", "mysqld"];
+
+impl Target for Jdbc {
+    type Session = JdbcSession;
+    type Worker = ();
+
+    fn name(&self) -> String {
+        let word = if self.product.word.is_empty() {
+            "other"
+        } else {
+            self.product.word
+        };
+        format!("{}:{word}", LISTING.name)
+    }
+
+    async fn meet(&self) -> TargetResult<()> {
+        // A driver that is not there is said before anything is measured.
+        self.driver()?;
+        match &self.place {
+            DatabaseLocation::Directory { directory, .. } => {
+                return self.of_directory(directory.look());
+            }
+            DatabaseLocation::Memory { .. } => return Ok(()),
+            DatabaseLocation::Server { .. } => {}
+        }
+        let met = self.within(self.settings.connect_timeout, Jdbc::meet_server)?;
+        self.state().met = Some(met);
+        Ok(())
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let free = self.state().met.as_ref().and_then(|met| met.free);
+        Capabilities {
+            // One connection is ours, beside the clients'.
+            clients_max: free.map(|free| free.saturating_sub(1)),
+            scans: true,
+            indexes: true,
+            joins: true,
+            aggregates: true,
+            keys_by_server: true,
+            loads: true,
+            reopens: matches!(self.place, DatabaseLocation::Directory { .. }),
+            ..Capabilities::least()
+        }
+    }
+
+    fn log_place(&self) -> LogLocation {
+        let met = || self.state().met.as_ref().map(|met| met.log_place.clone());
+        let place = self.place.log_place().or_else(met);
+        place.unwrap_or_else(|| LogLocation::Nowhere("not connected to the server yet".to_owned()))
+    }
+
+    fn process(&self) -> StoreProcess {
+        match self.place {
+            DatabaseLocation::Server { .. } => {
+                let state = self.state();
+                let met = state.met.as_ref();
+                met.map_or(StoreProcess::REMOTE, |met| met.process)
+            }
+            _ => StoreProcess::InProcess,
+        }
+    }
+
+    async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {
+        if !matches!(self.place, DatabaseLocation::Server { .. }) {
+            return Ok(None);
+        }
+        let mut connection = self.bare()?;
+        let mut least = Nanos::MAX;
+        for _ in 0..ROUND_TRIPS {
+            let started = clock::now();
+            let valid = connection.is_valid();
+            valid.map_err(|thrown| self.failure(&thrown, "answer an empty request"))?;
+            least = least.min(clock::now() - started);
+        }
+        Ok(Some(least))
+    }
+
+    fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
+        Ok(dry_run::of(self, plan, clients))
+    }
+
+    async fn clean(&self) -> TargetResult<Vec<String>> {
+        if !matches!(self.place, DatabaseLocation::Server { .. }) {
+            let what = "an embedded database is removed with its run; remove its directory if a run was \
+                        killed";
+            return Err(Failure::new(FailureKind::Limit, what));
+        }
+        self.within(CLEANED_WITHIN, |target| {
+            let cleaned = managed_schema::clean(&mut target.bare()?, target.product);
+            cleaned.map_err(|thrown| target.failure(&thrown, "be cleaned"))
+        })
+    }
+
+    async fn create(&self, plan: &Plan) -> TargetResult<()> {
+        let again = self.state().made;
+        if again {
+            self.removed()?;
+        }
+        // A directory that is refused is not ours: what stands in it is not opened, not even to be closed.
+        self.claim()?;
+        self.state().made = true;
+        let made = self.make(plan);
+        if made.is_err() {
+            // Its own error says what happened; what it left goes, as far as it goes.
+            drop(self.removed());
+            self.state().made = false;
+        }
+        made
+    }
+
+    async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
+        self.open_again(plan)
+    }
+
+    async fn keep(&self) -> TargetResult<()> {
+        self.leave()
+    }
+
+    async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
+        let check = match &self.place {
+            DatabaseLocation::Directory { embedded, .. } => embedded.check,
+            _ => None,
+        };
+        check.map(|query| self.checked(query)).transpose()
+    }
+
+    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+        reported_settings::of(self)
+    }
+
+    fn worker(&self) -> TargetResult<()> {
+        Ok(())
+    }
+
+    async fn connect(&self, plan: &Plan, _worker: &()) -> TargetResult<JdbcSession> {
+        let mut connection = self.connection()?;
+        let operations = Operations::prepare(&mut connection, self.product, plan)?;
+        let loads = Loads::prepare(&mut connection, self.product, plan)?;
+        let after_commit = match &self.place {
+            DatabaseLocation::Directory {
+                embedded,
+                durability,
+                ..
+            } => (embedded.after_commit)(*durability),
+            _ => None,
+        };
+        Ok(JdbcSession {
+            connection,
+            product: self.product,
+            operations,
+            loads,
+            after_commit,
+            replies: Replies::default(),
+            shape: AccessPattern::Single,
+            started: false,
+            wrote: false,
+        })
+    }
+
+    async fn remove(&self) -> TargetResult<()> {
+        if self.is_ours() {
+            self.removed()?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Jdbc {
+    /// What was made goes with its target, also when a panic is what ends it; what was there before is
+    /// closed and stays.
+    fn drop(&mut self) {
+        let (made, opened) = {
+            let state = self.state();
+            (state.made, state.opened)
+        };
+        // There is nobody left to tell; whoever wants to know removes or keeps it before.
+        if made {
+            drop(self.removed());
+        } else if opened {
+            drop(self.leave());
+        }
+    }
+}

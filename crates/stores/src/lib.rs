@@ -1,0 +1,59 @@
+//! The stores under test: one file or folder a store, one line a store in two tables.
+//!
+//! [`AnyTarget`] is every built-in store as one type; [`AnyTarget::open`] makes one of a URL, and
+//! [`listings`] says which URLs there are. Opening touches nothing: what a target makes, it makes in
+//! [`Target::create`](syncline_contract::Target::create), and refuses there what is not its own.
+
+mod any_target;
+pub mod child_process;
+#[cfg(any(
+    feature = "lmdb",
+    feature = "redb",
+    feature = "fjall",
+    feature = "rocksdb",
+    feature = "jdbc"
+))]
+mod directory;
+#[cfg(any(
+    feature = "lmdb",
+    feature = "redb",
+    feature = "fjall",
+    feature = "rocksdb"
+))]
+mod directory_store;
+pub mod engine;
+mod error;
+pub mod etcd;
+mod file_lock;
+#[cfg(feature = "fjall")]
+pub mod fjall;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
+#[cfg(feature = "jdbc")]
+pub mod jdbc;
+pub mod libpq;
+#[cfg(feature = "lmdb")]
+pub mod lmdb;
+pub mod mysql;
+pub mod null;
+mod open_files;
+mod path;
+pub mod postgres;
+pub mod private;
+#[cfg(feature = "redb")]
+pub mod redb;
+pub mod redis;
+mod registry;
+#[cfg(feature = "rocksdb")]
+pub mod rocksdb;
+pub mod server;
+pub mod sql;
+pub mod sqlite;
+mod url;
+pub mod wire;
+
+pub use any_target::{AnySession, AnyTarget, AnyWorker};
+pub use error::Error;
+pub use registry::listings;
+pub use url::{Listing, encoded};

@@ -1,0 +1,308 @@
+//! LMDB, built from source: a copy-on-write tree in one memory-mapped file. See [`Lmdb`].
+//!
+//! | word | what LMDB is told | what a commit then does |
+//! |---|---|---|
+//! | `none` | refused: a commit always writes its pages to the file | |
+//! | `os` | `MDB_NOSYNC` | writes pages and meta page, syncs nothing |
+//! | `data` | no flag | fdatasync after the pages, meta page through an `O_DSYNC` descriptor |
+//! | `full` | refused: LMDB has no such setting | |
+//!
+//! `MDB_NOMETASYNC` stands between: the pages are synced and the meta page is not, so that a power cut
+//! may undo the last commit. That is `os` at the price of a sync, and is not offered.
+//!
+//! One writer at a time: a commit of one thread waits for that of another and shares nothing with it.
+
+#![allow(
+    unsafe_code,
+    reason = "opening a memory map is unsafe in Rust, whoever does it: the file must not change under it"
+)]
+
+use crate::any_target::AnyTarget;
+use crate::directory::Directory;
+use crate::directory_store::{DirectoryStore, not_created};
+use crate::error::Error;
+use crate::url::{Listing, Url};
+use heed::types::Bytes;
+use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, MdbError};
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::ops::Bound;
+use syncline_contract::key_value::{Change, KeyValue, KeyValueTarget, Pair, StoreInfo};
+use syncline_contract::{Durability, OptionArgs, OptionListing, Order, Setting};
+
+/// LMDB under the laboratory.
+pub type LmdbTarget = KeyValueTarget<Lmdb>;
+
+/// What LMDB makes in its directory.
+const NAMES: &[&str] = &["data.mdb", "lock.mdb"];
+
+/// Threads that may read; a thread keeps its place in LMDB's table of 64 bytes each until it ends.
+const READERS_MAX: u32 = 1 << 15;
+
+const MAP_MIB: u64 = 1 << 16;
+
+/// What `syncline list targets` shows.
+pub(crate) const LISTING: &Listing = &Listing {
+    name: "lmdb",
+    what: "LMDB in this process, a directory of two files",
+    form: "lmdb:PATH?options, or lmdb?options for a temporary database that is removed",
+    options: &[
+        OptionListing {
+            name: "durability",
+            takes: "os or data",
+            default: "data",
+            meaning: "MDB_NOSYNC, or LMDB's default of two syncs a commit",
+        },
+        OptionListing {
+            name: "map_mib",
+            takes: "a whole number from 1 to 16777216",
+            default: "65536",
+            meaning: "address space of the map, hence the most that the store holds",
+        },
+    ],
+};
+
+/// LMDB as a store of keys and values, in its unnamed database.
+pub struct Lmdb {
+    durability: Durability,
+    map_mib: u64,
+    home: DirectoryStore<Open>,
+}
+
+struct Open {
+    environment: Env,
+    rows: Database<'static, Bytes, Bytes>,
+}
+
+/// Opens what a `lmdb:` URL names; touches nothing yet.
+pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+    let given = url.given(LISTING)?;
+    let store = Lmdb {
+        durability: durability(&given)?,
+        map_mib: given.number("map_mib", 1..=1 << 24)?.unwrap_or(MAP_MIB),
+        home: DirectoryStore::new(Directory::of(url, LISTING, NAMES, LISTING.name)?),
+    };
+    Ok(AnyTarget::Lmdb(KeyValueTarget::new(store)))
+}
+
+fn durability(given: &OptionArgs<'_>) -> Result<Durability, Error> {
+    let word = given.word("durability", &Durability::ALL, Durability::word)?;
+    let why = match word.unwrap_or(Durability::Data) {
+        word @ (Durability::Os | Durability::Data) => return Ok(word),
+        Durability::None => {
+            "durability=none: a commit always writes its pages to the file; the least is os"
+        }
+        Durability::Full => {
+            "durability=full: it syncs by fdatasync and O_DSYNC only; the most is data"
+        }
+    };
+    Err(Error::NotHonoured {
+        target: LISTING.name,
+        what: why.to_owned(),
+    })
+}
+
+impl Lmdb {
+    fn make(&self) -> io::Result<Open> {
+        let failed = |error| self.failure(error);
+        let mut options = EnvOpenOptions::new();
+        options.map_size((self.map_mib as usize) << 20);
+        options.max_readers(READERS_MAX);
+        if self.durability == Durability::Os {
+            // SAFETY: the flag leaves out syncs; what a power cut may then do to the file concerns
+            // no store here, since each is made anew.
+            unsafe { options.flags(EnvFlags::NO_SYNC) };
+        }
+        // SAFETY: the directory is ours by a lock that we hold, and its files are made anew, so that
+        // nothing but LMDB changes what is under the map.
+        let environment = unsafe { options.open(self.home.directory().path()) }.map_err(failed)?;
+        let write = environment.write_txn().map_err(failed)?;
+        let rows = environment.create_databases_and_commit(write, |opener, write| {
+            let made = opener.create_database::<Bytes, Bytes>(write, None);
+            made.map(CommitOrAbort::<_, ()>::Commit)
+        });
+        let rows = rows.map_err(failed)?.unwrap_commit();
+        self.home.directory().sync_names()?;
+        Ok(Open { environment, rows })
+    }
+
+    fn failure(&self, error: heed::Error) -> io::Error {
+        match error {
+            heed::Error::Io(error) => error,
+            heed::Error::Mdb(MdbError::MapFull) => {
+                let map_mib = self.map_mib;
+                let what = format!("its map of {map_mib} MiB is full; give it a larger map_mib");
+                io::Error::new(ErrorKind::StorageFull, what)
+            }
+            heed::Error::Mdb(MdbError::ReadersFull) => {
+                io::Error::other(format!("more than {READERS_MAX} threads read from it"))
+            }
+            other => io::Error::other(other.to_string()),
+        }
+    }
+}
+
+impl Open {
+    fn refuse_long(&self, key: &[u8]) -> io::Result<()> {
+        let bytes_max = self.environment.max_key_size();
+        if key.len() <= bytes_max {
+            return Ok(());
+        }
+        let what = format!("a key has {} bytes, and LMDB takes {bytes_max}", key.len());
+        Err(io::Error::new(ErrorKind::InvalidInput, what))
+    }
+
+    fn apply(&self, changes: &[Change]) -> heed::Result<()> {
+        let mut write = self.environment.write_txn()?;
+        for Change { key, value } in changes {
+            match value {
+                Some(value) => self.rows.put(&mut write, key, value)?,
+                None => {
+                    self.rows.delete(&mut write, key)?;
+                }
+            }
+        }
+        write.commit()
+    }
+
+    fn pairs(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> heed::Result<Vec<Pair>> {
+        let within = (Bound::Included(from), Bound::Excluded(to));
+        let read = self.environment.read_txn()?;
+        let owned = |pair: heed::Result<(&[u8], &[u8])>| {
+            pair.map(|(key, value)| (key.to_vec(), value.to_vec()))
+        };
+        match order {
+            Order::Ascending => {
+                let pairs = self.rows.range(&read, &within)?;
+                pairs.take(limit).map(owned).collect()
+            }
+            Order::Descending => {
+                let pairs = self.rows.rev_range(&read, &within)?;
+                pairs.take(limit).map(owned).collect()
+            }
+        }
+    }
+
+    /// The word that the flags in force deserve, and the sentence that says so.
+    fn evidence(&self) -> (Durability, String) {
+        let Ok(flags) = self.environment.get_flags() else {
+            let what = "mdb_env_get_flags failed, so that nothing is known of its syncs";
+            return (Durability::Os, what.to_owned());
+        };
+        let said = format!("mdb_env_get_flags answers {flags:#x}:");
+        let (durability, what) = if flags & EnvFlags::NO_SYNC.bits() != 0 {
+            (Durability::Os, "MDB_NOSYNC is set, a commit syncs nothing")
+        } else if flags & EnvFlags::NO_META_SYNC.bits() != 0 {
+            let what = "MDB_NOMETASYNC is set, a power cut may undo the last commit";
+            (Durability::Os, what)
+        } else {
+            let what = "neither MDB_NOSYNC nor MDB_NOMETASYNC is set, so that each commit calls \
+                        fdatasync for its pages and then writes the meta page through a descriptor \
+                        opened with O_DSYNC";
+            (Durability::Data, what)
+        };
+        (durability, format!("{said} {what}"))
+    }
+}
+
+impl KeyValue for Lmdb {
+    fn about(&self) -> StoreInfo {
+        let asked = "asked for by its flags, and read back after the store was opened";
+        let (durability, durability_evidence) = match &*self.home.opened() {
+            Some(open) => open.evidence(),
+            None => (self.durability, asked.to_owned()),
+        };
+        let version = heed::lmdb_version();
+        StoreInfo {
+            name: LISTING.name.to_owned(),
+            version: format!("{}.{}.{}", version.major, version.minor, version.patch),
+            durability,
+            durability_evidence,
+            log_place: self.home.directory().log_place(),
+        }
+    }
+
+    fn meet(&self) -> io::Result<()> {
+        self.home.directory().look()
+    }
+
+    fn create(&self) -> io::Result<()> {
+        self.home.create(|| self.make())
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        self.home.remove()
+    }
+
+    fn commit(&self, changes: &[Change]) -> io::Result<()> {
+        let open = self.home.opened();
+        let open = open.as_ref().ok_or_else(not_created)?;
+        let mut keys = changes.iter().map(|change| &change.key);
+        keys.try_for_each(|key| open.refuse_long(key))?;
+        open.apply(changes).map_err(|error| self.failure(error))
+    }
+
+    fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        let open = self.home.opened();
+        let open = open.as_ref().ok_or_else(not_created)?;
+        open.refuse_long(key)?;
+        let read = open.environment.read_txn();
+        let read = read.map_err(|error| self.failure(error))?;
+        let value = open.rows.get(&read, key);
+        let value = value.map_err(|error| self.failure(error))?;
+        Ok(value.map(<[u8]>::to_vec))
+    }
+
+    fn scans(&self) -> bool {
+        true
+    }
+
+    fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
+        let open = self.home.opened();
+        let open = open.as_ref().ok_or_else(not_created)?;
+        let pairs = open.pairs(from, to, order, limit);
+        pairs.map_err(|error| self.failure(error))
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        let open = self.home.opened();
+        let Some(open) = &*open else {
+            return Vec::new();
+        };
+        let info = open.environment.info();
+        let setting = |name: &str, value: String, said_by: &str| Setting {
+            name: name.to_owned(),
+            value,
+            said_by: said_by.to_owned(),
+        };
+        let mut settings = vec![
+            setting("map_bytes", info.map_size.to_string(), "mdb_env_info"),
+            setting(
+                "readers_max",
+                info.maximum_number_of_readers.to_string(),
+                "mdb_env_info",
+            ),
+        ];
+        if let Ok(flags) = open.environment.get_flags() {
+            settings.push(setting("flags", format!("{flags:#x}"), "mdb_env_get_flags"));
+        }
+        settings
+    }
+
+    /// Each commit writes one meta page through a descriptor that syncs; LMDB numbers them.
+    fn synced_writes(&self) -> Option<u64> {
+        let open = self.home.opened();
+        let open = open.as_ref()?;
+        let (durability, _) = open.evidence();
+        (durability == Durability::Data).then(|| open.environment.info().last_txn_id as u64)
+    }
+}
+
+impl fmt::Debug for Lmdb {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Lmdb");
+        shown.field("durability", &self.durability);
+        shown.field("directory", self.home.directory());
+        shown.finish_non_exhaustive()
+    }
+}

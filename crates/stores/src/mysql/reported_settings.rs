@@ -1,0 +1,304 @@
+//! What a session is set to, how that is read back, and what the server says of itself.
+
+use super::connection::Connection;
+use super::durability::Variables;
+use super::server::Server;
+use super::settings::{IsolationLevel, Settings};
+use std::collections::BTreeMap;
+use syncline_contract::{
+    Durability, Failure, FailureKind, ReportedSettings, Rows, Setting, TargetResult, Value,
+};
+
+/// What a session asks of the SQL it sends: nothing is cut, rounded or replaced in silence, and a key of
+/// zero is a key.
+const SQL_MODE: &str =
+    "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_VALUE_ON_ZERO";
+
+/// What makes snapshot isolation of MariaDB's repeatable read.
+const SNAPSHOT: &str = "innodb_snapshot_isolation";
+
+/// What each session sets on itself, in order.
+pub(super) fn session_settings(settings: &Settings, variables: &Variables) -> Vec<String> {
+    let mut set = format!("SET SESSION autocommit=1, time_zone='+00:00', sql_mode='{SQL_MODE}'");
+    if let Some(seconds) = settings.lock_wait_s {
+        set.push_str(&format!(", innodb_lock_wait_timeout={seconds}"));
+    }
+    if variables.get(SNAPSHOT).is_some() {
+        set.push_str(&format!(", {}", snapshot(settings)));
+    }
+    vec![
+        "SET NAMES utf8mb4".to_owned(),
+        set,
+        format!(
+            "SET SESSION TRANSACTION ISOLATION LEVEL {}",
+            settings.apart.level()
+        ),
+    ]
+}
+
+fn snapshot(settings: &Settings) -> &'static str {
+    match settings.apart {
+        IsolationLevel::Snapshot => "innodb_snapshot_isolation=ON",
+        _ => "innodb_snapshot_isolation=OFF",
+    }
+}
+
+/// What is said of the setting that only some versions know, as long as the version is not known.
+pub(super) fn snapshot_by_version(settings: &Settings) -> String {
+    format!(
+        "-- by version: where the server knows it (MariaDB), also {} in the first SET SESSION",
+        snapshot(settings)
+    )
+}
+
+/// Sets a session, and fails if it does not say that it is set.
+pub(super) async fn set(
+    connection: &mut Connection,
+    settings: &Settings,
+    variables: &Variables,
+) -> TargetResult<()> {
+    for text in session_settings(settings, variables) {
+        connection.query(&text, "set its session").await?;
+    }
+    if let Some(said) = snapshot_said(connection, variables).await?
+        && let Some(what) = snapshot_refused(connection.whom(), settings, &said)
+    {
+        return Err(Failure::new(FailureKind::Statement, what));
+    }
+    let said = isolation_said(connection, variables).await?;
+    if level_of(&said.value) == Some(settings.apart.level()) {
+        return Ok(());
+    }
+    let what = format!(
+        "{} was asked for isolation {} and says {}",
+        connection.whom(),
+        settings.apart.level(),
+        said.value
+    );
+    Err(Failure::new(FailureKind::Statement, what))
+}
+
+/// The session's isolation, in the server's words.
+async fn isolation_said(
+    connection: &mut Connection,
+    variables: &Variables,
+) -> TargetResult<Setting> {
+    // The one name came with MySQL 5.7.20 and MariaDB 11.1, the other went with MySQL 8.0.3.
+    let name = if variables.get("transaction_isolation").is_some() {
+        "transaction_isolation"
+    } else {
+        "tx_isolation"
+    };
+    let said_by = format!("SELECT @@session.{name}");
+    let rows = connection.query(&said_by, "say its isolation").await?;
+    Ok(Setting {
+        name: name.to_owned(),
+        value: cell(&rows, 0, 0).to_owned(),
+        said_by,
+    })
+}
+
+/// Whether the session refuses to lock rows that have changed since its snapshot; none where the server
+/// has no such setting.
+async fn snapshot_said(
+    connection: &mut Connection,
+    variables: &Variables,
+) -> TargetResult<Option<Setting>> {
+    if variables.get(SNAPSHOT).is_none() {
+        return Ok(None);
+    }
+    let said_by = format!("SELECT @@session.{SNAPSHOT}");
+    // As a text, whichever type a version answers.
+    let asks = format!("SELECT CAST(@@session.{SNAPSHOT} AS CHAR)");
+    let rows = connection.query(&asks, "say its isolation").await?;
+    let is_on = matches!(cell(&rows, 0, 0), "1" | "ON");
+    Ok(Some(Setting {
+        name: SNAPSHOT.to_owned(),
+        value: if is_on { "ON" } else { "OFF" }.to_owned(),
+        said_by,
+    }))
+}
+
+/// What is wrong if the session is not as it was asked to be.
+fn snapshot_refused(whom: &str, settings: &Settings, said: &Setting) -> Option<String> {
+    let asked = snapshot(settings);
+    let there = format!("{}={}", said.name, said.value);
+    (there != asked).then(|| format!("{whom} was asked for {asked} and says {there}"))
+}
+
+/// The words of SET TRANSACTION for a variable's value.
+fn level_of(value: &str) -> Option<&'static str> {
+    IsolationLevel::ALL
+        .into_iter()
+        .map(IsolationLevel::level)
+        .find(|level| level.replace(' ', "-") == value)
+}
+
+/// What the server and a session of ours say.
+pub(super) async fn evidence(
+    connection: &mut Connection,
+    settings: &Settings,
+    server: &Server,
+) -> TargetResult<ReportedSettings> {
+    let isolation = isolation_said(connection, &server.variables).await?;
+    let snapshot = snapshot_said(connection, &server.variables).await?;
+    let durability = server.verdict.durability.min(settings.durability);
+    let more = if durability < server.verdict.durability && durability == Durability::Data {
+        "; this is what durability=full asks for, too"
+    } else {
+        ""
+    };
+    let mut said = vec![
+        isolation,
+        Setting {
+            name: "isolation".to_owned(),
+            value: words(settings.apart).to_owned(),
+            said_by: "this target".to_owned(),
+        },
+        Setting {
+            name: "transactions".to_owned(),
+            value: "autocommit=1 for one operation; autocommit=0 and COMMIT for several, COMMIT in the same \
+                    round trip where there is one write at most"
+                .to_owned(),
+            said_by: "this target".to_owned(),
+        },
+        Setting {
+            name: "collation of texts".to_owned(),
+            value: server.collation.to_owned()
+                + if server.collation == "utf8mb4_bin" {
+                    ", which ignores spaces at the end"
+                } else {
+                    ""
+                },
+            said_by: "SHOW COLLATION".to_owned(),
+        },
+    ];
+    // What the session says is in force, whatever is global.
+    let global = settings_said(&server.variables).into_iter();
+    let is_said = |one: &Setting| snapshot.as_ref().is_some_and(|said| said.name == one.name);
+    said.extend(global.filter(|one| !is_said(one)));
+    said.extend(snapshot);
+    Ok(ReportedSettings {
+        product: server.product().to_owned(),
+        version: server.version.clone(),
+        durability,
+        durability_evidence: server.verdict.evidence.clone() + more,
+        isolation: settings.apart.isolation(),
+        settings: said,
+    })
+}
+
+/// The variables as settings.
+pub(super) fn settings_said(variables: &Variables) -> Vec<Setting> {
+    let pairs = variables.0.iter();
+    pairs
+        .map(|(name, value)| Setting {
+            name: name.clone(),
+            value: value.clone(),
+            said_by: "SHOW GLOBAL VARIABLES".to_owned(),
+        })
+        .collect()
+}
+
+/// What InnoDB makes of the level.
+fn words(apart: IsolationLevel) -> &'static str {
+    match apart {
+        IsolationLevel::ReadCommitted => {
+            "plain reads see what was committed before their statement"
+        }
+        IsolationLevel::RepeatableRead => {
+            "plain reads come from one snapshot; locking reads and writes see the newest rows, so that it \
+             is not snapshot isolation"
+        }
+        IsolationLevel::Snapshot => {
+            "repeatable read with innodb_snapshot_isolation=ON: to lock a row that has changed since the \
+             snapshot is refused (error 1020)"
+        }
+        IsolationLevel::Serializable => "plain reads lock what they read, but in autocommit",
+    }
+}
+
+/// A cell of a query's answer; empty for null.
+pub(super) fn cell(rows: &Rows, row: usize, column: usize) -> &str {
+    if row >= rows.len() || column >= rows.width() {
+        return "";
+    }
+    match rows.row(row).value(column) {
+        Value::Text(text) => text,
+        _ => "",
+    }
+}
+
+/// The first two columns as names, in lower case, and values.
+pub(super) fn pairs(rows: &Rows) -> BTreeMap<String, String> {
+    let all = 0..rows.len();
+    all.map(|row| {
+        let name = cell(rows, row, 0).to_ascii_lowercase();
+        (name, cell(rows, row, 1).to_owned())
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cell, level_of, pairs, session_settings, snapshot_refused};
+    use crate::mysql::durability::Variables;
+    use crate::mysql::settings::{LISTING, Settings};
+    use crate::url::Url;
+    use syncline_contract::{Rows, Setting, Value};
+
+    #[test]
+    fn a_session_that_does_not_say_what_it_was_asked_for_is_refused() {
+        let refused = |isolation: &str, value: &str| {
+            let url = Url::parse(&format!("mysql://h?isolation={isolation}")).unwrap();
+            let said = Setting {
+                name: "innodb_snapshot_isolation".to_owned(),
+                value: value.to_owned(),
+                said_by: String::new(),
+            };
+            snapshot_refused("h", &Settings::parse(&url, LISTING).unwrap(), &said)
+        };
+        assert_eq!(refused("snapshot", "ON"), None);
+        assert_eq!(refused("repeatable-read", "OFF"), None);
+        let words = refused("snapshot", "OFF").unwrap();
+        assert!(
+            words.contains("=ON and says") && words.ends_with("=OFF"),
+            "{words}"
+        );
+        assert!(refused("repeatable-read", "ON").is_some());
+    }
+
+    #[test]
+    fn a_session_says_its_isolation_and_waits_as_asked() {
+        let url = Url::parse("mysql://h?isolation=snapshot&lock_wait_s=7").unwrap();
+        let settings = Settings::parse(&url, LISTING).unwrap();
+        let mut variables = Variables::default();
+        let set = session_settings(&settings, &variables).join("; ");
+        assert!(set.contains("innodb_lock_wait_timeout=7"), "{set}");
+        assert!(
+            !set.contains("snapshot"),
+            "a server without it is not asked: {set}"
+        );
+        variables
+            .0
+            .insert("innodb_snapshot_isolation".to_owned(), "OFF".to_owned());
+        let set = session_settings(&settings, &variables).join("; ");
+        assert!(set.contains("innodb_snapshot_isolation=ON"), "{set}");
+        assert!(set.ends_with("LEVEL REPEATABLE READ"), "{set}");
+    }
+
+    #[test]
+    fn levels_are_known_by_the_server_s_words() {
+        assert_eq!(level_of("REPEATABLE-READ"), Some("REPEATABLE READ"));
+        assert_eq!(level_of("READ-UNCOMMITTED"), None);
+    }
+
+    #[test]
+    fn cells_beyond_an_answer_are_empty() {
+        let mut rows = Rows::new(2);
+        rows.push_row(&[Value::Text("Log_Bin"), Value::Null]);
+        assert_eq!((cell(&rows, 0, 0), cell(&rows, 0, 1)), ("Log_Bin", ""));
+        assert_eq!((cell(&rows, 1, 0), cell(&rows, 0, 2)), ("", ""));
+        assert_eq!(pairs(&rows).get("log_bin").map(String::as_str), Some(""));
+    }
+}

@@ -1,0 +1,294 @@
+//! The options of the URL, and what the server must be set to for them.
+//!
+//! How a commit is synced is set for the whole server; a session can only ask for what is there. So a
+//! durability is held against what the server says, and refused with the setting that would give it.
+
+use super::defaults;
+use super::server_key::ServerKey;
+use crate::error::Error;
+use crate::server::{self, Address, AddressForm, SchemaName};
+use crate::url::{Listing, Url};
+use crate::wire::TlsMode;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use syncline_contract::{Durability, Isolation, OptionListing};
+
+/// How transactions are kept apart, as the option names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IsolationLevel {
+    /// Each statement reads what was committed before it.
+    ReadCommitted,
+    /// `InnoDB`'s own: plain reads come from one snapshot, made by the first of them; locking reads and
+    /// writes see the newest rows, so that an update may meet what no read has shown.
+    RepeatableRead,
+    /// The same with `innodb_snapshot_isolation` (`MariaDB`): whoever locks a row that has changed since
+    /// its snapshot is refused.
+    Snapshot,
+    /// Plain reads lock what they read, too.
+    Serializable,
+}
+
+impl IsolationLevel {
+    /// Every one, weakest first.
+    pub const ALL: [IsolationLevel; 4] = [
+        IsolationLevel::ReadCommitted,
+        IsolationLevel::RepeatableRead,
+        IsolationLevel::Snapshot,
+        IsolationLevel::Serializable,
+    ];
+
+    /// The word of the option.
+    pub fn word(self) -> &'static str {
+        match self {
+            IsolationLevel::ReadCommitted => "read-committed",
+            IsolationLevel::RepeatableRead => "repeatable-read",
+            IsolationLevel::Snapshot => "snapshot",
+            IsolationLevel::Serializable => "serializable",
+        }
+    }
+
+    /// The server's words in SET TRANSACTION.
+    pub(super) fn level(self) -> &'static str {
+        match self {
+            IsolationLevel::ReadCommitted => "READ COMMITTED",
+            IsolationLevel::RepeatableRead | IsolationLevel::Snapshot => "REPEATABLE READ",
+            IsolationLevel::Serializable => "SERIALIZABLE",
+        }
+    }
+
+    /// The contract's word.
+    pub(super) fn isolation(self) -> Isolation {
+        match self {
+            IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
+            IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
+            IsolationLevel::Snapshot => Isolation::Snapshot,
+            IsolationLevel::Serializable => Isolation::Serializable,
+        }
+    }
+}
+
+/// Everything that a URL chooses.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) address: Address,
+    pub(super) connect_timeout: Duration,
+    pub(super) durability: Durability,
+    pub(super) apart: IsolationLevel,
+    pub(super) tls: TlsMode,
+    pub(super) tls_roots: Option<PathBuf>,
+    /// Which RSA key of the server takes a password where nothing is encrypted.
+    pub(super) server_key: Option<ServerKey>,
+    /// The password may go in clear over an encryption that verifies nothing.
+    pub(super) cleartext: bool,
+    /// The database of rows that stay.
+    pub(super) schema: Option<SchemaName>,
+    /// How long a statement waits for a row's lock; none leaves it to the server.
+    pub(super) lock_wait_s: Option<u32>,
+    /// True if others may work on the server meanwhile.
+    pub(super) live: bool,
+}
+
+const FORM: AddressForm = AddressForm {
+    form: "mysql://user:password@host:port?options, or mysql://user@?socket=PATH",
+    port: 3306,
+    password_variable: "MYSQL_PWD",
+    socket_file: |_port| "mysqld.sock".to_owned(),
+};
+
+const OPTIONS: &[OptionListing] = &[
+    OptionListing {
+        name: "durability",
+        takes: "none, os, data or full",
+        default: "data",
+        meaning: "held against innodb_flush_log_at_trx_commit (0, 2, 1), sync_binlog and how InnoDB syncs",
+    },
+    OptionListing {
+        name: "isolation",
+        takes: "read-committed, repeatable-read, snapshot or serializable",
+        default: "repeatable-read",
+        meaning: "set for each session and read back; snapshot is MariaDB's",
+    },
+    server::SOCKET,
+    server::PASSWORD_FILE,
+    OptionListing {
+        name: "defaults-file",
+        takes: "the path of an option file, such as ~/.my.cnf written out",
+        default: "none is read",
+        meaning: "host, port, socket, user, password and database by its [client] section, where the URL \
+                  leaves them open",
+    },
+    OptionListing {
+        name: "tls",
+        takes: "disable, prefer, require, verify-ca or verify-full",
+        default: "prefer",
+        meaning: "whether TCP is encrypted, and what is asked of the certificate",
+    },
+    OptionListing {
+        name: "tls_roots",
+        takes: "the path of a PEM file",
+        default: "the system's",
+        meaning: "the root certificates that are trusted",
+    },
+    OptionListing {
+        name: "server_key",
+        takes: "ask, or the path of a PEM file",
+        default: "none: such a log-in is refused",
+        meaning: "the RSA key under which caching_sha2_password sends the password where nothing is \
+                  encrypted; ask trusts the key of whoever answers",
+    },
+    OptionListing {
+        name: "cleartext",
+        takes: "yes or no",
+        default: "no",
+        meaning: "sends the password itself over an encryption that verifies nothing (tls=prefer, require), \
+                  where the server asks for it; over a verified one or a Unix socket it is sent anyhow",
+    },
+    server::SCHEMA,
+    OptionListing {
+        name: "lock_wait_s",
+        takes: "a whole number from 1 to 3600",
+        default: "the server's innodb_lock_wait_timeout, 50",
+        meaning: "longest wait for a row's lock, after which a conflict is counted",
+    },
+    OptionListing {
+        name: "live",
+        takes: "yes or no",
+        default: "no",
+        meaning: "allow other active sessions",
+    },
+    server::CONNECT_TIMEOUT,
+];
+
+/// What `syncline list targets` shows of `mysql:`.
+pub(crate) const LISTING: &Listing = &Listing {
+    name: "mysql",
+    what: "MySQL with InnoDB, a server",
+    form: FORM.form,
+    options: OPTIONS,
+};
+
+/// What `syncline list targets` shows of `mariadb:`.
+pub(crate) const MARIADB_LISTING: &Listing = &Listing {
+    name: "mariadb",
+    what: "MariaDB with InnoDB, a server",
+    form: "mariadb://user:password@host:port?options, or mariadb://user@?socket=PATH",
+    options: OPTIONS,
+};
+
+impl Settings {
+    /// Of a URL.
+    pub(super) fn parse(url: &Url, listing: &'static Listing) -> Result<Settings, Error> {
+        let given = url.given(listing)?;
+        let text = |option: &str| url.option(option);
+        let server_key = text("server_key").map(|value| {
+            ServerKey::of_option(value).map_err(|why| Error::NotHonoured {
+                target: listing.name,
+                what: format!("server_key: {why}"),
+            })
+        });
+        let live = given.word(
+            "live",
+            &[true, false],
+            |live| if live { "yes" } else { "no" },
+        )?;
+        let cleartext = given.word(
+            "cleartext",
+            &[true, false],
+            |yes| if yes { "yes" } else { "no" },
+        )?;
+        let wait = given.number("lock_wait_s", 1..=3_600)?;
+        let mut address = Address::of(url, &FORM)?;
+        if let Some(file) = text("defaults-file") {
+            let place = url.raw_path.as_deref().unwrap_or_default();
+            let authority = place
+                .trim_start_matches('/')
+                .split('/')
+                .next()
+                .unwrap_or_default();
+            let host = authority.rsplit('@').next().unwrap_or_default();
+            let named = !host.is_empty() || text("socket").is_some();
+            defaults::fill(&mut address, Path::new(file), named, listing.name)?;
+        }
+        Ok(Settings {
+            address,
+            connect_timeout: server::connect_timeout(&given)?,
+            durability: given
+                .word("durability", &Durability::ALL, Durability::word)?
+                .unwrap_or(Durability::Data),
+            apart: given
+                .word("isolation", &IsolationLevel::ALL, IsolationLevel::word)?
+                .unwrap_or(IsolationLevel::RepeatableRead),
+            tls: given
+                .word("tls", &TlsMode::ALL, TlsMode::word)?
+                .unwrap_or(TlsMode::Prefer),
+            tls_roots: text("tls_roots").map(PathBuf::from),
+            server_key: server_key.transpose()?,
+            cleartext: cleartext.unwrap_or(false),
+            schema: text("schema").map(SchemaName::chosen).transpose()?,
+            lock_wait_s: wait.map(|seconds| seconds as u32),
+            live: live.unwrap_or(false),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{IsolationLevel, LISTING, Settings};
+    use crate::server::Host;
+    use crate::url::Url;
+    use crate::wire::TlsMode;
+    use syncline_contract::Durability;
+
+    fn of(url: &str) -> Result<Settings, String> {
+        let url = Url::parse(url).map_err(|error| error.to_string())?;
+        Settings::parse(&url, LISTING).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_url_chooses_everything() {
+        let bare = of("mysql://root@localhost").unwrap();
+        assert_eq!(bare.address.host, Host::Tcp("localhost".to_owned(), 3306));
+        assert_eq!(
+            (bare.durability, bare.apart, bare.tls, bare.live),
+            (
+                Durability::Data,
+                IsolationLevel::RepeatableRead,
+                TlsMode::Prefer,
+                false
+            )
+        );
+        let full = of(
+            "mysql://bob:pw@h:1/?durability=os&isolation=snapshot&tls=verify-full&tls_roots=/r.pem\
+             &schema=bench&lock_wait_s=3&live=yes",
+        )
+        .unwrap();
+        assert_eq!(
+            (full.durability, full.apart, full.tls, full.live),
+            (
+                Durability::Os,
+                IsolationLevel::Snapshot,
+                TlsMode::VerifyFull,
+                true
+            )
+        );
+        assert_eq!(full.schema.unwrap().as_str(), "syncline_bench");
+        assert_eq!(
+            (full.lock_wait_s, full.tls_roots.is_some()),
+            (Some(3), true)
+        );
+    }
+
+    #[test]
+    fn what_is_not_taken_says_what_is() {
+        for (url, words) in [
+            ("mysql://h?isolation=loose", "repeatable-read"),
+            ("mysql://h?durability=most", "full"),
+            ("mysql://h?lock_wait_s=0", "1 to 3600"),
+            ("mysql://h?schema=Live Data", "Live Data"),
+            ("mysql:h", "begins with //"),
+        ] {
+            let said = of(url).unwrap_err();
+            assert!(said.contains(words), "{url}: {said}");
+        }
+    }
+}

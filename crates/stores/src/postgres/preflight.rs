@@ -1,0 +1,324 @@
+//! What a server is asked first, and what is refused: what a run could harm, and what the settings cannot
+//! honour. Reads only.
+
+use super::connection_limit::{self, FreeConnections};
+use super::control::Control;
+use super::pooler;
+use super::product::Product;
+use super::protocol::ServerLocation;
+use super::settings::LISTING;
+use crate::server::{
+    FORWARDER, Host, LIVE, LogSetting, counted, is_parent_of, listener, log_place, process_of_peer,
+    verified,
+};
+use syncline_contract::{
+    Durability, Failure, FailureKind, LogLocation, StoreProcess, TargetResult,
+};
+
+/// What is known of a server once it was asked.
+#[derive(Clone, Debug)]
+pub(super) struct Preflight {
+    pub(super) product: &'static Product,
+    /// Its own words.
+    pub(super) version: String,
+    /// `150018`; 0 where it does not say.
+    pub(super) version_number: u64,
+    pub(super) process: StoreProcess,
+    /// Why its sync calls are not its syncs.
+    pub(super) unseen_syncs: Option<&'static str>,
+    pub(super) log_place: LogLocation,
+    /// Where its data goes.
+    pub(super) data_place: LogLocation,
+    /// By how many bytes its log grows at a time.
+    pub(super) log_segment_bytes: Option<u64>,
+    /// Why it takes no writes; none if it does.
+    pub(super) takes_no_writes: Option<String>,
+    /// Connections that nobody uses, ours for questions taken off; none if it does not say.
+    pub(super) free_connections: Option<FreeConnections>,
+    /// Tablespaces outside of the data directory that it may write to.
+    pub(super) tablespaces: Vec<LogLocation>,
+}
+
+/// Those who work there beside us: in a transaction, or heard of within the last ten seconds, or hidden
+/// from us.
+const WORKING: &str = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
+     AND pid <> pg_backend_pid() AND split_part(application_name, ' ', 1) <> 'syncline' AND (state IS NULL OR state <> 'idle' \
+     OR state_change > clock_timestamp() - interval '10 seconds')";
+/// The standbys that a commit can wait for, and those whose state is hidden from us.
+const STANDBYS: &str = "SELECT count(*) FROM pg_catalog.pg_stat_replication \
+     WHERE sync_state IS NULL OR sync_state IN ('sync', 'quorum')";
+/// Log segments have had a size of their own since PostgreSQL 11.
+const SEGMENT_BYTES: &str = "SELECT setting FROM pg_settings WHERE name = 'wal_segment_size'";
+/// The tablespaces in which tables of ours and temporary files may be.
+const TABLESPACES: &str = "SELECT pg_tablespace_location(t.oid) FROM pg_tablespace t WHERE \
+     pg_tablespace_location(t.oid) <> '' AND (t.oid = (SELECT dattablespace FROM pg_database WHERE datname = \
+     current_database()) OR t.spcname = current_setting('default_tablespace') OR t.spcname = ANY \
+     (regexp_split_to_array(translate(current_setting('temp_tablespaces'), '\"', ''), '\\s*,\\s*')))";
+
+/// Asks.
+pub(super) async fn meet(place: &ServerLocation) -> TargetResult<Preflight> {
+    let mut control = Control::open(place).await?;
+    let version = control.text("SELECT version()").await?;
+    let product = Product::of(&version);
+    let version_number = control
+        .number("SHOW server_version_num")
+        .await?
+        .unwrap_or(0);
+    if product.is_postgres {
+        pooler::refuse(place, &mut control).await?;
+    }
+    let process = process(place, &mut control, product).await?;
+    let (log_place, data_place) = if product.is_postgres {
+        places(place, &mut control, process).await?
+    } else {
+        let nowhere = format!("{} does not say where its log is", product.name);
+        let nowhere = LogLocation::Nowhere(nowhere);
+        (nowhere.clone(), nowhere)
+    };
+    let tablespaces = if product.is_postgres {
+        tablespaces(place, &mut control, process).await?
+    } else {
+        Vec::new()
+    };
+    let log_segment_bytes = if product.is_postgres {
+        control
+            .number(SEGMENT_BYTES)
+            .await?
+            .filter(|bytes| *bytes > 0)
+    } else {
+        None
+    };
+    let takes_no_writes = if product.is_postgres {
+        takes_no_writes(place, &mut control).await?
+    } else {
+        None
+    };
+    let unseen_syncs = if product.is_postgres {
+        unseen_syncs(&control.text("SHOW wal_sync_method").await?)
+    } else {
+        None
+    };
+    let free_connections = if product.is_postgres {
+        connection_limit::free(&mut control).await?
+    } else {
+        None
+    };
+    if product.is_postgres {
+        refuse_workers(place, &mut control).await?;
+        refuse_settings(place, &mut control).await?;
+        refuse_missing_standby(place, &mut control).await?;
+    }
+    Ok(Preflight {
+        product,
+        version,
+        version_number,
+        process,
+        unseen_syncs,
+        log_place,
+        data_place,
+        log_segment_bytes,
+        takes_no_writes,
+        free_connections,
+        tablespaces,
+    })
+}
+
+/// The postmaster: the process that answers there, if it is the parent of our own backend. What listens on
+/// the port may be a forwarder, such as `docker-proxy`, `ssh -L` or a pooler.
+async fn process(
+    place: &ServerLocation,
+    control: &mut Control,
+    product: &Product,
+) -> TargetResult<StoreProcess> {
+    let candidate = match &place.address.host {
+        Host::Socket(_) => process_of_peer(&control.socket()),
+        Host::Tcp(_, port) if place.address.names_this_machine() => listener(*port),
+        Host::Tcp(..) => None,
+    };
+    let Some(candidate) = candidate else {
+        return Ok(StoreProcess::REMOTE);
+    };
+    if !product.is_postgres {
+        return Ok(verified(candidate, product.programs));
+    }
+    let backend = control.number("SELECT pg_backend_pid()").await?;
+    let backend = backend.and_then(|id| u32::try_from(id).ok());
+    Ok(match backend {
+        Some(backend) if is_parent_of(candidate, backend) => StoreProcess::Other(candidate),
+        _ => StoreProcess::Unknown(FORWARDER),
+    })
+}
+
+/// Why the sync calls of a server with that `wal_sync_method` are not its syncs; none if they are.
+fn unseen_syncs(wal_sync_method: &str) -> Option<&'static str> {
+    match wal_sync_method {
+        "open_datasync" => Some(
+            "wal_sync_method=open_datasync: the server syncs its log by writing it to a file opened with \
+             O_DSYNC, which sync calls do not show",
+        ),
+        "open_sync" => Some(
+            "wal_sync_method=open_sync: the server syncs its log by writing it to a file opened with O_SYNC, \
+             which sync calls do not show",
+        ),
+        _ => None,
+    }
+}
+
+/// Where its log and its data go.
+async fn places(
+    place: &ServerLocation,
+    control: &mut Control,
+    process: StoreProcess,
+) -> TargetResult<(LogLocation, LogLocation)> {
+    // Only who may read all settings is told.
+    match control.try_rows("SHOW data_directory").await? {
+        Ok(rows) => {
+            let directory = rows
+                .into_iter()
+                .flatten()
+                .flatten()
+                .next()
+                .unwrap_or_default();
+            let whom = place.address.to_string();
+            let of = |directory| {
+                let said_by = "SHOW data_directory";
+                log_place(process, &whom, &LogSetting { directory, said_by })
+            };
+            Ok((of(format!("{directory}/pg_wal")), of(directory)))
+        }
+        Err(error) => {
+            let why = error.outside("SHOW data_directory").what;
+            let nowhere = LogLocation::Nowhere(format!("{why}; grant pg_read_all_settings"));
+            Ok((nowhere.clone(), nowhere))
+        }
+    }
+}
+
+/// The tablespaces that a run may write to, by the server's word.
+async fn tablespaces(
+    place: &ServerLocation,
+    control: &mut Control,
+    process: StoreProcess,
+) -> TargetResult<Vec<LogLocation>> {
+    let rows = control.rows(TABLESPACES).await?;
+    let whom = place.address.to_string();
+    let directories = rows.into_iter().flatten().flatten();
+    let places = directories.map(|directory| {
+        let said_by = "pg_tablespace_location";
+        log_place(process, &whom, &LogSetting { directory, said_by })
+    });
+    Ok(places.collect())
+}
+
+/// Why a session as ours takes no writes.
+async fn takes_no_writes(
+    place: &ServerLocation,
+    control: &mut Control,
+) -> TargetResult<Option<String>> {
+    let address = &place.address;
+    if control.text("SELECT pg_is_in_recovery()").await? == "t" {
+        return Ok(Some(format!(
+            "{address} follows another server (a standby) and takes no writes: run on its primary; a workload \
+             that only reads runs here with --reuse on rows that a run on the primary has kept"
+        )));
+    }
+    Ok((control.text("SHOW transaction_read_only").await? == "on").then(|| {
+        format!(
+            "sessions of {} on {address} are read-only (default_transaction_read_only=on) and take no writes: turn it \
+             off for that role, or run a workload that only reads with --reuse on kept rows",
+            place.user
+        )
+    }))
+}
+
+async fn refuse_workers(place: &ServerLocation, control: &mut Control) -> TargetResult<()> {
+    let working = control.number(WORKING).await?.unwrap_or(0);
+    if working == 0 || place.settings.live {
+        return Ok(());
+    }
+    let what = format!(
+        "{} at work on {}, which a run would disturb; wait for them, or {LIVE}",
+        counted(working, "other session"),
+        place.address
+    );
+    Err(Failure::new(FailureKind::Limit, what))
+}
+
+/// A word that the whole server would have to honour and does not.
+async fn refuse_settings(place: &ServerLocation, control: &mut Control) -> TargetResult<()> {
+    let fsync = control.text("SHOW fsync").await? == "on";
+    let full_pages = control.text("SHOW full_page_writes").await? == "on";
+    let why = match place.settings.durability {
+        Durability::Data | Durability::Full if !fsync => {
+            "the server runs with fsync=off, so nothing of it survives a power cut; ask for os or none, or \
+             start it with fsync=on"
+        }
+        Durability::Data | Durability::Full if !full_pages => {
+            "the server runs with full_page_writes=off, so a page that a crash tears cannot be mended; ask \
+             for os or none, or start it with full_page_writes=on"
+        }
+        Durability::Full if !syncs_metadata(&control.text("SHOW wal_sync_method").await?) => {
+            "its wal_sync_method syncs the data of its log alone; ask for data, or start it with \
+             wal_sync_method=fsync"
+        }
+        Durability::Os if fsync && full_pages => {
+            "the server runs with fsync=on, and a session cannot turn off the sync alone: ask for data, or \
+             for none (synchronous_commit=off), or start it with fsync=off"
+        }
+        _ => return Ok(()),
+    };
+    let what = format!(
+        "{} cannot honour durability={}: {why}",
+        LISTING.name,
+        place.settings.durability.word()
+    );
+    Err(Failure::new(FailureKind::Limit, what))
+}
+
+/// A server whose commits wait for a standby that is not there: ours would wait for ever, those of our own
+/// tables among them.
+async fn refuse_missing_standby(place: &ServerLocation, control: &mut Control) -> TargetResult<()> {
+    let names = control.text("SHOW synchronous_standby_names").await?;
+    let waits = control.text("SHOW synchronous_commit").await?;
+    if names.is_empty() || matches!(waits.as_str(), "off" | "local") {
+        return Ok(());
+    }
+    // Without the right to read all statistics the state of each is null, and nothing is known.
+    if control
+        .number(STANDBYS)
+        .await?
+        .is_none_or(|count| count > 0)
+    {
+        return Ok(());
+    }
+    let what = format!(
+        "no synchronous standby of {} is connected (synchronous_standby_names={names}, synchronous_commit={waits}): \
+         each commit would wait until one is; connect it, or name none in synchronous_standby_names",
+        place.address
+    );
+    Err(Failure::new(FailureKind::Limit, what))
+}
+
+/// True if the server syncs its log with all metadata.
+pub(super) fn syncs_metadata(wal_sync_method: &str) -> bool {
+    matches!(
+        wal_sync_method,
+        "fsync" | "fsync_writethrough" | "open_sync"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unseen_syncs;
+
+    // B.F3
+    #[test]
+    fn a_log_that_is_synced_by_its_writes_makes_no_sync_calls() {
+        for method in ["open_datasync", "open_sync"] {
+            assert!(unseen_syncs(method).unwrap().contains(method));
+        }
+        for method in ["fdatasync", "fsync", "fsync_writethrough"] {
+            assert_eq!(unseen_syncs(method), None);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! redb: a copy-on-write tree in one file, written in Rust. See [`Redb`].
+//!
+//! | word | what redb is told of each transaction | what a commit then does |
+//! |---|---|---|
+//! | `none` | `Durability::None` | changes its memory; a later synced commit would write it |
+//! | `os` | refused: redb has no such level | |
+//! | `data` | `Durability::Immediate` | writes its pages, then one `fdatasync` |
+//! | `full` | refused: redb calls `fdatasync` only | |
+//!
+//! redb's two-phase commit, which syncs twice against those who choose the data, stays off as it is by
+//! default. One writer at a time: a commit waits for that of another thread and shares nothing with it.
+
+use crate::any_target::AnyTarget;
+use crate::directory::Directory;
+use crate::directory_store::{DirectoryStore, not_created};
+use crate::error::Error;
+use crate::url::{Listing, Url};
+use redb::{Database, ReadableDatabase, TableDefinition};
+use std::fmt;
+use std::io::{self, ErrorKind};
+use syncline_contract::key_value::{Change, KeyValue, KeyValueTarget, Pair, StoreInfo};
+use syncline_contract::{Durability, OptionArgs, OptionListing, Order};
+
+/// redb under the laboratory.
+pub type RedbTarget = KeyValueTarget<Redb>;
+
+/// The one file that redb makes.
+const FILE: &str = "store.redb";
+
+/// Of the crate, which does not say it; a test holds it to the lock file.
+const VERSION: &str = "4.4.0";
+
+const ROWS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("rows");
+
+/// What `syncline list targets` shows.
+pub(crate) const LISTING: &Listing = &Listing {
+    name: "redb",
+    what: "redb in this process, a directory of one file",
+    form: "redb:PATH?options, or redb?options for a temporary database that is removed",
+    options: &[OptionListing {
+        name: "durability",
+        takes: "none or data",
+        default: "data",
+        meaning: "Durability::None or Durability::Immediate of each transaction",
+    }],
+};
+
+/// redb as a store of keys and values, in one table.
+pub struct Redb {
+    durability: Durability,
+    home: DirectoryStore<Database>,
+}
+
+/// Opens what a `redb:` URL names; touches nothing yet.
+pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+    let store = Redb {
+        durability: durability(&url.given(LISTING)?)?,
+        home: DirectoryStore::new(Directory::of(url, LISTING, &[FILE], LISTING.name)?),
+    };
+    Ok(AnyTarget::Redb(KeyValueTarget::new(store)))
+}
+
+fn durability(given: &OptionArgs<'_>) -> Result<Durability, Error> {
+    let word = given.word("durability", &Durability::ALL, Durability::word)?;
+    let why = match word.unwrap_or(Durability::Data) {
+        word @ (Durability::None | Durability::Data) => return Ok(word),
+        Durability::Os => {
+            "durability=os: a commit syncs, or stays in its memory; choose none or data"
+        }
+        Durability::Full => "durability=full: it syncs by fdatasync only; the most is data",
+    };
+    Err(Error::NotHonoured {
+        target: LISTING.name,
+        what: why.to_owned(),
+    })
+}
+
+impl Redb {
+    fn make(&self) -> io::Result<Database> {
+        let made = Database::create(self.home.directory().path().join(FILE));
+        let made = made.map_err(failure)?;
+        // The table is made here, so that a read before the first row finds it.
+        let write = made.begin_write().map_err(failure)?;
+        write.open_table(ROWS).map_err(failure)?;
+        write.commit().map_err(failure)?;
+        self.home.directory().sync_names()?;
+        Ok(made)
+    }
+
+    fn apply(&self, database: &Database, changes: &[Change]) -> Result<(), redb::Error> {
+        let mut write = database.begin_write()?;
+        write.set_durability(match self.durability {
+            Durability::None => redb::Durability::None,
+            _ => redb::Durability::Immediate,
+        })?;
+        let mut rows = write.open_table(ROWS)?;
+        for Change { key, value } in changes {
+            match value {
+                Some(value) => rows.insert(key.as_slice(), value.as_slice())?,
+                None => rows.remove(key.as_slice())?,
+            };
+        }
+        drop(rows);
+        write.commit()?;
+        Ok(())
+    }
+}
+
+fn value_of(database: &Database, key: &[u8]) -> Result<Option<Vec<u8>>, redb::Error> {
+    let rows = database.begin_read()?.open_table(ROWS)?;
+    let value = rows.get(key)?;
+    Ok(value.map(|value| value.value().to_vec()))
+}
+
+fn pairs(
+    database: &Database,
+    from: &[u8],
+    to: &[u8],
+    order: Order,
+    limit: usize,
+) -> Result<Vec<Pair>, redb::Error> {
+    let rows = database.begin_read()?.open_table(ROWS)?;
+    let mut within = rows.range::<&[u8]>(from..to)?;
+    let mut pairs = Vec::new();
+    while pairs.len() < limit {
+        let next = match order {
+            Order::Ascending => within.next(),
+            Order::Descending => within.next_back(),
+        };
+        let Some(next) = next else {
+            break;
+        };
+        let (key, value) = next?;
+        pairs.push((key.value().to_vec(), value.value().to_vec()));
+    }
+    Ok(pairs)
+}
+
+impl KeyValue for Redb {
+    fn about(&self) -> StoreInfo {
+        let how = match self.durability {
+            Durability::None => {
+                "each commit follows set_durability(Durability::None), which keeps it in redb's memory"
+            }
+            _ => {
+                "each commit follows set_durability(Durability::Immediate), for which redb calls \
+                 fdatasync once"
+            }
+        };
+        StoreInfo {
+            name: LISTING.name.to_owned(),
+            version: VERSION.to_owned(),
+            durability: self.durability,
+            durability_evidence: format!("{how}; redb has no call that reads it back"),
+            log_place: self.home.directory().log_place(),
+        }
+    }
+
+    fn meet(&self) -> io::Result<()> {
+        self.home.directory().look()
+    }
+
+    fn create(&self) -> io::Result<()> {
+        self.home.create(|| self.make())
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        self.home.remove()
+    }
+
+    fn commit(&self, changes: &[Change]) -> io::Result<()> {
+        let open = self.home.opened();
+        let database = open.as_ref().ok_or_else(not_created)?;
+        self.apply(database, changes).map_err(failure)
+    }
+
+    fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        let open = self.home.opened();
+        let database = open.as_ref().ok_or_else(not_created)?;
+        value_of(database, key).map_err(failure)
+    }
+
+    fn scans(&self) -> bool {
+        true
+    }
+
+    fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
+        let open = self.home.opened();
+        let database = open.as_ref().ok_or_else(not_created)?;
+        pairs(database, from, to, order, limit).map_err(failure)
+    }
+}
+
+impl fmt::Debug for Redb {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Redb");
+        shown.field("durability", &self.durability);
+        shown.field("directory", self.home.directory());
+        shown.finish_non_exhaustive()
+    }
+}
+
+fn failure(error: impl Into<redb::Error>) -> io::Error {
+    match error.into() {
+        redb::Error::Io(error) => error,
+        error @ redb::Error::ValueTooLarge(_) => {
+            io::Error::new(ErrorKind::InvalidInput, error.to_string())
+        }
+        other => io::Error::other(other.to_string()),
+    }
+}

@@ -1,0 +1,537 @@
+//! Rows as keys of Redis, and transactions by WATCH, MULTI and EXEC.
+
+use super::connection::{ANSWERS_WITHIN, Connection, accepted, unexpected};
+use super::counters;
+use super::protocol::Reply;
+use super::reported_settings::{self, ServerInfo};
+use super::settings::{LISTING, Settings};
+use crate::any_target::AnyTarget;
+use crate::error::Error;
+use crate::server::{FAREWELL_LOOKS, FAREWELL_PAUSE, MARK, SchemaName};
+use crate::url::Url;
+use crate::wire::{Cleanup, Tls, is_asked};
+use parking_lot::{Mutex, MutexGuard};
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use syncline_contract::key_value::{
+    Change, KeyValue, KeyValueTarget, Pair, StoreInfo, WatchedKeyChanged,
+};
+use syncline_contract::{
+    Counter, DryRunPlan, Durability, LogLocation, Order, Setting, StoreObservation, StoreProcess,
+};
+
+/// Redis under the laboratory.
+pub type RedisTarget = KeyValueTarget<Redis>;
+
+/// A server of Redis's protocol as a store of keys and values: a client's own handle, or the one that
+/// all clients come from.
+#[derive(Debug)]
+pub struct Redis {
+    shared: Arc<Shared>,
+    /// Opened at its first use; lost with its first error.
+    link: Mutex<Option<Link>>,
+    /// True of a client's handle, which never opens a second connection: what the first had watched
+    /// would be forgotten.
+    is_client: bool,
+}
+
+#[derive(Debug)]
+struct Shared {
+    settings: Settings,
+    tls: Tls,
+    prefix: SchemaName,
+    met: Mutex<Option<ServerInfo>>,
+}
+
+#[derive(Debug)]
+struct Link {
+    connection: Connection,
+    watching: bool,
+}
+
+/// Walks over names of rows in order and answers each with its row, so that nothing changes between.
+const SCAN: &[u8] =
+    b"local names = redis.call(ARGV[1], KEYS[1], ARGV[2], ARGV[3], 'LIMIT', 0, ARGV[4])
+local pairs = {}
+for place, name in ipairs(names) do
+  pairs[2 * place - 1] = name
+  pairs[2 * place] = redis.call('GET', ARGV[5] .. name)
+end
+return pairs";
+
+/// Opens what a `redis:` URL names; touches nothing yet.
+pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+    let settings = Settings::parse(url)?;
+    let shared = Shared {
+        tls: settings.encryption.tls(LISTING.name)?,
+        settings,
+        prefix: SchemaName::fresh(),
+        met: Mutex::new(None),
+    };
+    let store = Redis {
+        shared: Arc::new(shared),
+        link: Mutex::new(None),
+        is_client: false,
+    };
+    Ok(AnyTarget::Redis(KeyValueTarget::new(store)))
+}
+
+impl Redis {
+    fn link(&self) -> MutexGuard<'_, Option<Link>> {
+        self.link.lock()
+    }
+
+    fn met(&self) -> MutexGuard<'_, Option<ServerInfo>> {
+        self.shared.met.lock()
+    }
+
+    /// What the server is, asked once.
+    fn meeting(&self) -> io::Result<ServerInfo> {
+        if let Some(met) = &*self.met() {
+            return Ok(met.clone());
+        }
+        let settings = &self.shared.settings;
+        let met = self.with(|link| {
+            link.connection.limit(settings.connects_within);
+            reported_settings::ask(&mut link.connection, settings)
+        })?;
+        *self.met() = Some(met.clone());
+        Ok(met)
+    }
+
+    /// Does something on the connection. After an error of it nobody knows what was answered to what,
+    /// so that it is given up; a refusal of the server leaves it good.
+    fn with<R>(&self, work: impl FnOnce(&mut Link) -> io::Result<R>) -> io::Result<R> {
+        let mut held = self.link();
+        if held.is_none() {
+            if self.is_client {
+                return Err(ErrorKind::NotConnected.into());
+            }
+            *held = Some(self.connected()?);
+        }
+        let link = held.as_mut().expect("it was opened above");
+        link.connection.limit(ANSWERS_WITHIN);
+        let done = work(link);
+        if let Err(error) = &done
+            && is_lost(error)
+        {
+            *held = None;
+        }
+        done
+    }
+
+    /// A connection that bears the name of the run's keys, by which `clean` knows that they are in use.
+    fn connected(&self) -> io::Result<Link> {
+        let settings = &self.shared.settings;
+        let mut connection = Connection::open(settings, &self.shared.tls)
+            .map_err(|error| settings.address.named_in(&error))?;
+        let name = self.shared.prefix.as_str().as_bytes();
+        match connection.ask(&[b"CLIENT", b"SETNAME", name]) {
+            Err(error) if is_lost(&error) => return Err(error),
+            // Who may not name a session may not list them either: there `clean` is refused.
+            _ => {}
+        }
+        Ok(Link {
+            connection,
+            watching: false,
+        })
+    }
+
+    fn named(&self, what: &str) -> Vec<u8> {
+        format!("{}:{what}", self.shared.prefix).into_bytes()
+    }
+
+    fn row(&self, key: &[u8]) -> Vec<u8> {
+        let mut name = self.named("row:");
+        name.extend_from_slice(key);
+        name
+    }
+
+    fn queue(&self, connection: &mut Connection, changes: &[Change]) -> usize {
+        let index = self.named("rows");
+        let mut count = 0;
+        for Change { key, value } in changes {
+            let row = self.row(key);
+            match value {
+                Some(value) => connection.queue(&[b"SET", &row, value]),
+                None => connection.queue(&[b"DEL", &row]),
+            }
+            count += 1;
+            if self.shared.settings.scans {
+                match value {
+                    Some(_) => connection.queue(&[b"ZADD", &index, b"0", key]),
+                    None => connection.queue(&[b"ZREM", &index, key]),
+                }
+                count += 1;
+            }
+        }
+        count
+    }
+
+    fn value(&self, link: &mut Link, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        let row = self.row(key);
+        match link.connection.ask(&[b"GET", &row])? {
+            Reply::Bytes(value) => Ok(value),
+            other => Err(unexpected(&other)),
+        }
+    }
+}
+
+/// True if an error leaves it open what comes next on the connection.
+fn is_lost(error: &io::Error) -> bool {
+    !matches!(
+        error.kind(),
+        ErrorKind::Other
+            | ErrorKind::StorageFull
+            | ErrorKind::ResourceBusy
+            | ErrorKind::InvalidInput
+            | ErrorKind::AlreadyExists
+    )
+}
+
+impl KeyValue for Redis {
+    fn about(&self) -> StoreInfo {
+        let met = self.met().clone();
+        let unmet = "not connected to the server yet";
+        StoreInfo {
+            name: LISTING.name.to_owned(),
+            version: met
+                .as_ref()
+                .map_or(String::new(), |met| met.version.clone()),
+            durability: met.as_ref().map_or(Durability::None, |met| met.durability),
+            durability_evidence: met
+                .as_ref()
+                .map_or(unmet.to_owned(), |met| met.evidence.clone()),
+            log_place: met.map_or(LogLocation::Nowhere(unmet.to_owned()), |met| met.log_place),
+        }
+    }
+
+    fn further_places(&self) -> Vec<LogLocation> {
+        let met = self.met();
+        met.as_ref()
+            .and_then(|met| met.directory.clone())
+            .into_iter()
+            .collect()
+    }
+
+    fn meet(&self) -> io::Result<()> {
+        let met = self.meeting()?;
+        reported_settings::refuse(&met, &self.shared.settings)
+    }
+
+    fn clients_max(&self) -> Option<usize> {
+        self.met().as_ref().and_then(|met| met.free)
+    }
+
+    fn create(&self) -> io::Result<()> {
+        let met = self.meeting()?;
+        reported_settings::refuse_word(&met, &self.shared.settings)?;
+        let mark = self.named("mark");
+        let set = self.with(|link| {
+            let command: [&[u8]; 4] = [b"SET", &mark, MARK.as_bytes(), b"NX"];
+            link.connection.ask(&command)
+        })?;
+        match set {
+            Reply::Word(_) => Ok(()),
+            _ => Err(io::Error::new(
+                ErrorKind::AlreadyExists,
+                format!(
+                    "keys of the prefix {} are there already",
+                    self.shared.prefix
+                ),
+            )),
+        }
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        let _removal = Cleanup::begins();
+        self.with(|link| remove(&mut link.connection, &self.shared.prefix))
+            .map(drop)
+    }
+
+    fn client(&self) -> io::Result<Option<Redis>> {
+        let link = self.connected()?;
+        Ok(Some(Redis {
+            shared: Arc::clone(&self.shared),
+            link: Mutex::new(Some(link)),
+            is_client: true,
+        }))
+    }
+
+    fn watches(&self) -> bool {
+        true
+    }
+
+    fn watch(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        let row = self.row(key);
+        self.with(|link| {
+            link.watching = true;
+            link.connection.queue(&[b"WATCH", &row]);
+            link.connection.queue(&[b"GET", &row]);
+            link.connection.send()?;
+            let watched = link.connection.answer()?;
+            let value = link.connection.answer()?;
+            accepted(watched)?;
+            match accepted(value)? {
+                Reply::Bytes(value) => Ok(value),
+                other => Err(unexpected(&other)),
+            }
+        })
+    }
+
+    fn unwatch(&self) {
+        if self.link().as_ref().is_some_and(|link| link.watching) {
+            // If the connection is lost, what it watched is forgotten too.
+            drop(self.with(|link| {
+                link.watching = false;
+                link.connection.ask(&[b"UNWATCH"])
+            }));
+        }
+    }
+
+    fn commit(&self, changes: &[Change]) -> io::Result<()> {
+        self.with(|link| {
+            link.connection.queue(&[b"MULTI"]);
+            let count = self.queue(&mut link.connection, changes);
+            link.connection.queue(&[b"EXEC"]);
+            link.connection.send()?;
+            link.watching = false;
+            // Every answer is taken, also behind a refusal, so that the connection stays good.
+            let mut refused = None;
+            for _ in 0..=count {
+                let queued = link.connection.answer()?;
+                refused = refused.or(accepted(queued).err());
+            }
+            let done = link.connection.answer()?;
+            if let Some(refused) = refused {
+                return Err(refused);
+            }
+            match accepted(done)? {
+                Reply::Several(Some(done)) => {
+                    done.into_iter().try_for_each(|one| accepted(one).map(drop))
+                }
+                Reply::Several(None) => Err(io::Error::other(WatchedKeyChanged)),
+                other => Err(unexpected(&other)),
+            }
+        })
+    }
+
+    fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        self.with(|link| self.value(link, key))
+    }
+
+    fn scans(&self) -> bool {
+        self.shared.settings.scans
+    }
+
+    fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
+        let least = [b"[", from].concat();
+        let end = [b"(", to].concat();
+        let (how, first, last): (&[u8], _, _) = match order {
+            Order::Ascending => (b"ZRANGEBYLEX", &least, &end),
+            Order::Descending => (b"ZREVRANGEBYLEX", &end, &least),
+        };
+        let (index, rows) = (self.named("rows"), self.named("row:"));
+        let limit = limit.to_string();
+        let command: [&[u8]; 9] = [
+            b"EVAL",
+            SCAN,
+            b"1",
+            &index,
+            how,
+            first,
+            last,
+            limit.as_bytes(),
+            &rows,
+        ];
+        let answer = self.with(|link| link.connection.ask(&command))?;
+        let Reply::Several(Some(answer)) = answer else {
+            return Err(unexpected(&answer));
+        };
+        let mut pairs = Vec::with_capacity(answer.len() / 2);
+        let mut answer = answer.into_iter();
+        while let (Some(key), Some(value)) = (answer.next(), answer.next()) {
+            match (key, value) {
+                (Reply::Bytes(Some(key)), Reply::Bytes(Some(value))) => pairs.push((key, value)),
+                (_, other) => return Err(unexpected(&other)),
+            }
+        }
+        Ok(pairs)
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        let met = self.met();
+        let mut settings = met.as_ref().map_or(Vec::new(), |met| met.settings.clone());
+        let scans = if self.shared.settings.scans {
+            "a string a row, and its name in a sorted set"
+        } else {
+            "a string a row"
+        };
+        settings.push(self.shared.settings.encryption.said());
+        settings.push(Setting {
+            name: "rows".to_owned(),
+            value: scans.to_owned(),
+            said_by: "this target".to_owned(),
+        });
+        settings
+    }
+
+    fn process(&self) -> StoreProcess {
+        let met = self.met();
+        met.as_ref().map_or(StoreProcess::REMOTE, |met| met.process)
+    }
+
+    fn ping(&self) -> io::Result<bool> {
+        self.with(|link| link.connection.ask(&[b"PING"]))
+            .map(|_| true)
+    }
+
+    fn counters(&self) -> io::Result<Vec<Counter>> {
+        self.with(|link| counters::of(&mut link.connection))
+    }
+
+    fn observe(&self) -> io::Result<Option<StoreObservation>> {
+        let met = self.meeting()?;
+        self.with(|link| counters::observed(&mut link.connection, &met))
+            .map(Some)
+    }
+
+    fn clean(&self) -> io::Result<Option<Vec<String>>> {
+        self.with(|link| clean(&mut link.connection)).map(Some)
+    }
+
+    fn intent(&self, clients: usize) -> DryRunPlan {
+        let prefix = &self.shared.prefix;
+        let index = if self.shared.settings.scans {
+            format!(", ZADD {prefix}:rows 0 KEY")
+        } else {
+            String::new()
+        };
+        DryRunPlan {
+            makes: vec![format!("SET {prefix}:mark \"{MARK}\" NX")],
+            transactions: vec![
+                format!("WATCH {prefix}:row:KEY, GET {prefix}:row:KEY for what is written over"),
+                format!("MULTI, SET {prefix}:row:KEY VALUE{index}, EXEC"),
+            ],
+            connections: Some(clients + 1),
+            removes: vec![format!("SCAN MATCH {prefix}:*, UNLINK")],
+            ..DryRunPlan::default()
+        }
+    }
+}
+
+impl Drop for Redis {
+    /// What is ours goes with its target only by `remove`; a killed run leaves it to `clean`.
+    fn drop(&mut self) {
+        self.unwatch();
+    }
+}
+
+/// Removes every key of a prefix of ours; says how many there were. The mark goes last, so that what a
+/// failure leaves is known as ours still.
+fn remove(connection: &mut Connection, prefix: &SchemaName) -> io::Result<usize> {
+    let mark = format!("{prefix}:mark").into_bytes();
+    let pattern = format!("{prefix}:*");
+    let (mut count, mut cursor) = (0, None);
+    while let Some(found) = keys(connection, &pattern, &mut cursor)? {
+        for key in found.iter().filter(|key| **key != mark) {
+            connection.ask(&[b"UNLINK", key])?;
+            count += 1;
+        }
+    }
+    connection.ask(&[b"UNLINK", &mark])?;
+    Ok(count)
+}
+
+/// Removes what bears a prefix of ours and our mark; says what.
+fn clean(connection: &mut Connection) -> io::Result<Vec<String>> {
+    let mut cleaned = Vec::new();
+    let (mut marks, mut cursor) = (Vec::new(), None);
+    while let Some(found) = keys(connection, "syncline_*:mark", &mut cursor)? {
+        marks.extend(found);
+        if is_asked() {
+            let what = "interrupted";
+            return Err(io::Error::new(ErrorKind::Interrupted, what));
+        }
+        if marks.len() > MARKS_MAX {
+            let what = format!("the server names more than {MARKS_MAX} keys as marks of ours");
+            return Err(io::Error::new(ErrorKind::InvalidData, what));
+        }
+    }
+    // SCAN may name a key more than once.
+    marks.sort_unstable();
+    marks.dedup();
+    for key in marks {
+        let name = str::from_utf8(&key).ok();
+        let prefix = name.and_then(|name| SchemaName::of(name.strip_suffix(":mark")?));
+        let Some(prefix) = prefix else { continue };
+        // A key of another kind answers a refusal: it is not ours.
+        let marked = connection.ask(&[b"GET", &key]);
+        if matches!(marked, Ok(Reply::Bytes(Some(words))) if words == MARK.as_bytes()) {
+            if is_used(connection, &prefix)? {
+                cleaned.push(format!("kept the keys of prefix {prefix}: a run uses them"));
+                continue;
+            }
+            let count = remove(connection, &prefix)?;
+            cleaned.push(format!("{count} keys of prefix {prefix}"));
+        }
+    }
+    Ok(cleaned)
+}
+
+/// True if connections bear that name, and still do when those of a killed run had time to go.
+fn is_used(connection: &mut Connection, prefix: &SchemaName) -> io::Result<bool> {
+    let name = format!("name={prefix}");
+    for _ in 0..FAREWELL_LOOKS {
+        let clients = match connection.ask(&[b"CLIENT", b"LIST"])? {
+            Reply::Bytes(Some(text)) => String::from_utf8_lossy(&text).into_owned(),
+            other => return Err(unexpected(&other)),
+        };
+        if !clients.split_whitespace().any(|field| field == name) {
+            return Ok(false);
+        }
+        std::thread::sleep(FAREWELL_PAUSE);
+    }
+    Ok(true)
+}
+
+/// The most marks that `clean` takes from a server.
+const MARKS_MAX: usize = 1 << 16;
+
+/// Some of the keys that match a pattern, from a cursor on, which is none at the beginning; none at the end.
+/// A server that has no end is left when the program shall stop.
+fn keys(
+    connection: &mut Connection,
+    pattern: &str,
+    cursor: &mut Option<Vec<u8>>,
+) -> io::Result<Option<Vec<Vec<u8>>>> {
+    let from = match cursor.take() {
+        Some(end) if end == b"0" => return Ok(None),
+        Some(from) => from,
+        None => b"0".to_vec(),
+    };
+    let command: [&[u8]; 6] = [
+        b"SCAN",
+        &from,
+        b"MATCH",
+        pattern.as_bytes(),
+        b"COUNT",
+        b"1000",
+    ];
+    let answer = connection.ask(&command)?;
+    let Reply::Several(Some(answer)) = answer else {
+        return Err(unexpected(&answer));
+    };
+    let [Reply::Bytes(Some(next)), Reply::Several(Some(found))] = &answer[..] else {
+        return Err(io::Error::new(
+            ErrorKind::InvalidData,
+            "SCAN answers no cursor and keys",
+        ));
+    };
+    let found = found.iter().filter_map(|one| match one {
+        Reply::Bytes(key) => key.clone(),
+        _ => None,
+    });
+    *cursor = Some(next.clone());
+    Ok(Some(found.collect()))
+}

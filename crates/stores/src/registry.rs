@@ -1,0 +1,189 @@
+//! The table of stores: what a URL's first word opens, and what a listing shows.
+//!
+//! A new target is one line here and one in `any_target.rs`.
+
+use crate::any_target::AnyTarget;
+use crate::engine;
+use crate::error::Error;
+use crate::etcd;
+#[cfg(feature = "fjall")]
+use crate::fjall;
+#[cfg(feature = "jdbc")]
+use crate::jdbc;
+use crate::libpq;
+#[cfg(feature = "lmdb")]
+use crate::lmdb;
+use crate::mysql;
+use crate::null::Null;
+use crate::postgres;
+#[cfg(feature = "redb")]
+use crate::redb;
+use crate::redis;
+#[cfg(feature = "rocksdb")]
+use crate::rocksdb;
+use crate::server::expanded;
+use crate::sqlite;
+use crate::url::{Listing, Url};
+use syncline_contract::OptionListing;
+
+/// How one store is listed and opened.
+struct Store {
+    listing: &'static Listing,
+    open: fn(&Url) -> Result<AnyTarget, Error>,
+}
+
+const NULL: &Listing = &Listing {
+    name: "null",
+    what: "does nothing, at once: measures syncline itself",
+    form: "null, or null?options",
+    options: &[OptionListing {
+        name: "delay_ns",
+        takes: "a whole number from 0 to 1000000000",
+        default: "0",
+        meaning: "how long each commit keeps its thread busy: a store of known cost",
+    }],
+};
+
+const STORES: &[Store] = &[
+    Store {
+        listing: NULL,
+        open: open_null,
+    },
+    Store {
+        listing: engine::LISTING,
+        open: engine::open,
+    },
+    Store {
+        listing: sqlite::LISTING,
+        open: sqlite::open,
+    },
+    Store {
+        listing: postgres::LISTING,
+        open: postgres::open,
+    },
+    Store {
+        listing: mysql::LISTING,
+        open: mysql::open,
+    },
+    Store {
+        listing: mysql::MARIADB_LISTING,
+        open: mysql::open_mariadb,
+    },
+    #[cfg(feature = "lmdb")]
+    Store {
+        listing: lmdb::LISTING,
+        open: lmdb::open,
+    },
+    #[cfg(feature = "redb")]
+    Store {
+        listing: redb::LISTING,
+        open: redb::open,
+    },
+    #[cfg(feature = "fjall")]
+    Store {
+        listing: fjall::LISTING,
+        open: fjall::open,
+    },
+    #[cfg(feature = "rocksdb")]
+    Store {
+        listing: rocksdb::LISTING,
+        open: rocksdb::open,
+    },
+    Store {
+        listing: etcd::LISTING,
+        open: etcd::open,
+    },
+    Store {
+        listing: redis::LISTING,
+        open: redis::open,
+    },
+    #[cfg(feature = "jdbc")]
+    Store {
+        listing: jdbc::LISTING,
+        open: jdbc::open,
+    },
+];
+
+/// Names that ask for encryption, and the targets that they open.
+const ENCRYPTED: [(&str, &str); 2] = [("rediss", "redis"), ("etcds", "etcd")];
+
+/// Every target there is.
+pub fn listings() -> impl ExactSizeIterator<Item = &'static Listing> {
+    STORES.iter().map(|store| store.listing)
+}
+
+/// Targets that a program need not have, and the features that build them in.
+const FEATURES: [(&str, &str); 5] = [
+    ("lmdb", "syncline-stores/lmdb"),
+    ("redb", "syncline-stores/redb"),
+    ("fjall", "syncline-stores/fjall"),
+    ("rocksdb", "rocksdb"),
+    ("jdbc", "jdbc"),
+];
+
+impl AnyTarget {
+    /// The target of a URL. Touches nothing yet: what it needs, it makes when it is created.
+    pub fn open(url: &str) -> Result<AnyTarget, Error> {
+        let url = libpq::as_url(url)?;
+        let url = expanded(&url, |name| std::env::var(name).ok())?;
+        let url = Url::parse(&url)?;
+        let encrypted = ENCRYPTED.iter().find(|(name, _)| *name == url.name);
+        let name = encrypted.map_or(url.name.as_str(), |(_, target)| target);
+        let store = STORES.iter().find(|store| store.listing.name == name);
+        (store.ok_or_else(|| absent(&url.name))?.open)(&url)
+    }
+}
+
+/// Why this program has no target of that name.
+fn absent(name: &str) -> Error {
+    let feature = FEATURES.into_iter().find(|(known, _)| *known == name);
+    if let Some((name, feature)) = feature {
+        return Error::NotBuilt { name, feature };
+    }
+    let known: Vec<_> = listings().map(|listing| listing.name).collect();
+    // What is not even a word may be a connection string, with a password in it.
+    let is_word = |sign: char| sign.is_ascii_alphanumeric() || "+-._".contains(sign);
+    let name = if name.chars().all(is_word) {
+        name
+    } else {
+        "..."
+    };
+    Error::UnknownTarget {
+        name: name.to_owned(),
+        known: known.join(", "),
+    }
+}
+
+fn open_null(url: &Url) -> Result<AnyTarget, Error> {
+    let given = url.given(NULL)?;
+    if url.path.as_ref().is_some_and(|path| !path.is_empty()) {
+        return Err(Error::Malformed {
+            url: url.text.clone(),
+            why: "the null target keeps nothing, so it has no path",
+            form: NULL.form,
+        });
+    }
+    let delay_ns = given.number("delay_ns", 0..=1_000_000_000)?.unwrap_or(0);
+    Ok(AnyTarget::Null(Null { delay_ns }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::absent;
+
+    #[test]
+    fn who_lacks_a_target_is_told_how_to_build_it_or_which_there_are() {
+        let said = absent("jdbc").to_string();
+        assert!(said.contains("build it with --features jdbc"), "{said}");
+        let said = absent("fjall").to_string();
+        assert!(said.contains("--features syncline-stores/fjall"), "{said}");
+        // A.E8.
+        let said = absent("hots=h password=secret").to_string();
+        assert!(!said.contains("secret"), "{said}");
+        let said = absent("nosuchstore").to_string();
+        assert!(
+            said.contains("nosuchstore") && said.contains("sqlite"),
+            "{said}"
+        );
+    }
+}

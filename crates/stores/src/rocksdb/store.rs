@@ -1,0 +1,294 @@
+//! RocksDB as a store of keys and values.
+
+use super::reported_settings::{Counts, OptionsFile};
+use super::settings::{LISTING, RECYCLED_LOGS, Settings, Wal};
+use crate::any_target::AnyTarget;
+use crate::directory::Directory;
+use crate::directory_store::{DirectoryStore, not_created};
+use crate::error::Error;
+use crate::url::Url;
+use rocksdb::{DB, Options, ReadOptions, WriteBatch, WriteOptions};
+use std::fmt;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use syncline_contract::key_value::{Change, KeyValue, KeyValueTarget, Pair, StoreInfo};
+use syncline_contract::{Order, Setting};
+
+/// RocksDB under the laboratory.
+pub type RocksdbTarget = KeyValueTarget<Rocksdb>;
+
+/// The directory within ours that is RocksDB's own.
+const FOLDER: &str = "database";
+
+/// Of trial and of filling, deleted by the batch that writes it; no row has it.
+const KEY: &[u8] = b"\xffsyncline";
+
+/// A value by which logs are filled.
+const FILLER_BYTES: usize = 1 << 16;
+
+/// RocksDB as a store of keys and values, in its default column family.
+pub struct Rocksdb {
+    settings: Settings,
+    home: DirectoryStore<Open>,
+}
+
+struct Open {
+    database: DB,
+    write: WriteOptions,
+    said: OptionsFile,
+    trial: Counts,
+}
+
+/// Opens what a `rocksdb:` URL names; touches nothing yet.
+pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+    let store = Rocksdb {
+        settings: Settings::of(url)?,
+        home: DirectoryStore::new(Directory::of(url, LISTING, &[FOLDER], LISTING.name)?),
+    };
+    Ok(AnyTarget::Rocksdb(KeyValueTarget::new(store)))
+}
+
+impl Rocksdb {
+    fn folder(&self) -> PathBuf {
+        self.home.directory().path().join(FOLDER)
+    }
+
+    fn make(&self) -> io::Result<Open> {
+        let folder = self.folder();
+        let trial = self.try_commit(&folder)?;
+        let write = self.settings.write_options();
+        let database = DB::open(&self.settings.options(), &folder).map_err(failure)?;
+        let said = OptionsFile::read(&folder)?;
+        if self.settings.wal == Wal::Recycled {
+            refuse_unless_recycled(&said)?;
+            self.fill_logs(&database, &write)?;
+        }
+        self.home.directory().sync_names()?;
+        Ok(Open {
+            database,
+            write,
+            said,
+            trial,
+        })
+    }
+
+    /// What RocksDB counts of one commit, in a store of its own that is then removed: statistics would
+    /// cost the run some hundredths of its rate.
+    fn try_commit(&self, folder: &Path) -> io::Result<Counts> {
+        let mut options = self.settings.options();
+        options.enable_statistics();
+        let database = DB::open(&options, folder).map_err(failure)?;
+        let counts = self.commit_once(&database, &options)?;
+        drop(database);
+        fs::remove_dir_all(folder)?;
+        Ok(counts)
+    }
+
+    fn commit_once(&self, database: &DB, options: &Options) -> io::Result<Counts> {
+        let before = Counts::read(options)?;
+        let mut batch = WriteBatch::default();
+        batch.put(KEY, b"trial");
+        batch.delete(KEY);
+        let written = database.write_opt(batch, &self.settings.write_options());
+        written.map_err(failure)?;
+        let after = Counts::read(options)?;
+        Ok(Counts {
+            log_writes: after.log_writes - before.log_writes,
+            syncs: after.syncs - before.syncs,
+        })
+    }
+
+    /// Opens what an earlier process has left. The trial is made in the store itself, so its statistics
+    /// stay on.
+    fn open_again(&self) -> io::Result<Option<Open>> {
+        let folder = self.folder();
+        if !folder.join("CURRENT").exists() {
+            return Ok(None);
+        }
+        let mut options = self.settings.options();
+        options.create_if_missing(false);
+        options.set_error_if_exists(false);
+        options.enable_statistics();
+        let database = DB::open(&options, &folder).map_err(failure)?;
+        let trial = self.commit_once(&database, &options)?;
+        Ok(Some(Open {
+            database,
+            write: self.settings.write_options(),
+            said: OptionsFile::read(&folder)?,
+            trial,
+        }))
+    }
+
+    /// Writes as many logs as are recycled, half as long again as a memtable, since a log has a few
+    /// more bytes a row. Each flush retires a log and starts the next, so that the last is an old one.
+    fn fill_logs(&self, database: &DB, write: &WriteOptions) -> io::Result<()> {
+        let filler = vec![0xa5; FILLER_BYTES];
+        let values = self.settings.write_buffer_bytes / FILLER_BYTES * 3 / 4;
+        for _ in 0..RECYCLED_LOGS {
+            // In halves, since the first must not fill the memtable: that would start a log.
+            for _ in 0..2 {
+                let mut batch = WriteBatch::default();
+                for _ in 0..values {
+                    batch.put(KEY, &filler);
+                }
+                batch.delete(KEY);
+                database.write_opt(batch, write).map_err(failure)?;
+            }
+            database.flush().map_err(failure)?;
+        }
+        Ok(())
+    }
+}
+
+/// RocksDB says nothing when it puts the option aside.
+fn refuse_unless_recycled(said: &OptionsFile) -> io::Result<()> {
+    let number = said.value("recycle_log_file_num").unwrap_or("unknown");
+    if number == RECYCLED_LOGS.to_string() {
+        return Ok(());
+    }
+    let version = said.version();
+    let what = format!(
+        "RocksDB {version} was asked to recycle {RECYCLED_LOGS} logs and recycles {number}; give it \
+         wal=fresh"
+    );
+    Err(io::Error::new(ErrorKind::Unsupported, what))
+}
+
+impl Open {
+    fn pairs(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
+        let mut bounds = ReadOptions::default();
+        bounds.set_iterate_lower_bound(from);
+        bounds.set_iterate_upper_bound(to);
+        let mut within = self.database.raw_iterator_opt(bounds);
+        match order {
+            Order::Ascending => within.seek_to_first(),
+            Order::Descending => within.seek_to_last(),
+        }
+        let mut pairs = Vec::new();
+        while pairs.len() < limit
+            && let Some((key, value)) = within.item()
+        {
+            pairs.push((key.to_vec(), value.to_vec()));
+            match order {
+                Order::Ascending => within.next(),
+                Order::Descending => within.prev(),
+            }
+        }
+        // An iterator ends at an error as it does at the last pair.
+        within.status().map_err(failure)?;
+        Ok(pairs)
+    }
+}
+
+impl KeyValue for Rocksdb {
+    fn about(&self) -> StoreInfo {
+        let mut version = "unknown before it is opened".to_owned();
+        let mut durability = self.settings.durability;
+        let mut durability_evidence =
+            "asked for, and read back after the store was opened".to_owned();
+        if let Some(open) = &*self.home.opened() {
+            version = open.said.version();
+            (durability, durability_evidence) = open.said.evidence(open.trial);
+        }
+        StoreInfo {
+            name: LISTING.name.to_owned(),
+            version,
+            durability,
+            durability_evidence,
+            log_place: self.home.directory().log_place(),
+        }
+    }
+
+    fn meet(&self) -> io::Result<()> {
+        self.home.directory().look()
+    }
+
+    fn create(&self) -> io::Result<()> {
+        self.home.create(|| self.make())
+    }
+
+    /// Not with recycled logs, which RocksDB 7.8.3 does not come to the end of: see the module.
+    fn reopens(&self) -> bool {
+        self.settings.wal == Wal::Fresh
+    }
+
+    fn reopen(&self) -> io::Result<bool> {
+        self.home.reopen(|| self.open_again())
+    }
+
+    fn keep(&self) -> io::Result<()> {
+        self.home.keep();
+        Ok(())
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        self.home.remove()
+    }
+
+    fn commit(&self, changes: &[Change]) -> io::Result<()> {
+        let open = self.home.opened();
+        let open = open.as_ref().ok_or_else(not_created)?;
+        let mut batch = WriteBatch::default();
+        for Change { key, value } in changes {
+            match value {
+                Some(value) => batch.put(key, value),
+                None => batch.delete(key),
+            }
+        }
+        let written = open.database.write_opt(batch, &open.write);
+        written.map_err(failure)
+    }
+
+    fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        let open = self.home.opened();
+        let open = open.as_ref().ok_or_else(not_created)?;
+        open.database.get(key).map_err(failure)
+    }
+
+    fn scans(&self) -> bool {
+        true
+    }
+
+    fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
+        let open = self.home.opened();
+        let open = open.as_ref().ok_or_else(not_created)?;
+        open.pairs(from, to, order, limit)
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        let open = self.home.opened();
+        let Some(open) = &*open else {
+            return Vec::new();
+        };
+        let mut settings = open.said.settings();
+        let property = "rocksdb.block-cache-capacity";
+        if let Ok(Some(bytes)) = open.database.property_int_value(property) {
+            settings.push(Setting {
+                name: "cache_bytes".to_owned(),
+                value: bytes.to_string(),
+                said_by: format!("property {property}"),
+            });
+        }
+        settings
+    }
+}
+
+impl fmt::Debug for Rocksdb {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Rocksdb");
+        shown.field("settings", &self.settings);
+        shown.field("directory", self.home.directory());
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// RocksDB hands its errors on as words; a full disk is told by those of the operating system.
+fn failure(error: rocksdb::Error) -> io::Error {
+    let kind = match error.kind() {
+        rocksdb::ErrorKind::InvalidArgument => ErrorKind::InvalidInput,
+        _ if error.as_ref().contains("No space left on device") => ErrorKind::StorageFull,
+        _ => ErrorKind::Other,
+    };
+    io::Error::new(kind, error.into_string())
+}

@@ -1,0 +1,172 @@
+//! The plan as SQLite's SQL text: the common generator's, and which tables go without row numbers.
+//!
+//! A key of one integer column is the row's own number in SQLite; other keys make a table without row
+//! numbers, unless its rows may exceed a twentieth of a page, where SQLite's manual advises against that.
+
+use super::settings::Settings;
+use crate::sql::{SQLITE, Sql};
+use syncline_contract::{Action, Column, Kind, Plan, Table};
+
+const SQL: Sql<'_> = Sql {
+    dialect: &SQLITE,
+    schema: None,
+};
+
+/// The statements that make the plan's tables and indexes.
+pub(super) fn schema(plan: &Plan, settings: &Settings) -> Vec<String> {
+    SQL.schema(plan, |table| {
+        if without_row_numbers(table, settings.page_bytes) {
+            " WITHOUT ROWID"
+        } else {
+            ""
+        }
+    })
+}
+
+/// The statement of an operation.
+pub(super) fn statement(plan: &Plan, action: &Action) -> String {
+    SQL.statement(plan, action).text
+}
+
+/// The statement that loads whole rows, a key given by the server included.
+pub(super) fn load(table: &Table) -> String {
+    SQL.load(table).text
+}
+
+fn without_row_numbers(table: &Table, page_bytes: u32) -> bool {
+    let compound = !table.key.is_empty() && SQL.integer_key(table).is_none();
+    let bytes = table.columns.iter().map(bytes_max).sum::<u64>();
+    compound && bytes <= u64::from(page_bytes) / 20
+}
+
+fn bytes_max(column: &Column) -> u64 {
+    match column.kind {
+        Kind::Int | Kind::Float | Kind::Decimal { .. } | Kind::Timestamp => 8,
+        Kind::Text | Kind::Bytes => column.bytes_max.map_or(u64::from(u32::MAX), u64::from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Settings, schema, statement};
+    use syncline_contract::{
+        Aggregate, By, Int, Kind, Limit, Lock, Nullable, Order, Path, Plan, Range, Read, Scan, Set,
+        Side, Table, TableId, Text, Write,
+    };
+
+    fn stock(plan: &mut Plan) -> TableId {
+        plan.table(
+            Table::new("stock")
+                .column("w", Kind::Int)
+                .column("i", Kind::Int)
+                .column("quantity", Kind::Int)
+                .text("data", 50)
+                .nullable()
+                .key(&["w", "i"])
+                .index("stock_by_quantity", &["quantity", "i"], true),
+        )
+    }
+
+    fn path(table: TableId, by: By, equal: usize, range: Range) -> Path {
+        Path {
+            table,
+            by,
+            equal,
+            range,
+        }
+    }
+
+    #[test]
+    fn tables_become_what_sqlite_keeps_best() {
+        let mut plan = Plan::new();
+        stock(&mut plan);
+        plan.table(
+            Table::new("wide")
+                .text("key", 10)
+                .text("rest", 500)
+                .key(&["key"]),
+        );
+        plan.table(
+            Table::new("plain")
+                .column("id", Kind::Int)
+                .column("f", Kind::Float)
+                .key(&["id"]),
+        );
+        plan.table(
+            Table::new("log")
+                .column("at", Kind::Timestamp)
+                .bytes("what", 9),
+        );
+        assert_eq!(
+            schema(&plan, &Settings::default()),
+            [
+                "CREATE TABLE \"stock\" (\"w\" INTEGER NOT NULL, \"i\" INTEGER NOT NULL, \
+                 \"quantity\" INTEGER NOT NULL, \"data\" VARCHAR(50), PRIMARY KEY (\"w\", \"i\")) \
+                 WITHOUT ROWID",
+                "CREATE UNIQUE INDEX \"stock_by_quantity\" ON \"stock\" (\"quantity\", \"i\")",
+                "CREATE TABLE \"wide\" (\"key\" VARCHAR(10) NOT NULL, \"rest\" VARCHAR(500) NOT \
+                 NULL, PRIMARY KEY (\"key\"))",
+                "CREATE TABLE \"plain\" (\"id\" INTEGER PRIMARY KEY, \"f\" REAL NOT NULL)",
+                "CREATE TABLE \"log\" (\"at\" INTEGER NOT NULL, \"what\" BLOB NOT NULL)",
+            ]
+        );
+    }
+
+    #[test]
+    fn operations_become_one_statement_each() {
+        let mut plan = Plan::new();
+        let table = stock(&mut plan);
+        let _: Read<(Int, Int), (Int,)> = plan.get("get", table, &["quantity"], Lock::Update);
+        let _: Write<(Int, Int, Int, Nullable<Text>)> = plan.update(
+            "update",
+            table,
+            &[("quantity", Set::Add), ("data", Set::To)],
+        );
+        let _: Read<(Int, Int, Int, Int), (Int,)> = plan.scan(
+            "scan",
+            Scan {
+                path: path(table, By::Key, 1, Range::Between),
+                order: Order::Descending,
+                limit: Limit::Parameter,
+                columns: &["i"],
+                lock: Lock::None,
+            },
+        );
+        let _: Read<(Int,), (Int, Int)> = plan.join(
+            "join",
+            path(table, By::Key, 1, Range::All),
+            table,
+            &[("i", "quantity")],
+            &[(Side::Left, "w"), (Side::Right, "i")],
+        );
+        let i = plan.tables()[table.0].id("i");
+        let _: Read<(Int,), (Int,)> = plan.aggregate(
+            "distinct",
+            path(
+                table,
+                By::Index(syncline_contract::IndexId(0)),
+                0,
+                Range::From,
+            ),
+            Aggregate::CountDistinct(i),
+        );
+        let statements: Vec<_> = plan
+            .operations()
+            .iter()
+            .map(|operation| statement(&plan, &operation.action))
+            .collect();
+        assert_eq!(
+            statements,
+            [
+                "SELECT \"quantity\" FROM \"stock\" WHERE \"w\" = ?1 AND \"i\" = ?2",
+                "UPDATE \"stock\" SET \"quantity\" = \"quantity\" + ?3, \"data\" = ?4 WHERE \
+                 \"w\" = ?1 AND \"i\" = ?2",
+                "SELECT \"i\" FROM \"stock\" WHERE \"w\" = ?1 AND \"i\" >= ?2 AND \"i\" <= ?3 \
+                 ORDER BY \"w\" DESC, \"i\" DESC LIMIT ?4",
+                "SELECT l.\"w\", r.\"i\" FROM \"stock\" AS l JOIN \"stock\" AS r ON l.\"i\" = \
+                 r.\"quantity\" WHERE l.\"w\" = ?1",
+                "SELECT count(DISTINCT \"i\") FROM \"stock\" WHERE \"quantity\" >= ?1",
+            ]
+        );
+    }
+}

@@ -1,0 +1,417 @@
+//! SQLite as a target, by threads and by a queue, and what it says of itself.
+
+use super::connection::{self, journal_of, synchronous_of};
+use super::database_files::DatabaseFiles;
+use super::dry_run;
+use super::execute::Connected;
+use super::failure::outside;
+use super::queue::{QueueSession, QueueWorker};
+use super::session::SqliteSession;
+use super::settings::{LISTING, Settings, Wait};
+use super::sql;
+use crate::any_target::AnyTarget;
+use crate::error::Error;
+use crate::path;
+use crate::url::Url;
+use rusqlite::Connection;
+use std::path::Path;
+use syncline_contract::{
+    Capabilities, ClientModel, DryRunPlan, Durability, Failure, FailureKind, Isolation,
+    LogLocation, Plan, ReportedSettings, Setting, Target, TargetResult,
+};
+
+/// SQLite with a connection a client.
+#[derive(Debug)]
+pub struct Sqlite {
+    store: Store,
+}
+
+/// SQLite with one connection for all clients.
+#[derive(Debug)]
+pub struct SqliteQueue {
+    store: Store,
+}
+
+/// Opens what a `sqlite:` URL names; touches nothing yet.
+pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+    let settings = Settings::parse(&url.given(LISTING)?)?;
+    let place = place(url)?;
+    let store = Store { settings, place };
+    Ok(match settings.client {
+        ClientModel::Queue => AnyTarget::SqliteQueue(SqliteQueue { store }),
+        ClientModel::Threads | ClientModel::Futures => AnyTarget::Sqlite(Sqlite { store }),
+    })
+}
+
+fn place(url: &Url) -> Result<DatabaseFiles, Error> {
+    let malformed = |why| Error::Malformed {
+        url: url.text.clone(),
+        why,
+        form: LISTING.form,
+    };
+    let Some(path) = &url.path else {
+        return Ok(DatabaseFiles::private(path::private("sqlite")?));
+    };
+    if path.is_empty() {
+        return Err(malformed("its path is empty"));
+    }
+    let path = path::plain(path);
+    if path.starts_with("//") {
+        return Err(malformed(
+            "two slashes leave open whether the path is absolute: write sqlite:///PATH for an absolute one",
+        ));
+    }
+    if path.ends_with('/') || path.contains('\0') {
+        return Err(malformed("its path names no file"));
+    }
+    let path = path::absolute(Path::new(path))?;
+    let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
+    if !directory.is_dir() {
+        return Err(Error::DirectoryAbsent { directory });
+    }
+    Ok(DatabaseFiles::at(path))
+}
+
+/// What both kinds of client share.
+#[derive(Debug)]
+struct Store {
+    settings: Settings,
+    place: DatabaseFiles,
+}
+
+impl Store {
+    fn capabilities(&self) -> Capabilities {
+        let queue = self.settings.client == ClientModel::Queue;
+        Capabilities {
+            client_model: self.settings.client,
+            workers_max: queue.then_some(1),
+            clients_max: None,
+            keeps_rows: true,
+            aborts: true,
+            scans: true,
+            indexes: true,
+            joins: true,
+            aggregates: true,
+            keys_by_server: true,
+            loads: true,
+            reopens: !self.place.is_private(),
+            pipelines: false,
+            // In a queue a statement of a user's would end the others' transaction.
+            statements: (!queue).then_some("sqlite"),
+            protocols: false,
+        }
+    }
+
+    fn intent(&self, plan: &Plan) -> DryRunPlan {
+        dry_run::of(plan, &self.settings, self.place.is_private())
+    }
+
+    fn connection(&self) -> TargetResult<Connection> {
+        connection::open(self.place.database(), &self.settings)
+    }
+
+    fn create(&self, plan: &Plan) -> TargetResult<()> {
+        self.place.claim()?;
+        let path = self.place.database();
+        // Through a rollback journal, so that the mark stands in the file itself and not in a log.
+        let marked = Connection::open(path).and_then(|connection| {
+            connection.pragma_update(None, "page_size", self.settings.page_bytes)?;
+            connection.execute_batch(&dry_run::mark())
+        });
+        marked.map_err(|error| outside(&error, "create", path))?;
+        let connection = self.connection()?;
+        for statement in sql::schema(plan, &self.settings) {
+            let made = connection.execute_batch(&statement);
+            made.map_err(|error| outside(&error, &format!("execute {statement} on"), path))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the tables of an earlier run, if they are those that the plan would make.
+    fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
+        if !self.place.adopt()? {
+            return Ok(false);
+        }
+        if plan.tables().is_empty() {
+            return Ok(true);
+        }
+        let path = self.place.database();
+        let connection = self.connection()?;
+        let made = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid";
+        let there = connection.prepare(made).and_then(|mut statement| {
+            let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        });
+        let there = there.map_err(|error| outside(&error, "read the tables of", path))?;
+        if there == sql::schema(plan, &self.settings) {
+            return Ok(true);
+        }
+        self.place.let_go()?;
+        let what = format!(
+            "{} holds other tables than this workload's; name its own store",
+            path.display()
+        );
+        Err(Failure::new(FailureKind::Storage, what))
+    }
+
+    fn self_check(&self) -> TargetResult<Vec<String>> {
+        let path = self.place.database();
+        let said = self.connection().and_then(|connection| {
+            let found = connection
+                .prepare("PRAGMA integrity_check")
+                .and_then(|mut statement| {
+                    let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
+                    rows.collect::<rusqlite::Result<Vec<_>>>()
+                });
+            found.map_err(|error| outside(&error, "check", path))
+        })?;
+        Ok(said.into_iter().filter(|line| line != "ok").collect())
+    }
+
+    fn evidence(&self) -> TargetResult<ReportedSettings> {
+        let path = self.place.database();
+        let connection = self.connection()?;
+        let read = |error: rusqlite::Error| outside(&error, "read the settings of", path);
+        let synchronous = synchronous_of(&connection).map_err(read)?;
+        let synchronous = synchronous.ok_or_else(|| {
+            let what = format!(
+                "SQLite says an unknown synchronous level of {}",
+                path.display()
+            );
+            Failure::new(FailureKind::Storage, what)
+        })?;
+        let journal = journal_of(&connection).map_err(read)?;
+        let durability = synchronous.durability(&journal);
+        let caveat = match (durability, journal.as_str()) {
+            (Durability::Data, "delete") => {
+                "; the unlinking that ends a commit is not itself synced: ask for durability=full (EXTRA), which \
+                 syncs it, or for journal=wal"
+            }
+            (Durability::None, _) => {
+                "; what undoes a transaction is in memory alone: a process that is killed in one leaves a \
+                 damaged database"
+            }
+            _ => "",
+        };
+        Ok(ReportedSettings {
+            product: "SQLite".to_owned(),
+            version: text(&connection, "SELECT sqlite_version()").map_err(read)?,
+            durability,
+            durability_evidence: format!(
+                "synchronous={} ({}) and journal_mode={journal} read back from each connection{caveat}",
+                synchronous.number(),
+                synchronous.name(),
+            ),
+            isolation: Isolation::Serializable,
+            settings: self.settings_said(&connection).map_err(read)?,
+        })
+    }
+
+    /// What the connection says, statement by statement, and what this target chose.
+    fn settings_said(&self, connection: &Connection) -> rusqlite::Result<Vec<Setting>> {
+        let mut settings = Vec::new();
+        for name in [
+            "synchronous",
+            "journal_mode",
+            "page_size",
+            "cache_size",
+            "wal_autocheckpoint",
+            "locking_mode",
+            "mmap_size",
+            "temp_store",
+        ] {
+            let said_by = format!("PRAGMA {name}");
+            settings.push(Setting {
+                name: name.to_owned(),
+                value: text(connection, &said_by)?,
+                said_by,
+            });
+        }
+        settings.push(Setting {
+            name: "source_id".to_owned(),
+            value: text(connection, "SELECT sqlite_source_id()")?,
+            said_by: "SELECT sqlite_source_id()".to_owned(),
+        });
+        settings.push(Setting {
+            name: "compile_options".to_owned(),
+            value: compile_options(connection)?,
+            said_by: "PRAGMA compile_options".to_owned(),
+        });
+        settings.extend(self.chosen(connection)?);
+        Ok(settings)
+    }
+
+    fn chosen(&self, connection: &Connection) -> rusqlite::Result<Vec<Setting>> {
+        let waits = match self.settings.wait {
+            Wait::Sqlite => (
+                format!(
+                    "SQLite's own handler: sleeps of 1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, then \
+                     100 ms, {} ms in all",
+                    text(connection, "PRAGMA busy_timeout")?
+                ),
+                "PRAGMA busy_timeout",
+            ),
+            Wait::Even => (
+                format!(
+                    "a try each millisecond, {} in all",
+                    self.settings.busy_timeout_ms
+                ),
+                "this target's busy handler",
+            ),
+        };
+        let begins = match self.settings.client {
+            ClientModel::Queue => {
+                "one connection: BEGIN IMMEDIATE for a group, SAVEPOINT for a client, one COMMIT"
+            }
+            ClientModel::Threads | ClientModel::Futures => {
+                "a connection a client: autocommit for one operation, BEGIN to read, BEGIN \
+                 IMMEDIATE to write"
+            }
+        };
+        Ok(vec![
+            Setting {
+                name: "waiting for locks".to_owned(),
+                value: waits.0,
+                said_by: waits.1.to_owned(),
+            },
+            Setting {
+                name: "transactions".to_owned(),
+                value: begins.to_owned(),
+                said_by: "this target".to_owned(),
+            },
+        ])
+    }
+}
+
+fn compile_options(connection: &Connection) -> rusqlite::Result<String> {
+    let mut statement = connection.prepare("PRAGMA compile_options")?;
+    let options = statement.query_map([], |row| row.get(0))?;
+    let options: Vec<String> = options.collect::<Result<_, _>>()?;
+    Ok(options.join(" "))
+}
+
+/// The first cell of a statement's answer, as text.
+fn text(connection: &Connection, sql: &str) -> rusqlite::Result<String> {
+    connection.query_row(sql, [], |row| {
+        Ok(match row.get_ref(0)? {
+            rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+            other => other.as_str()?.to_owned(),
+        })
+    })
+}
+
+impl Target for Sqlite {
+    type Session = SqliteSession;
+    type Worker = ();
+
+    fn name(&self) -> String {
+        LISTING.name.to_owned()
+    }
+
+    async fn meet(&self) -> TargetResult<()> {
+        self.store.place.look()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.store.capabilities()
+    }
+
+    fn log_place(&self) -> LogLocation {
+        LogLocation::Directory(self.store.place.directory())
+    }
+
+    fn intent(&self, plan: &Plan, _clients: usize) -> TargetResult<DryRunPlan> {
+        Ok(self.store.intent(plan))
+    }
+
+    async fn create(&self, plan: &Plan) -> TargetResult<()> {
+        self.store.create(plan)
+    }
+
+    async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
+        self.store.reopen(plan)
+    }
+
+    async fn keep(&self) -> TargetResult<()> {
+        self.store.place.let_go()
+    }
+
+    async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
+        self.store.self_check().map(Some)
+    }
+
+    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+        self.store.evidence()
+    }
+
+    fn worker(&self) -> TargetResult<()> {
+        Ok(())
+    }
+
+    async fn connect(&self, plan: &Plan, _worker: &()) -> TargetResult<SqliteSession> {
+        let Store { settings, place } = &self.store;
+        Connected::open(place.database(), settings, plan).map(SqliteSession::new)
+    }
+
+    async fn remove(&self) -> TargetResult<()> {
+        self.store.place.remove()
+    }
+}
+
+impl Target for SqliteQueue {
+    type Session = QueueSession;
+    type Worker = QueueWorker;
+
+    fn name(&self) -> String {
+        LISTING.name.to_owned()
+    }
+
+    async fn meet(&self) -> TargetResult<()> {
+        self.store.place.look()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.store.capabilities()
+    }
+
+    fn log_place(&self) -> LogLocation {
+        LogLocation::Directory(self.store.place.directory())
+    }
+
+    fn intent(&self, plan: &Plan, _clients: usize) -> TargetResult<DryRunPlan> {
+        Ok(self.store.intent(plan))
+    }
+
+    async fn create(&self, plan: &Plan) -> TargetResult<()> {
+        self.store.create(plan)
+    }
+
+    async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
+        self.store.reopen(plan)
+    }
+
+    async fn keep(&self) -> TargetResult<()> {
+        self.store.place.let_go()
+    }
+
+    async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
+        self.store.self_check().map(Some)
+    }
+
+    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+        self.store.evidence()
+    }
+
+    fn worker(&self) -> TargetResult<QueueWorker> {
+        let Store { settings, place } = &self.store;
+        Ok(QueueWorker::new(place.database().to_owned(), *settings))
+    }
+
+    async fn connect(&self, plan: &Plan, worker: &QueueWorker) -> TargetResult<QueueSession> {
+        worker.connect(plan)
+    }
+
+    async fn remove(&self) -> TargetResult<()> {
+        self.store.place.remove()
+    }
+}

@@ -1,0 +1,160 @@
+//! Target URLs: `NAME`, `NAME?options`, `NAME:PATH`, `NAME:PATH?options`; options are `key=value`
+//! joined by `&`.
+//!
+//! In paths and values `%3F`, `%26`, `%25` and the like stand for the character of that code.
+
+use crate::error::Error;
+use crate::server::shown;
+use syncline_contract::{OptionArgs, OptionListing};
+
+/// A target as a listing shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// Its name, the first part of its URL.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub what: &'static str,
+    /// The form of its URL.
+    pub form: &'static str,
+    /// Its options.
+    pub options: &'static [OptionListing],
+}
+
+/// A URL taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Url {
+    /// As it was given, but for passwords: for messages.
+    pub(crate) text: String,
+    /// The target.
+    pub(crate) name: String,
+    /// What stands between colon and question mark; none without a colon.
+    pub(crate) path: Option<String>,
+    /// The same with its codes, for whoever takes it apart first.
+    pub(crate) raw_path: Option<String>,
+    /// The options in order.
+    pub(crate) pairs: Vec<(String, String)>,
+}
+
+const FORM: &str = "NAME or NAME:PATH?option=value&option=value";
+
+impl Url {
+    /// Takes a text apart.
+    pub(crate) fn parse(text: &str) -> Result<Url, Error> {
+        let malformed = |why| Error::Malformed {
+            url: shown(text),
+            why,
+            form: FORM,
+        };
+        let (place, options) = match text.split_once('?') {
+            Some((place, options)) => (place, Some(options)),
+            None => (text, None),
+        };
+        let (name, path) = match place.split_once(':') {
+            Some((name, path)) => (name, Some(path)),
+            None => (place, None),
+        };
+        if name.is_empty() {
+            return Err(malformed("it names no target"));
+        }
+        let mut pairs = Vec::new();
+        for pair in options.into_iter().flat_map(|options| options.split('&')) {
+            let (key, value) = pair
+                .split_once('=')
+                .ok_or_else(|| malformed("an option has no value"))?;
+            if key.contains('@') {
+                return Err(malformed(
+                    "an option's name holds an @: in a password a ? is written %3F, or the password is given by ${NAME}",
+                ));
+            }
+            let value = decoded(value).ok_or_else(|| malformed("a % is not followed by a code"))?;
+            pairs.push((key.to_owned(), value));
+        }
+        let raw_path = path.map(str::to_owned);
+        let path = match path {
+            Some(path) => {
+                Some(decoded(path).ok_or_else(|| malformed("a % is not followed by a code"))?)
+            }
+            None => None,
+        };
+        Ok(Url {
+            text: shown(text),
+            name: name.to_owned(),
+            path,
+            raw_path,
+            pairs,
+        })
+    }
+
+    /// The value of an option.
+    pub(crate) fn option(&self, name: &str) -> Option<&str> {
+        let pair = self.pairs.iter().find(|(given, _)| given == name);
+        pair.map(|(_, value)| value.as_str())
+    }
+
+    /// Its options, of those that the target lists.
+    pub(crate) fn given(&self, listing: &Listing) -> Result<OptionArgs<'_>, Error> {
+        Ok(OptionArgs::new(
+            format!("target {}", listing.name),
+            listing.options,
+            &self.pairs,
+        )?)
+    }
+}
+
+/// A path or a value as it stands in a URL of ours: with codes for the signs that take one apart.
+pub fn encoded(value: &str) -> String {
+    value
+        .replace('%', "%25")
+        .replace('&', "%26")
+        .replace('?', "%3F")
+}
+
+/// With every `%XX` replaced by its character; none if one is broken or the result is not UTF-8.
+pub(crate) fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        if byte == b'%' {
+            let code = str::from_utf8(after.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(code, 16).ok()?);
+            rest = &after[2..];
+        } else {
+            bytes.push(byte);
+            rest = after;
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Url;
+
+    #[test]
+    fn a_url_comes_apart() {
+        let url = Url::parse("sqlite:/data/a%3Fb.db?durability=data&client=queue").unwrap();
+        assert_eq!(
+            (url.name.as_str(), url.path.as_deref()),
+            ("sqlite", Some("/data/a?b.db"))
+        );
+        assert_eq!(url.pairs.len(), 2);
+        assert_eq!(url.pairs[1], ("client".to_owned(), "queue".to_owned()));
+        assert_eq!(Url::parse("null").unwrap().path, None);
+        assert_eq!(Url::parse("null:").unwrap().path.as_deref(), Some(""));
+    }
+
+    #[test]
+    fn what_is_not_a_url_says_why() {
+        for (text, why) in [
+            ("", "names no target"),
+            (":x", "names no target"),
+            ("sqlite:x?durability", "has no value"),
+            ("sqlite:x?", "has no value"),
+            ("sqlite:a%zz", "not followed by a code"),
+            ("sqlite:a%", "not followed by a code"),
+        ] {
+            let said = Url::parse(text).unwrap_err().to_string();
+            assert!(said.contains(why), "{text}: {said}");
+        }
+    }
+}

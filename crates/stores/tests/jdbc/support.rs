@@ -1,0 +1,152 @@
+//! Where the drivers are, and a Derby network server of the test's own.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use syncline_stores::AnyTarget;
+use syncline_stores::private::{LaunchSpec, Private, Product};
+
+/// The jar files of a product, with colons between them.
+pub(crate) fn jars(names: &[&str]) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .parent()
+        .unwrap()
+        .join("jdbc-drivers");
+    let jar = |name: &&str| -> PathBuf {
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let mut paths = entries.map(|entry| entry.path());
+        let found = paths.find(|path| {
+            let file = path.file_name().unwrap().to_str().unwrap();
+            let version = file
+                .strip_prefix(name)
+                .and_then(|rest| rest.strip_prefix('-'));
+            version.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+        });
+        found.unwrap_or_else(|| {
+            let folder = folder.display();
+            panic!("no {name} in {folder}: run scripts/fetch-jdbc-drivers first")
+        })
+    };
+    let jars: Vec<_> = names.iter().map(jar).collect();
+    let jars: Vec<_> = jars.iter().map(|jar| jar.to_str().unwrap()).collect();
+    jars.join(":")
+}
+
+/// The jar files that make a Derby, with server and client.
+pub(crate) fn derby_jars() -> String {
+    jars(&[
+        "derby",
+        "derbyshared",
+        "derbytools",
+        "derbynet",
+        "derbyclient",
+    ])
+}
+
+/// The target of a URL.
+pub(crate) fn open(url: &str) -> AnyTarget {
+    AnyTarget::open(url).unwrap_or_else(|error| panic!("{url}: {error}"))
+}
+
+/// A private server of a product that is no Java's, in a folder of its own.
+pub(crate) struct NativeServer {
+    private: Private,
+    _folder: tempfile::TempDir,
+}
+
+impl NativeServer {
+    pub(crate) fn start(product: Product) -> NativeServer {
+        let folder = tempfile::tempdir().unwrap();
+        // The server's own user must be able to enter.
+        let open = PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(folder.path(), open).unwrap();
+        let private = Private::start(&LaunchSpec {
+            directory: Some(folder.path().to_owned()),
+            ..LaunchSpec::new(product)
+        });
+        NativeServer {
+            private: private.unwrap(),
+            _folder: folder,
+        }
+    }
+
+    /// The URL by which its JDBC driver meets it.
+    pub(crate) fn url(&self, options: &str) -> String {
+        let (_, rest) = self.private.url().rsplit_once("127.0.0.1:").unwrap();
+        let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        let (_, file) = rest.split_once("password-file=").unwrap();
+        let login = format!("&password-file={}", file.split('&').next().unwrap());
+        let (place, driver) = match self.private.product() {
+            Product::Postgres => (
+                format!("postgresql://127.0.0.1:{port}/postgres?user=postgres"),
+                jars(&["postgresql"]),
+            ),
+            Product::Mariadb => (
+                format!("mariadb://127.0.0.1:{port}/?user=root"),
+                jars(&["mariadb-java-client"]),
+            ),
+            other => panic!("{} is met by no JDBC driver here", other.word()),
+        };
+        format!("jdbc:{place}{login}&driver={driver}{options}")
+    }
+}
+
+/// A Derby network server on a free port of loopback, ended when it is dropped.
+pub(crate) struct DerbyServer {
+    process: Child,
+    pub(crate) port: u16,
+    _folder: tempfile::TempDir,
+}
+
+impl DerbyServer {
+    pub(crate) fn start() -> DerbyServer {
+        let folder = tempfile::tempdir().unwrap();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let mut process = Command::new("java")
+            .arg(format!("-Dderby.system.home={}", folder.path().display()))
+            .args(["-cp", &derby_jars()])
+            .arg("org.apache.derby.drda.NetworkServerControl")
+            .args(["start", "-h", "127.0.0.1", "-p", &port.to_string()])
+            .arg("-noSecurityManager")
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a java on the path");
+        // It says so when it takes connections; what follows is of no use, and must not fill the pipe.
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let ready = lines
+            .by_ref()
+            .map_while(Result::ok)
+            .any(|line| line.contains("ready to accept connections"));
+        assert!(ready, "the Derby network server ended before it was ready");
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+        DerbyServer {
+            process,
+            port,
+            _folder: folder,
+        }
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// The URL of a database on it, made at the first connection.
+    pub(crate) fn url(&self, options: &str) -> String {
+        let (port, jars) = (self.port, derby_jars());
+        format!("jdbc:derby://127.0.0.1:{port}/bench;create=true?driver={jars}{options}")
+    }
+}
+
+impl Drop for DerbyServer {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}

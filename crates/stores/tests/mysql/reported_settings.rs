@@ -1,0 +1,170 @@
+//! What the server says of itself: durability, isolation, place, counters.
+
+use crate::account_fixture::{ADD, AccountFixture, now, plan, send};
+use crate::server::Server;
+use syncline_contract::{
+    AccessPattern, Durability, Isolation, LogLocation, Meaning, Session, StoreProcess, Target,
+};
+use syncline_stores::AnyTarget;
+
+#[test]
+fn a_durability_that_is_not_in_force_is_refused_before_anything_is_made() {
+    let server = Server::start(&["--innodb-flush-log-at-trx-commit=2"]);
+    let lax = AnyTarget::open(&server.by_socket("durability=data")).unwrap();
+    for refused in [now(lax.meet()), now(lax.create(&plan(true)))] {
+        let what = refused.unwrap_err().what;
+        assert!(
+            what.contains("SET GLOBAL innodb_flush_log_at_trx_commit=1")
+                && what.contains("durability=os"),
+            "{what}"
+        );
+    }
+    assert_eq!(server.says("SHOW DATABASES LIKE 'syncline%'"), "");
+    let desk = AccountFixture::on(&server, "durability=os");
+    let evidence = now(desk.target.evidence()).unwrap();
+    assert_eq!(evidence.durability, Durability::Os);
+    let why = &evidence.durability_evidence;
+    assert!(why.contains("innodb_flush_log_at_trx_commit=2"), "{why}");
+}
+
+#[test]
+fn a_setting_that_somebody_changes_shows_in_the_evidence() {
+    let server = Server::start(&[]);
+    let desk = AccountFixture::on(&server, "");
+    assert_eq!(
+        now(desk.target.evidence()).unwrap().durability,
+        Durability::Data
+    );
+    server.says("SET GLOBAL innodb_flush_log_at_trx_commit=0");
+    assert_eq!(
+        now(desk.target.evidence()).unwrap().durability,
+        Durability::None
+    );
+}
+
+#[test]
+fn a_binary_log_that_is_not_synced_is_not_durable() {
+    let server = Server::start(&["--log-bin=binlog", "--server-id=1"]);
+    let target = AnyTarget::open(&server.by_socket("")).unwrap();
+    let what = now(target.meet()).unwrap_err().what;
+    assert!(what.contains("SET GLOBAL sync_binlog=1"), "{what}");
+    server.says("SET GLOBAL sync_binlog=1");
+    let desk = AccountFixture::on(&server, "").filled();
+    let evidence = now(desk.target.evidence()).unwrap();
+    assert_eq!(evidence.durability, Durability::Data);
+    assert!(evidence.durability_evidence.contains("sync_binlog=1"));
+    commits_are_counted(&desk, "Binlog_commits");
+}
+
+#[test]
+fn isolation_is_read_back_from_the_session() {
+    let server = Server::shared();
+    for (word, isolation, said) in [
+        ("read-committed", Isolation::ReadCommitted, "READ-COMMITTED"),
+        (
+            "repeatable-read",
+            Isolation::RepeatableRead,
+            "REPEATABLE-READ",
+        ),
+        ("snapshot", Isolation::Snapshot, "REPEATABLE-READ"),
+        ("serializable", Isolation::Serializable, "SERIALIZABLE"),
+    ] {
+        let desk = AccountFixture::on(server, &format!("isolation={word}"));
+        let evidence = now(desk.target.evidence()).unwrap();
+        assert_eq!(evidence.isolation, isolation);
+        let read_back = &evidence.settings[0];
+        assert_eq!(read_back.value, said);
+        assert!(read_back.said_by.starts_with("SELECT @@session."));
+        assert_eq!(
+            (desk.target.name().as_str(), &*evidence.product),
+            ("mariadb", "MariaDB")
+        );
+        assert!(evidence.version.contains("MariaDB"), "{}", evidence.version);
+    }
+}
+
+#[test]
+fn the_log_and_the_process_are_those_of_the_server() {
+    let server = Server::shared();
+    for url in [server.by_socket("live=yes"), server.by_tcp("live=yes")] {
+        let target = AnyTarget::open(&url).unwrap();
+        assert_eq!(target.process(), StoreProcess::REMOTE, "nobody was asked");
+        now(target.meet()).unwrap();
+        assert_eq!(target.process(), StoreProcess::Other(server.pid()), "{url}");
+        let data = server.data().canonicalize().unwrap();
+        assert_eq!(target.log_place(), LogLocation::Directory(data));
+        let round_trip = now(target.round_trip_ns()).unwrap().expect("a server");
+        assert!((500..1_000_000_000).contains(&round_trip), "{round_trip}");
+    }
+}
+
+/// Commits a known number of transactions and finds them counted.
+fn commits_are_counted(desk: &AccountFixture, name: &str) {
+    let reading = || {
+        let counters = now(desk.target.counters()).expect("counters");
+        let commits = counters
+            .into_iter()
+            .find(|counter| counter.meaning == Meaning::Commits);
+        commits.expect("commits are among them")
+    };
+    let mut session = desk.session();
+    let before = reading();
+    assert_eq!(before.name, name);
+    desk.run(async {
+        for round in 0..30 {
+            session.begin(if round % 2 == 0 {
+                AccessPattern::Single
+            } else {
+                AccessPattern::Several
+            });
+            send(&mut session, ADD, &[round % 9 + 1, 1]).expect("a command");
+            if round % 2 == 1 {
+                send(&mut session, ADD, &[9, 1]).expect("a command");
+            }
+            session.commit().await.expect("a commit");
+        }
+    });
+    let counted = reading().grown_since(&before).expect("a difference");
+    assert!(
+        (30..=32).contains(&counted),
+        "30 commits, counted {counted}"
+    );
+}
+
+#[test]
+fn commits_are_counted_where_the_server_counts_them_and_else_said_to_be_unknown() {
+    let server = Server::start(&["--innodb-monitor-enable=trx_rw_commits"]);
+    let desk = AccountFixture::on(&server, "").filled();
+    commits_are_counted(&desk, "trx_rw_commits");
+    let off = AccountFixture::on(Server::shared(), "");
+    let counters = now(off.target.counters()).unwrap();
+    for meaning in Meaning::ALL {
+        let of = counters.iter().find(|counter| counter.meaning == meaning);
+        let counter = of.unwrap_or_else(|| panic!("{} is not there", meaning.name()));
+        if meaning == Meaning::Commits {
+            let why = counter.value.as_ref().unwrap_err();
+            assert!(why.contains("innodb_monitor_enable"), "{why}");
+        }
+    }
+}
+
+#[test]
+fn a_look_sees_where_the_log_stands() {
+    let server = Server::shared();
+    let target = AnyTarget::open(&server.by_socket("")).unwrap();
+    let position = || {
+        let observed = now(target.observe()).unwrap();
+        assert_eq!(observed.product, "MariaDB");
+        assert_eq!(observed.replication, Ok(Vec::new()));
+        assert_eq!(observed.process, StoreProcess::Other(server.pid()));
+        let counters = observed.counters;
+        let found = counters
+            .iter()
+            .find(|counter| counter.name == "log sequence number");
+        found.expect("the log's place").value.clone().unwrap()
+    };
+    let before = position();
+    let desk = AccountFixture::on(server, "").filled();
+    assert!(position() > before, "making tables adds to the log");
+    drop(desk);
+}

@@ -1,0 +1,167 @@
+//! A private server for a test, and a way to talk to it beside the target.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use syncline_contract::conformance::block_on;
+use syncline_contract::{
+    AccessPattern, Durability, Int, Kind, Lock, OperationId, Plan, Read, Row, Rows, Session, Set,
+    Stop, Table, TableId, Target, Value, Write,
+};
+use syncline_stores::AnyTarget;
+use syncline_stores::private::{LaunchSpec, Private, Product};
+
+/// A server, in a folder of its own.
+pub(crate) struct Server {
+    pub(crate) private: Private,
+    _folder: tempfile::TempDir,
+}
+
+impl Server {
+    /// With the settings for that durability.
+    pub(crate) fn start(durability: Durability) -> Server {
+        let folder = tempfile::tempdir().unwrap();
+        let open = PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(folder.path(), open).unwrap();
+        let private = Private::start(&LaunchSpec {
+            directory: Some(folder.path().to_owned()),
+            durability,
+            ..LaunchSpec::new(Product::Postgres)
+        });
+        Server {
+            private: private.unwrap(),
+            _folder: folder,
+        }
+    }
+
+    /// The URL over TCP (first) or the socket, with more options.
+    pub(crate) fn url(&self, number: usize, options: &str) -> String {
+        let url = &self.private.urls()[number];
+        let sign = if url.contains('?') { '&' } else { '?' };
+        if options.is_empty() {
+            url.clone()
+        } else {
+            format!("{url}{sign}{options}")
+        }
+    }
+
+    /// The target over the socket.
+    pub(crate) fn target(&self, options: &str) -> AnyTarget {
+        AnyTarget::open(&self.url(1, options)).unwrap()
+    }
+
+    /// The port over TCP.
+    pub(crate) fn port(&self) -> u16 {
+        let (_, rest) = self.private.url().rsplit_once("127.0.0.1:").unwrap();
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().unwrap()
+    }
+
+    /// The password of its superuser.
+    pub(crate) fn password(&self) -> String {
+        let (_, rest) = self.private.url().split_once("password-file=").unwrap();
+        let file = rest.split('&').next().unwrap();
+        std::fs::read_to_string(file).unwrap().trim().to_owned()
+    }
+
+    /// The directory of its Unix socket.
+    pub(crate) fn socket_directory(&self) -> String {
+        let url = self.url(1, "");
+        let (_, rest) = url.split_once("socket=").unwrap();
+        rest.split('&').next().unwrap().replace("%2F", "/")
+    }
+
+    /// The directory of its data.
+    pub(crate) fn data(&self) -> std::path::PathBuf {
+        self.private.directory().join("data")
+    }
+
+    /// Gives a file to the server's user.
+    pub(crate) fn own(&self, path: &Path) {
+        own(path, &self.data());
+    }
+
+    /// Writes a file that the server's user owns and nobody else reads.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        let path = self.data().join(name);
+        std::fs::write(&path, text).unwrap();
+        own(&path, &self.data());
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+    }
+
+    /// Runs a statement by itself, as a user of psql would.
+    pub(crate) fn run(&self, statement: &str) -> Vec<String> {
+        let mut plan = Plan::new();
+        plan.statement("statement", statement.to_owned(), 0);
+        let target = self.target("live=yes");
+        let worker = target.worker().unwrap();
+        block_on(&worker, async {
+            let mut session = target.connect(&plan, &worker).await.unwrap();
+            session.begin(AccessPattern::AsWritten);
+            session.send(OperationId(0), &[]).unwrap();
+            let cells = {
+                let rows = session.receive().await.unwrap();
+                let first = |row: Row<'_>| match row.value(0) {
+                    Value::Text(text) => text.to_owned(),
+                    Value::Int(number) => number.to_string(),
+                    other => format!("{other:?}"),
+                };
+                // A command answers a row of nothing.
+                let wide = rows.width() > 0;
+                let cells: Vec<String> = rows.iter().filter(|_| wide).map(first).collect();
+                cells
+            };
+            session.commit().await.unwrap();
+            cells
+        })
+    }
+
+    /// The schemas of ours that stand in it.
+    pub(crate) fn schemas(&self) -> Vec<String> {
+        self.run("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'syncline%'")
+    }
+}
+
+/// Gives a file to who owns another.
+fn own(path: &Path, like: &Path) {
+    let of = std::fs::metadata(like).unwrap();
+    std::os::unix::fs::chown(path, Some(of.uid()), Some(of.gid())).unwrap();
+}
+
+/// A table of numbers and what can be done to it.
+pub(crate) struct Numbers {
+    pub(crate) plan: Plan,
+    pub(crate) table: TableId,
+    pub(crate) get: Read<(Int,), (Int,)>,
+    pub(crate) get_for_update: Read<(Int,), (Int,)>,
+    pub(crate) add: Write<(Int, Int)>,
+    pub(crate) insert: Write<(Int, Int)>,
+}
+
+impl Numbers {
+    pub(crate) fn new() -> Numbers {
+        let mut plan = Plan::new();
+        let table = plan.table(
+            Table::new("numbers")
+                .column("id", Kind::Int)
+                .column("number", Kind::Int)
+                .key(&["id"]),
+        );
+        Numbers {
+            table,
+            get: plan.get("get number", table, &["number"], Lock::None),
+            get_for_update: plan.get("lock number", table, &["number"], Lock::Update),
+            add: plan.update("add to number", table, &[("number", Set::Add)]),
+            insert: plan.insert("insert number", table),
+            plan,
+        }
+    }
+
+    /// Rows 1 to 100, all zero.
+    pub(crate) async fn fill<S: Session>(&self, session: &mut S) -> Result<(), Stop> {
+        let mut rows = Rows::new(2);
+        for id in 1..=100 {
+            rows.push_row(&[Value::Int(id), Value::Int(0)]);
+        }
+        session.load(self.table, &rows).await
+    }
+}

@@ -1,0 +1,386 @@
+//! Redis, on real servers that the tests start: the suite, durability as it is, no harm to what is not
+//! ours, lost connections.
+
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
+
+#[path = "shared/certificates.rs"]
+mod certificates;
+
+use certificates::Certificates;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use syncline_contract::conformance::{block_on, conforms};
+use syncline_contract::{
+    AccessPattern, Durability, FailureKind, Int, LogLocation, Meaning, Plan, Session, Stop,
+    StoreProcess, Table, Target, Value, Write as _Insert,
+};
+use syncline_stores::AnyTarget;
+use syncline_stores::private::{LaunchSpec, Private, Product};
+
+fn server(durability: Durability) -> Private {
+    let wanted = LaunchSpec {
+        durability,
+        ..LaunchSpec::new(Product::Redis)
+    };
+    Private::start(&wanted).unwrap()
+}
+
+/// The server's address with its password and no other options.
+fn place(server: &Private) -> String {
+    let place = server.url().split('?').next().unwrap();
+    format!("{place}?password={}", password(server))
+}
+
+/// Its password, from the file that its URL names.
+fn password(server: &Private) -> String {
+    let (_, rest) = server.url().split_once("password-file=").unwrap();
+    let file = rest.split('&').next().unwrap();
+    std::fs::read_to_string(file).unwrap().trim().to_owned()
+}
+
+fn open(url: &str) -> AnyTarget {
+    AnyTarget::open(url).unwrap_or_else(|error| panic!("{url}: {error}"))
+}
+
+/// Somebody else's connection, as plain as it can be.
+struct Other(BufReader<TcpStream>);
+
+impl Other {
+    fn of(server: &Private) -> Other {
+        let place = server.url().split('?').next().unwrap();
+        let place = place.trim_start_matches("redis://");
+        let socket = TcpStream::connect(place.trim_end_matches('/')).unwrap();
+        let mut other = Other(BufReader::new(socket));
+        assert_eq!(other.ask(&format!("AUTH {}", password(server))), "+OK");
+        other
+    }
+
+    /// Sends a command without spaces in its parts, and answers the first line of the reply.
+    fn ask(&mut self, command: &str) -> String {
+        self.0
+            .get_mut()
+            .write_all(format!("{command}\r\n").as_bytes())
+            .unwrap();
+        let mut line = String::new();
+        self.0.read_line(&mut line).unwrap();
+        if line.starts_with('$') && line.trim() != "$-1" {
+            line.clear();
+            self.0.read_line(&mut line).unwrap();
+        }
+        line.trim().to_owned()
+    }
+}
+
+fn plan() -> (Plan, _Insert<(Int, Int)>) {
+    let mut plan = Plan::new();
+    let table = Table::new("rows")
+        .column("id", syncline_contract::Kind::Int)
+        .column("n", syncline_contract::Kind::Int)
+        .key(&["id"]);
+    let table = plan.table(table);
+    let insert = plan.insert("insert row", table);
+    (plan, insert)
+}
+
+const INSERT: syncline_contract::OperationId = syncline_contract::OperationId(0);
+
+#[test]
+fn redis_conforms_in_all_but_indexes_and_joins() {
+    let server = server(Durability::Data);
+    let url = server.url();
+    let outcome = conforms(|| open(url));
+    assert!(outcome.findings.is_empty(), "{outcome}");
+    assert!(outcome.tested.contains(&"no update is lost"), "{outcome:?}");
+    assert!(outcome.tested.contains(&"scans by key"), "{outcome:?}");
+    assert!(
+        outcome.skipped.iter().all(|(_, why)| {
+            [
+                "it has no secondary indexes",
+                "it cannot join",
+                "it cannot scan by index",
+            ]
+            .contains(why)
+        }),
+        "{outcome:?}"
+    );
+    assert_eq!(Other::of(&server).ask("DBSIZE"), ":0", "nothing is left");
+}
+
+#[test]
+fn redis_without_scans_conforms_in_what_is_left() {
+    let server = server(Durability::None);
+    let url = format!("{}&scans=no", place(&server));
+    let outcome = conforms(|| open(&url));
+    assert!(outcome.findings.is_empty(), "{outcome}");
+    assert!(outcome.tested.contains(&"no update is lost"), "{outcome:?}");
+    assert_eq!(Other::of(&server).ask("DBSIZE"), ":0", "nothing is left");
+}
+
+#[test]
+fn durability_is_read_back_and_another_word_is_refused() {
+    for (durability, words) in [
+        (Durability::None, "aof_enabled:0"),
+        (Durability::Os, "appendfsync=no"),
+        (Durability::Data, "appendfsync=always"),
+    ] {
+        let server = server(durability);
+        let target = open(&place(&server));
+        block_on(&(), target.meet()).unwrap();
+        assert_eq!(target.process(), StoreProcess::Other(server.pid()));
+        let here = matches!(target.log_place(), LogLocation::Directory(place) if place.is_dir());
+        assert_eq!(
+            here,
+            durability != Durability::None,
+            "{:?}",
+            target.log_place()
+        );
+        block_on(&(), target.create(&plan().0)).unwrap();
+        let said = block_on(&(), target.evidence()).unwrap();
+        assert_eq!(said.durability, durability);
+        assert!(said.durability_evidence.contains(words), "{said:?}");
+        assert!(
+            said.version
+                .starts_with(|first: char| first.is_ascii_digit())
+        );
+        block_on(&(), target.remove()).unwrap();
+        drop(target);
+        for other in [Durability::None, Durability::Os, Durability::Data] {
+            let target = open(&format!("{}&durability={}", place(&server), other.word()));
+            let met = block_on(&(), target.meet());
+            assert_eq!(met.is_ok(), other == durability, "{met:?}");
+        }
+    }
+}
+
+#[test]
+fn everysec_is_no_more_than_handed_to_the_operating_system() {
+    let server = server(Durability::Data);
+    assert_eq!(
+        Other::of(&server).ask("CONFIG SET appendfsync everysec"),
+        "+OK"
+    );
+    let target = open(&format!("{}&live=yes", place(&server)));
+    block_on(&(), target.create(&plan().0)).unwrap();
+    let said = block_on(&(), target.evidence()).unwrap();
+    assert_eq!(said.durability, Durability::Os);
+    assert!(said.durability_evidence.contains("two seconds"), "{said:?}");
+    block_on(&(), target.remove()).unwrap();
+}
+
+#[test]
+fn foreign_keys_stay_and_foreign_clients_are_not_disturbed() {
+    let server = server(Durability::None);
+    let mut other = Other::of(&server);
+    for key in ["mine", "syncline_x:row:1", "syncline_y:mark"] {
+        assert_eq!(other.ask(&format!("SET {key} precious")), "+OK");
+    }
+    let target = open(&place(&server));
+    let refused = block_on(&(), target.meet()).unwrap_err();
+    assert!(refused.what.contains("live=yes"), "{refused}");
+    assert_eq!(refused.kind, FailureKind::Limit);
+    let target = open(&format!("{}&live=yes", place(&server)));
+    block_on(&(), target.meet()).unwrap();
+    let (plan, _) = plan();
+    block_on(&(), target.create(&plan)).unwrap();
+    let worker = target.worker().unwrap();
+    block_on(&worker, async {
+        let mut session = target.connect(&plan, &worker).await.unwrap();
+        session.begin(AccessPattern::Single);
+        session
+            .send(INSERT, &[Value::Int(1), Value::Int(2)])
+            .unwrap();
+        session.commit().await.unwrap();
+    });
+    assert_eq!(
+        other.ask("DBSIZE"),
+        ":6",
+        "three of ours: mark, row, names of rows"
+    );
+    // Of a run under way every key stays.
+    let cleans = || {
+        let cleaner = open(&format!("{}&live=yes", place(&server)));
+        block_on(&(), cleaner.clean()).unwrap()
+    };
+    let kept = cleans();
+    assert!(
+        kept.len() == 1 && kept[0].starts_with("kept"),
+        "a run uses them: {kept:?}"
+    );
+    assert_eq!(other.ask("DBSIZE"), ":6");
+    // A run that was killed leaves its keys; cleaning takes them and nothing else.
+    drop((worker, target));
+    let cleaned = cleans();
+    assert!(
+        cleaned.len() == 1 && cleaned[0].contains("keys of prefix"),
+        "{cleaned:?}"
+    );
+    for key in ["mine", "syncline_x:row:1", "syncline_y:mark"] {
+        assert_eq!(other.ask(&format!("GET {key}")), "precious");
+    }
+    assert_eq!(other.ask("DBSIZE"), ":3");
+}
+
+#[test]
+fn a_commit_over_a_row_that_another_process_changed_conflicts() {
+    let server = server(Durability::None);
+    let target = open(&place(&server));
+    let mut plan = Plan::new();
+    let table = plan.table(
+        Table::new("rows")
+            .column("id", syncline_contract::Kind::Int)
+            .column("n", syncline_contract::Kind::Int)
+            .key(&["id"]),
+    );
+    let _: _Insert<(Int, Int)> = plan.insert("insert row", table);
+    let _: _Insert<(Int, Int)> =
+        plan.update("set row", table, &[("n", syncline_contract::Set::To)]);
+    block_on(&(), target.create(&plan)).unwrap();
+    let worker = target.worker().unwrap();
+    block_on(&worker, async {
+        let mut session = target.connect(&plan, &worker).await.unwrap();
+        session.begin(AccessPattern::Single);
+        session
+            .send(INSERT, &[Value::Int(1), Value::Int(2)])
+            .unwrap();
+        session.commit().await.unwrap();
+        session.begin(AccessPattern::Several);
+        let update = syncline_contract::OperationId(1);
+        session
+            .send(update, &[Value::Int(1), Value::Int(3)])
+            .unwrap();
+        // Another removes every key meanwhile, as only another process could.
+        assert_eq!(Other::of(&server).ask("FLUSHALL"), "+OK");
+        let stopped = session.commit().await.unwrap_err();
+        assert!(
+            matches!(
+                stopped,
+                Stop::Conflict(syncline_contract::Cause::Serialization)
+            ),
+            "{stopped:?}"
+        );
+        session.abort().await;
+    });
+    block_on(&(), target.remove()).unwrap();
+}
+
+#[test]
+fn counters_grow_and_what_is_not_counted_says_why() {
+    let server = server(Durability::Data);
+    let target = open(&place(&server));
+    let before = block_on(&(), target.counters()).unwrap();
+    let (plan, _) = plan();
+    block_on(&(), target.create(&plan)).unwrap();
+    let after = block_on(&(), target.counters()).unwrap();
+    let grown = |name: &str| {
+        let find = |all: &[syncline_contract::Counter]| {
+            all.iter().find(|one| one.name == name).unwrap().clone()
+        };
+        find(&after).grown_since(&find(&before))
+    };
+    assert!(grown("total_commands_processed").unwrap() > 0);
+    assert!(grown("aof_current_size").unwrap() > 0);
+    let seen = block_on(&(), target.observe()).unwrap();
+    for meaning in Meaning::ALL {
+        let counter = seen.counter(meaning);
+        assert!(
+            counter.is_some(),
+            "{meaning:?} stands there, available or not"
+        );
+    }
+    // B.F19
+    let delayed = seen.counter(Meaning::DelayedSyncs).unwrap();
+    assert_eq!(
+        (delayed.name.as_str(), delayed.value.is_ok()),
+        ("aof_delayed_fsync", true)
+    );
+    let commits = seen.counter(Meaning::Commits).unwrap().value.clone();
+    assert!(commits.unwrap_err().contains("not commits"));
+    assert_eq!(seen.replication, Ok(Vec::new()));
+    assert!(block_on(&(), target.round_trip_ns()).unwrap().unwrap() > 0);
+    block_on(&(), target.remove()).unwrap();
+}
+
+#[test]
+fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
+    let server = server(Durability::None);
+    let target = open(&place(&server));
+    let (plan, _) = plan();
+    block_on(&(), target.create(&plan)).unwrap();
+    let worker = target.worker().unwrap();
+    block_on(&worker, async {
+        let mut session = target.connect(&plan, &worker).await.unwrap();
+        session.begin(AccessPattern::Single);
+        session
+            .send(INSERT, &[Value::Int(1), Value::Int(2)])
+            .unwrap();
+        drop(server);
+        let lost = session.commit().await.unwrap_err();
+        assert!(
+            matches!(&lost, Stop::Unknown(failure) if failure.kind == FailureKind::Connection),
+            "{lost:?}"
+        );
+        session.abort().await;
+        session.begin(AccessPattern::Single);
+        let again = session.send(INSERT, &[Value::Int(2), Value::Int(2)]);
+        assert!(
+            matches!(&again, Err(Stop::Failed(failure)) if failure.kind == FailureKind::Connection),
+            "{again:?}"
+        );
+    });
+    let unreached = block_on(&(), target.remove()).unwrap_err();
+    assert_eq!(unreached.kind, FailureKind::Connection, "{unreached}");
+}
+
+/// The server takes encrypted connections too; at which port.
+fn encrypts(server: &Private, with: &Certificates) -> u16 {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let mut other = Other::of(server);
+    for (name, value) in [
+        ("tls-cert-file", with.certificate().display().to_string()),
+        ("tls-key-file", with.key().display().to_string()),
+        ("tls-ca-cert-file", with.root().display().to_string()),
+        ("tls-auth-clients", "no".to_owned()),
+        ("tls-port", port.to_string()),
+    ] {
+        let said = other.ask(&format!("CONFIG SET {name} {value}"));
+        assert_eq!(said, "+OK", "{name}");
+    }
+    port
+}
+
+#[test]
+fn an_encrypted_server_conforms_and_is_known_by_its_certificate() {
+    let (server, made) = (server(Durability::Data), Certificates::new());
+    let place = format!("rediss://127.0.0.1:{}", encrypts(&server, &made));
+    let roots = made.root().display().to_string();
+    let login = format!("password={}", password(&server));
+    let url = format!("{place}/?tls_roots={roots}&durability=data&{login}");
+    let outcome = conforms(|| open(&url));
+    assert!(outcome.findings.is_empty(), "{outcome}");
+    let target = open(&url);
+    block_on(&(), target.meet()).unwrap();
+    assert_eq!(
+        target.process(),
+        StoreProcess::Other(server.pid()),
+        "whose port it is"
+    );
+    // Whom nobody vouches for, and who does not encrypt, is not spoken to.
+    let other = Certificates::new();
+    let stranger = other.root().display().to_string();
+    let plain = url.replace(&place, server.url().split("/?").next().unwrap());
+    for (url, why) in [
+        (url.replace(&roots, &stranger), "cannot be encrypted"),
+        (plain.replace("redis:", "rediss:"), "cannot be encrypted"),
+    ] {
+        let target = open(&url);
+        let failure = block_on(&(), target.meet()).unwrap_err();
+        assert!(failure.what.contains(why), "{url}: {failure}");
+        assert_eq!(failure.kind, FailureKind::Connection);
+    }
+    let any = format!("{place}/?tls=require&live=yes&{login}");
+    block_on(&(), open(&any).meet()).unwrap();
+    let unread = AnyTarget::open(&format!("{place}/?tls_roots=/nowhere")).unwrap_err();
+    assert!(unread.to_string().contains("/nowhere"), "{unread}");
+}

@@ -1,0 +1,101 @@
+//! A witness that listens on loopback, and runs on disks that are cut off.
+
+use crate::disk::{Cut, Finding, Limit, Method, Plan, Subject, Witness, WitnessClient, Written};
+use crate::disk::{check, write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+use syncline_vfs::simulated::Metadata;
+use syncline_vfs::{Disk, SimulatedDisk, SyncMethod};
+
+/// What tests hold while a witness listens.
+pub(super) struct Harness {
+    pub(super) address: SocketAddr,
+    /// What the witness said.
+    pub(super) told: Mutex<Vec<String>>,
+}
+
+/// Starts a witness that keeps its promises on a disk of its own, and ends it behind the test.
+pub(super) fn with_witness(test: impl FnOnce(&Harness)) {
+    with_witness_on(&SimulatedDisk::new(1, Metadata::Strict), test);
+}
+
+pub(super) fn with_witness_on(disk: &SimulatedDisk, test: impl FnOnce(&Harness)) {
+    let silence = Duration::from_millis(200);
+    let kept = Path::new("kept");
+    let witness = Witness::listen("127.0.0.1:0", disk, kept, silence).unwrap();
+    let world = Harness {
+        address: witness.address().unwrap(),
+        told: Mutex::default(),
+    };
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let tell = |what: &str| world.told.lock().unwrap().push(what.to_owned());
+        let serving = {
+            let (witness, stop) = (&witness, &stop);
+            scope.spawn(move || witness.serve(stop, &tell))
+        };
+        // A test that fails ends the witness too.
+        let end = Ending(&stop);
+        test(&world);
+        drop(end);
+        serving.join().unwrap().unwrap();
+    });
+}
+
+struct Ending<'e>(&'e AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+pub(super) fn subject(boot: &str) -> Subject {
+    Subject {
+        name: "host:/disk".to_owned(),
+        directory: "/".into(),
+        boot: boot.to_owned(),
+    }
+}
+
+pub(super) fn plan(method: SyncMethod) -> Plan {
+    Plan {
+        subject: subject("before"),
+        method: Method::of(method).unwrap(),
+        block_bytes: 1024,
+        slots: 16,
+        limit: Limit::default(),
+        abandon: false,
+    }
+}
+
+impl Harness {
+    pub(super) fn caller(&self) -> WitnessClient {
+        WitnessClient::connect(&self.address.to_string()).unwrap()
+    }
+
+    /// Writes until the disk is cut off; the connection, which stays open as that of a machine without
+    /// power does.
+    pub(super) fn cut_off<D: Disk>(&self, disk: &D, plan: &Plan) -> WitnessClient {
+        let mut caller = self.caller();
+        let stop = AtomicBool::new(false);
+        let why = write(disk, plan, &mut caller, &stop, &|_| {}).unwrap_err();
+        assert!(why.to_string().contains("the power is off"), "{why}");
+        caller
+    }
+
+    /// Writes to a limit.
+    pub(super) fn written<D: Disk>(&self, disk: &D, plan: &Plan) -> Written {
+        let stop = AtomicBool::new(false);
+        write(disk, plan, &mut self.caller(), &stop, &|_| {}).unwrap()
+    }
+
+    /// Looks at what is left, after another boot.
+    pub(super) fn checked<D: Disk>(&self, disk: &D, cut: Option<Cut>) -> Finding {
+        check(disk, &subject("after"), cut, &mut self.caller()).unwrap()
+    }
+}

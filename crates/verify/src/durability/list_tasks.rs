@@ -1,0 +1,61 @@
+//! The side of the child for lists: made, appended to until it is killed, and read behind recovery.
+
+use super::child_main::{open, reopen, settings, stopped, words};
+use super::child_protocol::Answer;
+use crate::isolation::{self, FileLog, Lists, Load};
+use std::fs::File;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use syncline_contract::Target;
+use syncline_contract::conformance::block_on;
+
+/// Makes the table of lists, empty.
+pub(super) fn make(url: &str) -> Result<Answer, String> {
+    let (lists, target) = (Lists::new(), open(url)?);
+    let worker = target.worker().map_err(words)?;
+    block_on(&worker, async {
+        target.create(&lists.plan).await.map_err(words)?;
+        let said = target.evidence().await.map_err(words)?;
+        target.keep().await.map_err(words)?;
+        Ok(Answer::Prepared(settings(said)))
+    })
+}
+
+/// Appends and reads until something fails; each event is written before what follows it is begun.
+pub(super) fn append(
+    url: &str,
+    clients: usize,
+    seed: u64,
+    history: &Path,
+) -> Result<Answer, String> {
+    let lists = Lists::new();
+    let target = reopen(url, &lists.plan)?;
+    let file = File::options().append(true).create(true).open(history);
+    let file = file.map_err(|error| format!("cannot open the history: {error}"))?;
+    let load = Load {
+        transactions: usize::MAX,
+        clients,
+        seed,
+    };
+    let never = AtomicBool::new(false);
+    let ended = isolation::append(&target, &lists, &FileLog::to(file), load, &never, &|_| {});
+    Ok(Answer::Stopped(ended.err().map(words).unwrap_or_default()))
+}
+
+/// Reads every list below a key, in one transaction.
+pub(super) fn read(url: &str, keys: i64) -> Result<Answer, String> {
+    let lists = Lists::new();
+    let target = reopen(url, &lists.plan)?;
+    let worker = target.worker().map_err(words)?;
+    Ok(block_on(&worker, async {
+        let connected = target.connect(&lists.plan, &worker).await;
+        let mut session = match connected {
+            Ok(session) => session,
+            Err(why) => return Answer::Unreadable(words(why)),
+        };
+        match lists.read_all(&mut session, keys).await {
+            Ok(all) => Answer::Lists(all),
+            Err(stop) => Answer::Unreadable(stopped(stop)),
+        }
+    }))
+}

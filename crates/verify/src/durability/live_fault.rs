@@ -1,0 +1,41 @@
+//! A fault that strikes a store under load: armed, and waited for.
+
+use crate::power::{Class, Fault, FaultRule, Mount};
+use std::time::Duration;
+use syncline_instrument::clock;
+
+/// How long a fault is waited for; one that does not strike by then is not exercised.
+const STRIKES_WITHIN: Duration = Duration::from_millis(1500);
+
+/// What is done to a running store.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum LiveFault {
+    /// Nothing.
+    None,
+    /// This fault strikes files of this class, once.
+    Fault(Fault, Class),
+}
+
+/// Lets the load run until an end has come; why its clients stopped before, if they did.
+pub(super) type Until<'u> = dyn FnMut(&dyn Fn() -> bool) -> Option<String> + 'u;
+
+impl LiveFault {
+    /// Arms the fault and waits until it has struck; why the clients stopped meanwhile, if they did.
+    pub(super) fn strike(self, mount: &Mount, until: &mut Until<'_>) -> Option<String> {
+        let LiveFault::Fault(fault, class) = self else {
+            return None;
+        };
+        mount.arm(FaultRule {
+            fault,
+            class: Some(class),
+            skip: 2,
+            times: 1,
+        });
+        if matches!(fault, Fault::ReadError | Fault::FlippedBit) {
+            // Else the kernel answers most reads, as long as it remembers.
+            mount.forget(class);
+        }
+        let end = clock::now() + clock::nanos(STRIKES_WITHIN);
+        until(&|| clock::now() >= end || !mount.struck().is_empty())
+    }
+}

@@ -1,0 +1,125 @@
+//! Where a load tells what is asked for and how it ends, in the order of real time.
+//!
+//! In memory, for a process that lives until its load has ended; or written line by line to a file, in
+//! Elle's form, for one that may be killed at any moment: what it was told and did not say is not known.
+
+use super::elle::event;
+use super::history::{Ending, History, Operation, Transaction};
+use parking_lot::Mutex;
+use std::fs::File;
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use syncline_contract::{Failure, FailureKind, TargetResult};
+
+/// See the module.
+pub(crate) trait Events: Sync {
+    /// A transaction is asked for; its number. What fails here ends the client.
+    fn invoke(&self, process: i64, operations: &[Operation]) -> TargetResult<usize>;
+
+    /// It has ended.
+    fn complete(
+        &self,
+        number: usize,
+        process: i64,
+        ending: Ending,
+        operations: Vec<Operation>,
+    ) -> TargetResult<()>;
+}
+
+/// A history and how many events it has.
+#[derive(Debug, Default)]
+pub(super) struct InMemory(Mutex<(History, usize)>);
+
+impl InMemory {
+    pub(super) fn history(self) -> History {
+        self.0.into_inner().0
+    }
+}
+
+impl Events for InMemory {
+    fn invoke(&self, process: i64, operations: &[Operation]) -> TargetResult<usize> {
+        let mut guard = self.0.lock();
+        let (history, events) = &mut *guard;
+        history.transactions.push(Transaction {
+            process,
+            invoked: *events,
+            completed: None,
+            ending: Ending::Unknown,
+            operations: operations.to_vec(),
+        });
+        *events += 1;
+        Ok(history.transactions.len() - 1)
+    }
+
+    fn complete(
+        &self,
+        number: usize,
+        _process: i64,
+        ending: Ending,
+        operations: Vec<Operation>,
+    ) -> TargetResult<()> {
+        let mut guard = self.0.lock();
+        let (history, events) = &mut *guard;
+        let transaction = &mut history.transactions[number];
+        transaction.ending = ending;
+        if ending == Ending::Committed {
+            transaction.operations = operations;
+        }
+        if ending != Ending::Unknown {
+            transaction.completed = Some(*events);
+        }
+        *events += 1;
+        Ok(())
+    }
+}
+
+/// Lines of a file that is only appended to; each is one write.
+#[derive(Debug)]
+pub(crate) struct FileLog {
+    file: Mutex<File>,
+    next: AtomicUsize,
+}
+
+impl FileLog {
+    pub(crate) fn to(file: File) -> FileLog {
+        FileLog {
+            file: Mutex::new(file),
+            next: AtomicUsize::new(0),
+        }
+    }
+
+    fn write(
+        &self,
+        word: &str,
+        process: i64,
+        operations: &[Operation],
+        answered: bool,
+    ) -> TargetResult<()> {
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        let line = format!("{}\n", event(word, process, index, operations, answered));
+        let mut file = self.file.lock();
+        file.write_all(line.as_bytes())
+            .map_err(|error| Failure::new(FailureKind::Storage, format!("the history: {error}")))
+    }
+}
+
+impl Events for FileLog {
+    fn invoke(&self, process: i64, operations: &[Operation]) -> TargetResult<usize> {
+        self.write("invoke", process, operations, false).map(|()| 0)
+    }
+
+    fn complete(
+        &self,
+        _number: usize,
+        process: i64,
+        ending: Ending,
+        operations: Vec<Operation>,
+    ) -> TargetResult<()> {
+        let word = match ending {
+            Ending::Committed => "ok",
+            Ending::Failed => "fail",
+            Ending::Unknown => "info",
+        };
+        self.write(word, process, &operations, ending == Ending::Committed)
+    }
+}

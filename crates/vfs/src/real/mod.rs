@@ -1,0 +1,14 @@
+//! The machine's own disk, through Linux system calls.
+//!
+//! [`RealDisk`] and [`RealFile`] are what the engine and the targets use; [`DurableWriter`] is what
+//! the probe measures: one writer, one sync outstanding, every method that Linux offers.
+
+mod disk;
+mod durable_writer;
+mod file;
+mod file_range;
+mod uring;
+
+pub use disk::RealDisk;
+pub use durable_writer::{DurableWriter, block_size};
+pub use file::RealFile;

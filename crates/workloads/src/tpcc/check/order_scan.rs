@@ -1,0 +1,141 @@
+//! A walk over the orders of a district, with their lines and new orders, in pieces.
+//!
+//! A piece is a hundred order numbers, asked of the three tables in one go. Where all three answer
+//! nothing, the walk goes on at the next number that any of them has, so that a number far away costs
+//! one question.
+
+use super::district::District;
+use super::queries::CheckQueries;
+use syncline_contract::{Session, Stop, Transaction};
+
+/// Order numbers of a piece; each has at most fifteen lines.
+const PIECE: i64 = 100;
+
+/// An order and what was found of it so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Order {
+    pub(super) number: i64,
+    pub(super) customer: i64,
+    pub(super) is_carried: bool,
+    /// As the order says.
+    pub(super) line_count: i64,
+    /// As there are.
+    pub(super) lines: i64,
+    /// Lines with a delivery date, and the sum of their amounts in hundredths.
+    pub(super) arrived: i64,
+    pub(super) arrived_amount: i64,
+}
+
+/// The orders of a piece; kept for the next.
+#[derive(Debug, Default)]
+pub(super) struct Piece {
+    pub(super) orders: Vec<Order>,
+    pub(super) new_orders: Vec<i64>,
+    /// Lines of all orders, and of orders that there are not.
+    pub(super) lines: i64,
+    pub(super) stray_lines: i64,
+}
+
+/// Walks over a district.
+pub(super) async fn walk<S: Session>(
+    queries: &CheckQueries,
+    district: &mut District,
+    piece: &mut Piece,
+    transaction: &mut Transaction<'_, S>,
+) -> Result<(), Stop> {
+    let mut from = i64::MIN;
+    loop {
+        let Some(first) = next(queries, district.key, from, transaction).await? else {
+            return Ok(());
+        };
+        from = first;
+        loop {
+            let to = from.saturating_add(PIECE - 1);
+            piece
+                .read(queries, district.key, (from, to), transaction)
+                .await?;
+            district.take(piece);
+            let Some(next) = to.checked_add(1) else {
+                return Ok(());
+            };
+            from = next;
+            if piece.is_empty() {
+                break;
+            }
+        }
+    }
+}
+
+/// The least order number from one on, in any of the tables.
+async fn next<S: Session>(
+    queries: &CheckQueries,
+    (warehouse, district): (i64, i64),
+    from: i64,
+    transaction: &mut Transaction<'_, S>,
+) -> Result<Option<i64>, Stop> {
+    for first in &queries.first {
+        transaction.ask(first, (warehouse, district, from))?;
+    }
+    let mut least: Option<i64> = None;
+    for first in &queries.first {
+        if let Some((number,)) = transaction.answer_if_any(first).await? {
+            least = Some(least.map_or(number, |before| before.min(number)));
+        }
+    }
+    Ok(least)
+}
+
+impl Piece {
+    fn is_empty(&self) -> bool {
+        self.orders.is_empty() && self.new_orders.is_empty() && self.lines == 0
+    }
+
+    async fn read<S: Session>(
+        &mut self,
+        queries: &CheckQueries,
+        (warehouse, district): (i64, i64),
+        (from, to): (i64, i64),
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        let numbers = (warehouse, district, from, to);
+        transaction.ask(&queries.orders, numbers)?;
+        transaction.ask(&queries.new_orders, numbers)?;
+        transaction.ask(&queries.lines, numbers)?;
+        self.orders.clear();
+        for row in transaction.answers(&queries.orders).await? {
+            let (number, customer, carrier, line_count) = row?;
+            self.orders.push(Order {
+                number,
+                customer,
+                is_carried: carrier.is_some(),
+                line_count,
+                ..Order::default()
+            });
+        }
+        self.new_orders.clear();
+        for row in transaction.answers(&queries.new_orders).await? {
+            self.new_orders.push(row?.0);
+        }
+        (self.lines, self.stray_lines) = (0, 0);
+        let mut place = 0;
+        for row in transaction.answers(&queries.lines).await? {
+            let (order, date, amount) = row?;
+            // Both lists ascend.
+            while self.orders.get(place).is_some_and(|at| at.number < order) {
+                place += 1;
+            }
+            self.lines += 1;
+            match self.orders.get_mut(place).filter(|at| at.number == order) {
+                Some(of) => {
+                    of.lines += 1;
+                    if date.is_some() {
+                        of.arrived += 1;
+                        of.arrived_amount += amount.units;
+                    }
+                }
+                None => self.stray_lines += 1,
+            }
+        }
+        Ok(())
+    }
+}
