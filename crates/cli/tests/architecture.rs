@@ -73,6 +73,33 @@ const BANNED: &[(&str, &str)] = &[
     ("FIXME", "mend it, or open an issue"),
 ];
 
+/// Private words of early versions, with the standard term. Documents use none of them outside of code;
+/// `docs/glossary.md` may name them.
+const BANNED_IN_DOCUMENTS: &[(&str, &str)] = &[
+    ("climb", "unwind"),
+    ("crew", "worker pool"),
+    ("desk", "client context"),
+    ("front door", "compatibility command"),
+    ("furniture", "items"),
+    ("in place of", "instead of"),
+    ("keeper", "supervisor, or maintenance thread"),
+    ("outlet", "frame writer"),
+    ("overdue", "past its deadline"),
+    ("ripe", "ready to flush"),
+    ("rung", "step"),
+    ("scout", "batched prefetch"),
+    ("shelf", "registry"),
+    ("so many", "the number, or n"),
+    ("spell", "sampling window"),
+    ("staff", "worker autotuning"),
+    ("stands", "there is, or a verb"),
+    ("stocker", "preallocator"),
+    ("stranger", "third-party store"),
+    ("to be had", "available"),
+    ("twin", "replica configuration"),
+    ("whoever", "the actor by name"),
+];
+
 #[test]
 fn crates_have_the_listed_dependencies_and_use_each_of_them() {
     let listed: BTreeMap<&str, BTreeSet<String>> = DEPENDENCIES
@@ -249,6 +276,31 @@ fn lines_are_short_and_hold_no_banned_word() {
             text.ends_with('\n') && !text.ends_with("\n\n"),
             "{path}: ends in one newline"
         );
+    }
+}
+
+#[test]
+fn documents_use_the_standard_terms() {
+    for (path, text) in documents() {
+        if path.ends_with("glossary.md") {
+            continue;
+        }
+        for line in outside_code(&text) {
+            // Every other part is code within the line.
+            let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join(" ");
+            let words = format!(
+                " {} ",
+                prose
+                    .to_lowercase()
+                    .replace(|sign: char| !sign.is_alphanumeric(), " ")
+            );
+            for (word, instead) in BANNED_IN_DOCUMENTS {
+                assert!(
+                    !words.contains(&format!(" {word} ")),
+                    "{path}: \"{word}\" is a private word: say {instead}: {line}"
+                );
+            }
+        }
     }
 }
 
