@@ -74,8 +74,8 @@ impl RequestTracker {
         }));
     }
 
-    /// The operations answered since the last [`RequestTracker::clear`], with nanoseconds from send to answer; of a
-    /// network store's writes those of which that is known, once settled.
+    /// The operations answered since the last [`RequestTracker::clear`], with nanoseconds from send to
+    /// answer; of a network store's writes those of which that is known, once settled.
     pub fn times(&self) -> &[(OperationId, Nanos)] {
         self.timed.as_deref().unwrap_or_default()
     }
