@@ -208,7 +208,7 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
             let mut child = Command::new(std::env::current_exe().unwrap())
                 .args([
                     "--exact",
-                    "engine::tests::life::child_that_commits_until_it_is_killed",
+                    "engine::tests::lifecycle::child_that_commits_until_it_is_killed",
                     "--nocapture",
                 ])
                 .env(
