@@ -12,11 +12,12 @@
 //! better written beside them (`ripe`).
 
 use crate::log::ring::NO_WORKER;
+use crate::sync::IS_MODEL;
 use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use crossbeam_utils::CachePadded;
 
 /// The most workers that can be told apart. Commits of further ones are written by the writer thread.
-pub(super) const WORKERS_MAX: usize = 64;
+pub(super) const WORKERS_MAX: usize = if IS_MODEL { 2 } else { 64 };
 
 const FREE: u8 = 0;
 const AT_REST: u8 = 1;

@@ -163,8 +163,8 @@ fn what_is_published_is_applied() {
     for line in [
         "slot.published.store(csn.0, Ordering::Release)",
         "self.slot(csn).published.load(Ordering::Acquire) == csn.0",
-        "self.prefix.0.load(Ordering::Acquire)",
-        "self.prefix.0.fetch_max(last.0, Ordering::AcqRel)",
+        "self.prefix.load(Ordering::Acquire)",
+        "self.prefix.fetch_max(last.0, Ordering::AcqRel)",
     ] {
         assert!(found.iter().any(|found| found.contains(line)), "{line}");
     }
