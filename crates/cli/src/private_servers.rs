@@ -1,6 +1,6 @@
 //! The private servers of this program: started when a target names one, ended with the program.
 //!
-//! `postgres:private?durability=data` is a URL like any other to a verb; the shelf opens in its place
+//! `postgres:private?durability=data` is a URL like any other to a verb; the registry opens in its place
 //! the server that was started for it. One URL has one server, however often it is opened, so that a
 //! line is probed where the server that is measured keeps its log.
 

@@ -1,6 +1,6 @@
 //! The targets that a verb can open by name: the built-in ones, and a stranger's own beside them.
 //!
-//! The verbs are generic over a shelf, hence over one target type, so that the program is compiled
+//! The verbs are generic over a registry, hence over one target type, so that the program is compiled
 //! once with the enum of built-in targets, and a stranger's program once with its own store added.
 
 use crate::exit::CannotRun;

@@ -33,8 +33,8 @@ fn processors() -> usize {
     available_parallelism().map_or(1, usize::from).min(CLIENTS)
 }
 
-/// Runs, sees that every key was committed once, also by clients that have gone on under another crew, and
-/// answers how many workers there were and how many sessions.
+/// Runs, sees that every key was committed once, also by clients that have gone on under another worker
+/// pool, and answers how many workers there were and how many sessions.
 fn run(store: &Store, plan: &RunPlan) -> (usize, usize) {
     let result = go(store, plan).unwrap();
     assert_eq!(result.checks[0].outcome, CheckOutcome::Held);

@@ -1,4 +1,4 @@
-//! `syncline verify durability --like`: a twin of a live server, which is only looked at.
+//! `syncline verify durability --like`: a replica of a live server, which is only looked at.
 
 use crate::foreign_server::{ForeignServer, with_password};
 use crate::support::{folder, say};

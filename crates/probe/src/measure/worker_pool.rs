@@ -25,7 +25,7 @@ pub(crate) trait Operation: Send {
     fn once(&mut self) -> Result<bool>;
 }
 
-/// What a crew did so far; several laps add to one.
+/// What a worker pool did so far; several laps add to one.
 #[derive(Debug)]
 pub(crate) struct Totals {
     /// Operations completed.

@@ -4,8 +4,8 @@
 //! 1. The server's files stand in the folder `data` of the directory and nowhere else; what it says goes
 //!    to a file beside the directory, `DIRECTORY.log`, which no loss of power takes.
 //! 2. It runs as its product's user, and listens on a Unix socket alone, in a directory that only that user
-//!    can enter: so it asks nobody for a password. The keeper removes that directory.
-//! 3. It ends with whoever started it, by its keeper; before, it ends as [`Ending`] says, and when
+//!    can enter: so it asks nobody for a password. The supervisor removes that directory.
+//! 3. It ends with whoever started it, by its supervisor; before, it ends as [`Ending`] says, and when
 //!    [`AttachedInstance::end`] has returned no process of it is left.
 //! 4. It is started once: that it does not run is what became of its directory, and is told.
 

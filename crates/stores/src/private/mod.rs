@@ -22,7 +22,7 @@
 //!    and without a way to gain privileges.
 //! 3. It stands in the current directory, on the disk that is asked about. Where that is closed to the
 //!    server's user, in [`FALLBACK`], which is said; its log is then there, and so is its line.
-//! 4. It ends with whoever started it, however that ends: the keeper holds a pipe that closes then.
+//! 4. It ends with whoever started it, however that ends: the supervisor holds a pipe that closes then.
 //! 5. Its settings are for a durability; that they are in force the target reads back from it.
 
 mod attached_instance;

@@ -29,7 +29,7 @@ struct User {
     gid: u32,
 }
 
-/// A directory that was made, and removed again unless a keeper does it.
+/// A directory that was made, and removed again unless a supervisor does it.
 #[derive(Debug)]
 pub(super) struct ServerDirectory {
     directory: PathBuf,
@@ -221,7 +221,7 @@ impl ServerDirectory {
         all
     }
 
-    /// A keeper removes the directory from now on.
+    /// A supervisor removes the directory from now on.
     pub(super) fn is_kept(&mut self) {
         self.kept = true;
     }

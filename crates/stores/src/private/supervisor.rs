@@ -1,4 +1,4 @@
-//! The keeper: a small process between us and a private server, which ends the server and removes its
+//! The supervisor: a small process between us and a private server, which ends the server and removes its
 //! directory when we end, however we end.
 //!
 //! It is a shell that holds the reading end of a pipe, of which we hold the only other end: when we drop
@@ -6,7 +6,7 @@
 //! another's. (`PR_SET_PDEATHSIG` would not do: it follows the thread that started the server and not
 //! the process, is lost when the server changes its user, and removes no directory.) Both stand in a
 //! process group of their own, so that a Ctrl-C at the terminal reaches us first, and both see a cleared
-//! environment ([`child`]).
+//! environment ([`child_process`]).
 
 use crate::child_process;
 use std::ffi::OsString;
@@ -54,7 +54,7 @@ fi
 rm -rf -- "$directory"
 "#;
 
-/// A server's keeper; ends with what it keeps when dropped.
+/// A server's supervisor; ends with what it keeps when dropped.
 #[derive(Debug)]
 pub(super) struct Supervisor {
     shell: Child,
@@ -62,7 +62,7 @@ pub(super) struct Supervisor {
 }
 
 impl Supervisor {
-    /// Gives a directory to a keeper, with the command of the server that is to stand there.
+    /// Gives a directory to a supervisor, with the command of the server that is to stand there.
     /// The directory of its sockets, if they are elsewhere, is removed with it.
     pub(super) fn of(
         directory: &Path,
@@ -132,7 +132,7 @@ impl Supervisor {
         self.server
     }
 
-    /// True if the server has ended by itself: it is gone, or waits for the keeper to notice.
+    /// True if the server has ended by itself: it is gone, or waits for the supervisor to notice.
     pub(super) fn server_ended(&self) -> bool {
         has_ended(self.server)
     }
@@ -148,7 +148,7 @@ pub(super) fn has_ended(process: u32) -> bool {
 }
 
 impl Supervisor {
-    /// Ends the server with its keeper, who notices the end of one that is gone already.
+    /// Ends the server with its supervisor, who notices the end of one that is gone already.
     pub(super) fn finish(&mut self) {
         drop(self.shell.stdin.take());
         if self.shell.wait().is_err() {

@@ -72,7 +72,8 @@ fn mode(path: &Path) -> u32 {
     std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(path).unwrap()) & 0o777
 }
 
-/// Its password is in a file that its user alone can read; neither its processes nor their keeper show it.
+/// Its password is in a file that its user alone can read; neither its processes nor their supervisor show
+/// it.
 fn no_other_user_can_read_its_password(private: &Private) {
     assert_eq!(mode(private.directory()), 0o700);
     let Some(file) = option(private.url(), "password-file=") else {

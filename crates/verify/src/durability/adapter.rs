@@ -54,7 +54,7 @@ pub trait Adapter: Debug + Sync {
     /// The name in URLs: "sqlite".
     fn name(&self) -> &'static str;
 
-    /// True if a private twin of a live server can be made; see [`like`](super::like).
+    /// True if a private replica of a live server can be made; see the module `replica`.
     fn has_twins(&self) -> bool {
         false
     }

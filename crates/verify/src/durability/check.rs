@@ -48,7 +48,7 @@ pub struct Request {
     pub scratch: PathBuf,
     /// Where failing images are kept.
     pub keep: PathBuf,
-    /// The live server whose twin this is, if it is one.
+    /// The live server whose replica this is, if it is one.
     pub like: Option<Replica>,
 }
 

@@ -89,7 +89,7 @@ pub struct Finding {
     pub store: String,
     /// The options of its URL.
     pub options: String,
-    /// The live server whose twin it is, if it is one.
+    /// The live server whose replica it is, if it is one.
     #[serde(default)]
     pub like: Option<Replica>,
     /// What the store says of itself.

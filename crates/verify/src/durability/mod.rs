@@ -22,7 +22,7 @@
 //! | `live_fault.rs` | a fault armed and waited for |
 //! | `crash_history.rs`, `recovered_history.rs`, `list_tasks.rs` | histories of lists that go on behind a crash |
 //! | `failing_images.rs` | failing images, kept and looked at again |
-//! | `replica.rs` | a twin of a server that others use |
+//! | `replica.rs` | a replica of a server that others use |
 //! | `check.rs` | the whole, and its controls |
 //! | `finding.rs`, `sentences.rs` | the record, the verdict, and both in words |
 

@@ -1,4 +1,4 @@
-//! A twin of a server that others use: the same product and version, the same settings as far as they bear
+//! A replica of a server that others use: the same product and version, the same settings as far as they bear
 //! on what a commit is worth, in a private store that can be killed. The server itself is only looked at.
 //!
 //! What is copied is a list, a line a setting: nothing that runs programs (`archive_command`), names places
@@ -94,7 +94,7 @@ pub struct Replica {
     pub version: String,
     /// Settings that were copied, as `name=value`; all others that may be are the product's own.
     pub copied: Vec<String>,
-    /// What is different in the twin, a sentence each.
+    /// What is different in the replica, a sentence each.
     pub different: Vec<String>,
 }
 
@@ -109,7 +109,7 @@ pub struct ReplicaConfig {
     pub twin: Replica,
 }
 
-/// The twin of a server that was looked at; `of` is its URL without secrets.
+/// The replica of a server that was looked at; `of` is its URL without secrets.
 pub fn like(of: &str, observed: &StoreObservation) -> Result<ReplicaConfig> {
     let (store, copied) = match &*observed.product {
         "PostgreSQL" => ("postgres", POSTGRES),
@@ -155,7 +155,7 @@ pub fn like(of: &str, observed: &StoreObservation) -> Result<ReplicaConfig> {
 }
 
 impl Replica {
-    /// Fails if what is installed here is another major version: its twin would be another store.
+    /// Fails if what is installed here is another major version: its replica would be another store.
     pub(super) fn must_fit(&self, settings: &Settings) -> Result<()> {
         let (live, here) = (number(&self.version), number(&settings.version));
         if major(&self.product, live) == major(&self.product, here) {

@@ -69,7 +69,7 @@ pub(super) fn durability<S: TargetRegistry>(args: &DurabilityArgs, shelf: &S) ->
     Ok(kept.and(verdict(&finding)))
 }
 
-/// Looks at a live server, and says what its twin is.
+/// Looks at a live server, and says what its replica is.
 fn twin<S: TargetRegistry>(url: &str, shelf: &S) -> Result<durability::ReplicaConfig, CannotRun> {
     // Others who work there are what is looked at.
     let target = shelf.open(&with_live_option(url, true))?;
