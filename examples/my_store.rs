@@ -9,10 +9,7 @@
 //! Format of the log, one record a commit: its length, then of each change the length of its key, that
 //! of its value plus one (or 0 if the key is deleted), both in 4 bytes, and the bytes of both.
 
-#![allow(
-    clippy::disallowed_methods,
-    reason = "a stranger's store brings its own file access"
-)]
+#![allow(clippy::disallowed_methods, reason = "a stranger's store brings its own file access")]
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -42,9 +42,7 @@ impl PrivateServers {
 /// What was started, where and as whom.
 pub(crate) fn started(private: &Private) -> String {
     let product = private.product().word();
-    let user = private
-        .user()
-        .map_or_else(String::new, |user| format!(" as user {user}"));
+    let user = private.user().map_or_else(String::new, |user| format!(" as user {user}"));
     format!(
         "started a temporary {product} server{user}, process {}, in {}",
         private.pid(),

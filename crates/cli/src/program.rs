@@ -19,17 +19,10 @@ pub fn main() -> ExitCode {
 
 /// The same program with one more target, which `--on NAME` names: every workload, probe, report and
 /// meter works on it as on a built-in one.
-#[allow(
-    clippy::needless_pass_by_value,
-    reason = "the store ends with the program"
-)]
+#[allow(clippy::needless_pass_by_value, reason = "the store ends with the program")]
 pub fn main_with<T: Target>(name: &str, store: T) -> ExitCode {
     secrets::hide();
-    story(&WithThirdParty {
-        name,
-        store: &store,
-        privates: PrivateServers::default(),
-    })
+    story(&WithThirdParty { name, store: &store, privates: PrivateServers::default() })
 }
 
 /// A child of a verification speaks to its parent only, and ends as that wants it.
@@ -45,11 +38,7 @@ fn perform<S: TargetRegistry>(verb: Verb, shelf: &S) -> Outcome {
         Verb::Survey(args) => commands::survey(&args, shelf),
         Verb::Probe(args) => commands::probe(&args),
         Verb::Model(args) => commands::model(&args),
-        Verb::Run {
-            workload,
-            options,
-            args,
-        } => commands::run(&workload, &options, &args, shelf),
+        Verb::Run { workload, options, args } => commands::run(&workload, &options, &args, shelf),
         Verb::RunAgain(args) => commands::run_again(&args, shelf),
         Verb::Verify(args) => commands::verify(&args, shelf),
         Verb::VerifyChild => unreachable!("a child has its own end"),

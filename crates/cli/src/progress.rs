@@ -123,12 +123,7 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(500));
         }
         let has_lines = !is_quiet && !io::stderr().is_terminal();
-        Progress {
-            bar,
-            total,
-            began: clock::now(),
-            plain: has_lines.then(Mutex::default),
-        }
+        Progress { bar, total, began: clock::now(), plain: has_lines.then(Mutex::default) }
     }
 
     /// The bar alone: where it cannot be drawn, nothing is printed.
@@ -194,9 +189,7 @@ impl Drop for Part<'_> {
     /// What follows begins where this was to end.
     fn drop(&mut self) {
         let end = self.from + self.length;
-        self.whole
-            .bar
-            .set_position(end.max(self.whole.bar.position()));
+        self.whole.bar.set_position(end.max(self.whole.bar.position()));
     }
 }
 
@@ -228,21 +221,15 @@ fn line(total: Total, step: u64, passed: Nanos, what: &str) -> String {
     match total {
         Total::Unknown => what.to_owned(),
         Total::Steps(total) => format!("{:>3} %  {passed}  {what}", percent(total)),
-        Total::Tenths(total) => format!(
-            "{:>3} %  {passed} of about {}  {what}",
-            percent(total),
-            time_of(total)
-        ),
+        Total::Tenths(total) => {
+            format!("{:>3} %  {passed} of about {}  {what}", percent(total), time_of(total))
+        }
     }
 }
 
 /// Whole seconds, then minutes.
 fn seconds(ns: Nanos) -> String {
-    if ns < 1_000 * SECOND_NS {
-        format!("{} s", ns / SECOND_NS)
-    } else {
-        units::span_ns(ns)
-    }
+    if ns < 1_000 * SECOND_NS { format!("{} s", ns / SECOND_NS) } else { units::span_ns(ns) }
 }
 
 fn time_of(tenths: u64) -> String {
@@ -266,11 +253,7 @@ mod tests {
             (13, "loading", true),
         ];
         for (at, phase, prints) in printed {
-            assert_eq!(
-                plain.prints(phase, at * SECOND_NS),
-                prints,
-                "{at} s: {phase}"
-            );
+            assert_eq!(plain.prints(phase, at * SECOND_NS), prints, "{at} s: {phase}");
         }
     }
 
@@ -293,14 +276,8 @@ mod tests {
             line(Total::Tenths(1_057), 444, 45_900_000_000, what),
             " 42 %  45 s of about 106 s  8 clients: engine: measuring"
         );
-        assert_eq!(
-            line(Total::Steps(200), 400, 3_000_000_000, "loading"),
-            " 99 %  3 s  loading"
-        );
-        assert_eq!(
-            line(Total::Steps(3), u64::MAX, 0, "checking"),
-            " 99 %  0 s  checking"
-        );
+        assert_eq!(line(Total::Steps(200), 400, 3_000_000_000, "loading"), " 99 %  3 s  loading");
+        assert_eq!(line(Total::Steps(3), u64::MAX, 0, "checking"), " 99 %  0 s  checking");
         assert_eq!(line(Total::Unknown, 0, 0, "checking"), "checking");
     }
 

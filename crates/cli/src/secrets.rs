@@ -90,9 +90,8 @@ fn conninfo(argument: &str) -> Option<(&str, &str)> {
 
 /// The text of a value in a connection string, without its quotes and backslashes.
 fn plain(value: &str) -> String {
-    let inner = value
-        .strip_prefix('\'')
-        .map_or(value, |inner| inner.strip_suffix('\'').unwrap_or(inner));
+    let inner =
+        value.strip_prefix('\'').map_or(value, |inner| inner.strip_suffix('\'').unwrap_or(inner));
     libpq::unescaped(inner)
 }
 
@@ -100,9 +99,7 @@ fn plain(value: &str) -> String {
 fn option_password(argument: &str) -> Option<(&str, &str)> {
     let (option, value) = argument.split_once('=')?;
     let name = option.to_ascii_lowercase();
-    let is_secret = ["password", "passwd", "pwd"]
-        .iter()
-        .any(|word| name.ends_with(word));
+    let is_secret = ["password", "passwd", "pwd"].iter().any(|word| name.ends_with(word));
     let is_typed = !value.is_empty() && !value.starts_with(OURS);
     (is_secret && is_typed && !names_server(option)).then_some((option, value))
 }
@@ -142,11 +139,7 @@ mod tests {
             ("--dbname=host=db password=secret", "--dbname="),
             ("-dhost=db password='se cret'", "-d"),
         ] {
-            assert_eq!(
-                conninfo(word).map(|(before, _)| before),
-                Some(before),
-                "{word}"
-            );
+            assert_eq!(conninfo(word).map(|(before, _)| before), Some(before), "{word}");
         }
         for word in [
             "host=db dbname=t",

@@ -44,9 +44,9 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), CannotRun> {
     let mut out = io::stdout().lock();
     let written = out.write_all(bytes).and_then(|()| out.flush());
     match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CannotRun(format!(
-            "cannot print the result: standard output: {error}"
-        ))),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(CannotRun(format!("cannot print the result: standard output: {error}")))
+        }
         _ => Ok(()),
     }
 }
@@ -89,9 +89,6 @@ mod tests {
     fn what_a_record_says_commands_no_terminal() {
         assert_eq!(harmless("two\tcolumns\n"), "two\tcolumns\n");
         let hostile = "\u{1b}]0;title\u{7}\u{202e}txt\r";
-        assert_eq!(
-            harmless(hostile),
-            "\u{fffd}]0;title\u{fffd}\u{fffd}txt\u{fffd}"
-        );
+        assert_eq!(harmless(hostile), "\u{fffd}]0;title\u{fffd}\u{fffd}txt\u{fffd}");
     }
 }

@@ -121,17 +121,11 @@ fn crates_have_the_listed_dependencies_and_use_each_of_them() {
              the list with a decision record"
         );
         let mut texts = Vec::new();
-        gather(
-            &root().join("crates").join(name).join("src"),
-            "rs",
-            &mut texts,
-        );
+        gather(&root().join("crates").join(name).join("src"), "rs", &mut texts);
         for on in declared {
             let path = format!("syncline_{on}");
             assert!(
-                texts
-                    .iter()
-                    .any(|(_, text)| code_lines(text).any(|line| line.contains(&path))),
+                texts.iter().any(|(_, text)| code_lines(text).any(|line| line.contains(&path))),
                 "crates/{name} depends on {on} and does not use it: remove the dependency"
             );
         }
@@ -145,14 +139,8 @@ fn wrappers_of_targets_hand_on_every_question() {
     let asked = functions("crates/contract/src/target.rs", "pub trait Target");
     assert!(asked.len() > 20, "{asked:?}");
     for (path, begins) in [
-        (
-            "crates/cli/src/registry.rs",
-            "impl<T: Target> Target for EitherTarget",
-        ),
-        (
-            "crates/stores/src/any_target.rs",
-            "impl Target for AnyTarget",
-        ),
+        ("crates/cli/src/registry.rs", "impl<T: Target> Target for EitherTarget"),
+        ("crates/stores/src/any_target.rs", "impl Target for AnyTarget"),
     ] {
         let handed_on = functions(path, begins);
         let missing: Vec<_> = asked.difference(&handed_on).collect();
@@ -163,20 +151,13 @@ fn wrappers_of_targets_hand_on_every_question() {
 /// The names of the functions in a block of a file, which ends with the line that closes it.
 fn functions(path: &str, begins: &str) -> BTreeSet<String> {
     let text = fs::read_to_string(root().join(path)).expect("a file of the workspace");
-    let start = text
-        .find(begins)
-        .unwrap_or_else(|| panic!("{path} has no {begins}"));
+    let start = text.find(begins).unwrap_or_else(|| panic!("{path} has no {begins}"));
     let indent = text[..start].len() - text[..start].trim_end_matches(' ').len();
     let close = format!("\n{}}}\n", " ".repeat(indent));
-    let end = text[start..]
-        .find(&close)
-        .map_or(text.len(), |length| start + length);
+    let end = text[start..].find(&close).map_or(text.len(), |length| start + length);
     let lines = text[start..end].lines().map(str::trim_start);
     let names = lines.filter_map(|line| {
-        let rest = line
-            .strip_prefix("async ")
-            .unwrap_or(line)
-            .strip_prefix("fn ")?;
+        let rest = line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ")?;
         let name = rest.split(['(', '<']).next()?;
         Some(name.to_owned())
     });
@@ -196,34 +177,22 @@ fn unsafe_stands_only_where_it_is_listed() {
         let holds =
             code_lines(&text).any(|line| line.contains("unsafe ") || line.contains("unsafe{"));
         let listed = UNSAFE.contains(&path.as_str());
-        assert!(
-            !holds || listed,
-            "{path} holds `unsafe`: move it into a listed file"
-        );
+        assert!(!holds || listed, "{path} holds `unsafe`: move it into a listed file");
         assert!(
             holds || !listed,
             "{path} is listed for `unsafe` and holds none: take it off UNSAFE"
         );
     }
     for listed in UNSAFE {
-        assert!(
-            root().join(listed).exists(),
-            "{listed} is listed for `unsafe` and does not exist"
-        );
+        assert!(root().join(listed).exists(), "{listed} is listed for `unsafe` and does not exist");
     }
 }
 
 #[test]
 fn every_file_opens_with_what_it_is() {
     for (path, text) in sources() {
-        let opens = text
-            .lines()
-            .next()
-            .is_some_and(|line| line.starts_with("//! "));
-        assert!(
-            opens,
-            "{path}: the first line must say what the file is, with `//!`"
-        );
+        let opens = text.lines().next().is_some_and(|line| line.starts_with("//! "));
+        assert!(opens, "{path}: the first line must say what the file is, with `//!`");
     }
 }
 
@@ -254,10 +223,7 @@ fn lines_are_short_and_hold_no_banned_word() {
         }
         for (number, line) in text.lines().enumerate() {
             let place = format!("{path}:{}", number + 1);
-            assert!(
-                !line.ends_with(' '),
-                "{place}: space at the end of the line"
-            );
+            assert!(!line.ends_with(' '), "{place}: space at the end of the line");
             let prose = line.trim_start().starts_with("//")
                 && !line.contains("//! |")
                 && !line.contains("/// |");
@@ -266,16 +232,10 @@ fn lines_are_short_and_hold_no_banned_word() {
                 "{place}: a comment longer than 110 characters"
             );
             for (word, instead) in BANNED {
-                assert!(
-                    !line.contains(word),
-                    "{place}: we do not say \"{word}\": {instead}"
-                );
+                assert!(!line.contains(word), "{place}: we do not say \"{word}\": {instead}");
             }
         }
-        assert!(
-            text.ends_with('\n') && !text.ends_with("\n\n"),
-            "{path}: ends in one newline"
-        );
+        assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{path}: ends in one newline");
     }
 }
 
@@ -290,9 +250,7 @@ fn documents_use_the_standard_terms() {
             let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join(" ");
             let words = format!(
                 " {} ",
-                prose
-                    .to_lowercase()
-                    .replace(|sign: char| !sign.is_alphanumeric(), " ")
+                prose.to_lowercase().replace(|sign: char| !sign.is_alphanumeric(), " ")
             );
             for (word, instead) in BANNED_IN_DOCUMENTS {
                 assert!(
@@ -307,20 +265,11 @@ fn documents_use_the_standard_terms() {
 #[test]
 fn documents_have_one_title_and_no_dead_links() {
     for (path, text) in documents() {
-        let titles = outside_code(&text)
-            .filter(|line| line.starts_with("# "))
-            .count();
+        let titles = outside_code(&text).filter(|line| line.starts_with("# ")).count();
         assert_eq!(titles, 1, "{path}: one title a document");
-        let folder = root()
-            .join(&path)
-            .parent()
-            .map(Path::to_owned)
-            .unwrap_or_default();
+        let folder = root().join(&path).parent().map(Path::to_owned).unwrap_or_default();
         for link in links(&text) {
-            assert!(
-                folder.join(&link).exists(),
-                "{path}: the link {link} leads nowhere"
-            );
+            assert!(folder.join(&link).exists(), "{path}: the link {link} leads nowhere");
         }
     }
 }
@@ -328,16 +277,10 @@ fn documents_have_one_title_and_no_dead_links() {
 #[test]
 fn every_test_that_the_page_on_security_names_exists() {
     let page = fs::read_to_string(root().join("docs/security.md")).expect("the page is there");
-    let rows = page
-        .lines()
-        .filter(|line| line.starts_with("| ") && !line.ends_with("| test |"));
+    let rows = page.lines().filter(|line| line.starts_with("| ") && !line.ends_with("| test |"));
     let mut named = BTreeSet::new();
     for row in rows {
-        let last = row
-            .trim_end_matches('|')
-            .rsplit('|')
-            .next()
-            .unwrap_or_default();
+        let last = row.trim_end_matches('|').rsplit('|').next().unwrap_or_default();
         let tests: Vec<_> = last.split('`').skip(1).step_by(2).collect();
         assert!(!tests.is_empty(), "a line without a test: {row}");
         named.extend(tests.into_iter().map(str::to_owned));
@@ -349,11 +292,7 @@ fn every_test_that_the_page_on_security_names_exists() {
         let found = sources.iter().any(|text| {
             text.split(&head).count() > 1
                 && text.split(&head).next().is_some_and(|before| {
-                    before
-                        .trim_end()
-                        .rsplit('\n')
-                        .take(2)
-                        .any(|line| line.trim() == "#[test]")
+                    before.trim_end().rsplit('\n').take(2).any(|line| line.trim() == "#[test]")
                 })
         });
         assert!(found, "docs/security.md names {test}, which is no test");
@@ -364,10 +303,7 @@ fn every_test_that_the_page_on_security_names_exists() {
 fn architecture_md_names_every_crate() {
     let map = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there");
     for name in folders(&root().join("crates")) {
-        assert!(
-            map.contains(&format!("`{name}`")),
-            "ARCHITECTURE.md does not name `{name}`"
-        );
+        assert!(map.contains(&format!("`{name}`")), "ARCHITECTURE.md does not name `{name}`");
     }
 }
 
@@ -378,16 +314,11 @@ fn root() -> PathBuf {
 fn folders(path: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(path).expect("the folder is there");
     let entries = entries.map(|entry| entry.expect("the folder can be read").path());
-    entries
-        .filter(|path| path.join("Cargo.toml").exists())
-        .map(|path| name_of(&path))
-        .collect()
+    entries.filter(|path| path.join("Cargo.toml").exists()).map(|path| name_of(&path)).collect()
 }
 
 fn name_of(path: &Path) -> String {
-    path.file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default()
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 fn dependencies(name: &str) -> Vec<String> {
@@ -406,12 +337,7 @@ fn dependencies_in(manifest: &str) -> Vec<String> {
         } else if section == "[dependencies]"
             && let Some(rest) = line.strip_prefix("syncline-")
         {
-            found.push(
-                rest.split([' ', '=', '.'])
-                    .next()
-                    .unwrap_or_default()
-                    .to_owned(),
-            );
+            found.push(rest.split([' ', '=', '.']).next().unwrap_or_default().to_owned());
         }
     }
     found
@@ -430,17 +356,9 @@ fn sources() -> Vec<(String, String)> {
 fn documents() -> Vec<(String, String)> {
     let mut found = Vec::new();
     gather(&root().join("docs"), "md", &mut found);
-    for name in [
-        "README.md",
-        "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
-        "CHANGELOG.md",
-    ] {
+    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
         let text = fs::read_to_string(root().join(name));
-        found.push((
-            name.to_owned(),
-            text.unwrap_or_else(|error| panic!("{name}: {error}")),
-        ));
+        found.push((name.to_owned(), text.unwrap_or_else(|error| panic!("{name}: {error}"))));
     }
     found
 }
@@ -477,10 +395,7 @@ fn outside_code(text: &str) -> impl Iterator<Item = &str> {
 /// The relative links of a document, without anchors.
 fn links(text: &str) -> Vec<String> {
     let text: String = outside_code(text).collect::<Vec<_>>().join("\n");
-    let ends = text
-        .split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split(')').next());
+    let ends = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     ends.filter(|link| !link.contains("://") && !link.starts_with('#'))
         .map(|link| link.split('#').next().unwrap_or_default().to_owned())
         .collect()

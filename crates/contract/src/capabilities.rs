@@ -15,12 +15,8 @@ pub enum Durability {
 
 impl Durability {
     /// Every level, weakest first.
-    pub const ALL: [Durability; 4] = [
-        Durability::None,
-        Durability::Os,
-        Durability::Data,
-        Durability::Full,
-    ];
+    pub const ALL: [Durability; 4] =
+        [Durability::None, Durability::Os, Durability::Data, Durability::Full];
 
     /// The word in URLs, options, tables and records.
     pub fn word(self) -> &'static str {
@@ -34,9 +30,7 @@ impl Durability {
 
     /// The level of that word.
     pub fn from_word(word: &str) -> Option<Durability> {
-        Durability::ALL
-            .into_iter()
-            .find(|level| level.word() == word)
+        Durability::ALL.into_iter().find(|level| level.word() == word)
     }
 
     /// True if a commit waits for a sync.

@@ -47,19 +47,10 @@ impl Internal {
         let timed = self.timed();
         let wanted = share.clamp(0.0, 1.0) * timed as f64;
         let mut below = 0.0;
-        for (class, count) in self
-            .classes
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0)
-        {
+        for (class, count) in self.classes.iter().enumerate().filter(|(_, count)| **count > 0) {
             let count = *count as f64;
             if below + count >= wanted {
-                let least = if class == 0 {
-                    0.0
-                } else {
-                    (1_u64 << class) as f64
-                };
+                let least = if class == 0 { 0.0 } else { (1_u64 << class) as f64 };
                 let most = (1_u64 << (class + 1)) as f64;
                 return Some(least + (most - least) * ((wanted - below) / count).clamp(0.0, 1.0));
             }
@@ -80,12 +71,7 @@ mod tests {
     use super::{Internal, TIME_CLASSES};
 
     fn of(classes: &[(usize, u64)]) -> Internal {
-        let mut part = Internal {
-            name: "read",
-            classes: [0; TIME_CLASSES],
-            sum_ns: 0,
-            one_in: 64,
-        };
+        let mut part = Internal { name: "read", classes: [0; TIME_CLASSES], sum_ns: 0, one_in: 64 };
         for (class, count) in classes {
             part.classes[*class] = *count;
         }

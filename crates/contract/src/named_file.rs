@@ -8,9 +8,7 @@ use std::path::Path;
 /// The bytes of a file that has at most `most` of them.
 pub fn read_named(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?
-        .take(most.saturating_add(1))
-        .read_to_end(&mut bytes)?;
+    File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         let what = format!("it has more than {most} bytes, which no such file needs");
         return Err(io::Error::new(ErrorKind::InvalidData, what));
@@ -22,10 +20,7 @@ pub fn read_named(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 pub fn read_named_text(path: &Path, most: u64) -> io::Result<String> {
     let bytes = read_named(path, most)?;
     String::from_utf8(bytes).map_err(|_error| {
-        io::Error::new(
-            ErrorKind::InvalidData,
-            "it holds bytes that are no text (UTF-8)",
-        )
+        io::Error::new(ErrorKind::InvalidData, "it holds bytes that are no text (UTF-8)")
     })
 }
 

@@ -30,8 +30,6 @@ pub struct StoreObservation {
 impl StoreObservation {
     /// The counter of that meaning.
     pub fn counter(&self, meaning: Meaning) -> Option<&Counter> {
-        self.counters
-            .iter()
-            .find(|counter| counter.meaning == meaning)
+        self.counters.iter().find(|counter| counter.meaning == meaning)
     }
 }

@@ -70,11 +70,7 @@ impl<'a> OptionArgs<'a> {
             let option = name.clone();
             if !listed.iter().any(|option| option.name == name) {
                 let known: Vec<_> = listed.iter().map(|option| option.name).collect();
-                let known = if known.is_empty() {
-                    "none".to_owned()
-                } else {
-                    known.join(", ")
-                };
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
                 return Err(OptionError::Unknown { of, option, known });
             }
             if pairs[..index].iter().any(|(before, _)| before == name) {
@@ -90,9 +86,7 @@ impl<'a> OptionArgs<'a> {
         option: &'static str,
         range: RangeInclusive<u64>,
     ) -> Result<Option<u64>, OptionError> {
-        self.parsed(option, |value| {
-            value.parse().ok().filter(|number| range.contains(number))
-        })
+        self.parsed(option, |value| value.parse().ok().filter(|number| range.contains(number)))
     }
 
     /// What `parse` makes of the value, if given; of what it refuses the listing says what it takes.
@@ -142,9 +136,7 @@ impl<'a> OptionArgs<'a> {
             of: self.of.clone(),
             option,
             value: value.to_owned(),
-            takes: listed
-                .expect("an option is listed before it is asked for")
-                .takes,
+            takes: listed.expect("an option is listed before it is asked for").takes,
         }
     }
 }
@@ -154,18 +146,8 @@ mod tests {
     use super::{OptionArgs, OptionError, OptionListing};
 
     const LISTED: &[OptionListing] = &[
-        OptionListing {
-            name: "size",
-            takes: "1 to 9",
-            default: "1",
-            meaning: "how big",
-        },
-        OptionListing {
-            name: "hue",
-            takes: "red or blue",
-            default: "red",
-            meaning: "which",
-        },
+        OptionListing { name: "size", takes: "1 to 9", default: "1", meaning: "how big" },
+        OptionListing { name: "hue", takes: "red or blue", default: "red", meaning: "which" },
     ];
 
     fn given<T>(
@@ -198,22 +180,10 @@ mod tests {
     fn every_refusal_is_one_sentence_that_names_the_option() {
         let size = |given: &OptionArgs<'_>| given.number("size", 1..=9);
         for (pairs, words) in [
-            (
-                &[("colour", "red")][..],
-                "target toy has no option \"colour\"; it has: size, hue",
-            ),
-            (
-                &[("size", "1"), ("size", "2")],
-                "option size of target toy is given twice",
-            ),
-            (
-                &[("size", "10")],
-                "option size of target toy is \"10\"; it takes 1 to 9",
-            ),
-            (
-                &[("size", "many")],
-                "option size of target toy is \"many\"; it takes 1 to 9",
-            ),
+            (&[("colour", "red")][..], "target toy has no option \"colour\"; it has: size, hue"),
+            (&[("size", "1"), ("size", "2")], "option size of target toy is given twice"),
+            (&[("size", "10")], "option size of target toy is \"10\"; it takes 1 to 9"),
+            (&[("size", "many")], "option size of target toy is \"many\"; it takes 1 to 9"),
         ] {
             assert_eq!(given(pairs, size).unwrap_err().to_string(), words);
         }

@@ -103,11 +103,7 @@ pub struct Failure {
 impl Failure {
     /// A failure outside any one operation.
     pub fn new(kind: FailureKind, what: impl Into<String>) -> Failure {
-        Failure {
-            kind,
-            operation: None,
-            what: what.into(),
-        }
+        Failure { kind, operation: None, what: what.into() }
     }
 
     /// The same, in an operation.

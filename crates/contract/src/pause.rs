@@ -26,11 +26,7 @@ pub(crate) struct Pause {
 impl Pause {
     /// Until that time of the one clock.
     pub(crate) fn until(timer: Rc<dyn Timer>, due: Nanos) -> Pause {
-        Pause {
-            timer,
-            due,
-            asked: false,
-        }
+        Pause { timer, due, asked: false }
     }
 }
 

@@ -86,10 +86,7 @@ pub struct Plan {
 impl Plan {
     /// An empty plan, pipelined.
     pub fn new() -> Plan {
-        Plan {
-            pipeline: true,
-            ..Plan::default()
-        }
+        Plan { pipeline: true, ..Plan::default() }
     }
 
     /// Declares a table.
@@ -110,18 +107,8 @@ impl Plan {
     ) -> Read<K, R> {
         let name = name.into();
         let columns = self.tables[table.0].ids(columns);
-        assert!(
-            !self.tables[table.0].key.is_empty(),
-            "{name}: a get needs a primary key"
-        );
-        self.read(
-            name,
-            Action::Get {
-                table,
-                columns,
-                lock,
-            },
-        )
+        assert!(!self.tables[table.0].key.is_empty(), "{name}: a get needs a primary key");
+        self.read(name, Action::Get { table, columns, lock })
     }
 
     /// Declares a scan.
@@ -130,24 +117,9 @@ impl Plan {
         name: impl Into<Name>,
         scan: Scan<'_>,
     ) -> Read<K, R> {
-        let Scan {
-            path,
-            order,
-            limit,
-            columns,
-            lock,
-        } = scan;
+        let Scan { path, order, limit, columns, lock } = scan;
         let columns = self.tables[path.table.0].ids(columns);
-        self.read(
-            name,
-            Action::Scan {
-                path,
-                order,
-                limit,
-                columns,
-                lock,
-            },
-        )
+        self.read(name, Action::Scan { path, order, limit, columns, lock })
     }
 
     /// Declares a join of the path's rows with the rows of `right` where the pairs `on` are equal.
@@ -160,10 +132,7 @@ impl Plan {
         columns: &[(Side, &str)],
     ) -> Read<K, R> {
         let (left_table, right_table) = (&self.tables[path.table.0], &self.tables[right.0]);
-        let on = on
-            .iter()
-            .map(|(l, r)| (left_table.id(l), right_table.id(r)))
-            .collect();
+        let on = on.iter().map(|(l, r)| (left_table.id(l), right_table.id(r))).collect();
         let columns = columns
             .iter()
             .map(|(side, column)| match side {
@@ -171,15 +140,7 @@ impl Plan {
                 Side::Right => (*side, right_table.id(column)),
             })
             .collect();
-        self.read(
-            name,
-            Action::Join {
-                path,
-                right,
-                on,
-                columns,
-            },
-        )
+        self.read(name, Action::Join { path, right, on, columns })
     }
 
     /// Declares a sorted answer of one column, each value once if it is to be `distinct`.
@@ -191,14 +152,7 @@ impl Plan {
         distinct: bool,
     ) -> Read<K, R> {
         let column = self.tables[path.table.0].id(column);
-        self.read(
-            name,
-            Action::Sorted {
-                path,
-                column,
-                distinct,
-            },
-        )
+        self.read(name, Action::Sorted { path, column, distinct })
     }
 
     /// Declares an aggregate.
@@ -264,11 +218,7 @@ impl Plan {
         text: String,
         parameters: usize,
     ) -> Read<Many<Any>, Many<Any>> {
-        let action = Action::Statement {
-            text,
-            parameters,
-            answers: true,
-        };
+        let action = Action::Statement { text, parameters, answers: true };
         self.read(name, action)
     }
 
@@ -279,11 +229,7 @@ impl Plan {
         text: String,
         parameters: usize,
     ) -> Write<Many<Any>> {
-        let action = Action::Statement {
-            text,
-            parameters,
-            answers: false,
-        };
+        let action = Action::Statement { text, parameters, answers: false };
         self.write(name, action)
     }
 
@@ -342,10 +288,7 @@ impl Plan {
                 }
                 _ => return None,
             };
-            Some(format!(
-                "it {lacks}, which operation \"{}\" needs",
-                operation.name
-            ))
+            Some(format!("it {lacks}, which operation \"{}\" needs", operation.name))
         })
     }
 
@@ -353,19 +296,13 @@ impl Plan {
         let name = name.into();
         assert_fits::<K>(&name, "parameters", &self.parameters(&action));
         assert_fits::<R>(&name, "answer", &self.answer(&action));
-        Read {
-            id: self.add(name, action),
-            types: PhantomData,
-        }
+        Read { id: self.add(name, action), types: PhantomData }
     }
 
     fn write<K: Fields>(&mut self, name: impl Into<Name>, action: Action) -> Write<K> {
         let name = name.into();
         assert_fits::<K>(&name, "parameters", &self.parameters(&action));
-        Write {
-            id: self.add(name, action),
-            types: PhantomData,
-        }
+        Write { id: self.add(name, action), types: PhantomData }
     }
 
     fn sets(&self, table: TableId, sets: &[(&str, Set)]) -> Vec<(ColumnId, Set)> {
@@ -395,17 +332,11 @@ impl Plan {
             | Action::Aggregate { path, .. } => self.of_path(path),
             Action::Insert { table } | Action::Put { table } => {
                 let columns = self.tables[table.0].inserted();
-                columns
-                    .iter()
-                    .map(|column| self.of_column(*table, *column))
-                    .collect()
+                columns.iter().map(|column| self.of_column(*table, *column)).collect()
             }
             Action::Update { table, sets } | Action::Change { table, sets } => {
                 let mut parameters = self.of_key(*table);
-                parameters.extend(
-                    sets.iter()
-                        .map(|(column, _)| self.of_column(*table, *column)),
-                );
+                parameters.extend(sets.iter().map(|(column, _)| self.of_column(*table, *column)));
                 parameters
             }
             // Any kind fits, so one stands for all.
@@ -417,20 +348,13 @@ impl Plan {
     /// statement, of which only the store knows.
     pub fn answer(&self, action: &Action) -> Vec<(Kind, bool)> {
         match action {
-            Action::Get { table, columns, .. } => columns
-                .iter()
-                .map(|column| self.of_column(*table, *column))
-                .collect(),
-            Action::Scan { path, columns, .. } => columns
-                .iter()
-                .map(|column| self.of_column(path.table, *column))
-                .collect(),
-            Action::Join {
-                path,
-                right,
-                columns,
-                ..
-            } => columns
+            Action::Get { table, columns, .. } => {
+                columns.iter().map(|column| self.of_column(*table, *column)).collect()
+            }
+            Action::Scan { path, columns, .. } => {
+                columns.iter().map(|column| self.of_column(path.table, *column)).collect()
+            }
+            Action::Join { path, right, columns, .. } => columns
                 .iter()
                 .map(|(side, column)| match side {
                     Side::Left => self.of_column(path.table, *column),
@@ -461,14 +385,8 @@ impl Plan {
 
     fn of_key(&self, table: TableId) -> Vec<(Kind, bool)> {
         let key = &self.tables[table.0].key;
-        assert!(
-            !key.is_empty(),
-            "table {} has no primary key",
-            self.tables[table.0].name
-        );
-        key.iter()
-            .map(|column| self.of_column(table, *column))
-            .collect()
+        assert!(!key.is_empty(), "table {} has no primary key", self.tables[table.0].name);
+        key.iter().map(|column| self.of_column(table, *column)).collect()
     }
 
     fn of_path(&self, path: &Path) -> Vec<(Kind, bool)> {
@@ -478,9 +396,7 @@ impl Plan {
             Range::From => 1,
             Range::Between => 2,
         };
-        let fixed = columns[..path.equal]
-            .iter()
-            .map(|column| self.of_column(path.table, *column));
+        let fixed = columns[..path.equal].iter().map(|column| self.of_column(path.table, *column));
         let ranged = (0..ends).map(|_| self.of_column(path.table, columns[path.equal]));
         fixed.chain(ranged).collect()
     }
@@ -516,12 +432,7 @@ mod tests {
     }
 
     fn of_branch(table: TableId) -> Path {
-        Path {
-            table,
-            by: By::Key,
-            equal: 1,
-            range: Range::From,
-        }
+        Path { table, by: By::Key, equal: 1, range: Range::From }
     }
 
     #[test]

@@ -13,10 +13,7 @@ pub struct Queue<T> {
 
 impl<T> Default for Queue<T> {
     fn default() -> Queue<T> {
-        Queue {
-            items: Vec::new(),
-            first: 0,
-        }
+        Queue { items: Vec::new(), first: 0 }
     }
 }
 

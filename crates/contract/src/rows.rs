@@ -63,10 +63,7 @@ pub struct Rows {
 impl Rows {
     /// No rows, of that many columns.
     pub fn new(width: usize) -> Rows {
-        Rows {
-            width,
-            ..Rows::default()
-        }
+        Rows { width, ..Rows::default() }
     }
 
     /// The bytes of all values: texts and byte strings by their length, others as eight.
@@ -88,10 +85,7 @@ impl Rows {
     /// Adds a row of no columns, which a user's statement may answer (`SELECT`); panics if rows have some (a
     /// bug in a target).
     pub fn push_columnless(&mut self) {
-        assert_eq!(
-            self.width, 0,
-            "a row has as many cells as its rows are wide"
-        );
+        assert_eq!(self.width, 0, "a row has as many cells as its rows are wide");
         self.columnless += 1;
     }
 
@@ -133,21 +127,14 @@ impl Rows {
                 "a text cell lies between characters"
             );
             let (from, to) = range(base + start, base + end);
-            self.cells.push(Cell::Text {
-                start: from,
-                end: to,
-            });
+            self.cells.push(Cell::Text { start: from, end: to });
             start = end;
         }
     }
 
     /// Adds a whole row; panics if its width differs (a bug in a target or a loader).
     pub fn push_row(&mut self, row: &[Value<'_>]) {
-        assert_eq!(
-            row.len(),
-            self.width,
-            "a row has as many cells as its rows are wide"
-        );
+        assert_eq!(row.len(), self.width, "a row has as many cells as its rows are wide");
         for value in row {
             self.push(*value);
         }
@@ -165,10 +152,7 @@ impl Rows {
         if self.cells.len() == self.width && self.width > 0 {
             return 1;
         }
-        self.cells
-            .len()
-            .checked_div(self.width)
-            .unwrap_or(self.columnless)
+        self.cells.len().checked_div(self.width).unwrap_or(self.columnless)
     }
 
     /// True if there is no row.
@@ -179,11 +163,7 @@ impl Rows {
     /// Row `index`; panics beyond the end.
     pub fn row(&self, index: usize) -> Row<'_> {
         let start = index * self.width;
-        Row {
-            cells: &self.cells[start..start + self.width],
-            text: &self.text,
-            bytes: &self.bytes,
-        }
+        Row { cells: &self.cells[start..start + self.width], text: &self.text, bytes: &self.bytes }
     }
 
     /// Sorts rows of one column by its values, null first; `distinct` keeps one of equal values.
@@ -195,8 +175,7 @@ impl Rows {
         let value = |cell: &Cell| cell.value(text, bytes);
         self.cells.sort_by(|a, b| value(a).order(&value(b)));
         if distinct {
-            self.cells
-                .dedup_by(|a, b| value(a).order(&value(b)).is_eq());
+            self.cells.dedup_by(|a, b| value(a).order(&value(b)).is_eq());
         }
     }
 
@@ -343,10 +322,7 @@ mod tests {
             Value::Null,
             Value::Int(-7),
             Value::Float(0.5),
-            Value::Decimal(Decimal {
-                units: 1234,
-                scale: 2,
-            }),
+            Value::Decimal(Decimal { units: 1234, scale: 2 }),
             Value::Text("søk"),
             Value::Bytes(&[0, 255]),
             Value::Timestamp(1),
@@ -400,15 +376,9 @@ mod tests {
         let mut replies = Replies::default();
         replies.push(1).push(Value::Int(1));
         replies.push(1).push(Value::Int(2));
-        assert_eq!(
-            replies.receive().map(|rows| rows.row(0).value(0)),
-            Some(Value::Int(1))
-        );
+        assert_eq!(replies.receive().map(|rows| rows.row(0).value(0)), Some(Value::Int(1)));
         replies.push(1).push(Value::Int(3));
-        assert_eq!(
-            replies.receive().map(|rows| rows.row(0).value(0)),
-            Some(Value::Int(2))
-        );
+        assert_eq!(replies.receive().map(|rows| rows.row(0).value(0)), Some(Value::Int(2)));
         replies.clear();
         assert!(replies.receive().is_none());
     }
@@ -429,10 +399,6 @@ mod tests {
                 received += 1;
             }
         }
-        assert!(
-            replies.rows.len() < 32,
-            "{} answers of memory",
-            replies.rows.len()
-        );
+        assert!(replies.rows.len() < 32, "{} answers of memory", replies.rows.len());
     }
 }

@@ -81,12 +81,7 @@ impl Table {
     /// Adds a column of a kind without a length.
     #[must_use]
     pub fn column(mut self, name: impl Into<Name>, kind: Kind) -> Table {
-        self.columns.push(Column {
-            name: name.into(),
-            kind,
-            bytes_max: None,
-            nullable: false,
-        });
+        self.columns.push(Column { name: name.into(), kind, bytes_max: None, nullable: false });
         self
     }
 
@@ -119,10 +114,7 @@ impl Table {
     /// Lets the column added last hold null.
     #[must_use]
     pub fn nullable(mut self) -> Table {
-        let last = self
-            .columns
-            .last_mut()
-            .expect("a column stands before `nullable`");
+        let last = self.columns.last_mut().expect("a column stands before `nullable`");
         last.nullable = true;
         self
     }
@@ -139,10 +131,7 @@ impl Table {
     pub fn key_by_server(mut self, column: &str) -> Table {
         self.key = self.ids(&[column]);
         let kind = self.columns[self.key[0].0].kind;
-        assert!(
-            kind == Kind::Int,
-            "a key given by the server is one integer column"
-        );
+        assert!(kind == Kind::Int, "a key given by the server is one integer column");
         self.key_given_by = KeyGivenBy::Server;
         self
     }
@@ -151,20 +140,13 @@ impl Table {
     #[must_use]
     pub fn index(mut self, name: impl Into<Name>, columns: &[&str], unique: bool) -> Table {
         let columns = self.ids(columns);
-        self.indexes.push(Index {
-            name: name.into(),
-            columns,
-            unique,
-        });
+        self.indexes.push(Index { name: name.into(), columns, unique });
         self
     }
 
     /// The position of a column; panics if the table has none of that name (a bug in a workload).
     pub fn id(&self, column: &str) -> ColumnId {
-        let found = self
-            .columns
-            .iter()
-            .position(|candidate| candidate.name == column);
+        let found = self.columns.iter().position(|candidate| candidate.name == column);
         ColumnId(found.unwrap_or_else(|| panic!("table {} has no column {column}", self.name)))
     }
 

@@ -79,11 +79,8 @@ pub trait Session {
     /// Loads a batch of whole rows by the store's bulk path, committed when it returns. Needs
     /// [`Capabilities::loads`](crate::Capabilities::loads).
     async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
-        let what = format!(
-            "this target has no bulk path for {} rows of table {}",
-            batch.len(),
-            table.0
-        );
+        let what =
+            format!("this target has no bulk path for {} rows of table {}", batch.len(), table.0);
         Err(Failure::new(FailureKind::Limit, what).into())
     }
 }

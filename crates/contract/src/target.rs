@@ -240,10 +240,8 @@ pub trait Target: Sync {
 
     /// Looks at the store as it runs, read-only, on a session that stays open for the next look.
     async fn observe(&self) -> TargetResult<StoreObservation> {
-        let what = format!(
-            "{} cannot be observed: it is no server with counters of its own",
-            self.name()
-        );
+        let what =
+            format!("{} cannot be observed: it is no server with counters of its own", self.name());
         Err(Failure::new(FailureKind::Limit, what))
     }
 

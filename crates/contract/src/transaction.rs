@@ -82,11 +82,7 @@ impl RequestTracker {
 
     #[inline]
     fn now(&self) -> Nanos {
-        if self.timed.is_some() {
-            clock::now()
-        } else {
-            0
-        }
+        if self.timed.is_some() { clock::now() } else { 0 }
     }
 
     #[inline]
@@ -101,10 +97,7 @@ impl RequestTracker {
     #[inline]
     fn oldest(&mut self, expected: OperationId) -> Nanos {
         let (operation, since) = self.waiting.pop().expect("an answer needs a question");
-        assert!(
-            operation == expected,
-            "answers are taken in the order of asking"
-        );
+        assert!(operation == expected, "answers are taken in the order of asking");
         since
     }
 }
@@ -249,9 +242,7 @@ fn of_other_kinds(operation: OperationId) -> Stop {
 #[cold]
 fn misanswered(operation: OperationId, what: &str) -> Stop {
     let what = format!("the target answered {what}");
-    Failure::new(FailureKind::Statement, what)
-        .in_operation(operation)
-        .into()
+    Failure::new(FailureKind::Statement, what).in_operation(operation).into()
 }
 
 #[cfg(test)]
@@ -286,11 +277,7 @@ mod tests {
                 let sent = clock::now();
                 std::thread::sleep(std::time::Duration::from_nanos(ANSWER_NS));
                 let answered = clock::now();
-                self.writes.as_mut().unwrap().push(AnsweredWrite {
-                    operation,
-                    sent,
-                    answered,
-                });
+                self.writes.as_mut().unwrap().push(AnsweredWrite { operation, sent, answered });
             }
         }
     }
@@ -333,10 +320,7 @@ mod tests {
         let insert: Write<(Int,)> = plan.insert("insert", table);
         let get: Read<(Int,), (Int,)> = plan.get("get", table, &["id"], Lock::None);
         assert_eq!(insert.id, OperationId(0));
-        let mut session = Far {
-            writes: Some(Vec::new()),
-            ..Far::default()
-        };
+        let mut session = Far { writes: Some(Vec::new()), ..Far::default() };
         let mut asked = RequestTracker::new(true);
         block_on(&(), async {
             let mut transaction = Transaction::new(&mut session, &mut asked);
@@ -347,17 +331,12 @@ mod tests {
         });
         asked.settle(&mut session);
         let of = |id| {
-            let times = asked
-                .times()
-                .iter()
-                .filter(move |(operation, _)| *operation == id);
+            let times = asked.times().iter().filter(move |(operation, _)| *operation == id);
             times.map(|(_, time_ns)| *time_ns).collect::<Vec<_>>()
         };
         assert_eq!(of(insert.id).len(), 2);
         assert!(of(insert.id).iter().all(|time_ns| *time_ns >= ANSWER_NS));
-        let [question] = of(get.id)[..] else {
-            panic!("one question: {:?}", asked.times())
-        };
+        let [question] = of(get.id)[..] else { panic!("one question: {:?}", asked.times()) };
         assert!(question < ANSWER_NS, "{question}");
         // Where a write is answered as it is sent, its time is that.
         let (mut near, mut asked) = (Far::default(), RequestTracker::new(true));

@@ -57,9 +57,7 @@ impl Value<'_> {
             Value::Null => None,
             Value::Int(_) => Some(Kind::Int),
             Value::Float(_) => Some(Kind::Float),
-            Value::Decimal(decimal) => Some(Kind::Decimal {
-                scale: decimal.scale,
-            }),
+            Value::Decimal(decimal) => Some(Kind::Decimal { scale: decimal.scale }),
             Value::Text(_) => Some(Kind::Text),
             Value::Bytes(_) => Some(Kind::Bytes),
             Value::Timestamp(_) => Some(Kind::Timestamp),

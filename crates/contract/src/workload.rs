@@ -155,10 +155,7 @@ pub trait Workload: Sync {
 
     /// What a committed transaction is worth.
     fn unit(&self) -> Unit {
-        Unit {
-            name: "transactions",
-            per_transaction: 1,
-        }
+        Unit { name: "transactions", per_transaction: 1 }
     }
 
     /// Its tables and operations.

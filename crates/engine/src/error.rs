@@ -476,8 +476,6 @@ fn advice(bytes_max: u64) -> &'static str {
 }
 
 fn named(table: &str, index: Option<&str>) -> String {
-    index.map_or_else(
-        || format!("table {table}"),
-        |index| format!("index {index} of table {table}"),
-    )
+    index
+        .map_or_else(|| format!("table {table}"), |index| format!("index {index} of table {table}"))
 }

@@ -179,12 +179,7 @@ impl Options {
             "it must be a multiple of page_bytes",
         )?;
         check_extent(self.extent_bytes)?;
-        rule(
-            self.miss_every != Some(0),
-            "miss_every",
-            0,
-            "it must be 1 or more, or none",
-        )?;
+        rule(self.miss_every != Some(0), "miss_every", 0, "it must be 1 or more, or none")?;
         rule(
             (1..=86_400_000).contains(&self.exclusive_wait_ms),
             "exclusive_wait_ms",
@@ -205,11 +200,7 @@ fn rule(holds: bool, option: &'static str, value: u64, rule: &'static str) -> Re
     if holds {
         return Ok(());
     }
-    Err(Error::Option {
-        option,
-        value,
-        rule,
-    })
+    Err(Error::Option { option, value, rule })
 }
 
 #[cfg(test)]
@@ -244,33 +235,18 @@ mod tests {
         Options::tiny().check().unwrap();
         assert_eq!(refused(|o| o.page_bytes = 1000), "page_bytes");
         assert_eq!(refused(|o| o.resident_bytes_max = 1), "resident_bytes_max");
-        assert_eq!(
-            refused(|o| o.pre_image_bytes_max = 1),
-            "pre_image_bytes_max"
-        );
+        assert_eq!(refused(|o| o.pre_image_bytes_max = 1), "pre_image_bytes_max");
         assert_eq!(refused(|o| o.key_bytes_max = 4097), "key_bytes_max");
         assert_eq!(refused(|o| o.value_bytes_max = 0), "value_bytes_max");
-        assert_eq!(
-            refused(|o| o.definition_bytes_max = 1),
-            "definition_bytes_max"
-        );
+        assert_eq!(refused(|o| o.definition_bytes_max = 1), "definition_bytes_max");
         assert_eq!(refused(|o| o.extent_bytes = 1), "extent_bytes");
         assert_eq!(refused(|o| o.extent_bytes = 2 << 30), "extent_bytes");
         assert_eq!(refused(|o| o.miss_every = Some(0)), "miss_every");
-        assert_eq!(
-            refused(|o| o.checkpoint_segment_bytes = 0),
-            "checkpoint_segment_bytes"
-        );
+        assert_eq!(refused(|o| o.checkpoint_segment_bytes = 0), "checkpoint_segment_bytes");
         assert_eq!(refused(|o| o.log.ring_records = 3), "ring_records");
         assert_eq!(refused(|o| o.exclusive_wait_ms = 0), "exclusive_wait_ms");
-        assert_eq!(
-            refused(|o| o.exclusive_wait_ms = u64::MAX),
-            "exclusive_wait_ms"
-        );
+        assert_eq!(refused(|o| o.exclusive_wait_ms = u64::MAX), "exclusive_wait_ms");
         // D12: a limit is not computed from a number that was not checked.
-        assert_eq!(
-            refused(|o| o.log.segment_bytes = u64::MAX / 512 * 512),
-            "segment_bytes"
-        );
+        assert_eq!(refused(|o| o.log.segment_bytes = u64::MAX / 512 * 512), "segment_bytes");
     }
 }

@@ -18,10 +18,7 @@ pub(crate) struct Origin {
 
 impl Origin {
     pub(crate) fn new(database: DatabaseId, directory: &Path) -> Origin {
-        Origin {
-            database,
-            directory: directory.to_owned(),
-        }
+        Origin { database, directory: directory.to_owned() }
     }
 
     /// The name in an error of the origin of a handle that is used here.
@@ -39,12 +36,7 @@ impl fmt::Display for Origin {
         if self.directory.as_os_str().is_empty() {
             write!(f, "database {} in memory", self.database)
         } else {
-            write!(
-                f,
-                "database {} in {}",
-                self.database,
-                self.directory.display()
-            )
+            write!(f, "database {} in {}", self.database, self.directory.display())
         }
     }
 }

@@ -24,9 +24,7 @@ pub(crate) fn in_own_process(path: &str, body: impl FnOnce()) {
     }
     let program = std::env::current_exe().expect("the program has a name");
     let mut process = Command::new(program);
-    process
-        .args(["--exact", test, "--nocapture"])
-        .env(PATH, test);
+    process.args(["--exact", test, "--nocapture"]).env(PATH, test);
     let output = process.output().expect("the program starts");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(

@@ -29,17 +29,13 @@ fn caught<R>(body: impl FnOnce() -> R) -> std::thread::Result<R> {
 /// What a panic says.
 pub(crate) fn text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("it says nothing")
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it says nothing")
 }
 
 /// Runs the body of a thread of the engine; if it panics, hands the reason to `fail`.
 pub(crate) fn guarded(thread: &str, body: impl FnOnce(), fail: impl FnOnce(&str)) {
     if let Err(panic) = caught(body) {
-        fail(&format!(
-            "the thread \"{thread}\" has panicked: {}",
-            text(&*panic)
-        ));
+        fail(&format!("the thread \"{thread}\" has panicked: {}", text(&*panic)));
     }
 }
 
@@ -66,10 +62,7 @@ pub(crate) struct OnPanic<F: FnMut()> {
 impl<F: FnMut()> OnPanic<F> {
     #[inline]
     pub(crate) fn new(fail: F) -> OnPanic<F> {
-        OnPanic {
-            was_panicking: std::thread::panicking(),
-            fail,
-        }
+        OnPanic { was_panicking: std::thread::panicking(), fail }
     }
 }
 

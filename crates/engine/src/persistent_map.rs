@@ -92,9 +92,7 @@ impl<K: Ord + Clone, V: Clone> PersistentMap<K, V> {
 
 impl<K, V> Clone for PersistentMap<K, V> {
     fn clone(&self) -> PersistentMap<K, V> {
-        PersistentMap {
-            root: self.root.clone(),
-        }
+        PersistentMap { root: self.root.clone() }
     }
 }
 
@@ -149,13 +147,7 @@ fn height<K, V>(link: &Link<K, V>) -> u8 {
 fn node<K, V>((key, value): (K, V), left: Link<K, V>, right: Link<K, V>) -> Arc<Node<K, V>> {
     #[cfg(test)]
     tests::count_copy();
-    Arc::new(Node {
-        height: 1 + height(&left).max(height(&right)),
-        key,
-        value,
-        left,
-        right,
-    })
+    Arc::new(Node { height: 1 + height(&left).max(height(&right)), key, value, left, right })
 }
 
 fn entry<K: Clone, V: Clone>(node: &Node<K, V>) -> (K, V) {

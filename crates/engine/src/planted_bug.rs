@@ -169,8 +169,7 @@ pub(crate) use switch::{current, planted, with};
 pub(crate) fn planted(plant: PlantedBug) -> bool {
     static NAME: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
     let name = NAME.get_or_init(|| std::env::var("SYNCLINE_PLANT").ok());
-    name.as_ref()
-        .is_some_and(|name| *name == format!("{plant:?}"))
+    name.as_ref().is_some_and(|name| *name == format!("{plant:?}"))
 }
 
 /// True if that bug is planted.

@@ -106,25 +106,15 @@ pub(crate) fn run_to_end<R: Send>(
             scope.spawn(move || scheduler.run_thread(me, body))
         });
         let threads: Vec<_> = threads.collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().expect("panics are caught"))
-            .collect()
+        threads.into_iter().map(|thread| thread.join().expect("panics are caught")).collect()
     });
-    let stuck = scheduler
-        .state
-        .lock()
-        .expect("nobody panics with it")
-        .stuck
-        .take();
+    let stuck = scheduler.state.lock().expect("nobody panics with it").stuck.take();
     Outcome { results, stuck }
 }
 
 impl Scheduler {
     fn run_thread<R>(self: &Arc<Self>, me: usize, body: impl FnOnce() -> R) -> Option<R> {
-        self.threads[me]
-            .set(std::thread::current())
-            .expect("each thread has its own place");
+        self.threads[me].set(std::thread::current()).expect("each thread has its own place");
         self.all_there.wait();
         self.await_turn(me);
         let scheduler = Arc::clone(self);
@@ -176,12 +166,8 @@ impl Scheduler {
             state.moves += 1;
         }
         state.waits[me] = Some((what, state.moves));
-        let movable: Vec<usize> = state
-            .live
-            .iter()
-            .copied()
-            .filter(|&other| state.can_move(other))
-            .collect();
+        let movable: Vec<usize> =
+            state.live.iter().copied().filter(|&other| state.can_move(other)).collect();
         if movable.is_empty() {
             state.stuck = Some(state.report("deadlock"));
             return me;
@@ -206,10 +192,7 @@ impl Scheduler {
 
     fn pass_to(&self, next: usize) {
         self.turn.store(next, Ordering::SeqCst);
-        self.threads[next]
-            .get()
-            .expect("all threads are there")
-            .unpark();
+        self.threads[next].get().expect("all threads are there").unpark();
     }
 
     fn await_turn(&self, me: usize) {

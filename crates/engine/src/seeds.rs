@@ -64,10 +64,7 @@ pub(crate) fn caught(search: impl FnOnce() -> Result<(), String>) -> Result<(), 
         Err(panic) => {
             let what = panic.downcast_ref::<String>().map(String::as_str);
             let what = what.or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(format!(
-                "an assertion failed: {}",
-                what.unwrap_or("unknown")
-            ))
+            Err(format!("an assertion failed: {}", what.unwrap_or("unknown")))
         }
     }
 }
@@ -78,11 +75,7 @@ pub(crate) fn first_that_finds(
     budget: u64,
     search: impl Fn(u64) -> Result<(), String>,
 ) -> Option<(u64, String)> {
-    let found = |seed| {
-        caught(|| with(Some(plant), || search(seed)))
-            .err()
-            .map(|why| (seed, why))
-    };
+    let found = |seed| caught(|| with(Some(plant), || search(seed))).err().map(|why| (seed, why));
     (0..budget).find_map(found)
 }
 

@@ -101,10 +101,7 @@ impl TreeDirectory {
         let tree_directory = TreeDirectory::default();
         if bytes.is_empty() {
             let orphans = Vec::new();
-            return Ok(TreeList {
-                tree_directory,
-                orphans,
-            });
+            return Ok(TreeList { tree_directory, orphans });
         }
         let split = bytes.split_at_checked(HEAD_BYTES);
         let (head, list) = split.ok_or("the list of trees is cut short")?;
@@ -126,10 +123,7 @@ impl TreeDirectory {
             last = id;
             tree_directory.add(Arc::new(Tree::existing(id, root)));
         }
-        Ok(TreeList {
-            tree_directory,
-            orphans,
-        })
+        Ok(TreeList { tree_directory, orphans })
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Trees, TREE_DIRECTORY> {
@@ -171,10 +165,7 @@ fn orphans(bytes: &[u8]) -> Result<Vec<OverflowPointer>, &'static str> {
     if stubs.len() as u64 != u64::from(u32_at(count, 0)) * STUB_BYTES as u64 {
         return Err("the list of orphans has a length that does not fit its count");
     }
-    Ok(stubs
-        .chunks_exact(STUB_BYTES)
-        .filter_map(OverflowPointer::from_value)
-        .collect())
+    Ok(stubs.chunks_exact(STUB_BYTES).filter_map(OverflowPointer::from_value).collect())
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -202,39 +193,21 @@ mod tests {
     fn a_forest_comes_back_from_its_list() {
         let before = tree_directory();
         before.remove(TreeId(2)).unwrap();
-        let stub = OverflowPointer {
-            bytes: 5_000,
-            first: PageId(77),
-        };
+        let stub = OverflowPointer { bytes: 5_000, first: PageId(77) };
         let again = TreeDirectory::from_bytes(&before.snapshot().to_bytes(&[stub])).unwrap();
-        assert_eq!(
-            again.tree_directory.tree(TreeId(7)).unwrap().root(),
-            PageId(1 << 35)
-        );
+        assert_eq!(again.tree_directory.tree(TreeId(7)).unwrap().root(), PageId(1 << 35));
         assert!(again.tree_directory.tree(TreeId(2)).is_none());
         assert_eq!(again.tree_directory.trees().len(), 2);
         assert_eq!(again.orphans, [stub]);
-        assert!(
-            TreeDirectory::from_bytes(&[])
-                .unwrap()
-                .tree_directory
-                .trees()
-                .is_empty()
-        );
+        assert!(TreeDirectory::from_bytes(&[]).unwrap().tree_directory.trees().is_empty());
     }
 
     #[test]
     fn no_bytes_make_it_panic() {
-        let stub = OverflowPointer {
-            bytes: 5_000,
-            first: PageId(77),
-        };
+        let stub = OverflowPointer { bytes: 5_000, first: PageId(77) };
         let bytes = tree_directory().snapshot().to_bytes(&[stub]);
         for cut in 1..bytes.len() {
-            assert!(
-                TreeDirectory::from_bytes(&bytes[..cut]).is_err(),
-                "cut at {cut}"
-            );
+            assert!(TreeDirectory::from_bytes(&bytes[..cut]).is_err(), "cut at {cut}");
         }
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..10_000 {

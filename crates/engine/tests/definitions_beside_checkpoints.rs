@@ -92,10 +92,7 @@ fn options() -> Options {
 }
 
 fn rows_table(name: &str) -> Schema {
-    let table = Schema::table(name)
-        .column("k", Kind::Int)
-        .column("n", Kind::Int)
-        .key(["k"]);
+    let table = Schema::table(name).column("k", Kind::Int).column("n", Kind::Int).key(["k"]);
     table.build().expect("a schema that is right")
 }
 
@@ -197,16 +194,10 @@ fn read(database: &Database) -> Result<()> {
     let mut seen = 0;
     session.run(Begin::ReadOnlyAtHorizon, |tx| {
         seen = 0;
-        tx.scan(
-            &table,
-            KeyRange::ALL,
-            Direction::Ascending,
-            usize::MAX,
-            |_| {
-                seen += 1;
-                Ok(ControlFlow::Continue(()))
-            },
-        )
+        tx.scan(&table, KeyRange::ALL, Direction::Ascending, usize::MAX, |_| {
+            seen += 1;
+            Ok(ControlFlow::Continue(()))
+        })
     })?;
     assert_eq!(seen, ROWS, "a snapshot holds every row");
     Ok(())
@@ -263,11 +254,7 @@ fn run_mode(mode: Mode, who: Checkpoints) {
             |done| &done.writes,
             move |database, at| unless_changed(write(database, at), who),
         ),
-        repeat(
-            shared,
-            |done| &done.reads,
-            move |database, _| unless_changed(read(database), who),
-        ),
+        repeat(shared, |done| &done.reads, move |database, _| unless_changed(read(database), who)),
     ];
     if who == Checkpoints::Called {
         threads.push(repeat(

@@ -53,10 +53,7 @@ fn main() -> ExitCode {
     println!(
         "{rounds} kills: {acknowledged} commits acknowledged, none lost; {unheard} more were there"
     );
-    assert!(
-        acknowledged > u64::from(rounds),
-        "the children had time to commit"
-    );
+    assert!(acknowledged > u64::from(rounds), "the children had time to commit");
     ExitCode::SUCCESS
 }
 
@@ -164,11 +161,9 @@ fn run_and_kill(directory: &Path, span: Duration) -> Vec<(u64, i64)> {
         .expect("the child starts");
     let mut pipe = child.stdout.take().expect("its output is a pipe");
     let mut told = vec![0; ACKNOWLEDGEMENT_BYTES];
-    pipe.read_exact(&mut told)
-        .expect("a first commit is acknowledged");
+    pipe.read_exact(&mut told).expect("a first commit is acknowledged");
     let reader = std::thread::spawn(move || {
-        pipe.read_to_end(&mut told)
-            .expect("the pipe can be read to its end");
+        pipe.read_to_end(&mut told).expect("the pipe can be read to its end");
         told
     });
     std::thread::sleep(span);
@@ -191,16 +186,9 @@ fn compare(directory: &Path, told: &[(u64, i64)]) -> Result<(u64, u64)> {
     let mut beyond = 0;
     for client in 0..CLIENTS {
         let count = tally(&database, client)?;
-        let last = told
-            .iter()
-            .filter(|told| told.0 == client)
-            .map(|told| told.1)
-            .max();
+        let last = told.iter().filter(|told| told.0 == client).map(|told| told.1).max();
         if let Some(last) = last {
-            assert!(
-                count > last,
-                "client {client}: {last} was acknowledged, {count} are there"
-            );
+            assert!(count > last, "client {client}: {last} was acknowledged, {count} are there");
             beyond += (count - 1 - last) as u64;
         }
         let mut expected = (count - ROWS_KEPT).max(0);
@@ -211,18 +199,11 @@ fn compare(directory: &Path, told: &[(u64, i64)]) -> Result<(u64, u64)> {
         session.scan(&events, range, Direction::Ascending, usize::MAX, |row| {
             assert_eq!(row.value(1)?, Value::Int(expected), "client {client}");
             let bytes = payload(client, expected);
-            assert_eq!(
-                row.value(2)?,
-                Value::Bytes(&bytes),
-                "client {client}, {expected}"
-            );
+            assert_eq!(row.value(2)?, Value::Bytes(&bytes), "client {client}, {expected}");
             expected += 1;
             Ok(std::ops::ControlFlow::Continue(()))
         })?;
-        assert_eq!(
-            expected, count,
-            "client {client}: rows and tally are of one commit"
-        );
+        assert_eq!(expected, count, "client {client}: rows and tally are of one commit");
         session.abort();
     }
     Ok((told.len() as u64, beyond))
@@ -232,9 +213,7 @@ fn tally(database: &Database, client: u64) -> Result<i64> {
     let tallies = database.table("tallies")?;
     database.run(|transaction| {
         let key = [Value::Int(client as i64)];
-        let row = transaction
-            .get(&tallies, &key)?
-            .expect("it was inserted at the beginning");
+        let row = transaction.get(&tallies, &key)?.expect("it was inserted at the beginning");
         Ok(row.value(1)?.as_int().expect("a tally is a number"))
     })
 }

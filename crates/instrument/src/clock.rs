@@ -33,9 +33,7 @@ pub fn thread_cpu() -> Nanos {
 
 /// Wall clock time since 1970 in nanoseconds; for records only, never for spans.
 pub fn wall() -> Nanos {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or(Duration::ZERO);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     since.as_nanos() as Nanos
 }
 
@@ -53,10 +51,7 @@ mod tests {
     fn clocks_go_forward() {
         let (start, process, thread) = (now(), process_cpu(), thread_cpu());
         let sum = (0..1_000_000_u64).fold(0, |sum: u64, i| std::hint::black_box(sum ^ i));
-        assert_eq!(
-            std::hint::black_box(sum),
-            (0..1_000_000).fold(0, |sum, i| sum ^ i)
-        );
+        assert_eq!(std::hint::black_box(sum), (0..1_000_000).fold(0, |sum, i| sum ^ i));
         assert!(now() > start && process_cpu() > process && thread_cpu() > thread);
     }
 

@@ -16,10 +16,7 @@ pub fn limit() -> Option<u64> {
 /// The same, read below another root.
 fn limit_below(root: &Path) -> Option<u64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
-    let of_groups = groups
-        .lines()
-        .filter_map(|line| group_limit(root, line))
-        .min();
+    let of_groups = groups.lines().filter_map(|line| group_limit(root, line)).min();
     let meminfo = fs::read_to_string(root.join("proc/meminfo")).unwrap_or_default();
     let of_machine = meminfo.lines().find_map(|line| {
         let kib = line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?;
@@ -125,10 +122,7 @@ mod tests {
             &[
                 MEMINFO,
                 ("proc/self/cgroup", groups),
-                (
-                    "sys/fs/cgroup/memory/memory.limit_in_bytes",
-                    "9223372036854771712\n",
-                ),
+                ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
             ],
         );
         assert_eq!(unlimited.limit(), Some(2 << 20));

@@ -79,11 +79,7 @@ pub fn enter(module: Module) -> TagGuard {
     let slot = OWN.get().unwrap_or_else(join);
     let before = slot.module.load(Ordering::Relaxed);
     slot.module.store(module as u8, Ordering::Relaxed);
-    TagGuard {
-        slot,
-        before,
-        _thread: PhantomData,
-    }
+    TagGuard { slot, before, _thread: PhantomData }
 }
 
 impl Drop for TagGuard {
@@ -103,18 +99,14 @@ pub fn current() -> Option<Module> {
 pub fn tagged_threads(threads: &mut Vec<TaggedThread>) {
     threads.clear();
     let slots = SLOTS.lock();
-    let taken = slots
-        .iter()
-        .filter(|slot| slot.taken.load(Ordering::Acquire));
+    let taken = slots.iter().filter(|slot| slot.taken.load(Ordering::Acquire));
     threads.extend(taken.map(|slot| TaggedThread(slot)));
 }
 
 #[cold]
 fn join() -> &'static ThreadSlot {
     let mut slots = SLOTS.lock();
-    let free = slots
-        .iter()
-        .find(|slot| !slot.taken.swap(true, Ordering::AcqRel));
+    let free = slots.iter().find(|slot| !slot.taken.swap(true, Ordering::AcqRel));
     let slot = free.copied().unwrap_or_else(|| {
         let slot: &'static ThreadSlot = Box::leak(Box::new(CachePadded::new(ThreadSlot {
             module: AtomicU8::new(OUTSIDE),
@@ -138,10 +130,7 @@ mod tests {
     use std::sync::mpsc;
 
     /// None if the thread is not seen, and the module it is in.
-    #[allow(
-        clippy::option_option,
-        reason = "not seen and in no module are two things"
-    )]
+    #[allow(clippy::option_option, reason = "not seen and in no module are two things")]
     fn own(thread: u32) -> Option<Option<Module>> {
         let mut threads = Vec::new();
         tagged_threads(&mut threads);
@@ -154,10 +143,7 @@ mod tests {
         for (index, module) in Module::ALL.into_iter().enumerate() {
             assert_eq!(module as usize, index);
         }
-        let thread = rustix::thread::gettid()
-            .as_raw_nonzero()
-            .get()
-            .unsigned_abs();
+        let thread = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
         let outer = enter(Module::TransactionControl);
         {
             let _inner = enter(Module::Access);
@@ -174,13 +160,7 @@ mod tests {
         let (end, ended) = mpsc::channel::<()>();
         let other = std::thread::spawn(move || {
             let _entered = enter(Module::Logging);
-            tell.send(
-                rustix::thread::gettid()
-                    .as_raw_nonzero()
-                    .get()
-                    .unsigned_abs(),
-            )
-            .unwrap();
+            tell.send(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()).unwrap();
             ended.recv().unwrap_err();
         });
         let thread = told.recv().unwrap();

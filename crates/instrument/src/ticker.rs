@@ -14,10 +14,7 @@
 //! It is unset while it knows no length of a tick, and set from then on; a counter that jumps, or ticks
 //! otherwise than before, makes it unset again.
 
-#![allow(
-    unsafe_code,
-    reason = "the processor's counter is read by an intrinsic"
-)]
+#![allow(unsafe_code, reason = "the processor's counter is read by an intrinsic")]
 
 use crate::clock::{self, Nanos};
 use std::cell::Cell;
@@ -50,19 +47,12 @@ pub struct Ticker {
 impl Ticker {
     /// One that counts ticks where they can be trusted.
     pub fn new() -> Ticker {
-        Ticker {
-            counts: kernel_uses_tsc(),
-            ..Ticker::exact()
-        }
+        Ticker { counts: kernel_uses_tsc(), ..Ticker::exact() }
     }
 
     /// One that is the clock: for times that are compared with those of other threads to the last digit.
     pub fn exact() -> Ticker {
-        Ticker {
-            counts: false,
-            calibration: Cell::default(),
-            last: Cell::default(),
-        }
+        Ticker { counts: false, calibration: Cell::default(), last: Cell::default() }
     }
 
     /// Now, in nanoseconds since the machine's boot.
@@ -86,9 +76,8 @@ impl Ticker {
         if !self.counts {
             return clock::now();
         }
-        let closest = (0..READ_PAIR_TRIES)
-            .map(|_| read_both())
-            .min_by_key(|(between, ..)| *between);
+        let closest =
+            (0..READ_PAIR_TRIES).map(|_| read_both()).min_by_key(|(between, ..)| *between);
         if let Some((between, ticks, ns)) = closest
             && between <= READ_PAIR_TICKS_MAX
         {
@@ -156,11 +145,7 @@ fn length(ticks: u64, span_ns: Nanos) -> u64 {
     let units = u128::from(span_ns) << TICK_LENGTH_SHIFT;
     let length = units.checked_div(u128::from(ticks)).unwrap_or(0);
     let (least, most) = (1 << (TICK_LENGTH_SHIFT - 4), 1 << (TICK_LENGTH_SHIFT + 4));
-    if (least..most).contains(&length) {
-        length as u64
-    } else {
-        0
-    }
+    if (least..most).contains(&length) { length as u64 } else { 0 }
 }
 
 /// True if the kernel takes the time from the processor's counter, and watches that it ticks evenly and alike
@@ -248,11 +233,7 @@ mod tests {
             let (mut calibration, ticks, ns) = set();
             let mut later = ticks.wrapping_add(jump).wrapping_add(per_ns * RATE_NS);
             calibration.set(later, ns + RATE_NS);
-            assert_eq!(
-                calibration.at(later),
-                None,
-                "jump {jump}, {per_ns} a nanosecond"
-            );
+            assert_eq!(calibration.at(later), None, "jump {jump}, {per_ns} a nanosecond");
             later = later.wrapping_add(4 * RATE_NS);
             calibration.set(later, ns + 2 * RATE_NS);
             assert_eq!(calibration.at(later), Some(ns + 2 * RATE_NS));

@@ -30,10 +30,7 @@ fn main() -> Result<(), String> {
 fn show(profile: &Profile, depth: usize) {
     for account in profile.accounts() {
         let (metric, collector) = (account.metric.name(), &account.collector);
-        println!(
-            "{metric}: {collector}: {:?}, lost {}",
-            account.how, account.lost
-        );
+        println!("{metric}: {collector}: {:?}, lost {}", account.how, account.lost);
         if let Some(total) = &account.total {
             println!("  total {} by {}", total.amount, total.source);
         }

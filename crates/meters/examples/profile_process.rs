@@ -19,12 +19,8 @@ fn main() -> Result<(), String> {
     let [pid, seconds, object] = arguments.as_slice() else {
         return Err(USAGE.to_owned());
     };
-    let pid = pid
-        .parse()
-        .map_err(|error| format!("{pid}: {error}; {USAGE}"))?;
-    let seconds = seconds
-        .parse()
-        .map_err(|error| format!("{seconds}: {error}; {USAGE}"))?;
+    let pid = pid.parse().map_err(|error| format!("{pid}: {error}; {USAGE}"))?;
+    let seconds = seconds.parse().map_err(|error| format!("{seconds}: {error}; {USAGE}"))?;
     let subject = Subject::of(Watched::Other(pid));
     let mut meter = Profiler::open(&subject, &ProfilerOptions::default());
     meter.prepare();
@@ -41,10 +37,8 @@ fn main() -> Result<(), String> {
             Precision::Sampled(how) => format!("sampled, {how}"),
             Precision::NotAttributable(why) => format!("not by stack: {why}"),
         };
-        let total = account
-            .total
-            .as_ref()
-            .map(|total| format!(", {} ({})", total.amount, total.source));
+        let total =
+            account.total.as_ref().map(|total| format!(", {} ({})", total.amount, total.source));
         println!(
             "{}: {how}, {} lost{}; {}",
             account.metric.name(),
@@ -67,9 +61,7 @@ fn print(profile: &Profile, metric: Metric, object: &str) {
         all += sample.weight;
         count += sample.count;
         depth += profile.stack(sample.stack).count() as u64 * sample.count;
-        let frame = profile
-            .stack(sample.stack)
-            .find(|frame| frame.object == object);
+        let frame = profile.stack(sample.stack).find(|frame| frame.object == object);
         if let Some(frame) = frame {
             *inner.entry(name(frame)).or_insert(0) += sample.weight;
             continue;

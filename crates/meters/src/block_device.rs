@@ -101,10 +101,8 @@ impl BlockCounts {
     }
 
     fn parse(text: &str) -> Option<BlockCounts> {
-        let fields: Vec<u64> = text
-            .split_whitespace()
-            .map(|field| field.parse().ok())
-            .collect::<Option<_>>()?;
+        let fields: Vec<u64> =
+            text.split_whitespace().map(|field| field.parse().ok()).collect::<Option<_>>()?;
         Some(BlockCounts {
             reads: *fields.first()?,
             read_bytes: fields.get(2)? * SECTOR_BYTES,
@@ -146,10 +144,7 @@ mod tests {
         assert_eq!(place.rotational, None);
         assert_eq!(place.takes_flushes, Some(false));
         let counts = place.counts().unwrap();
-        assert_eq!(
-            (counts.reads, counts.writes, counts.flushes),
-            (10, 20, Some(15))
-        );
+        assert_eq!((counts.reads, counts.writes, counts.flushes), (10, 20, Some(15)));
         assert_eq!((counts.written_bytes, counts.in_flight), (160 * 512, 3));
         assert_eq!((counts.busy_ms, counts.weighted_ms), (400, 900));
     }
@@ -165,10 +160,7 @@ mod tests {
     #[test]
     fn a_directory_without_a_disk_says_why() {
         let why = BlockDevice::of(Path::new("/proc"), Path::new("/")).unwrap_err();
-        assert!(
-            why.contains("/proc lies on no single block device"),
-            "{why}"
-        );
+        assert!(why.contains("/proc lies on no single block device"), "{why}");
         let absent = BlockDevice::of(Path::new("/nowhere/at/all"), Path::new("/")).unwrap_err();
         assert!(absent.contains("cannot be read"), "{absent}");
     }

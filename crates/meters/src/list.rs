@@ -35,27 +35,15 @@ pub fn list(directory: &Path) -> Vec<Listing> {
         },
         Err(why) => Some(why.clone()),
     };
-    let row = |name, measures, refusal| Listing {
-        name,
-        measures,
-        refusal,
-    };
+    let row = |name, measures, refusal| Listing { name, measures, refusal };
     vec![
         row(
             "sync calls",
             "sync system calls of the store's process, and all of a store in this one, by perf event",
             SyncCounter::open(Watched::Ours).err(),
         ),
-        row(
-            "disk",
-            "writes, bytes and queue length of the whole disk under the log",
-            place.err(),
-        ),
-        row(
-            "flushes",
-            "flushes of the whole disk under the log",
-            flushes,
-        ),
+        row("disk", "writes, bytes and queue length of the whole disk under the log", place.err()),
+        row("flushes", "flushes of the whole disk under the log", flushes),
         row(
             "processors",
             "busy, stolen and foreign processor time",
@@ -123,11 +111,7 @@ mod tests {
         assert_eq!(refusal("processors"), None);
         assert!(refusal("disk").is_some_and(|why| why.contains("no single block device")));
         assert!(refusal("flushes").is_some());
-        assert_eq!(
-            refusal("tags"),
-            None,
-            "a timer of one's own asks for no rights"
-        );
+        assert_eq!(refusal("tags"), None, "a timer of one's own asks for no rights");
         let profiler = refusal("async-profiler");
         assert!(profiler.is_none_or(|why| why.contains("SYNCLINE_ASYNC_PROFILER")));
     }
@@ -141,10 +125,7 @@ mod tests {
         let why = java(home(), None).unwrap_err();
         assert!(why.contains("JAVA_HOME"), "{why}");
         std::fs::write(bin.join("java"), "").unwrap();
-        assert_eq!(
-            java(home(), None).as_deref(),
-            Ok(bin.join("java").as_path())
-        );
+        assert_eq!(java(home(), None).as_deref(), Ok(bin.join("java").as_path()));
         let path = Some(bin.as_os_str().to_owned());
         assert!(java(None, path).is_ok());
     }

@@ -79,12 +79,7 @@ impl ForeignSyncs {
         }
         let drained = rings.iter().map(|_| Vec::new()).collect();
         let shared = Arc::new(Shared {
-            watch: Mutex::new(Watch {
-                rings,
-                _events: events,
-                drained,
-                count: Count::of(family),
-            }),
+            watch: Mutex::new(Watch { rings, _events: events, drained, count: Count::of(family) }),
             ending: AtomicBool::new(false),
         });
         let theirs = Arc::clone(&shared);
@@ -95,10 +90,7 @@ impl ForeignSyncs {
             }
         };
         let thread = thread::Builder::new().name("sync calls".to_owned());
-        Ok(ForeignSyncs {
-            thread: Some(thread.spawn(body)?),
-            shared,
-        })
+        Ok(ForeignSyncs { thread: Some(thread.spawn(body)?), shared })
     }
 
     /// The count so far; none if the kernel has dropped some.
@@ -122,12 +114,7 @@ impl Shared {
     /// Takes what stands in the rings.
     fn look(&self) -> Option<u64> {
         let mut watch = self.watch.lock();
-        let Watch {
-            rings,
-            drained,
-            count,
-            ..
-        } = &mut *watch;
+        let Watch { rings, drained, count, .. } = &mut *watch;
         for (ring, bytes) in rings.iter_mut().zip(&mut *drained) {
             bytes.clear();
             ring.drain(bytes);
@@ -181,11 +168,7 @@ struct Count {
 
 impl Count {
     fn of(family: impl IntoIterator<Item = u32>) -> Count {
-        Count {
-            family: family.into_iter().collect(),
-            calls: 0,
-            dropped: false,
-        }
+        Count { family: family.into_iter().collect(), calls: 0, dropped: false }
     }
 
     fn syncs(&self) -> Option<u64> {
@@ -255,29 +238,20 @@ fn records(mut bytes: &[u8]) -> impl Iterator<Item = Record> {
     })
 }
 
-#[allow(
-    clippy::host_endian_bytes,
-    reason = "the kernel writes in the machine's order"
-)]
+#[allow(clippy::host_endian_bytes, reason = "the kernel writes in the machine's order")]
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
     let four = bytes.get(at..)?.first_chunk()?;
     Some(u32::from_ne_bytes(*four))
 }
 
-#[allow(
-    clippy::host_endian_bytes,
-    reason = "the kernel writes in the machine's order"
-)]
+#[allow(clippy::host_endian_bytes, reason = "the kernel writes in the machine's order")]
 fn half(bytes: &[u8], at: usize) -> Option<u16> {
     let two = bytes.get(at..)?.first_chunk()?;
     Some(u16::from_ne_bytes(*two))
 }
 
 #[cfg(test)]
-#[allow(
-    clippy::host_endian_bytes,
-    reason = "the kernel writes in the machine's order"
-)]
+#[allow(clippy::host_endian_bytes, reason = "the kernel writes in the machine's order")]
 mod tests {
     use super::{Count, HEADER_BYTES};
     use perf_event_open_sys::bindings::{

@@ -1,10 +1,7 @@
 //! One perf event of the kernel: a counter of how often a task and its future children pass a tracepoint,
 //! or a source of samples.
 
-#![allow(
-    unsafe_code,
-    reason = "opening and filtering a perf event have no safe interface"
-)]
+#![allow(unsafe_code, reason = "opening and filtering a perf event have no safe interface")]
 
 use perf_event_open_sys::bindings::{PERF_FLAG_FD_CLOEXEC, PERF_TYPE_TRACEPOINT, perf_event_attr};
 use perf_event_open_sys::{ioctls, perf_event_open};
@@ -124,10 +121,7 @@ impl PerfEvent {
 
 /// A thread may end between being found and being asked for; a processor may be switched off.
 pub(crate) fn is_gone(error: &Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(Errno::SRCH | Errno::NODEV | Errno::NXIO)
-    )
+    matches!(Errno::from_io_error(error), Some(Errno::SRCH | Errno::NODEV | Errno::NXIO))
 }
 
 impl AsFd for PerfEvent {

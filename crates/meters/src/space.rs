@@ -20,11 +20,7 @@ impl FileSystemSpace {
     pub fn of(directory: &Path) -> Result<FileSystemSpace, String> {
         let mut last = None;
         for directory in directory.ancestors() {
-            let here = if directory.as_os_str().is_empty() {
-                Path::new(".")
-            } else {
-                directory
-            };
+            let here = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
             match std::fs::metadata(here) {
                 Ok(metadata) => return FileSystemSpace::read(here, metadata.dev()),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => last = Some(error),
@@ -41,9 +37,7 @@ impl FileSystemSpace {
         // Network file systems that do not know their size answer zero blocks.
         if stat.f_blocks == 0 {
             let directory = directory.display();
-            return Err(format!(
-                "the file system under {directory} does not report its size"
-            ));
+            return Err(format!("the file system under {directory} does not report its size"));
         }
         Ok(FileSystemSpace {
             device,
@@ -54,10 +48,7 @@ impl FileSystemSpace {
 }
 
 fn refusal(directory: &Path, error: &std::io::Error) -> String {
-    format!(
-        "the free space under {} cannot be read: {error}",
-        directory.display()
-    )
+    format!("the free space under {} cannot be read: {error}", directory.display())
 }
 
 #[cfg(test)]

@@ -48,10 +48,7 @@ pub struct SyncCounter {
 #[derive(Debug)]
 enum Way {
     /// By events of each thread.
-    Threads {
-        syncs: Vec<PerfEvent>,
-        system_calls: Vec<PerfEvent>,
-    },
+    Threads { syncs: Vec<PerfEvent>, system_calls: Vec<PerfEvent> },
     /// By events of each processor.
     Processors(ForeignSyncs),
 }
@@ -89,10 +86,7 @@ impl SyncCounter {
         let count = |filter: Option<&str>| {
             count_of_each(&tasks, |task| PerfEvent::open(tracepoint, task, filter))
         };
-        let way = Way::Threads {
-            syncs: count(Some(&syncs))?,
-            system_calls: count(None)?,
-        };
+        let way = Way::Threads { syncs: count(Some(&syncs))?, system_calls: count(None)? };
         Ok(SyncCounter { way })
     }
 
@@ -102,17 +96,10 @@ impl SyncCounter {
             events.iter().map(|event| event.read().ok()).sum()
         };
         Some(match &self.way {
-            Way::Threads {
-                syncs,
-                system_calls,
-            } => SyncCounts {
-                syncs: sum(syncs)?,
-                system_calls: Some(sum(system_calls)?),
-            },
-            Way::Processors(foreign) => SyncCounts {
-                syncs: foreign.read()?,
-                system_calls: None,
-            },
+            Way::Threads { syncs, system_calls } => {
+                SyncCounts { syncs: sum(syncs)?, system_calls: Some(sum(system_calls)?) }
+            }
+            Way::Processors(foreign) => SyncCounts { syncs: foreign.read()?, system_calls: None },
         })
     }
 }
@@ -152,9 +139,7 @@ pub(crate) fn sync_numbers() -> Result<[u32; 4], String> {
         Ok([82, 83, 227, 267])
     } else {
         let architecture = std::env::consts::ARCH;
-        Err(format!(
-            "the system call numbers of {architecture} are not known here"
-        ))
+        Err(format!("the system call numbers of {architecture} are not known here"))
     }
 }
 
@@ -186,16 +171,13 @@ pub(crate) fn threads(pid: u32) -> Vec<i32> {
         return Vec::new();
     };
     let names = entries.flatten().map(|entry| entry.file_name());
-    names
-        .filter_map(|name| name.to_str()?.parse().ok())
-        .collect()
+    names.filter_map(|name| name.to_str()?.parse().ok()).collect()
 }
 
 fn refusal(error: &io::Error) -> String {
     let paranoid = read_line(Path::new("/proc/sys/kernel/perf_event_paranoid"));
-    let paranoid = paranoid.map_or_else(String::new, |value| {
-        format!(" (kernel.perf_event_paranoid is {value})")
-    });
+    let paranoid = paranoid
+        .map_or_else(String::new, |value| format!(" (kernel.perf_event_paranoid is {value})"));
     match error.kind() {
         io::ErrorKind::PermissionDenied => format!(
             "the kernel does not let this user count system calls{paranoid}: run as root, or as root: \

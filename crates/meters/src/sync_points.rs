@@ -30,16 +30,10 @@ pub(crate) struct SyncPoint {
 pub(crate) fn sync_points() -> Result<Vec<SyncPoint>, String> {
     let of_each = OF_EACH.iter().map(|name| tracepoint::number(name));
     if let Ok(numbers) = of_each.collect::<Result<Vec<_>, _>>() {
-        let points = numbers.into_iter().map(|number| SyncPoint {
-            number,
-            filter: None,
-        });
+        let points = numbers.into_iter().map(|number| SyncPoint { number, filter: None });
         return Ok(points.collect());
     }
-    Ok(vec![SyncPoint {
-        number: tracepoint::number(OF_ALL)?,
-        filter: Some(sync_filter()?),
-    }])
+    Ok(vec![SyncPoint { number: tracepoint::number(OF_ALL)?, filter: Some(sync_filter()?) }])
 }
 
 #[cfg(test)]

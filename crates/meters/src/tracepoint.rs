@@ -35,9 +35,7 @@ fn offset_in(format: &str, field: &str) -> Option<usize> {
         let name = declaration.rsplit(' ').next()?.split('[').next()?;
         (name == field).then_some(places)
     })?;
-    let place = line
-        .split(';')
-        .find_map(|place| place.trim().strip_prefix("offset:"))?;
+    let place = line.split(';').find_map(|place| place.trim().strip_prefix("offset:"))?;
     place.parse().ok()
 }
 

@@ -1,10 +1,7 @@
 //! The collectors, held against a process whose work is known: this program again, with a load.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
-#![allow(
-    clippy::print_stdout,
-    reason = "the load speaks to its test by its output"
-)]
+#![allow(clippy::print_stdout, reason = "the load speaks to its test by its output")]
 
 use std::fs;
 use std::hint::black_box;
@@ -115,19 +112,11 @@ impl Load {
     /// Starts a load and waits until it is ready.
     fn start(load: &str, user: Option<u32>) -> Load {
         let mut command = test_process("the_load_says_when_it_is_ready_and_when_it_is_done", user);
-        let mut child = command
-            .env(LOAD, load)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            command.env(LOAD, load).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().unwrap());
-        let mut load = Load {
-            child,
-            input,
-            output: Box::new(output),
-        };
+        let mut load = Load { child, input, output: Box::new(output) };
         load.wait_for("ready");
         load
     }
@@ -170,9 +159,7 @@ fn test_process(test: &str, user: Option<u32>) -> Command {
 
 fn metered(load: &str) -> (Profile, u64) {
     let mut load = Load::start(load, None);
-    let options = ProfilerOptions {
-        looks_per_s: LOOKS_PER_S,
-    };
+    let options = ProfilerOptions { looks_per_s: LOOKS_PER_S };
     let subject = Subject::of(Watched::Other(load.child.id()));
     let mut meter = Profiler::open(&subject, &options);
     meter.prepare();
@@ -235,10 +222,7 @@ fn work_is_where_it_was_done_and_as_much_as_it_was() {
     assert!(inside as f64 >= all as f64 * 0.95, "{report}");
     let (kernel, _) = weights(&profile, Metric::CpuKernel, "");
     let share = (all + kernel) as f64 / used as f64;
-    assert!(
-        (0.6..1.4).contains(&share),
-        "{report}, {kernel} ns in the kernel"
-    );
+    assert!((0.6..1.4).contains(&share), "{report}, {kernel} ns in the kernel");
     let counted = total(&profile, Metric::CpuUser) + total(&profile, Metric::CpuKernel);
     assert!(counted >= BURN_NS * 9 / 10, "{counted} ns counted");
     assert_eq!(account(&profile, Metric::CpuUser, "perf").lost, 0);
@@ -246,9 +230,7 @@ fn work_is_where_it_was_done_and_as_much_as_it_was() {
 
 #[test]
 fn our_own_threads_are_seen_and_the_one_that_looks_is_not() {
-    let options = ProfilerOptions {
-        looks_per_s: LOOKS_PER_S,
-    };
+    let options = ProfilerOptions { looks_per_s: LOOKS_PER_S };
     let mut meter = Profiler::open(&Subject::of(Watched::Ours), &options);
     meter.prepare();
     meter.start(&|| 0);
@@ -312,9 +294,7 @@ fn callers_of_system_calls_are_found_through_libc() {
         assert!(found >= 0.9, "{waiting} and {answering} of {all} ns");
         let kernel_first = of(&profile, Metric::CpuKernel).into_iter().all(|sample| {
             let mut frames = profile.stack(sample.stack);
-            frames
-                .next()
-                .is_some_and(|frame| frame.space == Space::Kernel)
+            frames.next().is_some_and(|frame| frame.space == Space::Kernel)
         });
         assert!(kernel_first);
         let names: Vec<_> = of(&profile, Metric::CpuKernel)
@@ -336,34 +316,21 @@ fn system_calls_and_switches_are_counted_and_have_their_callers() {
     let (calls, _) = weights(&profile, Metric::SystemCalls, "");
     let counted = account(&profile, Metric::SystemCalls, collector);
     let counted = counted.total.as_ref().map_or(calls, |total| total.amount);
-    assert!(
-        calls.abs_diff(counted) <= counted / 100 + 50,
-        "{calls} of {counted}"
-    );
+    assert!(calls.abs_diff(counted) <= counted / 100 + 50, "{calls} of {counted}");
     // Nearly all are reads and writes of a byte.
     let by_proc = total(&profile, Metric::SystemCalls);
-    assert!(
-        by_proc > 1000 && counted >= by_proc,
-        "{counted}, {by_proc} by /proc"
-    );
+    assert!(by_proc > 1000 && counted >= by_proc, "{counted}, {by_proc} by /proc");
     let share = |metric| {
         let (all, waiting) = weights(&profile, metric, "wait_for_a_byte");
         let (_, answering) = weights(&profile, metric, "answer_bytes");
         (waiting + answering) as f64 / all as f64
     };
-    assert!(
-        share(Metric::SystemCalls) >= 0.8,
-        "{}",
-        share(Metric::SystemCalls)
-    );
+    assert!(share(Metric::SystemCalls) >= 0.8, "{}", share(Metric::SystemCalls));
     let switches = weights(&profile, Metric::VoluntarySwitches, "").0;
     let by_proc = total(&profile, Metric::VoluntarySwitches);
     assert!(by_proc > 100, "{by_proc} by /proc");
     let ratio = switches as f64 / by_proc as f64;
-    assert!(
-        (0.7..1.4).contains(&ratio),
-        "{switches}, {by_proc} by /proc"
-    );
+    assert!((0.7..1.4).contains(&ratio), "{switches}, {by_proc} by /proc");
     assert!(share(Metric::VoluntarySwitches) >= 0.8);
 }
 
@@ -379,16 +346,10 @@ fn an_ordinary_user_sees_the_program_and_is_told_what_hides_the_kernel() {
         fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
         fs::set_permissions(&copy, anybody).unwrap();
         let mut command = Command::new(&copy);
-        command
-            .args(["--exact", this, "--test-threads=1"])
-            .uid(NOBODY)
-            .gid(NOBODY);
+        command.args(["--exact", this, "--test-threads=1"]).uid(NOBODY).gid(NOBODY);
         let output = command.current_dir("/").output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
-        assert!(
-            output.status.success() && said.contains("1 passed"),
-            "{output:?}"
-        );
+        assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
         return;
     }
     let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap();
@@ -415,9 +376,6 @@ fn an_ordinary_user_sees_the_program_and_is_told_what_hides_the_kernel() {
 
 fn is_root() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("Uid:"))
-        .unwrap();
+    let line = status.lines().find(|line| line.starts_with("Uid:")).unwrap();
     line.split_whitespace().nth(2) == Some("0")
 }

@@ -52,10 +52,7 @@ fn every_sync_of_every_thread_is_counted_once() {
     let after = counter.read().unwrap();
     assert_eq!(after.syncs - before.syncs, 17 + 3 + 5 + 2 + 1);
     let all = after.system_calls.unwrap() - before.system_calls.unwrap();
-    assert!(
-        all >= 2 * 24 + 4,
-        "each write and sync is a system call, {all} were counted"
-    );
+    assert!(all >= 2 * 24 + 4, "each write and sync is a system call, {all} were counted");
 }
 
 #[test]
@@ -67,10 +64,7 @@ fn another_process_and_what_it_starts_is_counted_and_ours_is_not() {
     let path = folder.path().join("file");
     File::create(&path).unwrap();
     let mut child = Command::new("sh")
-        .args([
-            "-c",
-            r#"read line; for i in 1 2 3; do sync "$0"; sync -d "$0"; done; read line"#,
-        ])
+        .args(["-c", r#"read line; for i in 1 2 3; do sync "$0"; sync -d "$0"; done; read line"#])
         .arg(&path)
         .stdin(std::process::Stdio::piped())
         .spawn()

@@ -52,17 +52,9 @@ impl DiskModel {
             fields[index] = Some(parsed);
         }
         match fields {
-            [
-                Some(seek_ms),
-                Some(rpm),
-                Some(transfer_bytes_per_s),
-                Some(block_bytes),
-            ] => Ok(DiskModel {
-                seek_ms,
-                rpm,
-                transfer_bytes_per_s,
-                block_bytes,
-            }),
+            [Some(seek_ms), Some(rpm), Some(transfer_bytes_per_s), Some(block_bytes)] => {
+                Ok(DiskModel { seek_ms, rpm, transfer_bytes_per_s, block_bytes })
+            }
             _ => Err(malformed(text)),
         }
     }
@@ -89,13 +81,9 @@ fn parse_field(index: usize, value: &str) -> Option<f64> {
     let units: &[(&str, f64)] = match FIELDS[index] {
         "seek" => &[("us", 0.001), ("ms", 1.0), ("s", 1_000.0)],
         "rpm" => &[("rpm", 1.0), ("", 1.0)],
-        "transfer" => &[
-            ("kB/s", 1e3),
-            ("MB/s", 1e6),
-            ("GB/s", 1e9),
-            ("MiB/s", 1_048_576.0),
-            ("B/s", 1.0),
-        ],
+        "transfer" => {
+            &[("kB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9), ("MiB/s", 1_048_576.0), ("B/s", 1.0)]
+        }
         _ => &[
             ("kB", 1e3),
             ("KiB", 1_024.0),

@@ -69,12 +69,8 @@ impl<'a> DirectoryProbe<'a> {
         let device = device::inspect(root, &directory);
         let watch = DiskCounterReader::new(root, &device.summary.disks);
         let left_overs = crate::scratch::remove_left_overs(&directory);
-        let notes = (!left_overs.is_empty()).then(|| {
-            format!(
-                "{} temporary files of dead probes were removed.",
-                left_overs.len()
-            )
-        });
+        let notes = (!left_overs.is_empty())
+            .then(|| format!("{} temporary files of dead probes were removed.", left_overs.len()));
         let mut probe = DirectoryProbe {
             notes: device.sentences.iter().cloned().chain(notes).collect(),
             copy_on_write: is_copy_on_write(device.summary.file_system.as_deref()),
@@ -119,11 +115,7 @@ impl<'a> DirectoryProbe<'a> {
     /// Does one step.
     pub(crate) fn step(&mut self, step: &Step) {
         let begin_ns = clock::now();
-        if self
-            .plan
-            .deadline_ns
-            .is_some_and(|deadline_ns| self.spent_ns > deadline_ns)
-        {
+        if self.plan.deadline_ns.is_some_and(|deadline_ns| self.spent_ns > deadline_ns) {
             let reason = "the time of this plan was used up before it".to_owned();
             self.record_not_run(step, CellOutcome::NotRun(reason));
             return;
@@ -143,11 +135,7 @@ impl<'a> DirectoryProbe<'a> {
             }
             Err(error) => {
                 let full = matches!(&error, Error::Disk(disk) if disk.is_full());
-                let what = if full {
-                    "the disk became full"
-                } else {
-                    "a step failed"
-                };
+                let what = if full { "the disk became full" } else { "a step failed" };
                 self.record_not_run(step, CellOutcome::NotRun(error.to_string()));
                 if full {
                     self.incomplete = Some(format!("{what}: {error}"));
@@ -251,11 +239,9 @@ impl<'a> DirectoryProbe<'a> {
             Step::Idle { span_ns } => Ok(self.idle(*span_ns)),
             Step::Sync(step) => self.sync(step),
             Step::Line1 { method, span_ns } => self.line_1(*method, *span_ns),
-            Step::LineMax {
-                method,
-                outstanding,
-                span_ns,
-            } => self.line_max(*method, *outstanding, *span_ns),
+            Step::LineMax { method, outstanding, span_ns } => {
+                self.line_max(*method, *outstanding, *span_ns)
+            }
             Step::PlainWrite { span_ns } => {
                 let span = Span::fixed(*span_ns, *span_ns);
                 let Some(files) = &self.files else {
@@ -287,9 +273,7 @@ impl<'a> DirectoryProbe<'a> {
 
     fn sync(&mut self, step: &SyncStep) -> Result<StepOutcome> {
         let Some(method) = self.resolve(step.method, step.write_bytes) else {
-            return Ok(StepOutcome::NotRun(
-                "no honest method could be measured".to_owned(),
-            ));
+            return Ok(StepOutcome::NotRun("no honest method could be measured".to_owned()));
         };
         let outcome = self.sync_outcome(method, step)?;
         self.push_cell(method, step, outcome);
@@ -317,9 +301,7 @@ impl<'a> DirectoryProbe<'a> {
 
     fn line_1(&mut self, choice: MethodChoice, span_ns: Nanos) -> Result<StepOutcome> {
         let Some(method) = self.resolve(choice, LINE_BYTES) else {
-            return Ok(StepOutcome::NotRun(
-                "no honest method could be measured".to_owned(),
-            ));
+            return Ok(StepOutcome::NotRun("no honest method could be measured".to_owned()));
         };
         let job = line_job(method, 1, Span::fixed(span_ns, SECOND));
         if let Some(measured) = self.measure(&job)? {
@@ -376,11 +358,7 @@ impl<'a> DirectoryProbe<'a> {
         if let Some(measured) = measured {
             let transfer_bytes = TRANSFER_BYTES;
             let outcome = Ok(measured);
-            self.sequential.push(SequentialCell {
-                direction,
-                transfer_bytes,
-                outcome,
-            });
+            self.sequential.push(SequentialCell { direction, transfer_bytes, outcome });
         }
         Ok(StepOutcome::Done)
     }
@@ -396,12 +374,7 @@ impl<'a> DirectoryProbe<'a> {
             let read_bytes = READ_BYTES;
             let file_bytes = *file_bytes;
             let outcome = Ok(measured);
-            self.reads.push(ReadCell {
-                read_bytes,
-                depth,
-                file_bytes,
-                outcome,
-            });
+            self.reads.push(ReadCell { read_bytes, depth, file_bytes, outcome });
         }
         Ok(StepOutcome::Done)
     }
@@ -460,32 +433,19 @@ impl<'a> DirectoryProbe<'a> {
             Step::Sequential { direction, .. } => {
                 let transfer_bytes = TRANSFER_BYTES;
                 let (direction, outcome) = (*direction, Err(reason));
-                self.sequential.push(SequentialCell {
-                    direction,
-                    transfer_bytes,
-                    outcome,
-                });
+                self.sequential.push(SequentialCell { direction, transfer_bytes, outcome });
             }
             Step::RandomReads { depth, .. } => {
                 let read_bytes = READ_BYTES;
                 let (depth, outcome) = (*depth, Err(reason));
-                self.reads.push(ReadCell {
-                    read_bytes,
-                    depth,
-                    file_bytes: 0,
-                    outcome,
-                });
+                self.reads.push(ReadCell { read_bytes, depth, file_bytes: 0, outcome });
             }
-            Step::Line1 { .. } => self
-                .notes
-                .push(format!("The sync rate is unknown: {reason}.")),
-            Step::LineMax { .. } => self
-                .notes
-                .push(format!("The best parallel sync rate is unknown: {reason}.")),
+            Step::Line1 { .. } => self.notes.push(format!("The sync rate is unknown: {reason}.")),
+            Step::LineMax { .. } => {
+                self.notes.push(format!("The best parallel sync rate is unknown: {reason}."))
+            }
             Step::PlainWrite { .. } => {
-                self.notes.push(format!(
-                    "Writes without a sync were not measured: {reason}."
-                ));
+                self.notes.push(format!("Writes without a sync were not measured: {reason}."));
             }
             Step::Idle { .. } => {}
         }
@@ -497,9 +457,7 @@ impl<'a> DirectoryProbe<'a> {
         let disks = (!summary.disks.is_empty()).then(|| summary.disks.join(", "))?;
         let kind = || {
             let mut layers = self.device.layers.iter();
-            layers
-                .find(|layer| summary.disks.first() == Some(&layer.name))
-                .map(|layer| &layer.kind)
+            layers.find(|layer| summary.disks.first() == Some(&layer.name)).map(|layer| &layer.kind)
         };
         let mut words = disks;
         if let Some(named) = summary.model.as_ref().or_else(kind) {

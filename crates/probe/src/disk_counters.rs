@@ -67,11 +67,7 @@ impl DiskCounterReader {
                 several.join(", ")
             )),
         };
-        let mut watch = DiskCounterReader {
-            disk,
-            root: root.to_owned(),
-            idle: None,
-        };
+        let mut watch = DiskCounterReader { disk, root: root.to_owned(), idle: None };
         if watch.read().is_none()
             && let Ok(name) = &watch.disk
         {
@@ -93,14 +89,11 @@ impl DiskCounterReader {
     /// Takes what was counted while nothing was done as the idle rate.
     pub(crate) fn set_idle(&mut self, idle: CounterDelta) {
         let seconds = idle.elapsed_ns as f64 / 1e9;
-        self.idle = idle
-            .counters
-            .filter(|_| seconds > 0.0)
-            .map(|counters| Rates {
-                writes: counters.writes as f64 / seconds,
-                written_bytes: counters.written_bytes as f64 / seconds,
-                flushes: counters.flushes.unwrap_or(0) as f64 / seconds,
-            });
+        self.idle = idle.counters.filter(|_| seconds > 0.0).map(|counters| Rates {
+            writes: counters.writes as f64 / seconds,
+            written_bytes: counters.written_bytes as f64 / seconds,
+            flushes: counters.flushes.unwrap_or(0) as f64 / seconds,
+        });
     }
 
     /// For the result: the disk and its idle rates, or why there are none.
@@ -123,11 +116,7 @@ impl DiskCounterReader {
     pub(crate) fn per_sync(&self, spent: CounterDelta, syncs: u64) -> PerSync {
         let unknown = |reason: &str| {
             let counted = Counted::Unknown(reason.to_owned());
-            PerSync {
-                writes: counted.clone(),
-                written_bytes: counted.clone(),
-                flushes: counted,
-            }
+            PerSync { writes: counted.clone(), written_bytes: counted.clone(), flushes: counted }
         };
         if let Err(reason) = &self.disk {
             return unknown(reason);
@@ -185,10 +174,7 @@ impl Counters {
         Counters {
             writes: self.writes.wrapping_sub(before.writes),
             written_bytes: self.written_bytes.wrapping_sub(before.written_bytes),
-            flushes: self
-                .flushes
-                .zip(before.flushes)
-                .map(|(now, then)| now.wrapping_sub(then)),
+            flushes: self.flushes.zip(before.flushes).map(|(now, then)| now.wrapping_sub(then)),
         }
     }
 
@@ -224,19 +210,8 @@ mod tests {
         elapsed_ns: u64,
     ) -> CounterDelta {
         let mut spent = CounterDelta::default();
-        let zero = Counters {
-            flushes: flushes.map(|_| 0),
-            ..Counters::default()
-        };
-        spent.add(
-            Some(zero),
-            Some(Counters {
-                writes,
-                written_bytes,
-                flushes,
-            }),
-            elapsed_ns,
-        );
+        let zero = Counters { flushes: flushes.map(|_| 0), ..Counters::default() };
+        spent.add(Some(zero), Some(Counters { writes, written_bytes, flushes }), elapsed_ns);
         spent
     }
 
@@ -244,10 +219,8 @@ mod tests {
     fn the_idle_rate_is_subtracted() {
         let (_root, mut watch) = watch(STAT);
         watch.set_idle(spent(50, 50 * 4096, Some(73), 1_000_000_000));
-        let per_sync = watch.per_sync(
-            spent(2_100, 2_100 * 4096, Some(2_146), 2_000_000_000),
-            1_000,
-        );
+        let per_sync =
+            watch.per_sync(spent(2_100, 2_100 * 4096, Some(2_146), 2_000_000_000), 1_000);
         assert_eq!(per_sync.writes, Counted::PerSync(2.0));
         assert_eq!(per_sync.written_bytes, Counted::PerSync(8192.0));
         assert_eq!(per_sync.flushes, Counted::PerSync(2.0));
@@ -276,11 +249,8 @@ mod tests {
         let several = DiskCounterReader::new(root.path(), &["sda".to_owned(), "sdb".to_owned()]);
         let absent = DiskCounterReader::new(root.path(), &["sda".to_owned()]);
         let none = DiskCounterReader::new(root.path(), &[]);
-        for (watch, words) in [
-            (several, "2 disks"),
-            (absent, "cannot be read"),
-            (none, "no disk"),
-        ] {
+        for (watch, words) in [(several, "2 disks"), (absent, "cannot be read"), (none, "no disk")]
+        {
             assert_eq!(watch.read(), None);
             let Counted::Unknown(reason) = watch.per_sync(CounterDelta::default(), 10).flushes
             else {
@@ -305,13 +275,7 @@ mod tests {
     #[test]
     fn laps_add_up_and_a_failed_reading_spoils_them() {
         let mut sum = CounterDelta::default();
-        let at = |writes| {
-            Some(Counters {
-                writes,
-                written_bytes: 0,
-                flushes: Some(writes),
-            })
-        };
+        let at = |writes| Some(Counters { writes, written_bytes: 0, flushes: Some(writes) });
         sum.add(at(0), at(10), 5);
         sum.add(at(20), at(35), 5);
         assert_eq!(sum.counters.unwrap().writes, 25);

@@ -67,13 +67,7 @@ mod tests {
     #[test]
     fn other_texts_are_refused_with_an_example() {
         for text in ["", "600", "TB", "-1TB", "0TB", "infTB", "NaNTB"] {
-            assert!(
-                Rating::parse(text)
-                    .unwrap_err()
-                    .to_string()
-                    .contains("600TB"),
-                "{text}"
-            );
+            assert!(Rating::parse(text).unwrap_err().to_string().contains("600TB"), "{text}");
         }
     }
 }

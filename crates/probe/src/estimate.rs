@@ -53,18 +53,10 @@ impl Plan {
         let sizes = Sizes::of(directory, free, elsewhere, self.read_file_bytes).ok()?;
         let laps = [FileState::Unwritten, FileState::Append].map(|state| {
             let uses = |step: &Step| matches!(step, Step::Sync(sync) if sync.file_state == state);
-            if self.steps.iter().any(uses) {
-                sizes.lap
-            } else {
-                0
-            }
+            if self.steps.iter().any(uses) { sizes.lap } else { 0 }
         });
         let transfers = |step: &Step| matches!(step, Step::Sequential { .. });
-        let transfer = if self.steps.iter().any(transfers) {
-            sizes.transfer
-        } else {
-            0
-        };
+        let transfer = if self.steps.iter().any(transfers) { sizes.transfer } else { 0 };
         Some(sizes.overwrite + laps.iter().sum::<u64>() + transfer)
     }
 }
@@ -96,16 +88,10 @@ fn bytes_written(step: &Step) -> f64 {
         Step::Line1 { .. } => line(1),
         Step::LineMax { outstanding, .. } => line(outstanding.unwrap_or(16)),
         Step::PlainWrite { .. } => line(2),
-        Step::Sequential {
-            direction: Direction::Write,
-            ..
-        } => ASSUMED_BYTES_PER_S,
+        Step::Sequential { direction: Direction::Write, .. } => ASSUMED_BYTES_PER_S,
         Step::Idle { .. }
         | Step::RandomReads { .. }
-        | Step::Sequential {
-            direction: Direction::Read,
-            ..
-        } => 0.0,
+        | Step::Sequential { direction: Direction::Read, .. } => 0.0,
     };
     rate.min(ASSUMED_BYTES_PER_S) * seconds(shortest_ns(step))
 }

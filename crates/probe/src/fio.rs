@@ -67,23 +67,15 @@ fn place_flags(step: &SyncStep, sizes: Sizes) -> Option<String> {
             } else {
                 format!(" --numjobs={jobs} --offset_increment={region} --thread --group_reporting")
             };
-            Some(format!(
-                "--overwrite=1 --fallocate=none --size={region}{several} {timed}"
-            ))
+            Some(format!("--overwrite=1 --fallocate=none --size={region}{several} {timed}"))
         }
         // Without --time_based: a second lap would find the blocks written. The size is that of our
         // files, since the extents of a larger file may cost more to change.
         (FileState::Unwritten, _) => (jobs == 1).then(|| {
-            format!(
-                "--overwrite=0 --fallocate=posix --size={} --runtime=3",
-                size(sizes.lap)
-            )
+            format!("--overwrite=0 --fallocate=posix --size={} --runtime=3", size(sizes.lap))
         }),
         (FileState::Append, _) => (jobs == 1).then(|| {
-            format!(
-                "--file_append=1 --fallocate=none --size={} --runtime=3",
-                size(sizes.lap)
-            )
+            format!("--file_append=1 --fallocate=none --size={} --runtime=3", size(sizes.lap))
         }),
     }
 }
@@ -118,14 +110,7 @@ mod tests {
     fn step(write_bytes: usize, file_state: FileState, outstanding: usize) -> SyncStep {
         let method = MethodChoice::Fastest;
         let placement = Placement::Walk;
-        SyncStep {
-            method,
-            write_bytes,
-            file_state,
-            placement,
-            outstanding,
-            span: Span::burst(),
-        }
+        SyncStep { method, write_bytes, file_state, placement, outstanding, span: Span::burst() }
     }
 
     #[test]
@@ -143,18 +128,9 @@ mod tests {
     fn several_writers_are_jobs_on_regions_of_their_own() {
         let step = step(65_536, FileState::Overwrite, 16);
         let command = fio_command(Path::new("/a b"), SyncMethod::DirectODsync, &step).unwrap();
-        assert!(
-            command.contains("--filename='/a b/fio-syncline.tmp'"),
-            "{command}"
-        );
-        assert!(
-            command.contains("--bs=64k --ioengine=psync --direct=1 --sync=dsync"),
-            "{command}"
-        );
-        assert!(
-            command.contains("--size=4m --numjobs=16 --offset_increment=4m"),
-            "{command}"
-        );
+        assert!(command.contains("--filename='/a b/fio-syncline.tmp'"), "{command}");
+        assert!(command.contains("--bs=64k --ioengine=psync --direct=1 --sync=dsync"), "{command}");
+        assert!(command.contains("--size=4m --numjobs=16 --offset_increment=4m"), "{command}");
     }
 
     #[test]
@@ -162,15 +138,9 @@ mod tests {
         for state in [FileState::Unwritten, FileState::Append] {
             let one =
                 fio_command(Path::new("/d"), SyncMethod::Fsync, &step(256, state, 1)).unwrap();
-            assert!(
-                !one.contains("time_based") && one.contains("--bs=256 "),
-                "{one}"
-            );
+            assert!(!one.contains("time_based") && one.contains("--bs=256 "), "{one}");
             assert!(one.contains("--size=256m --runtime=3"), "{one}");
-            assert_eq!(
-                fio_command(Path::new("/d"), SyncMethod::Fsync, &step(256, state, 2)),
-                None
-            );
+            assert_eq!(fio_command(Path::new("/d"), SyncMethod::Fsync, &step(256, state, 2)), None);
         }
     }
 
@@ -181,11 +151,7 @@ mod tests {
             .into_iter()
             .filter(|method| fio_command(Path::new("/d"), *method, &step).is_none())
             .collect();
-        let expected = [
-            SyncMethod::RwfDsync,
-            SyncMethod::DirectRwfDsync,
-            SyncMethod::UringLinked,
-        ];
+        let expected = [SyncMethod::RwfDsync, SyncMethod::DirectRwfDsync, SyncMethod::UringLinked];
         assert_eq!(lacking, expected);
     }
 }

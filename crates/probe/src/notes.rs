@@ -15,18 +15,12 @@ pub(crate) fn notes(cells: &[Cell], reads: &[ReadCell], counting: bool) -> Vec<S
         "Device writes per sync are requests, among which the kernel also counts empty flushes."
             .to_owned()
     });
-    [small_file(reads), foreign_flushes(cells), counters]
-        .into_iter()
-        .flatten()
-        .collect()
+    [small_file(reads), foreign_flushes(cells), counters].into_iter().flatten().collect()
 }
 
 fn small_file(reads: &[ReadCell]) -> Option<String> {
-    let file_bytes = reads
-        .iter()
-        .filter(|read| read.outcome.is_ok())
-        .map(|read| read.file_bytes)
-        .max()?;
+    let file_bytes =
+        reads.iter().filter(|read| read.outcome.is_ok()).map(|read| read.file_bytes).max()?;
     (file_bytes <= SMALL_FILE_BYTES).then(|| {
         format!(
             "Reads are spread over a file of {} MiB only, which a device's cache may hold and which \
@@ -39,13 +33,10 @@ fn small_file(reads: &[ReadCell]) -> Option<String> {
 /// Under concurrency the kernel merges flushes, so more of them than syncs are not ours. With one
 /// outstanding a sync may need two, so nothing is said of it.
 fn foreign_flushes(cells: &[Cell]) -> Option<String> {
-    let merged = cells
-        .iter()
-        .filter(|cell| cell.outstanding > 1 && cell.file_state == FileState::Overwrite);
+    let merged =
+        cells.iter().filter(|cell| cell.outstanding > 1 && cell.file_state == FileState::Overwrite);
     let flushes = merged.filter_map(|cell| cell.measured()?.flushes_per_sync.value());
-    let most = flushes
-        .reduce(f64::max)
-        .filter(|most| *most > FOREIGN_FLUSHES)?;
+    let most = flushes.reduce(f64::max).filter(|most| *most > FOREIGN_FLUSHES)?;
     Some(format!(
         "With several outstanding {most:.2} flushes per sync were counted, more than syncs: another \
          program syncs to this disk, so the rates are lower than it allows."
@@ -60,28 +51,16 @@ mod tests {
     use syncline_vfs::SyncMethod;
 
     fn read(file_bytes: u64) -> ReadCell {
-        let measured = ReadMeasured {
-            reads: 9,
-            elapsed_ns: 9,
-            rate_per_s: 1e9,
-            latency: latency(1),
-        };
-        ReadCell {
-            read_bytes: 4096,
-            depth: 1,
-            file_bytes,
-            outcome: Ok(measured),
-        }
+        let measured =
+            ReadMeasured { reads: 9, elapsed_ns: 9, rate_per_s: 1e9, latency: latency(1) };
+        ReadCell { read_bytes: 4096, depth: 1, file_bytes, outcome: Ok(measured) }
     }
 
     #[test]
     fn reads_over_a_small_file_are_told() {
         assert!(notes(&[], &[read(1 << 30)], false)[0].contains("1024 MiB only"));
         assert!(notes(&[], &[read(16 << 30)], false).is_empty());
-        let failed = ReadCell {
-            outcome: Err("no".to_owned()),
-            ..read(1 << 30)
-        };
+        let failed = ReadCell { outcome: Err("no".to_owned()), ..read(1 << 30) };
         assert!(notes(&[], &[failed], false).is_empty());
     }
 

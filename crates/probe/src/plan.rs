@@ -144,29 +144,17 @@ pub struct Span {
 impl Span {
     /// 0.3 s in windows of 0.1 s.
     pub fn burst() -> Span {
-        Span {
-            min_ns: 3 * SECOND / 10,
-            max_ns: 3 * SECOND / 10,
-            window_ns: SECOND / 10,
-        }
+        Span { min_ns: 3 * SECOND / 10, max_ns: 3 * SECOND / 10, window_ns: SECOND / 10 }
     }
 
     /// 3 to 30 s in windows of 0.5 s, until steady.
     pub fn until_steady() -> Span {
-        Span {
-            min_ns: 3 * SECOND,
-            max_ns: 30 * SECOND,
-            window_ns: SECOND / 2,
-        }
+        Span { min_ns: 3 * SECOND, max_ns: 30 * SECOND, window_ns: SECOND / 2 }
     }
 
     /// Exactly so long, in windows of that length.
     pub fn fixed(span_ns: Nanos, window_ns: Nanos) -> Span {
-        Span {
-            min_ns: span_ns,
-            max_ns: span_ns,
-            window_ns,
-        }
+        Span { min_ns: span_ns, max_ns: span_ns, window_ns }
     }
 }
 
@@ -183,39 +171,18 @@ impl Plan {
                 span: Span::burst(),
             })
         };
-        let mut steps = vec![Step::Idle {
-            span_ns: SECOND / 2,
-        }];
+        let mut steps = vec![Step::Idle { span_ns: SECOND / 2 }];
         for method in SyncMethod::ALL {
-            steps.push(burst(
-                MethodChoice::Named(method),
-                LINE_BYTES,
-                FileState::Overwrite,
-                1,
-            ));
+            steps.push(burst(MethodChoice::Named(method), LINE_BYTES, FileState::Overwrite, 1));
         }
         for outstanding in [2, 4, 16] {
-            steps.push(burst(
-                MethodChoice::Fastest,
-                LINE_BYTES,
-                FileState::Overwrite,
-                outstanding,
-            ));
+            steps.push(burst(MethodChoice::Fastest, LINE_BYTES, FileState::Overwrite, outstanding));
         }
-        steps.push(Step::Line1 {
-            method: MethodChoice::Fastest,
-            span_ns: 2 * SECOND,
-        });
+        steps.push(Step::Line1 { method: MethodChoice::Fastest, span_ns: 2 * SECOND });
         let line_max_ns = SECOND;
         let method = MethodChoice::Fastest;
-        steps.push(Step::LineMax {
-            method,
-            outstanding: None,
-            span_ns: line_max_ns,
-        });
-        steps.push(Step::PlainWrite {
-            span_ns: SECOND / 5,
-        });
+        steps.push(Step::LineMax { method, outstanding: None, span_ns: line_max_ns });
+        steps.push(Step::PlainWrite { span_ns: SECOND / 5 });
         steps.push(same_block(Span::burst()));
         steps.extend(transfers(SECOND / 2, 3 * SECOND / 10));
         for file_state in FileState::ALL {
@@ -236,28 +203,17 @@ impl Plan {
 
     /// Every combination that exists, each until steady: hours.
     pub fn full() -> Plan {
-        let mut steps = vec![Step::Idle {
-            span_ns: 3 * SECOND,
-        }];
+        let mut steps = vec![Step::Idle { span_ns: 3 * SECOND }];
         // The line's own cells first, so that a stopped probe has a line.
         let line_cell = |step: &SyncStep| {
             step.write_bytes == LINE_BYTES && step.file_state == FileState::Overwrite
         };
         let (line_cells, others): (Vec<_>, Vec<_>) = every_combination().partition(line_cell);
         steps.extend(line_cells.into_iter().map(Step::Sync));
-        steps.push(Step::Line1 {
-            method: MethodChoice::Fastest,
-            span_ns: 10 * SECOND,
-        });
+        steps.push(Step::Line1 { method: MethodChoice::Fastest, span_ns: 10 * SECOND });
         let method = MethodChoice::Fastest;
-        steps.push(Step::LineMax {
-            method,
-            outstanding: None,
-            span_ns: 10 * SECOND,
-        });
-        steps.push(Step::PlainWrite {
-            span_ns: 3 * SECOND,
-        });
+        steps.push(Step::LineMax { method, outstanding: None, span_ns: 10 * SECOND });
+        steps.push(Step::PlainWrite { span_ns: 3 * SECOND });
         steps.push(same_block(Span::until_steady()));
         steps.extend(transfers(20 * SECOND, 10 * SECOND));
         steps.extend(others.into_iter().map(Step::Sync));
@@ -288,35 +244,18 @@ impl Plan {
         let mut steps: Vec<Step> = methods.into();
         steps.extend([2, 4, 16].map(|outstanding| cell(MethodChoice::Fastest, outstanding)));
         let method = MethodChoice::Fastest;
-        steps.push(Step::Line1 {
-            method,
-            span_ns: 2 * SECOND,
-        });
-        steps.push(Step::LineMax {
-            method,
-            outstanding: None,
-            span_ns: SECOND,
-        });
-        Plan {
-            kind: PlanKind::Brief,
-            ..Plan::custom(steps)
-        }
+        steps.push(Step::Line1 { method, span_ns: 2 * SECOND });
+        steps.push(Step::LineMax { method, outstanding: None, span_ns: SECOND });
+        Plan { kind: PlanKind::Brief, ..Plan::custom(steps) }
     }
 
     /// About 3 s: the line of a probe before, again, by the same method and number outstanding.
     pub fn brief(before: &SyncLine) -> Plan {
         let method = MethodChoice::Named(before.method);
-        let mut steps = vec![Step::Line1 {
-            method,
-            span_ns: 2 * SECOND,
-        }];
+        let mut steps = vec![Step::Line1 { method, span_ns: 2 * SECOND }];
         if let Some(outstanding) = before.line_max_outstanding {
             let outstanding = Some(outstanding);
-            steps.push(Step::LineMax {
-                method,
-                outstanding,
-                span_ns: SECOND,
-            });
+            steps.push(Step::LineMax { method, outstanding, span_ns: SECOND });
         }
         Plan {
             kind: PlanKind::Brief,
@@ -330,22 +269,12 @@ impl Plan {
     /// The caller's own steps, without a deadline.
     pub fn custom(steps: Vec<Step>) -> Plan {
         let kind = PlanKind::Custom;
-        Plan {
-            kind,
-            steps,
-            deadline_ns: None,
-            read_file_bytes: 1 << 30,
-            rpm: None,
-        }
+        Plan { kind, steps, deadline_ns: None, read_file_bytes: 1 << 30, rpm: None }
     }
 
     /// "steady" if cells ran until their windows agreed, else "burst".
     pub fn label(&self) -> &'static str {
-        if self.kind == PlanKind::Full {
-            "steady"
-        } else {
-            "burst"
-        }
+        if self.kind == PlanKind::Full { "steady" } else { "burst" }
     }
 }
 
@@ -397,15 +326,9 @@ fn same_block(span: Span) -> Step {
 }
 
 fn transfers(sequential_ns: Nanos, random_ns: Nanos) -> Vec<Step> {
-    let sequential = |direction| Step::Sequential {
-        direction,
-        span_ns: sequential_ns,
-    };
+    let sequential = |direction| Step::Sequential { direction, span_ns: sequential_ns };
     let mut steps = vec![sequential(Direction::Write), sequential(Direction::Read)];
-    steps.extend(READ_DEPTHS.map(|depth| Step::RandomReads {
-        depth,
-        span_ns: random_ns,
-    }));
+    steps.extend(READ_DEPTHS.map(|depth| Step::RandomReads { depth, span_ns: random_ns }));
     steps
 }
 

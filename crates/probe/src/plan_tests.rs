@@ -19,10 +19,7 @@ fn the_quick_plan_takes_about_15_s_and_at_most_20() {
     assert!((13.0..17.0).contains(&estimate.shortest_s), "{estimate:?}");
     assert!(estimate.longest_s <= 20.0, "{estimate:?}");
     assert!(Plan::quick().estimate(2).shortest_s > 1.9 * estimate.shortest_s);
-    assert!(
-        estimate.bytes_written > 1 << 30 && estimate.bytes_written < 8 << 30,
-        "{estimate:?}"
-    );
+    assert!(estimate.bytes_written > 1 << 30 && estimate.bytes_written < 8 << 30, "{estimate:?}");
 }
 
 #[test]
@@ -45,10 +42,8 @@ fn the_quick_plan_has_all_methods_then_depths_then_sizes_and_states() {
 #[test]
 fn the_full_plan_has_every_combination_once() {
     let plan = Plan::full();
-    let walking: Vec<_> = sync_steps(&plan)
-        .into_iter()
-        .filter(|step| step.placement == Placement::Walk)
-        .collect();
+    let walking: Vec<_> =
+        sync_steps(&plan).into_iter().filter(|step| step.placement == Placement::Walk).collect();
     let distinct: BTreeSet<_> = walking
         .iter()
         .map(|step| match step.method {
@@ -66,15 +61,7 @@ fn the_full_plan_has_every_combination_once() {
 
 #[test]
 fn the_brief_plan_repeats_the_line_by_the_same_means() {
-    let latency = Latency {
-        p50: 1,
-        p90: 1,
-        p99: 1,
-        p999: 1,
-        max: 1,
-        mean: 1.0,
-        modes: None,
-    };
+    let latency = Latency { p50: 1, p90: 1, p99: 1, p999: 1, max: 1, mean: 1.0, modes: None };
     let line = SyncLine {
         directory: "/d".into(),
         device: None,
@@ -89,11 +76,7 @@ fn the_brief_plan_repeats_the_line_by_the_same_means() {
     };
     let plan = Plan::brief(&line);
     let method = MethodChoice::Named(SyncMethod::DirectODsync);
-    let last = Step::LineMax {
-        method,
-        outstanding: Some(16),
-        span_ns: 1_000_000_000,
-    };
+    let last = Step::LineMax { method, outstanding: Some(16), span_ns: 1_000_000_000 };
     assert_eq!(plan.steps.last(), Some(&last));
     assert!((2.5..4.5).contains(&plan.estimate(1).shortest_s));
 }
@@ -101,10 +84,7 @@ fn the_brief_plan_repeats_the_line_by_the_same_means() {
 #[test]
 fn direct_writes_below_a_block_are_not_possible() {
     let reason = impossible(SyncMethod::DirectFsync, 256, 512).unwrap();
-    assert!(
-        reason.contains("256 bytes") && reason.contains("512-byte"),
-        "{reason}"
-    );
+    assert!(reason.contains("256 bytes") && reason.contains("512-byte"), "{reason}");
     assert!(impossible(SyncMethod::UringLinked, 256, 4096).is_some());
     assert_eq!(impossible(SyncMethod::Fsync, 256, 4096), None);
     assert_eq!(impossible(SyncMethod::DirectFsync, 8192, 4096), None);
@@ -112,9 +92,7 @@ fn direct_writes_below_a_block_are_not_possible() {
 
 #[test]
 fn only_sync_file_range_may_not_stand_for_the_line() {
-    let excluded: Vec<_> = SyncMethod::ALL
-        .into_iter()
-        .filter(|method| !is_honest(*method))
-        .collect();
+    let excluded: Vec<_> =
+        SyncMethod::ALL.into_iter().filter(|method| !is_honest(*method)).collect();
     assert_eq!(excluded, [SyncMethod::SyncFileRange]);
 }

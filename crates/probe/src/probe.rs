@@ -81,10 +81,7 @@ pub fn probe(
         done = index + 1;
     }
     let stopped = (done < steps).then_some((done, steps));
-    Ok(probes
-        .into_iter()
-        .map(|probe| probe.finish(stopped))
-        .collect())
+    Ok(probes.into_iter().map(|probe| probe.finish(stopped)).collect())
 }
 
 fn resolve_all(directories: &[PathBuf]) -> Result<Vec<PathBuf>> {
@@ -92,10 +89,7 @@ fn resolve_all(directories: &[PathBuf]) -> Result<Vec<PathBuf>> {
         return Err(Error::NoDirectory);
     }
     let resolve = |path: &PathBuf| {
-        let failed = |source| Error::Directory {
-            path: path.clone(),
-            source,
-        };
+        let failed = |source| Error::Directory { path: path.clone(), source };
         let real = path.canonicalize().map_err(failed)?;
         if !real.is_dir() {
             return Err(Error::NotADirectory { path: path.clone() });
@@ -117,30 +111,19 @@ fn in_words(step: &Step) -> String {
                 Placement::Walk => step.file_state.name(),
                 Placement::SameBlock => Placement::SameBlock.name(),
             };
-            format!(
-                "{method}, {} B, {place}, {} outstanding",
-                step.write_bytes, step.outstanding
-            )
+            format!("{method}, {} B, {place}, {} outstanding", step.write_bytes, step.outstanding)
         }
-        Step::Line1 { .. } => format!(
-            "sync rate, one at a time: {LINE_BYTES} B, {}",
-            FileState::Overwrite.name()
-        ),
+        Step::Line1 { .. } => {
+            format!("sync rate, one at a time: {LINE_BYTES} B, {}", FileState::Overwrite.name())
+        }
         Step::LineMax { .. } => {
-            format!(
-                "sync rate, in parallel: {LINE_BYTES} B, {}",
-                FileState::Overwrite.name()
-            )
+            format!("sync rate, in parallel: {LINE_BYTES} B, {}", FileState::Overwrite.name())
         }
         Step::PlainWrite { .. } => "direct writes without a sync".to_owned(),
-        Step::Sequential {
-            direction: crate::Direction::Read,
-            ..
-        } => "sequential read".to_owned(),
-        Step::Sequential {
-            direction: crate::Direction::Write,
-            ..
-        } => "sequential write".to_owned(),
+        Step::Sequential { direction: crate::Direction::Read, .. } => "sequential read".to_owned(),
+        Step::Sequential { direction: crate::Direction::Write, .. } => {
+            "sequential write".to_owned()
+        }
         Step::RandomReads { depth, .. } => format!("random reads, depth {depth}"),
     }
 }

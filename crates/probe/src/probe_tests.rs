@@ -33,37 +33,17 @@ fn miniature() -> Plan {
     let fastest = MethodChoice::Fastest;
     let mut steps = vec![Step::Idle { span_ns: SHORT_NS }];
     steps.extend(SyncMethod::ALL.map(|method| sync_step(MethodChoice::Named(method), 4096, 1)));
-    steps.push(sync_step(
-        MethodChoice::Named(SyncMethod::DirectODsync),
-        256,
-        1,
-    ));
+    steps.push(sync_step(MethodChoice::Named(SyncMethod::DirectODsync), 256, 1));
     steps.push(sync_step(fastest, 256, 1));
     steps.push(sync_step(fastest, 4096, 4));
-    steps.push(Step::Line1 {
-        method: fastest,
-        span_ns: SHORT_NS,
-    });
-    steps.push(Step::LineMax {
-        method: fastest,
-        outstanding: None,
-        span_ns: SHORT_NS,
-    });
+    steps.push(Step::Line1 { method: fastest, span_ns: SHORT_NS });
+    steps.push(Step::LineMax { method: fastest, outstanding: None, span_ns: SHORT_NS });
     steps.push(Step::PlainWrite { span_ns: SHORT_NS });
     for direction in [Direction::Write, Direction::Read] {
-        steps.push(Step::Sequential {
-            direction,
-            span_ns: SHORT_NS,
-        });
+        steps.push(Step::Sequential { direction, span_ns: SHORT_NS });
     }
-    steps.push(Step::RandomReads {
-        depth: 2,
-        span_ns: SHORT_NS,
-    });
-    Plan {
-        read_file_bytes: 16 << 20,
-        ..Plan::custom(steps)
-    }
+    steps.push(Step::RandomReads { depth: 2, span_ns: SHORT_NS });
+    Plan { read_file_bytes: 16 << 20, ..Plan::custom(steps) }
 }
 
 #[derive(Default)]
@@ -72,11 +52,7 @@ struct RecordedProgress(Vec<(PathBuf, usize, u64)>);
 impl Observer for RecordedProgress {
     fn step(&mut self, progress: &Progress<'_>) {
         assert!(progress.step <= progress.steps && !progress.what.is_empty());
-        self.0.push((
-            progress.directory.to_owned(),
-            progress.step,
-            progress.remaining_ns,
-        ));
+        self.0.push((progress.directory.to_owned(), progress.step, progress.remaining_ns));
     }
 }
 
@@ -89,18 +65,9 @@ fn two_directories_take_turns_and_leave_nothing() {
     let results = probe(&directories, &plan, &AtomicBool::new(false), &mut heard).unwrap();
 
     assert_eq!(heard.0.len(), 2 * plan.steps.len());
-    assert!(
-        heard
-            .0
-            .iter()
-            .map(|(_, step, _)| *step)
-            .eq(1..=2 * plan.steps.len())
-    );
+    assert!(heard.0.iter().map(|(_, step, _)| *step).eq(1..=2 * plan.steps.len()));
     assert!(heard.0.chunks(2).all(|turn| turn[0].0 != turn[1].0));
-    assert!(
-        heard.0.is_sorted_by(|a, b| a.2 > b.2),
-        "the remaining time falls"
-    );
+    assert!(heard.0.is_sorted_by(|a, b| a.2 > b.2), "the remaining time falls");
     for (result, directory) in results.iter().zip(&directories) {
         assert_eq!(&result.directory, &directory.canonicalize().unwrap());
         assert_eq!(result.incomplete, None);
@@ -109,15 +76,8 @@ fn two_directories_take_turns_and_leave_nothing() {
         check_line(result);
         assert_eq!((result.sequential.len(), result.reads.len()), (2, 1));
         assert!(result.plain_write.is_some());
-        assert_eq!(
-            result.verdicts[0].subject,
-            result.directory.display().to_string()
-        );
-        assert_eq!(
-            result.verdicts[1].word,
-            VerdictWord::NotDurable,
-            "sync_file_range"
-        );
+        assert_eq!(result.verdicts[0].subject, result.directory.display().to_string());
+        assert_eq!(result.verdicts[1].word, VerdictWord::NotDurable, "sync_file_range");
         assert_eq!(fs::read_dir(directory).unwrap().count(), 0);
     }
 }
@@ -127,11 +87,7 @@ fn check_line(result: &crate::ProbeResult) {
     assert_ne!(line.method, SyncMethod::SyncFileRange);
     assert!(line.line_1 > 0.0 && line.line_max.unwrap() > 0.0);
     assert_eq!(line.line_max_outstanding, Some(4));
-    let small: Vec<&Cell> = result
-        .cells
-        .iter()
-        .filter(|cell| cell.write_bytes == 256)
-        .collect();
+    let small: Vec<&Cell> = result.cells.iter().filter(|cell| cell.write_bytes == 256).collect();
     let refused = matches!(&small[0].outcome, CellOutcome::NotPossible(reason) if reason.contains("256 bytes"));
     assert!(refused, "{:?}", small[0].outcome);
     assert!(!small[1].method.is_direct() && small[1].measured().is_some());
@@ -151,16 +107,10 @@ fn a_stop_gives_what_was_measured_and_says_so() {
     let stop = AtomicBool::new(false);
     let directories = [folder.path().to_owned()];
     let results = probe(&directories, &miniature(), &stop, &mut StopAt(4, &stop)).unwrap();
-    assert_eq!(
-        results[0].incomplete.as_deref(),
-        Some("stopped after 3 of 23 steps")
-    );
+    assert_eq!(results[0].incomplete.as_deref(), Some("stopped after 3 of 23 steps"));
     assert_eq!(results[0].cells.len(), 3);
     assert!(results[0].cells[0].measured().is_some());
-    assert!(matches!(
-        results[0].cells[2].outcome,
-        CellOutcome::NotRun(_)
-    ));
+    assert!(matches!(results[0].cells[2].outcome, CellOutcome::NotRun(_)));
     assert!(results[0].line.is_none());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
@@ -169,10 +119,7 @@ fn a_stop_gives_what_was_measured_and_says_so() {
 fn a_deadline_leaves_rows_with_the_reason() {
     let folder = folder();
     let steps = (0..6).map(|_| sync_step(MethodChoice::Named(SyncMethod::Fdatasync), 4096, 1));
-    let plan = Plan {
-        deadline_ns: Some(1),
-        ..Plan::custom(steps.collect())
-    };
+    let plan = Plan { deadline_ns: Some(1), ..Plan::custom(steps.collect()) };
     let directories = [folder.path().to_owned()];
     let results = probe(&directories, &plan, &AtomicBool::new(false), &mut Silent).unwrap();
     assert_eq!(results[0].cells.len(), 6);
@@ -190,10 +137,7 @@ fn absent_directories_and_files_are_refused_before_anything() {
     let absent = folder.path().join("absent");
     for (directories, words) in [
         (vec![], "name at least one directory"),
-        (
-            vec![folder.path().to_owned(), absent],
-            "absent: No such file",
-        ),
+        (vec![folder.path().to_owned(), absent], "absent: No such file"),
         (vec![file], "it is not a directory"),
     ] {
         let plan = miniature();
@@ -214,13 +158,7 @@ fn a_directory_that_takes_no_files_gives_the_facts_and_a_sentence() {
     } else {
         folder.path().to_owned()
     };
-    let results = probe(
-        &[read_only],
-        &miniature(),
-        &AtomicBool::new(false),
-        &mut Silent,
-    )
-    .unwrap();
+    let results = probe(&[read_only], &miniature(), &AtomicBool::new(false), &mut Silent).unwrap();
     let reason = results[0].incomplete.as_ref().unwrap();
     assert!(reason.contains('/'), "{reason}");
     assert!(results[0].cells.is_empty() && results[0].line.is_none());
@@ -246,17 +184,10 @@ fn without_direct_io_no_row_shows_the_rate_of_the_page_cache() {
     let result = probe.finish(None);
     let why = "without direct I/O the page cache would be measured";
     assert!(result.plain_write.is_none());
-    assert!(
-        result.notes.iter().any(|note| note.contains(why)),
-        "{:?}",
-        result.notes
-    );
+    assert!(result.notes.iter().any(|note| note.contains(why)), "{:?}", result.notes);
     assert_eq!((result.reads.len(), result.sequential.len()), (1, 2));
     let reads = result.reads.iter().map(|read| read.outcome.as_ref().err());
-    let transfers = result
-        .sequential
-        .iter()
-        .map(|one| one.outcome.as_ref().err());
+    let transfers = result.sequential.iter().map(|one| one.outcome.as_ref().err());
     for refused in reads.chain(transfers) {
         assert!(refused.unwrap().contains(why), "{refused:?}");
     }
@@ -267,11 +198,7 @@ fn without_direct_io_no_row_shows_the_rate_of_the_page_cache() {
 #[test]
 fn a_cell_that_needs_more_room_than_there_is_says_so_and_the_others_are_measured() {
     use crate::measure::Sizes;
-    let sizes = Sizes {
-        overwrite: 2 << 20,
-        lap: 1 << 20,
-        transfer: 4 << 20,
-    };
+    let sizes = Sizes { overwrite: 2 << 20, lap: 1 << 20, transfer: 4 << 20 };
     let step = |write_bytes, file_state, outstanding| SyncStep {
         method: MethodChoice::Fastest,
         write_bytes,

@@ -34,21 +34,12 @@ pub fn faster_than_line(
     if outstanding != 1 || before.is_empty() || after.is_empty() {
         return None;
     }
-    let best = before
-        .iter()
-        .chain(after)
-        .copied()
-        .filter(|rate| rate.is_finite())
-        .reduce(f64::max)?;
+    let best =
+        before.iter().chain(after).copied().filter(|rate| rate.is_finite()).reduce(f64::max)?;
     let above = |rate: &f64| rate.is_finite() && *rate > MARGIN * best;
-    let run = windows_1s
-        .windows(WINDOWS)
-        .find(|run| run.iter().all(above))?;
+    let run = windows_1s.windows(WINDOWS).find(|run| run.iter().all(above))?;
     let slowest = run.iter().copied().reduce(f64::min)?;
-    Some(FasterThanLine {
-        slowest_window_per_s: slowest,
-        best_line_window_per_s: best,
-    })
+    Some(FasterThanLine { slowest_window_per_s: slowest, best_line_window_per_s: best })
 }
 
 #[cfg(test)]
@@ -59,16 +50,10 @@ mod tests {
 
     #[test]
     fn five_windows_above_the_line_are_flagged() {
-        let flagged = faster_than_line(
-            1,
-            &[12_100.0, 30_000.0, 31_000.0, 29_000.0, 28_000.0],
-            &LINE,
-            &LINE,
-        );
-        let expected = FasterThanLine {
-            slowest_window_per_s: 12_100.0,
-            best_line_window_per_s: 10_000.0,
-        };
+        let flagged =
+            faster_than_line(1, &[12_100.0, 30_000.0, 31_000.0, 29_000.0, 28_000.0], &LINE, &LINE);
+        let expected =
+            FasterThanLine { slowest_window_per_s: 12_100.0, best_line_window_per_s: 10_000.0 };
         assert_eq!(flagged, Some(expected));
     }
 
@@ -82,10 +67,7 @@ mod tests {
 
     #[test]
     fn the_faster_of_before_and_after_counts() {
-        assert_eq!(
-            faster_than_line(1, &[13_000.0; 5], &LINE, &[11_000.0]),
-            None
-        );
+        assert_eq!(faster_than_line(1, &[13_000.0; 5], &LINE, &[11_000.0]), None);
         assert!(faster_than_line(1, &[13_000.0; 5], &LINE, &LINE).is_some());
     }
 
@@ -103,9 +85,6 @@ mod tests {
     fn without_a_line_there_is_no_answer() {
         assert_eq!(faster_than_line(1, &[1e6; 10], &[], &LINE), None);
         assert_eq!(faster_than_line(1, &[1e6; 10], &LINE, &[]), None);
-        assert_eq!(
-            faster_than_line(1, &[f64::INFINITY; 10], &LINE, &LINE),
-            None
-        );
+        assert_eq!(faster_than_line(1, &[f64::INFINITY; 10], &LINE, &LINE), None);
     }
 }

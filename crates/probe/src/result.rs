@@ -85,10 +85,9 @@ impl DeviceFacts {
     /// The first layer that drops syncs. None does not say that all keep them: some cannot be seen from here.
     pub fn dropped_syncs(&self) -> Option<DroppedSyncs> {
         self.layers.iter().find_map(|layer| match &layer.standing {
-            SyncBehavior::Breaks { evidence, remedy } => Some(DroppedSyncs {
-                evidence: evidence.clone(),
-                remedy: remedy.clone(),
-            }),
+            SyncBehavior::Breaks { evidence, remedy } => {
+                Some(DroppedSyncs { evidence: evidence.clone(), remedy: remedy.clone() })
+            }
             SyncBehavior::PassesOn | SyncBehavior::NotKnown(_) => None,
         })
     }
@@ -419,11 +418,7 @@ pub enum VerdictWord {
 
 impl FileState {
     /// Every state, in the order of the table.
-    pub const ALL: [FileState; 3] = [
-        FileState::Overwrite,
-        FileState::Unwritten,
-        FileState::Append,
-    ];
+    pub const ALL: [FileState; 3] = [FileState::Overwrite, FileState::Unwritten, FileState::Append];
 
     /// The name in tables and records.
     pub fn name(self) -> &'static str {

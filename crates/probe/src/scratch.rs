@@ -38,10 +38,7 @@ impl Scratch {
 
     /// A new empty file of that path, which must not exist.
     pub(crate) fn create_named(path: PathBuf) -> Result<Scratch> {
-        let options = OpenOptions {
-            create: Create::New,
-            ..OpenOptions::READ_WRITE
-        };
+        let options = OpenOptions { create: Create::New, ..OpenOptions::READ_WRITE };
         // Registered first: a signal between the two would leave the file.
         let mut files = registry();
         let file = RealDisk.open(&path, options)?;
@@ -66,12 +63,7 @@ impl Scratch {
     pub(crate) fn open_direct(&self) -> Result<RealFile> {
         let access = Access::ReadWrite;
         let (create, write_sync) = (Create::Never, WriteSync::No);
-        let options = OpenOptions {
-            access,
-            create,
-            direct: true,
-            write_sync,
-        };
+        let options = OpenOptions { access, create, direct: true, write_sync };
         Ok(RealDisk.open(&self.path, options)?)
     }
 }
@@ -99,8 +91,7 @@ pub fn remove_all() -> usize {
 pub(crate) fn remove_left_overs(directory: &Path) -> Vec<PathBuf> {
     let names = RealDisk.list(directory).unwrap_or_default();
     let left = names.into_iter().filter(|name| is_of_the_dead(name));
-    left.filter(|name| remove_if_unlocked(&directory.join(name)))
-        .collect()
+    left.filter(|name| remove_if_unlocked(&directory.join(name))).collect()
 }
 
 fn registry() -> MutexGuard<'static, Vec<PathBuf>> {
@@ -117,13 +108,8 @@ fn is_of_the_dead(name: &Path) -> bool {
 }
 
 fn remove_if_unlocked(path: &Path) -> bool {
-    let options = OpenOptions {
-        create: Create::Never,
-        ..OpenOptions::READ_WRITE
-    };
-    let free = RealDisk
-        .open(path, options)
-        .and_then(|file| file.try_lock().map(|()| file));
+    let options = OpenOptions { create: Create::Never, ..OpenOptions::READ_WRITE };
+    let free = RealDisk.open(path, options).and_then(|file| file.try_lock().map(|()| file));
     free.is_ok_and(|_locked| fs::remove_file(path).is_ok())
 }
 
@@ -167,13 +153,8 @@ mod tests {
         for name in names {
             fs::write(folder.path().join(name), "").unwrap();
         }
-        let options = OpenOptions {
-            create: Create::Never,
-            ..OpenOptions::READ_WRITE
-        };
-        let held = RealDisk
-            .open(&folder.path().join(names[1]), options)
-            .unwrap();
+        let options = OpenOptions { create: Create::Never, ..OpenOptions::READ_WRITE };
+        let held = RealDisk.open(&folder.path().join(names[1]), options).unwrap();
         held.try_lock().unwrap();
         let removed = remove_left_overs(folder.path());
         assert_eq!(removed, [std::path::Path::new(names[0])]);

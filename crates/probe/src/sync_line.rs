@@ -65,10 +65,7 @@ mod tests {
             cell(SyncMethod::Fdatasync, 16, 24_000.0),
             cell(SyncMethod::DirectODsync, 16, 60_000.0),
         ];
-        assert_eq!(
-            best_outstanding(&cells, SyncMethod::Fdatasync),
-            Some((4, 25_000.0))
-        );
+        assert_eq!(best_outstanding(&cells, SyncMethod::Fdatasync), Some((4, 25_000.0)));
         assert_eq!(best_outstanding(&cells, SyncMethod::Fsync), None);
     }
 }

@@ -38,15 +38,7 @@ pub(crate) fn figures(cell: &mut Cell) -> &mut Measured {
 
 /// Everything took that long.
 pub(crate) fn latency(ns: u64) -> Latency {
-    Latency {
-        p50: ns,
-        p90: ns,
-        p99: ns,
-        p999: ns,
-        max: ns,
-        mean: ns as f64,
-        modes: None,
-    }
+    Latency { p50: ns, p90: ns, p99: ns, p999: ns, max: ns, mean: ns as f64, modes: None }
 }
 
 /// A folder on the disk that holds the program, since temporary ones are often in memory.

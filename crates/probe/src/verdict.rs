@@ -34,12 +34,7 @@ pub struct VerdictInput<'a> {
 pub fn verdicts(directory: &Path, evidence: &VerdictInput<'_>) -> Vec<Verdict> {
     let (word, reason, remedy) = of_directory(evidence);
     let subject = directory.display().to_string();
-    let mut verdicts = vec![Verdict {
-        subject,
-        word,
-        reason,
-        remedy,
-    }];
+    let mut verdicts = vec![Verdict { subject, word, reason, remedy }];
     let tried = |method| evidence.cells.iter().any(|cell| cell.method == method);
     if tried(SyncMethod::SyncFileRange) {
         verdicts.push(Verdict {
@@ -80,11 +75,7 @@ fn of_directory(evidence: &VerdictInput<'_>) -> Judgement {
         && seen.per_sync < 0.1
         && seen.syncs >= SYNCS_THAT_HOLD
     {
-        return (
-            VerdictWord::NotDurable,
-            no_flush_sent(evidence, *seen),
-            cache_off,
-        );
+        return (VerdictWord::NotDurable, no_flush_sent(evidence, *seen), cache_off);
     }
     let turns = compare_with_turns(evidence);
     if let Some(reason) = hidden.or_else(|| host(evidence.device)) {
@@ -155,13 +146,8 @@ fn syncs_by_call(method: SyncMethod) -> bool {
 fn flushes_per_sync(cells: &[Cell]) -> Result<Flushes, String> {
     let (mut syncs, mut flushes) = (0, 0.0);
     let mut reason = "no sync call was measured with one outstanding".to_owned();
-    for cell in cells
-        .iter()
-        .filter(|cell| cell.outstanding == 1 && syncs_by_call(cell.method))
-    {
-        let Some(measured) = cell
-            .measured()
-            .filter(|_| cell.file_state == FileState::Overwrite)
+    for cell in cells.iter().filter(|cell| cell.outstanding == 1 && syncs_by_call(cell.method)) {
+        let Some(measured) = cell.measured().filter(|_| cell.file_state == FileState::Overwrite)
         else {
             continue;
         };
@@ -174,10 +160,7 @@ fn flushes_per_sync(cells: &[Cell]) -> Result<Flushes, String> {
         }
     }
     if syncs >= SYNCS_THAT_SHOW {
-        Ok(Flushes {
-            syncs,
-            per_sync: flushes / syncs as f64,
-        })
+        Ok(Flushes { syncs, per_sync: flushes / syncs as f64 })
     } else if syncs > 0 {
         Err(format!("only {syncs} syncs were counted"))
     } else {
@@ -200,9 +183,7 @@ fn by_flushes(
 ) -> Result<String, String> {
     let disks = evidence.device.summary.disks.join(", ");
     match evidence.device.summary.write_cache {
-        WriteCache::Unknown => Err(format!(
-            "whether {disks} has a volatile cache is not reported"
-        )),
+        WriteCache::Unknown => Err(format!("whether {disks} has a volatile cache is not reported")),
         WriteCache::Through => Err(format!(
             "the kernel takes the cache of {disks} for write through and sends no flush, which is a \
              setting and no evidence"
@@ -210,10 +191,7 @@ fn by_flushes(
         WriteCache::Back => {
             let seen = flushes?;
             if seen.per_sync < 0.9 {
-                return Err(format!(
-                    "only {:.2} flushes were sent per sync",
-                    seen.per_sync
-                ));
+                return Err(format!("only {:.2} flushes were sent per sync", seen.per_sync));
             }
             flush_takes_time(evidence, seen)
         }
@@ -221,9 +199,8 @@ fn by_flushes(
 }
 
 fn flush_takes_time(evidence: &VerdictInput<'_>, seen: Flushes) -> Result<String, String> {
-    let plain = evidence
-        .plain_write
-        .ok_or("no write without a sync was measured to compare with")?;
+    let plain =
+        evidence.plain_write.ok_or("no write without a sync was measured to compare with")?;
     let is_it = |cell: &&Cell| {
         cell.method == SyncMethod::DirectFdatasync
             && (cell.outstanding, cell.file_state) == (1, FileState::Overwrite)
@@ -231,10 +208,8 @@ fn flush_takes_time(evidence: &VerdictInput<'_>, seen: Flushes) -> Result<String
     };
     let synced = evidence.cells.iter().find(is_it).and_then(Cell::measured);
     let synced = synced.ok_or("no direct write with fdatasync was measured to compare with")?;
-    let (plain_us, synced_us) = (
-        plain.latency.p50 as f64 / 1_000.0,
-        synced.latency.p50 as f64 / 1_000.0,
-    );
+    let (plain_us, synced_us) =
+        (plain.latency.p50 as f64 / 1_000.0, synced.latency.p50 as f64 / 1_000.0);
     let figures = format!(
         "{:.2} flushes are sent per sync; a write takes {plain_us:.0} us and with its flush \
          {synced_us:.0} us",
@@ -255,13 +230,9 @@ enum RotationCheck {
 }
 
 fn compare_with_turns(evidence: &VerdictInput<'_>) -> Option<RotationCheck> {
-    let by_hand = evidence.rpm_by_hand.map(|value| Rpm {
-        value,
-        said_by: "by hand".to_owned(),
-    });
-    let rpm = by_hand
-        .or_else(|| evidence.device.summary.rpm.clone())
-        .filter(|rpm| rpm.value > 0)?;
+    let by_hand = evidence.rpm_by_hand.map(|value| Rpm { value, said_by: "by hand".to_owned() });
+    let rpm =
+        by_hand.or_else(|| evidence.device.summary.rpm.clone()).filter(|rpm| rpm.value > 0)?;
     let turns_per_s = f64::from(rpm.value) / 60.0;
     let same_block = evidence.cells.iter().filter(|cell| {
         cell.placement == Placement::SameBlock && cell.outstanding == 1 && is_honest(cell.method)

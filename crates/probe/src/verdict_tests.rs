@@ -27,17 +27,10 @@ impl Case {
             ..DeviceSummary::default()
         };
         let layers = vec![layer(SyncBehavior::PassesOn)];
-        let plain_write = PlainWrite {
-            write_bytes: 4096,
-            rate_per_s: 25_000.0,
-            latency: latency(40_000),
-        };
+        let plain_write =
+            PlainWrite { write_bytes: 4096, rate_per_s: 25_000.0, latency: latency(40_000) };
         Case {
-            device: DeviceFacts {
-                layers,
-                summary,
-                ..DeviceFacts::default()
-            },
+            device: DeviceFacts { layers, summary, ..DeviceFacts::default() },
             cells: vec![
                 cell(SyncMethod::Fdatasync, 1, 10_000.0),
                 cell(SyncMethod::DirectFdatasync, 1, 10_000.0),
@@ -75,13 +68,7 @@ impl Case {
 
 fn layer(standing: SyncBehavior) -> Layer {
     let (name, kind) = ("/".to_owned(), "ext4".to_owned());
-    Layer {
-        name,
-        kind,
-        depth: 0,
-        facts: Vec::new(),
-        standing,
-    }
+    Layer { name, kind, depth: 0, facts: Vec::new(), standing }
 }
 
 fn same_block(rate_per_s: f64) -> Cell {
@@ -98,15 +85,9 @@ fn set_flushes(case: &mut Case, counted: &Counted) {
 
 #[test]
 fn flushes_that_are_counted_and_take_time() {
-    let verdict = Case::new().is(
-        VerdictWord::ConsistentWithFlushing,
-        "1.00 flushes are sent per sync",
-    );
-    assert!(
-        verdict.reason.contains("40 us and with its flush 100 us"),
-        "{}",
-        verdict.reason
-    );
+    let verdict =
+        Case::new().is(VerdictWord::ConsistentWithFlushing, "1.00 flushes are sent per sync");
+    assert!(verdict.reason.contains("40 us and with its flush 100 us"), "{}", verdict.reason);
     assert_eq!(verdict.remedy.as_deref(), Some("hdparm -W0 /dev/sda"));
 }
 
@@ -117,26 +98,18 @@ fn a_layer_that_breaks_syncs_decides_before_all_else() {
         remedy: Some("mount -o remount,barrier=1 /".to_owned()),
     };
     let case = Case::new().with(|case| {
-        case.device
-            .layers
-            .push(layer(SyncBehavior::NotKnown("?".to_owned())));
+        case.device.layers.push(layer(SyncBehavior::NotKnown("?".to_owned())));
         case.device.layers.push(layer(breaks));
         case.device.summary.virtual_machine = Some("KVM".to_owned());
     });
     let verdict = case.is(VerdictWord::NotDurable, "barrier=0");
-    assert_eq!(
-        verdict.remedy.as_deref(),
-        Some("mount -o remount,barrier=1 /")
-    );
+    assert_eq!(verdict.remedy.as_deref(), Some("mount -o remount,barrier=1 /"));
 }
 
 #[test]
 fn a_flush_counter_that_stands_still() {
     let case = Case::new().with(|case| set_flushes(case, &Counted::PerSync(0.01)));
-    case.is(
-        VerdictWord::NotDurable,
-        "sda has a volatile cache, yet 30000 syncs sent 0.01 flushes",
-    );
+    case.is(VerdictWord::NotDurable, "sda has a volatile cache, yet 30000 syncs sent 0.01 flushes");
     // The kernel sends none to a disk that it takes for write through.
     let through = Case::new().with(|case| {
         set_flushes(case, &Counted::PerSync(0.0));
@@ -175,28 +148,16 @@ fn a_spinning_disk_of_known_speed() {
     };
     let verdict = by_hand(2_600.0, 7_200).is(VerdictWord::Implausible, "above the 120 turns/s");
     assert!(
-        verdict
-            .reason
-            .contains("2600 syncs/s of one block by fdatasync"),
+        verdict.reason.contains("2600 syncs/s of one block by fdatasync"),
         "{}",
         verdict.reason
     );
-    assert!(
-        verdict.reason.contains("7200 rpm (by hand)"),
-        "{}",
-        verdict.reason
-    );
+    assert!(verdict.reason.contains("7200 rpm (by hand)"), "{}", verdict.reason);
     assert_eq!(verdict.remedy.as_deref(), Some("hdparm -W0 /dev/sda"));
-    by_hand(115.0, 7_200).is(
-        VerdictWord::ConsistentWithFlushing,
-        "not above the 120 turns/s",
-    );
+    by_hand(115.0, 7_200).is(VerdictWord::ConsistentWithFlushing, "not above the 120 turns/s");
     by_hand(90.0, 5_400).is(VerdictWord::ConsistentWithFlushing, "90 turns/s");
     let by_page = Case::new().with(|case| {
-        case.device.summary.rpm = Some(Rpm {
-            value: 7_200,
-            said_by: "/sys/vpd_pgb1".to_owned(),
-        });
+        case.device.summary.rpm = Some(Rpm { value: 7_200, said_by: "/sys/vpd_pgb1".to_owned() });
     });
     by_page.is(VerdictWord::Implausible, "(/sys/vpd_pgb1)");
 }
@@ -233,9 +194,7 @@ fn what_cannot_be_seen_caps_the_verdict() {
     fast.is(VerdictWord::Unknown, "so a cache answers; virtual machine");
     let controller = Case::new().with(|case| {
         let reason = "sda is shown by a RAID controller".to_owned();
-        case.device
-            .layers
-            .push(layer(SyncBehavior::NotKnown(reason)));
+        case.device.layers.push(layer(SyncBehavior::NotKnown(reason)));
         case.rpm_by_hand = Some(7_200);
         set_flushes(case, &Counted::PerSync(0.0));
     });
@@ -248,10 +207,7 @@ fn each_missing_figure_has_its_reason() {
     none.is(VerdictWord::Unknown, "no sync call was measured");
     let reason = Counted::Unknown("2 disks lie below".to_owned());
     let uncounted = Case::new().with(|case| set_flushes(case, &reason));
-    uncounted.is(
-        VerdictWord::Unknown,
-        "flushes were not counted: 2 disks lie below",
-    );
+    uncounted.is(VerdictWord::Unknown, "flushes were not counted: 2 disks lie below");
     let few = Case::new().with(|case| {
         for cell in &mut case.cells {
             figures(cell).syncs = 3;
@@ -276,8 +232,7 @@ fn a_flush_that_takes_no_time_is_not_known() {
 #[test]
 fn sync_file_range_has_a_verdict_of_its_own() {
     let case = Case::new().with(|case| {
-        case.cells
-            .push(cell(SyncMethod::SyncFileRange, 1, 30_000.0));
+        case.cells.push(cell(SyncMethod::SyncFileRange, 1, 30_000.0));
     });
     let all = case.verdicts();
     assert_eq!(all.len(), 2);

@@ -58,12 +58,7 @@ pub struct WriteTestResult {
 
 impl Default for WriteTest {
     fn default() -> WriteTest {
-        WriteTest {
-            bytes: 256,
-            file: PathBuf::from("testfile"),
-            operations: 1_000,
-            fsync: false,
-        }
+        WriteTest { bytes: 256, file: PathBuf::from("testfile"), operations: 1_000, fsync: false }
     }
 }
 
@@ -73,30 +68,20 @@ impl WriteTest {
         self.check()?;
         let scratch = Scratch::create_named(self.file.clone()).map_err(|error| match error {
             Error::Disk(disk) if disk.kind() == Some(std::io::ErrorKind::AlreadyExists) => {
-                Error::NotOurs {
-                    path: self.file.clone(),
-                }
+                Error::NotOurs { path: self.file.clone() }
             }
             other => other,
         })?;
         // A name that is not stable yet would be made so by the first sync on some file systems.
         RealDisk.sync_directory(self.directory())?;
-        let method = if self.fsync {
-            SyncMethod::Fsync
-        } else {
-            SyncMethod::OSync
-        };
+        let method = if self.fsync { SyncMethod::Fsync } else { SyncMethod::OSync };
         // Without an end of its own: a round ends when its operations are done.
         let mut tally = Totals::new(Span::fixed(Nanos::MAX, MIN_NS));
         let mut round = self.operations;
         while tally.operations < self.operations || tally.elapsed_ns < MIN_NS {
             let before = tally.operations;
             let durable = DurableWriter::open(scratch.path(), method)?;
-            let writer = LogWriter {
-                durable,
-                buffer: vec![0; self.bytes],
-                left: round,
-            };
+            let writer = LogWriter { durable, buffer: vec![0; self.bytes], left: round };
             tally.work(vec![writer], stop)?;
             if tally.operations - before < round {
                 break;
@@ -118,28 +103,17 @@ impl WriteTest {
     fn check(&self) -> Result<()> {
         if !(1..=MAX_BYTES).contains(&self.bytes) {
             let must = "it must be 1 to 102400 bytes";
-            return Err(Error::Option {
-                option: "-b",
-                given: self.bytes.to_string(),
-                must,
-            });
+            return Err(Error::Option { option: "-b", given: self.bytes.to_string(), must });
         }
         if self.operations == 0 {
             let must = "there must be at least one operation";
-            return Err(Error::Option {
-                option: "-o",
-                given: "0".to_owned(),
-                must,
-            });
+            return Err(Error::Option { option: "-o", given: "0".to_owned(), must });
         }
         Ok(())
     }
 
     fn directory(&self) -> &std::path::Path {
-        let parent = self
-            .file
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
+        let parent = self.file.parent().filter(|parent| !parent.as_os_str().is_empty());
         parent.unwrap_or(std::path::Path::new("."))
     }
 }
@@ -169,28 +143,18 @@ mod tests {
     use syncline_vfs::SyncMethod;
 
     fn test(folder: &tempfile::TempDir) -> WriteTest {
-        WriteTest {
-            file: folder.path().join("testfile"),
-            ..WriteTest::default()
-        }
+        WriteTest { file: folder.path().join("testfile"), ..WriteTest::default() }
     }
 
     #[test]
     fn it_does_at_least_what_was_asked_and_removes_its_file() {
         let folder = tempfile::tempdir_in(crate::test_folder()).unwrap();
         for (fsync, method) in [(true, SyncMethod::Fsync), (false, SyncMethod::OSync)] {
-            let test = WriteTest {
-                operations: 7,
-                fsync,
-                ..test(&folder)
-            };
+            let test = WriteTest { operations: 7, fsync, ..test(&folder) };
             let result = test.run(&AtomicBool::new(false)).unwrap().unwrap();
             assert_eq!((result.method, result.operations_asked), (method, 7));
             assert!(result.operations >= 7 && !result.stopped);
-            assert!(
-                result.elapsed_ns >= 200_000_000,
-                "long enough for the clock"
-            );
+            assert!(result.elapsed_ns >= 200_000_000, "long enough for the clock");
             assert!(result.rate_per_s.is_finite() && result.rate_per_s > 0.0);
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -210,27 +174,9 @@ mod tests {
     fn options_outside_their_range_are_refused_before_anything_is_written() {
         let folder = tempfile::tempdir().unwrap();
         for (test, words) in [
-            (
-                WriteTest {
-                    bytes: 0,
-                    ..test(&folder)
-                },
-                "-b is 0",
-            ),
-            (
-                WriteTest {
-                    bytes: MAX_BYTES + 1,
-                    ..test(&folder)
-                },
-                "-b is 102401",
-            ),
-            (
-                WriteTest {
-                    operations: 0,
-                    ..test(&folder)
-                },
-                "-o is 0",
-            ),
+            (WriteTest { bytes: 0, ..test(&folder) }, "-b is 0"),
+            (WriteTest { bytes: MAX_BYTES + 1, ..test(&folder) }, "-b is 102401"),
+            (WriteTest { operations: 0, ..test(&folder) }, "-o is 0"),
         ] {
             let error = test.run(&AtomicBool::new(false)).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");

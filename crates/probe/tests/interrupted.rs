@@ -18,18 +18,11 @@ struct Interrupt {
 impl Observer for Interrupt {
     fn step(&mut self, progress: &Progress<'_>) {
         if progress.step == 2 {
-            let before = fs::read_dir(&self.directory)
-                .expect("the folder is there")
-                .count();
+            let before = fs::read_dir(&self.directory).expect("the folder is there").count();
             assert!(before >= 2, "the written file and one lap");
             self.removed = remove_all();
             assert_eq!(self.removed, before);
-            assert_eq!(
-                fs::read_dir(&self.directory)
-                    .expect("the folder is there")
-                    .count(),
-                0
-            );
+            assert_eq!(fs::read_dir(&self.directory).expect("the folder is there").count(), 0);
         }
     }
 }
@@ -49,10 +42,7 @@ fn every_temporary_file_goes_at_once_and_the_probe_still_ends() {
         })
     };
     let plan = Plan::custom(vec![step(FileState::Append), step(FileState::Overwrite)]);
-    let mut interrupt = Interrupt {
-        directory: folder.path().to_owned(),
-        removed: 0,
-    };
+    let mut interrupt = Interrupt { directory: folder.path().to_owned(), removed: 0 };
     let directories = [folder.path().to_owned()];
     let results = probe(&directories, &plan, &AtomicBool::new(false), &mut interrupt).unwrap();
     assert_eq!(interrupt.removed, 2);

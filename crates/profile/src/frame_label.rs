@@ -14,35 +14,12 @@ impl Frame {
         match (&self.name, self.space) {
             (Name::Function(name), Space::Java) => format!("{}.{name}", self.object),
             (Name::Function(name), _) => name.clone(),
-            (
-                Name::Between {
-                    before: Some(before),
-                    after: Some(after),
-                },
-                _,
-            ) => format!("between {before} and {after}"),
-            (
-                Name::Between {
-                    before: Some(before),
-                    after: None,
-                },
-                _,
-            ) => format!("after {before}"),
-            (
-                Name::Between {
-                    before: None,
-                    after: Some(after),
-                },
-                _,
-            ) => format!("before {after}"),
-            (
-                Name::Between {
-                    before: None,
-                    after: None,
-                }
-                | Name::Unknown,
-                _,
-            ) => unnamed(),
+            (Name::Between { before: Some(before), after: Some(after) }, _) => {
+                format!("between {before} and {after}")
+            }
+            (Name::Between { before: Some(before), after: None }, _) => format!("after {before}"),
+            (Name::Between { before: None, after: Some(after) }, _) => format!("before {after}"),
+            (Name::Between { before: None, after: None } | Name::Unknown, _) => unnamed(),
         }
     }
 }
@@ -55,13 +32,7 @@ mod tests {
     fn a_frame_is_called_by_the_best_that_is_known() {
         let name = |space, object: &str, name, offset| {
             let object = object.to_owned();
-            let frame = Frame {
-                space,
-                object,
-                name,
-                offset,
-                inlined: false,
-            };
+            let frame = Frame { space, object, name, offset, inlined: false };
             frame.label()
         };
         let between = |before: Option<&str>, after: Option<&str>| Name::Between {
@@ -69,22 +40,10 @@ mod tests {
             after: after.map(str::to_owned),
         };
         let cases = [
-            (
-                name(Space::Java, "a.B", Name::Function("run".to_owned()), 0),
-                "a.B.run",
-            ),
-            (
-                name(Space::Native, "s", between(Some("a"), Some("b")), 16),
-                "between a and b",
-            ),
-            (
-                name(Space::Native, "s", between(None, None), 16),
-                "s at 0x10",
-            ),
-            (
-                name(Space::Native, "libc.so.6", Name::Unknown, 16),
-                "libc.so.6 at 0x10",
-            ),
+            (name(Space::Java, "a.B", Name::Function("run".to_owned()), 0), "a.B.run"),
+            (name(Space::Native, "s", between(Some("a"), Some("b")), 16), "between a and b"),
+            (name(Space::Native, "s", between(None, None), 16), "s at 0x10"),
+            (name(Space::Native, "libc.so.6", Name::Unknown, 16), "libc.so.6 at 0x10"),
             (name(Space::Kernel, "", Name::Unknown, 0), "unknown"),
         ];
         for (label, expected) in cases {

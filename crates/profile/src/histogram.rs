@@ -39,10 +39,6 @@ mod tests {
         let histogram = Histogram::new(Metric::OffCpu, vec![0, 3, 0, 1, 0, 0]);
         assert_eq!(histogram.counts, [0, 3, 0, 1]);
         assert_eq!(histogram.events(), 4);
-        assert!(
-            Histogram::new(Metric::OffCpu, vec![0; 64])
-                .counts
-                .is_empty()
-        );
+        assert!(Histogram::new(Metric::OffCpu, vec![0; 64]).counts.is_empty());
     }
 }

@@ -198,10 +198,7 @@ struct Numbered<T> {
 
 impl<T> Default for Numbered<T> {
     fn default() -> Self {
-        Numbered {
-            values: Vec::new(),
-            numbers: HashMap::new(),
-        }
+        Numbered { values: Vec::new(), numbers: HashMap::new() }
     }
 }
 
@@ -247,13 +244,7 @@ mod tests {
         let seen: Vec<_> = profile
             .samples()
             .iter()
-            .map(|sample| {
-                (
-                    sample.weight,
-                    sample.count,
-                    profile.stack(sample.stack).count(),
-                )
-            })
+            .map(|sample| (sample.weight, sample.count, profile.stack(sample.stack).count()))
             .collect();
         assert_eq!(seen, [(30, 2, 2), (5, 1, 1)]);
         assert_eq!(profile.frames.len(), 2);

@@ -28,10 +28,7 @@ pub(crate) fn quantiles(counters: &[CounterFigures]) -> Vec<BucketQuantile> {
             names.push(name);
         }
     }
-    names
-        .into_iter()
-        .map(|name| quantile(name, counters))
-        .collect()
+    names.into_iter().map(|name| quantile(name, counters)).collect()
 }
 
 fn quantile(name: &str, counters: &[CounterFigures]) -> BucketQuantile {
@@ -44,10 +41,7 @@ fn quantile(name: &str, counters: &[CounterFigures]) -> BucketQuantile {
     let all = buckets.last().map_or(0, |(_, count)| *count);
     let enough = |(_, count): &&(f64, u64)| *count as f64 >= SHARE * all as f64;
     let found = buckets.iter().find(enough).map(|(bound_s, _)| *bound_s);
-    let largest = buckets
-        .iter()
-        .rev()
-        .find(|(bound_s, _)| bound_s.is_finite());
+    let largest = buckets.iter().rev().find(|(bound_s, _)| bound_s.is_finite());
     let at_most_ns = found.filter(|bound_s| all > 0 && bound_s.is_finite());
     let note = match (all, at_most_ns, largest) {
         (0, ..) => "not available: nothing was counted in it".to_owned(),

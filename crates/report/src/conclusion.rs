@@ -39,9 +39,7 @@ pub(crate) fn conclusions(record: &ObservationRecord) -> Vec<String> {
 }
 
 fn known(counted: &Counted) -> Option<f64> {
-    counted
-        .value
-        .filter(|value| *value > 0.0 && value.is_finite())
+    counted.value.filter(|value| *value > 0.0 && value.is_finite())
 }
 
 fn sharing(per_sync: f64) -> String {
@@ -74,10 +72,7 @@ fn share_of_time(syncs_per_s: f64, sync_ns: f64) -> String {
     if share > 1.0 {
         format!("At {syncs}, syncs of the log overlap.")
     } else {
-        format!(
-            "At {syncs}, syncs of the log take {} of the time.",
-            units::percent(share)
-        )
+        format!("At {syncs}, syncs of the log take {} of the time.", units::percent(share))
     }
 }
 

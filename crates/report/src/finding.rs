@@ -37,10 +37,7 @@ pub struct Finding {
 
 /// Everything the figures of a run say against it.
 pub fn findings(run: &RunRecord) -> Vec<Finding> {
-    rate_finding(run)
-        .into_iter()
-        .chain(count_finding(run))
-        .collect()
+    rate_finding(run).into_iter().chain(count_finding(run)).collect()
 }
 
 /// The rate rule, applied to a record.

@@ -35,10 +35,7 @@ pub fn violations(run: &RunRecord) -> Vec<String> {
         rates(run, repetition, &mut here);
         times(run, repetition, &mut here);
         client_time(run, repetition, &mut here);
-        found.extend(
-            here.into_iter()
-                .map(|what| format!("repetition {number}: {what}")),
-        );
+        found.extend(here.into_iter().map(|what| format!("repetition {number}: {what}")));
     }
     shares(run, &mut found);
     intervals(run, &mut found);
@@ -50,10 +47,7 @@ fn ends(run: &RunRecord, found: &mut Vec<String>) {
     let mut lost = Vec::new();
     let mut check = |what: &str, one: &Outcomes| {
         if !one.adds_up() {
-            found.push(format!(
-                "the ends of {what} are not the {} attempted",
-                one.attempted
-            ));
+            found.push(format!("the ends of {what} are not the {} attempted", one.attempted));
         }
     };
     check("all transactions", &run.end.outcomes);
@@ -74,16 +68,9 @@ fn ends(run: &RunRecord, found: &mut Vec<String>) {
     let Some(in_span) = run.end.commits_in_span else {
         return;
     };
-    let each: Option<u64> = run
-        .end
-        .repetitions
-        .iter()
-        .map(|one| one.commits_in_span)
-        .sum();
+    let each: Option<u64> = run.end.repetitions.iter().map(|one| one.commits_in_span).sum();
     if !run.end.repetitions.is_empty() && each.is_some_and(|each| each != in_span) {
-        found.push(format!(
-            "the repetitions' commits are not the {in_span} of all"
-        ));
+        found.push(format!("the repetitions' commits are not the {in_span} of all"));
     }
 }
 
@@ -110,11 +97,7 @@ fn rates(run: &RunRecord, one: &Repetition, found: &mut Vec<String>) {
         ));
     }
     let by_count = run.end.stopped_by.as_deref() == Some("transactions");
-    if by_count
-        && one
-            .commits_in_span
-            .is_some_and(|commits| commits != one.outcomes.committed)
-    {
+    if by_count && one.commits_in_span.is_some_and(|commits| commits != one.outcomes.committed) {
         found.push("a run by count counted other commits than those of its count".to_owned());
     }
 }
@@ -127,15 +110,10 @@ fn times(run: &RunRecord, one: &Repetition, found: &mut Vec<String>) {
 
 fn kind_times(run: &RunRecord, kind: &TransactionFigures, found: &mut Vec<String>) {
     let name = &kind.name;
-    let both = [
-        ("service", &kind.service_ns),
-        ("response", &kind.response_ns),
-    ];
+    let both = [("service", &kind.service_ns), ("response", &kind.response_ns)];
     for (what, times) in both {
         if times.as_ref().is_some_and(|times| !ordered(times)) {
-            found.push(format!(
-                "the percentiles of the {what} time of {name} are not in order"
-            ));
+            found.push(format!("the percentiles of the {what} time of {name} are not in order"));
         }
     }
     if let Some((service, response)) = kind.service_ns.as_ref().zip(kind.response_ns.as_ref()) {
@@ -166,18 +144,15 @@ fn client_time(run: &RunRecord, one: &Repetition, found: &mut Vec<String>) {
     };
     let sum = time.in_transactions + time.between;
     if !near(sum, 1.0, TIME) {
-        found.push(format!(
-            "the clients' time in transactions and between them is {sum:.3} of it"
-        ));
+        found.push(format!("the clients' time in transactions and between them is {sum:.3} of it"));
     }
     let clients = run.head.plan.clients as f64;
     let served = one.transactions.iter().filter_map(|kind| {
         let times = kind.service_ns.as_ref()?;
         Some((kind.count as f64 * times.mean, times.max))
     });
-    let (sum_ns, longest_ns) = served.fold((0.0, 0), |(sum, longest), (part, max)| {
-        (sum + part, longest.max(max))
-    });
+    let (sum_ns, longest_ns) =
+        served.fold((0.0, 0), |(sum, longest), (part, max)| (sum + part, longest.max(max)));
     let committed = one.outcomes.committed as f64;
     if committed == 0.0 || commits == 0 {
         return;
@@ -221,17 +196,14 @@ fn shares(run: &RunRecord, found: &mut Vec<String>) {
     }
     for row in run.end.commit_path.iter().flat_map(|path| &path.rows) {
         if !near(row.step_ns.iter().sum(), row.total_ns, ROUNDING) {
-            found.push(format!(
-                "the steps of the way of a commit ({}) are not its whole",
-                row.name
-            ));
+            found
+                .push(format!("the steps of the way of a commit ({}) are not its whole", row.name));
         }
     }
     for metric in run.end.cost.iter().flat_map(|cost| &cost.metrics) {
-        for (how, rows) in [
-            ("by who spent it", &metric.innermost),
-            ("by on whose behalf", &metric.on_behalf_of),
-        ] {
+        for (how, rows) in
+            [("by who spent it", &metric.innermost), ("by on whose behalf", &metric.on_behalf_of)]
+        {
             // Shares are of a class of threads; time spent waiting for a request is in none.
             let mut classes: BTreeMap<&str, f64> = BTreeMap::new();
             for row in rows {
@@ -253,34 +225,22 @@ fn shares(run: &RunRecord, found: &mut Vec<String>) {
 
 fn intervals(run: &RunRecord, found: &mut Vec<String>) {
     for (interval, number) in run.intervals.iter().zip(1_u64..) {
-        let quantiles = [
-            interval.service_p50_ns,
-            interval.service_p99_ns,
-            interval.service_max_ns,
-        ];
-        let responses = [
-            interval.response_p50_ns,
-            interval.response_p99_ns,
-            interval.response_max_ns,
-        ];
+        let quantiles = [interval.service_p50_ns, interval.service_p99_ns, interval.service_max_ns];
+        let responses =
+            [interval.response_p50_ns, interval.response_p99_ns, interval.response_max_ns];
         let sorted = quantiles.is_sorted() && responses.is_sorted();
         if !sorted || interval.start_ns > interval.end_ns {
             found.push(format!("interval {number} is not in order"));
         }
     }
     for (one, number) in run.end.repetitions.iter().zip(1_u64..) {
-        let of = run
-            .intervals
-            .iter()
-            .filter(|interval| interval.repetition == number);
+        let of = run.intervals.iter().filter(|interval| interval.repetition == number);
         let commits: u64 = of.map(|interval| interval.committed).sum();
         let by_time = run.end.stopped_by.as_deref() == Some("duration");
         // Readings of several workers are of no one instant: a transaction a client.
         let most = one.commits_in_span.map(|most| most + run.head.plan.clients);
         if by_time && most.is_some_and(|most| commits > most) {
-            found.push(format!(
-                "the intervals of repetition {number} hold more commits than it"
-            ));
+            found.push(format!("the intervals of repetition {number} hold more commits than it"));
         }
     }
 }

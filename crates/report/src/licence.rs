@@ -45,14 +45,7 @@ mod tests {
         for product in ["Oracle", "Microsoft SQL Server", "DB2/LINUXX8664", "HDB"] {
             assert!(licence_notice(product).is_some(), "{product}");
         }
-        for product in [
-            "PostgreSQL",
-            "MariaDB",
-            "MySQL",
-            "Apache Derby",
-            "SQLite",
-            "H2",
-        ] {
+        for product in ["PostgreSQL", "MariaDB", "MySQL", "Apache Derby", "SQLite", "H2"] {
             assert!(licence_notice(product).is_none(), "{product}");
         }
     }

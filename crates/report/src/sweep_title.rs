@@ -11,9 +11,7 @@ use std::collections::BTreeSet;
 /// does not.
 pub(crate) fn swept(run: &RunRecord, among: &[&RunRecord]) -> String {
     let family: Vec<&&RunRecord> = among.iter().filter(|other| related(run, other)).collect();
-    let options = family
-        .iter()
-        .flat_map(|other| other.head.workload.options.keys());
+    let options = family.iter().flat_map(|other| other.head.workload.options.keys());
     let names: BTreeSet<&str> = options.map(String::as_str).chain(PLAN).collect();
     let differs = |name: &&str| {
         let own = value(run, name);

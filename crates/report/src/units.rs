@@ -14,11 +14,7 @@ pub fn count(value: f64) -> String {
 
 /// A rate per second: "12.3k/s".
 pub fn rate(per_s: f64) -> String {
-    if per_s.is_finite() {
-        format!("{}/s", count(per_s))
-    } else {
-        UNKNOWN.to_owned()
-    }
+    if per_s.is_finite() { format!("{}/s", count(per_s)) } else { UNKNOWN.to_owned() }
 }
 
 /// A span given in nanoseconds: "812 ns", "83.1 us", "4.17 ms", "12.0 s".
@@ -42,18 +38,10 @@ pub fn span_ns(ns: u64) -> String {
 
 /// A size: "512 B", "4 KiB", "1.50 GiB"; whole multiples lose their zeros.
 pub fn size(bytes: f64) -> String {
-    let text = scaled(
-        bytes,
-        1_024.0,
-        &["B", "KiB", "MiB", "GiB", "TiB", "PiB"],
-        " ",
-    );
+    let text = scaled(bytes, 1_024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"], " ");
     match text.split_once(' ') {
         Some((number, unit)) if number.contains('.') => {
-            format!(
-                "{} {unit}",
-                number.trim_end_matches('0').trim_end_matches('.')
-            )
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
         }
         _ => text,
     }
@@ -62,11 +50,7 @@ pub fn size(bytes: f64) -> String {
 /// A part of one: "43.2 %".
 pub fn percent(part: f64) -> String {
     let hundredths = part * 100.0;
-    if hundredths.is_finite() {
-        format!("{} %", digits(hundredths))
-    } else {
-        UNKNOWN.to_owned()
-    }
+    if hundredths.is_finite() { format!("{} %", digits(hundredths)) } else { UNKNOWN.to_owned() }
 }
 
 /// How often one figure holds another: "0.83 x", "12.4 x".
@@ -74,20 +58,12 @@ pub fn times(ratio: f64) -> String {
     if !ratio.is_finite() {
         return UNKNOWN.to_owned();
     }
-    if ratio.abs() < 10.0 {
-        format!("{ratio:.2} x")
-    } else {
-        format!("{} x", count(ratio))
-    }
+    if ratio.abs() < 10.0 { format!("{ratio:.2} x") } else { format!("{} x", count(ratio)) }
 }
 
 /// A figure of no unit in three significant digits.
 pub fn figure(value: f64) -> String {
-    if value.is_finite() && value.abs() < 1_000.0 {
-        digits(value)
-    } else {
-        count(value)
-    }
+    if value.is_finite() && value.abs() < 1_000.0 { digits(value) } else { count(value) }
 }
 
 /// A count with its noun: "1 client", "8 clients", "2 retries", "3 branches".
@@ -111,11 +87,7 @@ pub fn or_unknown<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String
 /// `least` to `most`, as one word if they read the same: "11.2k to 12.3k/s".
 pub fn rate_range(least: f64, most: f64) -> String {
     let (low, high) = (count(least), rate(most));
-    if high == format!("{low}/s") {
-        high
-    } else {
-        format!("{low} to {high}")
-    }
+    if high == format!("{low}/s") { high } else { format!("{low} to {high}") }
 }
 
 fn scaled(value: f64, step: f64, units: &[&str], gap: &str) -> String {
@@ -130,11 +102,7 @@ fn scaled(value: f64, step: f64, units: &[&str], gap: &str) -> String {
         unit += 1;
     }
     let whole_base = unit == 0 && (value - value.round()).abs() < 1e-9;
-    let number = if whole_base {
-        format!("{value:.0}")
-    } else {
-        digits(rest)
-    };
+    let number = if whole_base { format!("{value:.0}") } else { digits(rest) };
     format!("{number}{gap}{}", units[unit])
 }
 
@@ -216,14 +184,8 @@ mod tests {
                 rate_range(value, value),
             ] {
                 let lower = text.to_lowercase();
-                assert!(
-                    !lower.contains("inf") && !lower.contains("nan"),
-                    "{value}: {text}"
-                );
-                assert!(
-                    value.is_finite() || text.contains(UNKNOWN),
-                    "{value}: {text}"
-                );
+                assert!(!lower.contains("inf") && !lower.contains("nan"), "{value}: {text}");
+                assert!(value.is_finite() || text.contains(UNKNOWN), "{value}: {text}");
             }
         }
     }

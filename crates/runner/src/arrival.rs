@@ -107,10 +107,7 @@ impl Schedule {
             return None;
         }
         self.advance();
-        Some(ClaimedArrival {
-            due,
-            late: due < now,
-        })
+        Some(ClaimedArrival { due, late: due < now })
     }
 
     /// A taken arrival starts now.
@@ -161,11 +158,7 @@ impl Schedule {
     /// anew, so that it is the same however many were drawn in the warm-up.
     fn begin(&mut self, at: Nanos) {
         const MEASURED: u64 = 0x9E37_79B9_7F4A_7C15;
-        let of_phase = if at == self.times.measure {
-            MEASURED
-        } else {
-            0
-        };
+        let of_phase = if at == self.times.measure { MEASURED } else { 0 };
         self.random = fastrand::Rng::with_seed(self.seed ^ of_phase);
         self.next = at as f64;
         let before = match self.gap {
@@ -202,16 +195,11 @@ mod tests {
     use super::{ClaimedArrival, PhaseTimes, Schedule};
     use crate::plan::Arrival;
 
-    const TIMES: PhaseTimes = PhaseTimes {
-        start: 1_000_000,
-        measure: 2_000_000,
-        deadline: 3_000_000,
-    };
+    const TIMES: PhaseTimes =
+        PhaseTimes { start: 1_000_000, measure: 2_000_000, deadline: 3_000_000 };
 
     fn fixed(group: usize, groups: usize) -> Schedule {
-        let arrival = Arrival::Fixed {
-            rate_per_s: 10_000.0,
-        };
+        let arrival = Arrival::Fixed { rate_per_s: 10_000.0 };
         Schedule::new(arrival, group, groups, 1, TIMES).unwrap()
     }
 
@@ -226,9 +214,7 @@ mod tests {
 
     #[test]
     fn groups_at_fixed_rate_take_turns_and_none_is_skipped() {
-        let mut all: Vec<u64> = (0..3)
-            .flat_map(|group| dues(&mut fixed(group, 3), 0))
-            .collect();
+        let mut all: Vec<u64> = (0..3).flat_map(|group| dues(&mut fixed(group, 3), 0)).collect();
         all.sort_unstable();
         let wanted: Vec<u64> = (0..20).map(|number| 1_000_000 + number * 100_000).collect();
         assert_eq!(all, wanted);
@@ -236,9 +222,7 @@ mod tests {
 
     #[test]
     fn poisson_arrivals_are_the_same_in_however_many_groups() {
-        let arrival = Arrival::Poisson {
-            rate_per_s: 50_000.0,
-        };
+        let arrival = Arrival::Poisson { rate_per_s: 50_000.0 };
         let all = |groups| {
             let dues = (0..groups).flat_map(|group| {
                 let mut schedule = Schedule::new(arrival, group, groups, 7, TIMES).unwrap();
@@ -256,27 +240,9 @@ mod tests {
     #[test]
     fn what_the_warm_up_left_behind_is_dropped_when_the_measured_span_begins() {
         let mut schedule = fixed(0, 1);
-        assert_eq!(
-            schedule.take(1_950_000),
-            Some(ClaimedArrival {
-                due: 1_000_000,
-                late: true
-            })
-        );
-        assert_eq!(
-            schedule.take(2_000_000),
-            Some(ClaimedArrival {
-                due: 2_000_000,
-                late: false
-            })
-        );
-        assert_eq!(
-            schedule.take(2_150_000),
-            Some(ClaimedArrival {
-                due: 2_100_000,
-                late: true
-            })
-        );
+        assert_eq!(schedule.take(1_950_000), Some(ClaimedArrival { due: 1_000_000, late: true }));
+        assert_eq!(schedule.take(2_000_000), Some(ClaimedArrival { due: 2_000_000, late: false }));
+        assert_eq!(schedule.take(2_150_000), Some(ClaimedArrival { due: 2_100_000, late: true }));
     }
 
     #[test]
@@ -327,28 +293,16 @@ mod tests {
 
     #[test]
     fn poisson_gaps_have_the_asked_mean_and_its_spread() {
-        let times = PhaseTimes {
-            start: 0,
-            measure: 0,
-            deadline: 10_000_000_000,
-        };
-        let arrival = Arrival::Poisson {
-            rate_per_s: 100_000.0,
-        };
+        let times = PhaseTimes { start: 0, measure: 0, deadline: 10_000_000_000 };
+        let arrival = Arrival::Poisson { rate_per_s: 100_000.0 };
         let mut schedule = Schedule::new(arrival, 0, 1, 7, times).unwrap();
         let dues = dues(&mut schedule, 0);
         assert!((990_000..1_010_000).contains(&dues.len()), "{}", dues.len());
-        let gaps: Vec<f64> = dues
-            .windows(2)
-            .map(|pair| (pair[1] - pair[0]) as f64)
-            .collect();
+        let gaps: Vec<f64> = dues.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
         let spread = variance.sqrt() / mean;
-        assert!(
-            (0.98..1.02).contains(&spread),
-            "an exponential's spread is its mean: {spread}"
-        );
+        assert!((0.98..1.02).contains(&spread), "an exponential's spread is its mean: {spread}");
         // The shape: equal parts of an exponential's probability hold equal shares of the gaps, by
         // chi-square at 0.001 (19 degrees of freedom).
         let mut counts = [0_u64; 20];
@@ -360,11 +314,7 @@ mod tests {
         let parts = counts.iter().map(|count| *count as f64 - expected);
         let statistic = parts.map(|off| off * off / expected).sum::<f64>();
         assert!(statistic < 43.82, "{statistic}: {counts:?}");
-        let again = Schedule::new(arrival, 0, 1, 7, times)
-            .unwrap()
-            .take(0)
-            .unwrap()
-            .due;
+        let again = Schedule::new(arrival, 0, 1, 7, times).unwrap().take(0).unwrap().due;
         assert_eq!(again, dues[0], "equal seeds give equal arrivals");
     }
 }

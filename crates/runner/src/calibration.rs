@@ -51,8 +51,5 @@ pub fn calibrate<T: Target, W: Workload>(
     let cpu_ns_per_transaction = result
         .client_cpu_ns_per_transaction
         .ok_or_else(|| Error::Plan("the calibration ended no transaction".to_owned()))?;
-    Ok(Calibration {
-        cpu_ns_per_transaction,
-        throughput_per_s: result.throughput_per_s,
-    })
+    Ok(Calibration { cpu_ns_per_transaction, throughput_per_s: result.throughput_per_s })
 }

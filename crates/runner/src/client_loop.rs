@@ -140,10 +140,7 @@ impl<C: Client> ClientState<C> {
         listener: Option<&dyn TransactionListener>,
     ) {
         if let Some(open) = self.open.take() {
-            let span = Span {
-                ended: clock::now(),
-                ..open.span
-            };
+            let span = Span { ended: clock::now(), ..open.span };
             let (kind, measured) = (open.kind, open.measured);
             // What was cut was cut behind the span.
             meter.busy_ns += inside_ns(span.started, span.ended, times);
@@ -220,36 +217,16 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
                 break;
             }
             state.left -= u64::from(measured);
-            let mut span = Span {
-                due,
-                started: now,
-                ended: now,
-            };
-            state.open = Some(OpenTransaction {
-                kind,
-                measured,
-                span,
-            });
+            let mut span = Span { due, started: now, ended: now };
+            state.open = Some(OpenTransaction { kind, measured, span });
             if measured {
                 context.meter.borrow_mut().started(kind);
             }
-            let drawn = DrawnTransaction {
-                kind,
-                measured,
-                due,
-            };
+            let drawn = DrawnTransaction { kind, measured, due };
             let attempt = attempt(&mut state.client, &drawn, &mut connection, context).await;
             now = context.tick();
             span.ended = now;
-            finish(
-                state,
-                kind,
-                measured,
-                &attempt,
-                span,
-                &connection.asked,
-                context,
-            );
+            finish(state, kind, measured, &attempt, span, &connection.asked, context);
             let failure = attempt.failure;
             if let Some(failure) = failure.filter(|failure| !context.goes_on_after(failure.kind)) {
                 if failure.kind.stops_run() {
@@ -391,11 +368,7 @@ async fn attempt<T: Target, C: Client>(
     let mut tries = 1;
     loop {
         let Err(stop) = once(client, drawn.kind, connection, context).await else {
-            return Attempt {
-                end: End::Committed,
-                tries,
-                failure: None,
-            };
+            return Attempt { end: End::Committed, tries, failure: None };
         };
         connection.session.abort().await;
         let (end, failure) = match stop {
@@ -406,10 +379,7 @@ async fn attempt<T: Target, C: Client>(
                 context.meter.borrow_mut().conflicts += 1;
                 if tries <= context.retries && context.may_retry(drawn.due) {
                     tries += 1;
-                    context
-                        .meter
-                        .borrow_mut()
-                        .retried(drawn.kind, drawn.measured, cause);
+                    context.meter.borrow_mut().retried(drawn.kind, drawn.measured, cause);
                     // Whoever was in the way may be a client of this very worker.
                     yield_now().await;
                     continue;
@@ -417,11 +387,7 @@ async fn attempt<T: Target, C: Client>(
                 (End::Conflicted(cause), None)
             }
         };
-        return Attempt {
-            end,
-            tries,
-            failure,
-        };
+        return Attempt { end, tries, failure };
     }
 }
 
@@ -456,10 +422,7 @@ async fn next_arrival<T: Target>(
     context: &ClientContext<'_, T>,
 ) -> Option<ClaimedArrival> {
     let mut taken = schedule.lock().take(now)?;
-    while context
-        .skip_after_ns
-        .is_some_and(|most| now > taken.due.saturating_add(most))
-    {
+    while context.skip_after_ns.is_some_and(|most| now > taken.due.saturating_add(most)) {
         skip(client, schedule, taken, now, context);
         // A skipped one is one of as many as are asked for, or a plan of a count might never end.
         let counted = taken.due >= context.times.measure;
@@ -493,10 +456,7 @@ fn skip<T: Target>(
     context: &ClientContext<'_, T>,
 ) {
     schedule.lock().skip(taken);
-    if let Some(listener) = context
-        .listener
-        .filter(|_| taken.due >= context.times.measure)
-    {
+    if let Some(listener) = context.listener.filter(|_| taken.due >= context.times.measure) {
         listener.ended(&TransactionEvent {
             client,
             kind: None,

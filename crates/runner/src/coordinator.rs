@@ -105,10 +105,9 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
                 self.build_measured(control, &live, reports, watched, failure)
             }
             (None, Some(source)) => Err(self.target_failed("its clients were connected", source)),
-            (None, None) => Err(Error::Stopped {
-                doing: "clients were connected",
-                waits_for: None,
-            }),
+            (None, None) => {
+                Err(Error::Stopped { doing: "clients were connected", waits_for: None })
+            }
         }
     }
 
@@ -196,10 +195,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
             return Err(match stopped_by {
                 StopCause::Failure(source) => self.target_failed("it warmed up", source),
                 StopCause::DiskSpace(why) => self.disk_space("it warmed up", why),
-                _ => Error::Stopped {
-                    doing: "it warmed up",
-                    waits_for: None,
-                },
+                _ => Error::Stopped { doing: "it warmed up", waits_for: None },
             });
         };
         let mut tally = LiveTotals::new();
@@ -228,19 +224,11 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
     }
 
     pub(crate) fn disk_space(&self, doing: &'static str, why: String) -> Error {
-        Error::DiskSpace {
-            target: self.target.name(),
-            doing,
-            why,
-        }
+        Error::DiskSpace { target: self.target.name(), doing, why }
     }
 
     pub(crate) fn target_failed(&self, doing: &'static str, source: Failure) -> Error {
-        Error::Target {
-            target: self.target.name(),
-            doing,
-            source,
-        }
+        Error::Target { target: self.target.name(), doing, source }
     }
 }
 
@@ -252,9 +240,7 @@ pub(crate) fn spans(
 ) -> (SpanEnd, Nanos) {
     let end = match last_ended {
         Some(last_ended) if control.budget_taken() => SpanEnd::Count { last_ended },
-        _ => SpanEnd::Time {
-            ended_at: control.ended_at(),
-        },
+        _ => SpanEnd::Time { ended_at: control.ended_at() },
     };
     (end, measured_span::length(times, end))
 }
@@ -264,13 +250,11 @@ fn deal_clients<W: Workload>(
     clients: Option<Clients<W>>,
     workers: usize,
 ) -> Vec<Option<Clients<W>>> {
-    let mut dealt: Vec<Option<Clients<W>>> = (0..workers)
-        .map(|_| clients.as_ref().map(|_| Vec::new()))
-        .collect();
+    let mut dealt: Vec<Option<Clients<W>>> =
+        (0..workers).map(|_| clients.as_ref().map(|_| Vec::new())).collect();
     for (number, client) in clients.into_iter().flatten() {
         let hand = dealt[number % workers].as_mut();
-        hand.expect("there are clients to deal")
-            .push((number, client));
+        hand.expect("there are clients to deal").push((number, client));
     }
     dealt
 }

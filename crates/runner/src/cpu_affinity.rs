@@ -12,10 +12,8 @@ pub(crate) fn pin(cpu: usize) -> Result<(), Error> {
     }
     let mut set = CpuSet::new();
     set.set(cpu);
-    sched_setaffinity(None, &set).map_err(|error| Error::System {
-        what: what(),
-        source: error.into(),
-    })
+    sched_setaffinity(None, &set)
+        .map_err(|error| Error::System { what: what(), source: error.into() })
 }
 
 /// Lets the calling thread wake from a park as precisely as the kernel can; without it, arrivals wake

@@ -131,12 +131,7 @@ impl<'w> Dataset<'w> {
             }
         });
         let visits = run.reuse && plan.tables().is_empty();
-        Dataset {
-            plan,
-            mark,
-            visits,
-            stop,
-        }
+        Dataset { plan, mark, visits, stop }
     }
 
     /// True if rows that the run has loaded itself are to stay after it.
@@ -191,14 +186,11 @@ impl<'w> Dataset<'w> {
         };
         let failed = |why: Unanswered| why.into_error(target, "its rows were marked as loaded");
         let rows = self.rows_are(target, mark).map_err(failed)?;
-        let written = self.with(
-            target,
-            AccessPattern::Several,
-            async |transaction| match &mark.adds {
+        let written =
+            self.with(target, AccessPattern::Several, async |transaction| match &mark.adds {
                 None => transaction.write(&mark.write, (KEY, &mark.text, &rows)),
                 Some(adds) => transaction.write(&adds.write, (KEY, &mark.text, &rows)),
-            },
-        );
+            });
         written.map_err(failed)?;
         mark.left.get_or_init(|| rows);
         Ok(())
@@ -317,10 +309,7 @@ pub fn loaded_as<T: Target, W: Workload>(
     target: &T,
     workload: &W,
 ) -> Result<Option<String>, Error> {
-    let run = RunPlan {
-        reuse: true,
-        ..RunPlan::default()
-    };
+    let run = RunPlan { reuse: true, ..RunPlan::default() };
     let stop = AtomicBool::new(false);
     let dataset = Dataset::of(workload, &run, &stop);
     let Some(mark) = &dataset.mark else {
@@ -369,9 +358,7 @@ impl Mark {
         if left == now {
             return Ok(());
         }
-        refused(&format!(
-            "its rows are not those that were left there: {now} instead of {left}"
-        ))
+        refused(&format!("its rows are not those that were left there: {now} instead of {left}"))
     }
 }
 

@@ -77,12 +77,7 @@ impl DiskGuard {
         for reserve in reserves.iter().flatten() {
             reserve.require(segments)?;
         }
-        Ok(DiskGuard {
-            source,
-            reserves,
-            next_look: AtomicU64::new(0),
-            shortage: OnceLock::new(),
-        })
+        Ok(DiskGuard { source, reserves, next_look: AtomicU64::new(0), shortage: OnceLock::new() })
     }
 
     /// The file systems that are watched, or why none is known.
@@ -136,10 +131,7 @@ impl DiskReserve {
         let by_segments = self.reserve_bytes > share(self.bytes);
         let reason = match segments.filter(|_| by_segments) {
             Some(LogSegments { bytes, set_by }) => {
-                format!(
-                    "two segments of its log, {} each, set by {set_by}",
-                    size(bytes)
-                )
+                format!("two segments of its log, {} each, set by {set_by}", size(bytes))
             }
             None => format!("5 % of its {}, 1 GiB at most", size(self.bytes)),
         };
@@ -240,24 +232,18 @@ mod tests {
     use syncline_contract::{LogLocation, LogSegments};
 
     const MIB: u64 = 1 << 20;
-    const SEGMENTS: Option<LogSegments> = Some(LogSegments {
-        bytes: 16 * MIB,
-        set_by: "initdb --wal-segsize",
-    });
+    const SEGMENTS: Option<LogSegments> =
+        Some(LogSegments { bytes: 16 * MIB, set_by: "initdb --wal-segsize" });
 
     /// The log on a file system of 200 MiB, data on one of 4 TiB; the first byte of a name tells.
     fn two_disks(directory: &Path) -> Result<FileSystemSpace, String> {
         match directory.to_str() {
-            Some("/log") => Ok(FileSystemSpace {
-                device: 1,
-                bytes: 200 * MIB,
-                free_bytes: 116 * MIB,
-            }),
-            Some("/data") => Ok(FileSystemSpace {
-                device: 2,
-                bytes: 4 << 40,
-                free_bytes: 100 << 30,
-            }),
+            Some("/log") => {
+                Ok(FileSystemSpace { device: 1, bytes: 200 * MIB, free_bytes: 116 * MIB })
+            }
+            Some("/data") => {
+                Ok(FileSystemSpace { device: 2, bytes: 4 << 40, free_bytes: 100 << 30 })
+            }
             _ => Err("it cannot be read".to_owned()),
         }
     }
@@ -343,10 +329,7 @@ mod tests {
         FREE.store(31 * MIB, Ordering::Relaxed);
         guard.next_look.store(0, Ordering::Relaxed);
         let why = guard.shortage().unwrap();
-        assert!(
-            why.contains("31 MiB free") && why.contains("32 MiB in reserve"),
-            "{why}"
-        );
+        assert!(why.contains("31 MiB free") && why.contains("32 MiB in reserve"), "{why}");
     }
 
     #[test]

@@ -110,17 +110,9 @@ mod tests {
         let said = |kind| {
             let source = Failure::new(kind, "syntax error at \";\"");
             let (target, doing) = ("postgres".to_owned(), "its tables were made");
-            Error::Target {
-                target,
-                doing,
-                source,
-            }
-            .to_string()
+            Error::Target { target, doing, source }.to_string()
         };
-        assert_eq!(
-            said(FailureKind::Statement),
-            "postgres: syntax error at \";\""
-        );
+        assert_eq!(said(FailureKind::Statement), "postgres: syntax error at \";\"");
         assert_eq!(
             said(FailureKind::Storage),
             "postgres failed while its tables were made: syntax error at \";\""

@@ -20,9 +20,8 @@ const MOST_MIN: u64 = 100;
 /// Fairness over all clients of all workers.
 pub(crate) fn fairness<W: Workload>(reports: &[WorkerReport<W>]) -> Fairness {
     let clients = reports.iter().flat_map(|report| &report.clients);
-    let mut commits: Vec<(usize, u64)> = clients
-        .map(|client| (client.number, client.commits))
-        .collect();
+    let mut commits: Vec<(usize, u64)> =
+        clients.map(|client| (client.number, client.commits)).collect();
     commits.sort_unstable();
     of_commits(&commits)
 }
@@ -56,19 +55,15 @@ mod tests {
     #[test]
     fn the_starved_are_named() {
         let fairness = of_commits(&[(0, 100), (1, 9), (2, 110), (3, 0), (4, 100)]);
-        assert_eq!(
-            (fairness.least, fairness.median, fairness.most),
-            (0, 100, 110)
-        );
+        assert_eq!((fairness.least, fairness.median, fairness.most), (0, 100, 110));
         assert_eq!(fairness.starved, [1, 3]);
     }
 
     /// D1: 64 clients of SQLite, most of whom waited through the whole run.
     #[test]
     fn the_starved_are_named_also_where_most_clients_starve() {
-        let commits: Vec<(usize, u64)> = (0..64)
-            .map(|number| (number, if number % 4 == 0 { 1_600 } else { 0 }))
-            .collect();
+        let commits: Vec<(usize, u64)> =
+            (0..64).map(|number| (number, if number % 4 == 0 { 1_600 } else { 0 })).collect();
         let fairness = of_commits(&commits);
         assert_eq!((fairness.least, fairness.median), (0, 0));
         assert_eq!(fairness.starved.len(), 48);

@@ -58,11 +58,7 @@ enum ScanMethod {
     /// It has no key: all at once.
     Whole(Dynamic),
     /// By its key of one column: pages, each from the last key of the one before on.
-    Pages {
-        first: Dynamic,
-        from: Dynamic,
-        key: usize,
-    },
+    Pages { first: Dynamic, from: Dynamic, key: usize },
     /// By a key of several columns: the rows of each value of the first.
     Groups { values: Dynamic, of: Dynamic },
 }
@@ -79,10 +75,7 @@ impl FingerprintPlan {
         }
         let tables = (0..tables).map(|number| TablePlan::of(&mut reading, number));
         let tables = tables.collect();
-        Some(FingerprintPlan {
-            plan: reading,
-            tables,
-        })
+        Some(FingerprintPlan { plan: reading, tables })
     }
 
     /// Takes the fingerprint. A request to stop ends it, unless it came before.
@@ -121,27 +114,14 @@ impl FingerprintPlan {
 impl TablePlan {
     fn of(plan: &mut Plan, number: usize) -> TablePlan {
         let table = TableId(number);
-        let names: Vec<String> = plan.tables()[number]
-            .columns
-            .iter()
-            .map(|column| column.name.to_string())
-            .collect();
+        let names: Vec<String> =
+            plan.tables()[number].columns.iter().map(|column| column.name.to_string()).collect();
         let columns: Vec<&str> = names.iter().map(String::as_str).collect();
         let key: Vec<usize> = plan.tables()[number].key.iter().map(|id| id.0).collect();
-        let path = |equal, range| Path {
-            table,
-            by: By::Key,
-            equal,
-            range,
-        };
+        let path = |equal, range| Path { table, by: By::Key, equal, range };
         let scan = |plan: &mut Plan, path: Path, limit: Limit| -> Dynamic {
-            let scan = Scan {
-                path,
-                order: Order::Ascending,
-                limit,
-                columns: &columns,
-                lock: Lock::None,
-            };
+            let scan =
+                Scan { path, order: Order::Ascending, limit, columns: &columns, lock: Lock::None };
             plan.scan("read rows", scan)
         };
         let way = match key[..] {
@@ -201,9 +181,7 @@ impl<S: Session> Reader<S> {
     ) -> Result<(), Stop> {
         let mut last = Rows::new(1);
         let mut page = Rows::new(1);
-        let mut read = self
-            .rows(number, first, &[], |row| keep(&mut page, row, key))
-            .await?;
+        let mut read = self.rows(number, first, &[], |row| keep(&mut page, row, key)).await?;
         let mut sum = read;
         while read == PAGE && sum < ROWS_MAX {
             std::mem::swap(&mut last, &mut page);

@@ -39,11 +39,7 @@ impl Unanswered {
     /// The error of a run that ends with it.
     pub(crate) fn into_error<T: Target>(self, target: &T, doing: &'static str) -> Error {
         match self {
-            Unanswered::Failed(source) => Error::Target {
-                target: target.name(),
-                doing,
-                source,
-            },
+            Unanswered::Failed(source) => Error::Target { target: target.name(), doing, source },
             Unanswered::Stopped => stopped(target, doing),
         }
     }

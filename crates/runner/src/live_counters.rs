@@ -106,8 +106,7 @@ fn longest_in(bucket: usize) -> Nanos {
 /// How many commits all workers were told of since they started.
 pub(crate) fn committed(workers: &[LiveCounters]) -> u64 {
     let each = workers.iter();
-    each.map(|worker| worker.ended[OutcomeKind::Committed as usize].load(Ordering::Relaxed))
-        .sum()
+    each.map(|worker| worker.ended[OutcomeKind::Committed as usize].load(Ordering::Relaxed)).sum()
 }
 
 /// The sum of all workers' counters at one time.
@@ -239,10 +238,7 @@ mod tests {
         workers[1].ended(OutcomeKind::Aborted);
         workers[1].ended_late(OutcomeKind::Committed);
         now.read(&workers);
-        assert_eq!(
-            now.count(OutcomeKind::Committed) - before.count(OutcomeKind::Committed),
-            100
-        );
+        assert_eq!(now.count(OutcomeKind::Committed) - before.count(OutcomeKind::Committed), 100);
         assert_eq!((now.count(OutcomeKind::Aborted), now.all()), (1, 103));
         assert_eq!(now.count_whole(OutcomeKind::Committed), 102);
         assert_eq!(committed(&workers), now.count(OutcomeKind::Committed));

@@ -91,10 +91,7 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
         let panicked = std::thread::scope(|scope| {
             let loader = |_| {
                 scope.spawn(|| {
-                    let _leaves = LeaveGuard {
-                        left: &left,
-                        coordinator: &coordinator,
-                    };
+                    let _leaves = LeaveGuard { left: &left, coordinator: &coordinator };
                     self.keep(self.batches(load, &next));
                 })
             };

@@ -46,9 +46,7 @@ impl When {
 /// How long of a time lies in the measured span, as far as that reaches: a run may end before its deadline.
 #[inline]
 pub(crate) fn inside_ns(from: Nanos, until: Nanos, times: &PhaseTimes) -> Nanos {
-    until
-        .min(times.deadline)
-        .saturating_sub(from.max(times.measure))
+    until.min(times.deadline).saturating_sub(from.max(times.measure))
 }
 
 /// What ended in the measured span.
@@ -106,11 +104,7 @@ mod tests {
     /// f01
     #[test]
     fn the_span_holds_its_end_and_not_its_begin() {
-        let times = PhaseTimes {
-            start: 10,
-            measure: 20,
-            deadline: 30,
-        };
+        let times = PhaseTimes { start: 10, measure: 20, deadline: 30 };
         let when = |ended| When::of(ended, &times, true);
         assert_eq!([when(15), when(20)], [When::Before; 2]);
         assert_eq!([when(21), when(30)], [When::Inside; 2]);

@@ -73,8 +73,7 @@ impl Observation {
 
     /// Commits of others in the span, those that only read among them if [`Self::commits_hold_reads`].
     pub fn commits(&self) -> Option<u64> {
-        self.grown(Meaning::Commits)
-            .map(|commits| commits.saturating_sub(self.own_commits))
+        self.grown(Meaning::Commits).map(|commits| commits.saturating_sub(self.own_commits))
     }
 
     /// True if the store's commits are also those of transactions that only read.

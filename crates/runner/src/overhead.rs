@@ -47,10 +47,7 @@ impl OverheadTiming {
     fn of(span: Option<Duration>, change_ns: Nanos) -> OverheadTiming {
         let (shortest, longest) = SLICE;
         let slice = span.map_or(longest, |span| (span / SLICES).clamp(shortest, longest));
-        OverheadTiming {
-            slice_ns: clock::nanos(slice),
-            change_ns,
-        }
+        OverheadTiming { slice_ns: clock::nanos(slice), change_ns }
     }
 
     /// How long all rounds may take.

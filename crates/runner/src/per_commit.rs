@@ -27,13 +27,7 @@ pub(crate) fn per_commit<W: Workload>(
     let (before, now) = &measured.span;
     let (syncs, system_calls) = match (sampler.calls_refusal(), now.calls_since(before)) {
         (Some(why), _) => (Counted::unknown(why), Counted::unknown(why)),
-        (
-            None,
-            Some(SyncCounts {
-                syncs,
-                system_calls,
-            }),
-        ) => (
+        (None, Some(SyncCounts { syncs, system_calls })) => (
             by_commits(syncs as f64, commits, SYNCS_SOURCE.to_owned()),
             match system_calls {
                 Some(all) => by_commits(all as f64, commits, SYSTEM_CALLS_SOURCE.to_owned()),
@@ -62,11 +56,7 @@ pub(crate) fn per_commit<W: Workload>(
         synced_writes: match now.synced_writes.zip(before.synced_writes) {
             Some((now, before)) => {
                 let source = "synchronous writes, counted by the store";
-                by_commits(
-                    now.saturating_sub(before) as f64,
-                    commits,
-                    source.to_owned(),
-                )
+                by_commits(now.saturating_sub(before) as f64, commits, source.to_owned())
             }
             None => Counted::unknown(
                 "system calls do not show whether a file was opened with O_SYNC or O_DSYNC, and \
@@ -74,9 +64,7 @@ pub(crate) fn per_commit<W: Workload>(
             ),
         },
         device_writes: disk(measured, sampler, "writes", |counts| Some(counts.writes)),
-        device_bytes: disk(measured, sampler, "bytes written", |counts| {
-            Some(counts.written_bytes)
-        }),
+        device_bytes: disk(measured, sampler, "bytes written", |counts| Some(counts.written_bytes)),
         flushes: flushes(measured, sampler),
         system_calls,
         client_cpu_ns: client_cpu(measured, sampler),
@@ -156,15 +144,9 @@ fn no_flushes(place: &BlockDevice) -> String {
 fn by_the_meter<W: Workload>(measured: &Measured<W>) -> Option<Counted> {
     let samples = measured.profile.as_ref()?.samples().iter();
     let calls = samples.filter(|sample| sample.metric == Metric::SystemCalls);
-    let calls = calls
-        .map(|sample| sample.weight)
-        .reduce(|sum, one| sum + one)?;
+    let calls = calls.map(|sample| sample.weight).reduce(|sum, one| sum + one)?;
     let source = "system calls of the store's process that the meter saw".to_owned();
-    Some(by_commits(
-        calls as f64,
-        measured.commits_between as f64,
-        source,
-    ))
+    Some(by_commits(calls as f64, measured.commits_between as f64, source))
 }
 
 /// Where the kernel does not count syncs, the store's own counter may.
@@ -290,10 +272,7 @@ mod tests {
     #[test]
     fn without_commits_nothing_is_known_of_one() {
         let counted = by_commits(3.0, 0.0, "anything".to_owned());
-        assert_eq!(
-            (counted.value, counted.source.as_str()),
-            (None, "nothing was committed")
-        );
+        assert_eq!((counted.value, counted.source.as_str()), (None, "nothing was committed"));
         assert_eq!(by_commits(3.0, 2.0, String::new()).value, Some(1.5));
     }
 }

@@ -88,11 +88,7 @@ impl RunPhases {
         let response_ns = |share| now.tally.response_ns(&last.tally, share);
         let interval = Interval {
             start_ns: last.reading.at.saturating_sub(measure),
-            end_ns: now
-                .reading
-                .at
-                .min(self.times.deadline)
-                .saturating_sub(measure),
+            end_ns: now.reading.at.min(self.times.deadline).saturating_sub(measure),
             committed: count(OutcomeKind::Committed),
             aborted: count(OutcomeKind::Aborted),
             conflicted: count(OutcomeKind::Conflicted),
@@ -114,9 +110,7 @@ impl RunPhases {
 impl<T: Target, W: Workload> Coordinator<'_, T, W> {
     /// None if the run ended before its clients started.
     pub(crate) fn watch(&self, control: &Control, live: &[LiveCounters]) -> Option<RunPhases> {
-        self.observer.event(Event::Connecting {
-            clients: self.plan.clients,
-        });
+        self.observer.event(Event::Connecting { clients: self.plan.clients });
         if !self.all_connect(control) {
             return None;
         }
@@ -131,10 +125,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         let first = self.read();
         let cpu = clock::thread_cpu();
         let times = self.times(scale.map_or(0, OverheadTiming::all_ns));
-        control.open(Start {
-            times,
-            schedules: self.schedules(times),
-        });
+        control.open(Start { times, schedules: self.schedules(times) });
         let mut watched = RunPhases {
             times,
             first,
@@ -182,11 +173,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         let warm_up_ns = clock::nanos(self.plan.warm_up).saturating_add(weighing_ns);
         let measure = start.saturating_add(warm_up_ns);
         let duration = self.plan.duration.map_or(Nanos::MAX, clock::nanos);
-        PhaseTimes {
-            start,
-            measure,
-            deadline: measure.saturating_add(duration),
-        }
+        PhaseTimes { start, measure, deadline: measure.saturating_add(duration) }
     }
 
     /// Clients on threads of their own share one schedule, so that any free one takes the next
@@ -249,11 +236,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         watched: &mut RunPhases,
         mut meter: Option<&mut Profiler>,
     ) {
-        let PhaseTimes {
-            start,
-            measure,
-            deadline,
-        } = watched.times;
+        let PhaseTimes { start, measure, deadline } = watched.times;
         let interval_ns = clock::nanos(self.plan.interval);
         let cold = measure == start;
         if let Some(meter) = meter.as_mut().filter(|_| !cold) {
@@ -295,11 +278,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
         let mark = self.mark(live);
         let internals = grown(&inside, self.target.internals());
         let commit_paths = self.target.take_commit_paths();
-        let rest_ns = mark
-            .reading
-            .at
-            .min(deadline)
-            .saturating_sub(last.reading.at);
+        let rest_ns = mark.reading.at.min(deadline).saturating_sub(last.reading.at);
         if watched.intervals.is_empty() || rest_ns as f64 >= interval_ns as f64 * LAST_INTERVAL {
             watched.close_interval(self, &last, &mark);
         }
@@ -374,7 +353,5 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
 fn grown(before: &[Internal], now: Vec<Internal>) -> Vec<Internal> {
     let of = |part: &Internal| before.iter().find(|old| old.name == part.name).cloned();
     let parts = now.into_iter();
-    parts
-        .map(|part| of(&part).map_or_else(|| part.clone(), |old| part.since(&old)))
-        .collect()
+    parts.map(|part| of(&part).map_or_else(|| part.clone(), |old| part.since(&old))).collect()
 }

@@ -42,10 +42,7 @@ impl Arrival {
 /// The plan of a run. At least one of `duration` and `transactions` is given; the first to be reached
 /// ends the run.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each stands alone; none excludes another"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "each stands alone; none excludes another")]
 pub struct RunPlan {
     /// How many clients.
     pub clients: usize,

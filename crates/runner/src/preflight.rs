@@ -31,11 +31,9 @@ pub(crate) fn admit<T: Target, W: Workload>(
     let workers = workers(&can, plan);
     match (lacks, workers) {
         (None, Ok(workers)) => Ok(workers),
-        (Some(why), _) | (None, Err(why)) => Err(Error::Refused {
-            target: target.name(),
-            workload: workload.name().to_owned(),
-            why,
-        }),
+        (Some(why), _) | (None, Err(why)) => {
+            Err(Error::Refused { target: target.name(), workload: workload.name().to_owned(), why })
+        }
     }
 }
 
@@ -95,9 +93,7 @@ fn lacks<W: Workload>(
         let asked = plan.clients;
         let reason = limits.clients_max_reason;
         let reason = reason.map_or_else(String::new, |why| format!(": {why}"));
-        return Some(format!(
-            "it takes at most {most} clients and --clients is {asked}{reason}"
-        ));
+        return Some(format!("it takes at most {most} clients and --clients is {asked}{reason}"));
     }
     let loads = workload.loads().iter().any(|load| load.units > 0);
     if loads && can.keeps_rows && !can.loads {
@@ -133,9 +129,7 @@ fn workers(can: &Capabilities, plan: &RunPlan) -> Result<usize, String> {
     if let Some(asked) = plan.workers
         && asked > most
     {
-        return Err(format!(
-            "it takes at most {most} workers and --workers is {asked}"
-        ));
+        return Err(format!("it takes at most {most} workers and --workers is {asked}"));
     }
     match (can.client_model, plan.workers) {
         (ClientModel::Threads, Some(asked)) if asked != plan.clients => Err(format!(

@@ -63,11 +63,7 @@ impl Range {
         let (least, most) = (*sorted.first()?, *sorted.last()?);
         let upper = sorted.len() / 2;
         let lower = (sorted.len() - 1) / 2;
-        Some(Range {
-            least,
-            median: f64::midpoint(sorted[lower], sorted[upper]),
-            most,
-        })
+        Some(Range { least, median: f64::midpoint(sorted[lower], sorted[upper]), most })
     }
 
     /// True only if every figure here lies above every figure there.
@@ -124,11 +120,7 @@ pub fn repeat_with_listener<T: Target, W: Workload>(
         if result.error.is_some() || stop.load(Ordering::Relaxed) {
             continue;
         }
-        observer.event(Event::Case {
-            name: &case.name,
-            repetition,
-            repetitions,
-        });
+        observer.event(Event::Case { name: &case.name, repetition, repetitions });
         match case.run(stop, observer, listener) {
             Ok(run) => result.runs.push(run),
             Err(error) => result.error = Some(error),
@@ -157,12 +149,12 @@ impl<T: Target, W: Workload> Case<'_, T, W> {
 fn order(cases: usize, repetitions: usize, turns: Turns) -> Vec<(usize, usize)> {
     let numbers = 1..=repetitions;
     match turns {
-        Turns::Interleaved => numbers
-            .flat_map(|number| (0..cases).map(move |case| (case, number)))
-            .collect(),
-        Turns::InBlocks => (0..cases)
-            .flat_map(|case| numbers.clone().map(move |number| (case, number)))
-            .collect(),
+        Turns::Interleaved => {
+            numbers.flat_map(|number| (0..cases).map(move |case| (case, number))).collect()
+        }
+        Turns::InBlocks => {
+            (0..cases).flat_map(|case| numbers.clone().map(move |number| (case, number))).collect()
+        }
     }
 }
 

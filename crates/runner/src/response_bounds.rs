@@ -10,20 +10,14 @@ pub(crate) fn judge<W: Workload>(workload: &W, meter: &WorkerStats) -> Vec<Check
     let bounds = workload.response_bounds();
     bounds
         .iter()
-        .map(|bound| Check {
-            name: name(workload, bound),
-            outcome: outcome(bound, meter),
-        })
+        .map(|bound| Check { name: name(workload, bound), outcome: outcome(bound, meter) })
         .collect()
 }
 
 fn name<W: Workload>(workload: &W, bound: &ResponseBound) -> String {
     let transaction = workload.transactions()[bound.transaction];
     let seconds = bound.within_ns as f64 / clock::SECOND as f64;
-    format!(
-        "{} % of {transaction} responses within {seconds} s",
-        bound.percent
-    )
+    format!("{} % of {transaction} responses within {seconds} s", bound.percent)
 }
 
 fn outcome(bound: &ResponseBound, meter: &WorkerStats) -> CheckOutcome {
@@ -55,18 +49,10 @@ mod tests {
         let times = (0..slow).map(|_| 5_000).chain((0..quick).map(|_| 100));
         for ended in times {
             meter.started(0);
-            let span = Span {
-                due: 0,
-                started: 0,
-                ended,
-            };
+            let span = Span { due: 0, started: 0, ended };
             meter.ended(0, true, When::Inside, End::Committed, 1, span, &live);
         }
-        let bound = ResponseBound {
-            transaction: 0,
-            percent: 90,
-            within_ns: 1_000,
-        };
+        let bound = ResponseBound { transaction: 0, percent: 90, within_ns: 1_000 };
         outcome(&bound, &meter)
     }
 

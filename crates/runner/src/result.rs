@@ -326,10 +326,7 @@ impl Counted {
     /// A figure that was not measured, and why.
     pub fn unknown(reason: impl Into<String>) -> Counted {
         let source = reason.into();
-        Counted {
-            value: None,
-            source,
-        }
+        Counted { value: None, source }
     }
 }
 

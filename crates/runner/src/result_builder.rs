@@ -83,20 +83,14 @@ pub(crate) fn assemble<W: Workload>(
         first_lost: meter.first_lost.clone(),
         head,
     };
-    result
-        .checks
-        .extend(response_bounds::judge(workload, &meter));
+    result.checks.extend(response_bounds::judge(workload, &meter));
     result.warnings = warnings(&result);
     result.warnings.extend(around.warnings);
     result
 }
 
 fn merged<W: Workload>(workload: &W, operations: bool, measured: &Measured<W>) -> WorkerStats {
-    let timed = if operations {
-        workload.plan().operations().len()
-    } else {
-        0
-    };
+    let timed = if operations { workload.plan().operations().len() } else { 0 };
     let mut all = WorkerStats::new(workload.transactions().len(), timed);
     for report in &measured.reports {
         all.merge(&report.meter);
@@ -122,10 +116,7 @@ fn transactions<W: Workload>(workload: &W, meter: &WorkerStats) -> Vec<Transacti
 fn client_time(meter: &WorkerStats, clients: usize, span_ns: Nanos) -> ClientTime {
     let all_ns = clients as f64 * span_ns as f64;
     let part = |ns: Nanos| share(ns as f64, all_ns).unwrap_or(0.0);
-    ClientTime {
-        in_transactions: part(meter.busy_ns),
-        between: part(meter.between_ns),
-    }
+    ClientTime { in_transactions: part(meter.busy_ns), between: part(meter.between_ns) }
 }
 
 /// Commits that are not in the rate, since they were acknowledged after the span; a run by count ends with
@@ -192,9 +183,7 @@ fn figures<W: Workload>(
     let wall_ns: u64 = measured.reports.iter().map(|report| report.wall_ns).sum();
     let cpu_ns = workers_cpu_ns(measured);
     let disk = before.block.zip(now.block);
-    let calls_per_s = now
-        .calls_since(before)
-        .and_then(|calls| a_second(calls.syncs));
+    let calls_per_s = now.calls_since(before).and_then(|calls| a_second(calls.syncs));
     let written = now.synced_writes.zip(before.synced_writes);
     let synced_writes_per_s =
         written.and_then(|(now, before)| a_second(now.saturating_sub(before)));
@@ -254,11 +243,7 @@ fn stop_reason<W: Workload>(workload: &W, why: StopCause) -> StopReason {
         StopCause::Transactions => StopReason::Transactions,
         StopCause::Requested => StopReason::Requested,
         StopCause::DiskSpace(why) => StopReason::DiskSpace { why },
-        StopCause::Failure(Failure {
-            kind,
-            operation,
-            what,
-        }) => StopReason::Failure {
+        StopCause::Failure(Failure { kind, operation, what }) => StopReason::Failure {
             kind,
             operation: operation.map(|id| workload.plan().operation(id).name.to_string()),
             what,

@@ -73,10 +73,7 @@ pub fn run_with_listener<T: Target, W: Workload>(
         observer,
         listener,
     };
-    let mut removal = Removal {
-        target: Some(target),
-        keeps: false,
-    };
+    let mut removal = Removal { target: Some(target), keeps: false };
     let result = life.execute(&mut removal.keeps);
     observer.event(Event::Removing);
     let removed = removal.now().map_err(|failure| failure.what);
@@ -104,18 +101,12 @@ struct Removal<'r, T: Target> {
 
 impl<T: Target> Removal<'_, T> {
     fn now(mut self) -> TargetResult<()> {
-        self.target
-            .take()
-            .map_or(Ok(()), |target| end(target, self.keeps))
+        self.target.take().map_or(Ok(()), |target| end(target, self.keeps))
     }
 }
 
 fn end<T: Target>(target: &T, keeps: bool) -> TargetResult<()> {
-    if keeps {
-        block_on(target.keep(), &())
-    } else {
-        block_on(target.remove(), &())
-    }
+    if keeps { block_on(target.keep(), &()) } else { block_on(target.remove(), &()) }
 }
 
 impl<T: Target> Drop for Removal<'_, T> {
@@ -164,11 +155,7 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
         let evidence =
             evidence.map_err(|source| self.failed("its settings were read back", source))?;
         // After `create`, which knows where the log is; before any worker, so that all are counted.
-        let sampler = Sampler::new(
-            self.target.process(),
-            self.place(),
-            self.target.unseen_syncs(),
-        );
+        let sampler = Sampler::new(self.target.process(), self.place(), self.target.unseen_syncs());
         let intent = self.target.intent(&self.dataset.plan, self.plan.clients);
         let intent = intent.map_err(|source| self.failed("its statements were written", source))?;
         let mut head = self.head(began_wall_ns, evidence, intent, reopened, &sampler, &disk);
@@ -211,31 +198,18 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
         let unmarked = match &waits {
             // A commit of the mark would wait as those do.
             Some(why) => self.dataset.changes().then(|| why.clone()),
-            None => self
-                .dataset
-                .end_changes(self.target)
-                .err()
-                .map(Unanswered::what),
+            None => self.dataset.end_changes(self.target).err().map(Unanswered::what),
         };
         let unmarked = unmarked.map(|why| Warning::NotMarked { why });
         let waits = waits.map(|why| Warning::SessionsWait { why });
-        let more = warning
-            .into_iter()
-            .chain(refusals)
-            .chain(unmarked)
-            .chain(waits);
+        let more = warning.into_iter().chain(refusals).chain(unmarked).chain(waits);
         let more = more.collect();
         Ok(assemble(
             head,
             self.workload,
             measured,
             &sampler,
-            Around {
-                counters,
-                round_trip_ns: asked.round_trip_ns,
-                checks,
-                warnings: more,
-            },
+            Around { counters, round_trip_ns: asked.round_trip_ns, checks, warnings: more },
         ))
     }
 
@@ -250,10 +224,7 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
 
     /// What sessions wait for whose transactions did not end; the store is only asked if there are some.
     fn unfinished_wait(&self, measured: &Measured<W>) -> Option<String> {
-        let kinds = measured
-            .reports
-            .iter()
-            .flat_map(|report| &report.meter.kinds);
+        let kinds = measured.reports.iter().flat_map(|report| &report.meter.kinds);
         let unfinished: u64 = kinds.map(|kind| kind.outcomes.unfinished).sum();
         if unfinished == 0 {
             return None;
@@ -304,9 +275,7 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
             workload: WorkloadFacts {
                 name: self.workload.name().to_owned(),
                 notice: self.workload.notice().map(str::to_owned),
-                options: options
-                    .map(|(name, value)| (name.to_owned(), value))
-                    .collect(),
+                options: options.map(|(name, value)| (name.to_owned(), value)).collect(),
                 unit: self.workload.unit(),
                 rows_kept: reopened,
             },
@@ -384,20 +353,15 @@ impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
     }
 
     fn failed(&self, doing: &'static str, source: Failure) -> Error {
-        Error::Target {
-            target: self.target.name(),
-            doing,
-            source,
-        }
+        Error::Target { target: self.target.name(), doing, source }
     }
 }
 
 /// The tallies by client number; the reports keep everything else.
 fn tallies<W: Workload>(reports: &mut [WorkerReport<W>]) -> Vec<<W::Client as Client>::Tally> {
     let clients = reports.iter_mut().flat_map(|report| &mut report.clients);
-    let mut tallies: Vec<_> = clients
-        .filter_map(|client| Some((client.number, client.client.take()?.tally())))
-        .collect();
+    let mut tallies: Vec<_> =
+        clients.filter_map(|client| Some((client.number, client.client.take()?.tally()))).collect();
     tallies.sort_by_key(|(number, _)| *number);
     tallies.into_iter().map(|(_, tally)| tally).collect()
 }

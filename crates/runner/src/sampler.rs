@@ -43,12 +43,7 @@ impl Sampler {
             StoreProcess::Other(pid) => SyncCounter::open(Watched::Other(pid)),
             StoreProcess::Unknown(why) => Err(why.to_owned()),
         };
-        Sampler {
-            process,
-            place,
-            calls,
-            unseen_syncs,
-        }
+        Sampler { process, place, calls, unseen_syncs }
     }
 
     /// The disk under the log, or why none is known.
@@ -143,11 +138,7 @@ impl Sampler {
 impl Reading {
     /// Page faults of the store's process since `before`.
     pub(crate) fn page_faults_since(&self, before: &Reading) -> Option<u64> {
-        Some(
-            self.store?
-                .page_faults
-                .saturating_sub(before.store?.page_faults),
-        )
+        Some(self.store?.page_faults.saturating_sub(before.store?.page_faults))
     }
 
     /// Processor time of this process since `before`.

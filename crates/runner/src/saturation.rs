@@ -101,42 +101,15 @@ const UNSEEN: f64 = 5.0;
 
 /// Every threshold, as the record prints them.
 pub const THRESHOLDS: [Threshold; 9] = [
-    Threshold {
-        figure: "workers_busy",
-        at_least: BUSY,
-    },
-    Threshold {
-        figure: "machine_busy",
-        at_least: BUSY,
-    },
-    Threshold {
-        figure: "laboratory_share",
-        at_least: LABORATORY,
-    },
-    Threshold {
-        figure: "conflict_share",
-        at_least: CONFLICTS,
-    },
-    Threshold {
-        figure: "line_share",
-        at_least: LINE,
-    },
-    Threshold {
-        figure: "device_busy",
-        at_least: DEVICE,
-    },
-    Threshold {
-        figure: "read_share",
-        at_least: READS,
-    },
-    Threshold {
-        figure: "round_trip_share",
-        at_least: ROUND_TRIP,
-    },
-    Threshold {
-        figure: "lock_wait_share",
-        at_least: LOCK_WAITS,
-    },
+    Threshold { figure: "workers_busy", at_least: BUSY },
+    Threshold { figure: "machine_busy", at_least: BUSY },
+    Threshold { figure: "laboratory_share", at_least: LABORATORY },
+    Threshold { figure: "conflict_share", at_least: CONFLICTS },
+    Threshold { figure: "line_share", at_least: LINE },
+    Threshold { figure: "device_busy", at_least: DEVICE },
+    Threshold { figure: "read_share", at_least: READS },
+    Threshold { figure: "round_trip_share", at_least: ROUND_TRIP },
+    Threshold { figure: "lock_wait_share", at_least: LOCK_WAITS },
 ];
 
 /// A verdict with what it rests on.
@@ -155,12 +128,7 @@ pub struct Saturation {
 /// Judges figures. Pure: call it again when a figure becomes known later, such as the sync line.
 pub fn saturation(figures: SaturationFigures) -> Saturation {
     let (verdict, reason) = judge(&figures);
-    Saturation {
-        verdict,
-        reason,
-        figures,
-        thresholds: &THRESHOLDS,
-    }
+    Saturation { verdict, reason, figures, thresholds: &THRESHOLDS }
 }
 
 fn judge(figures: &SaturationFigures) -> (Bottleneck, String) {
@@ -215,10 +183,7 @@ fn disk(figures: &SaturationFigures) -> Option<(Bottleneck, String)> {
                      was measured while the disk was slower"
                 )
             }
-            share => format!(
-                "the store syncs at {} of the disk's sync rate",
-                percent(share)
-            ),
+            share => format!("the store syncs at {} of the disk's sync rate", percent(share)),
         };
         return Some((Bottleneck::Sync, reason));
     }
@@ -237,15 +202,13 @@ fn disk(figures: &SaturationFigures) -> Option<(Bottleneck, String)> {
     let flushes = figures.flushes_per_s.unwrap_or_default();
     let unseen = figures.synced_writes_per_s.is_none() && flushes > UNSEEN * calls;
     match figures.syncs_per_s {
-        Some(syncs) if syncs > 0.0 && !unseen => Some((
-            Bottleneck::Sync,
-            format!("{busy}, {syncs:.0} syncs a second"),
-        )),
+        Some(syncs) if syncs > 0.0 && !unseen => {
+            Some((Bottleneck::Sync, format!("{busy}, {syncs:.0} syncs a second")))
+        }
         // Nobody counted syncs, or not those that are writes; each flushes the disk.
-        None | Some(_) if flushes > 0.0 && figures.syncs_per_s != Some(0.0) => Some((
-            Bottleneck::Sync,
-            format!("{busy}, {flushes:.0} flushes a second"),
-        )),
+        None | Some(_) if flushes > 0.0 && figures.syncs_per_s != Some(0.0) => {
+            Some((Bottleneck::Sync, format!("{busy}, {flushes:.0} flushes a second")))
+        }
         _ => None,
     }
 }
@@ -337,11 +300,7 @@ mod tests {
         };
         let found = saturation(figures);
         assert_eq!(found.verdict, Bottleneck::Sync);
-        assert!(
-            found.reason.contains("4222 syncs a second"),
-            "{}",
-            found.reason
-        );
+        assert!(found.reason.contains("4222 syncs a second"), "{}", found.reason);
         assert_eq!(all_syncs(Some(5.0), None), Some(5.0));
         assert_eq!(all_syncs(None, Some(4_217.0)), None, "calls are not known");
     }
@@ -356,11 +315,7 @@ mod tests {
             ..SaturationFigures::default()
         });
         assert_eq!(found.verdict, Bottleneck::Sync);
-        assert!(
-            found.reason.contains("4200 flushes a second"),
-            "{}",
-            found.reason
-        );
+        assert!(found.reason.contains("4200 flushes a second"), "{}", found.reason);
     }
 
     /// D2: not "no figure reached its threshold" beside one that did.
@@ -386,9 +341,7 @@ mod tests {
         assert_eq!(found.verdict, Bottleneck::Sync);
         assert!(!found.reason.contains("115"), "{}", found.reason);
         assert!(
-            found
-                .reason
-                .contains("that was measured while the disk was slower"),
+            found.reason.contains("that was measured while the disk was slower"),
             "{}",
             found.reason
         );
@@ -396,43 +349,18 @@ mod tests {
 
     #[test]
     fn every_other_figure_has_its_verdict() {
-        assert_eq!(
-            verdict(|figures| figures.conflict_share = Some(0.3)),
-            Bottleneck::Lock
-        );
-        assert_eq!(
-            verdict(|figures| figures.conflict_share = Some(0.29)),
-            Bottleneck::Nothing
-        );
-        assert_eq!(
-            verdict(|figures| figures.lock_wait_share = Some(0.6)),
-            Bottleneck::Lock
-        );
-        assert_eq!(
-            verdict(|figures| figures.line_share = Some(0.8)),
-            Bottleneck::Sync
-        );
-        assert_eq!(
-            verdict(|figures| figures.round_trip_share = Some(0.8)),
-            Bottleneck::Network
-        );
-        assert_eq!(
-            verdict(|figures| figures.machine_busy = Some(0.95)),
-            Bottleneck::Cpu
-        );
-        assert_eq!(
-            verdict(|figures| figures.workers_busy = Some(0.95)),
-            Bottleneck::Cpu
-        );
+        assert_eq!(verdict(|figures| figures.conflict_share = Some(0.3)), Bottleneck::Lock);
+        assert_eq!(verdict(|figures| figures.conflict_share = Some(0.29)), Bottleneck::Nothing);
+        assert_eq!(verdict(|figures| figures.lock_wait_share = Some(0.6)), Bottleneck::Lock);
+        assert_eq!(verdict(|figures| figures.line_share = Some(0.8)), Bottleneck::Sync);
+        assert_eq!(verdict(|figures| figures.round_trip_share = Some(0.8)), Bottleneck::Network);
+        assert_eq!(verdict(|figures| figures.machine_busy = Some(0.95)), Bottleneck::Cpu);
+        assert_eq!(verdict(|figures| figures.workers_busy = Some(0.95)), Bottleneck::Cpu);
     }
 
     #[test]
     fn thresholds_name_figures_that_exist() {
         let known = format!("{:?}", SaturationFigures::default());
-        assert!(
-            THRESHOLDS
-                .iter()
-                .all(|threshold| known.contains(threshold.figure))
-        );
+        assert!(THRESHOLDS.iter().all(|threshold| known.contains(threshold.figure)));
     }
 }

@@ -115,18 +115,11 @@ impl Target for Store {
     }
 
     fn worker(&self) -> TargetResult<Part> {
-        Err(Failure::new(
-            FailureKind::Statement,
-            "the simulation makes its own",
-        ))
+        Err(Failure::new(FailureKind::Statement, "the simulation makes its own"))
     }
 
     async fn connect(&self, _plan: &Plan, part: &Part) -> TargetResult<Connection> {
-        Ok(Connection {
-            timers: part.0.clone(),
-            delay_ns: self.delay_ns,
-            rows: Rows::new(1),
-        })
+        Ok(Connection { timers: part.0.clone(), delay_ns: self.delay_ns, rows: Rows::new(1) })
     }
 
     async fn remove(&self) -> TargetResult<()> {
@@ -232,9 +225,8 @@ impl Simulation {
         // The end of the span is each worker's own, since time is.
         let shared = Control::new(self.workers, plan.transactions);
         let controls: Vec<Control> = (0..self.workers).map(|_| Control::new(1, None)).collect();
-        let lives: Vec<LiveCounters> = (0..self.workers)
-            .map(|_| LiveCounters::new(false))
-            .collect();
+        let lives: Vec<LiveCounters> =
+            (0..self.workers).map(|_| LiveCounters::new(false)).collect();
         let worked = lives.iter().enumerate().map(|(worker, live)| {
             let control = match plan.transactions {
                 Some(_) => &shared,
@@ -242,11 +234,7 @@ impl Simulation {
             };
             let (meter, schedule) = self.work(worker, plan, times, control, live, listener);
             let numbers = worker_s_clients(worker, self.workers, plan.clients);
-            let clients = numbers.map(|number| FinishedClient {
-                number,
-                commits: 0,
-                client: None,
-            });
+            let clients = numbers.map(|number| FinishedClient { number, commits: 0, client: None });
             let report = WorkerReport {
                 meter,
                 clients: clients.collect(),
@@ -308,9 +296,7 @@ impl Simulation {
     /// `most` of the measured span.
     pub fn dues(&self, plan: &RunPlan, most: usize) -> Vec<Dues> {
         let warm_up_ns = clock::nanos(plan.warm_up);
-        let end = plan
-            .duration
-            .map(|length| warm_up_ns + clock::nanos(length));
+        let end = plan.duration.map(|length| warm_up_ns + clock::nanos(length));
         let rows = (0..self.workers).map(|worker| {
             let between = |from: Nanos, until: Nanos, warms: bool| -> Vec<Nanos> {
                 self.between(worker, plan, from, until, warms, most)
@@ -340,11 +326,8 @@ impl Simulation {
         }
         // A schedule that everyone is late for gives all it has; which distances a seed draws is its own.
         let length = until - from;
-        let times = PhaseTimes {
-            start: 0,
-            measure: if warms { length } else { 0 },
-            deadline: length,
-        };
+        let times =
+            PhaseTimes { start: 0, measure: if warms { length } else { 0 }, deadline: length };
         let schedule = Schedule::new(plan.arrival, worker, self.workers, plan.seed, times);
         let Some(mut schedule) = schedule else {
             return Vec::new();
@@ -363,9 +346,7 @@ impl Simulation {
         live: &LiveCounters,
         listener: Option<&dyn TransactionListener>,
     ) -> (WorkerStats, Option<Schedule>) {
-        let store = Store {
-            delay_ns: self.delay_ns,
-        };
+        let store = Store { delay_ns: self.delay_ns };
         let timers = Rc::new(Timers::simulated(times.start, times.deadline));
         let part = Part(timers.clone());
         let operations = Plan::new();
@@ -454,11 +435,7 @@ impl Simulation {
 pub(crate) fn times(plan: &RunPlan) -> PhaseTimes {
     let measure = BEGIN + clock::nanos(plan.warm_up);
     let length = plan.duration.map_or(Nanos::MAX, clock::nanos);
-    PhaseTimes {
-        start: BEGIN,
-        measure,
-        deadline: measure.saturating_add(length),
-    }
+    PhaseTimes { start: BEGIN, measure, deadline: measure.saturating_add(length) }
 }
 
 /// The numbers of a worker's clients.

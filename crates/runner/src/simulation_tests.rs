@@ -57,10 +57,7 @@ impl Run {
     }
 
     fn simulation(&self) -> Simulation {
-        Simulation {
-            delay_ns: self.delay_ns,
-            workers: self.workers,
-        }
+        Simulation { delay_ns: self.delay_ns, workers: self.workers }
     }
 
     fn go(&self) -> Found {
@@ -79,12 +76,8 @@ impl Run {
             live.push(one);
         }
         let end = match self.duration_ns {
-            Some(_) => SpanEnd::Time {
-                ended_at: control.ended_at(),
-            },
-            None => SpanEnd::Count {
-                last_ended: all.last_ended,
-            },
+            Some(_) => SpanEnd::Time { ended_at: control.ended_at() },
+            None => SpanEnd::Count { last_ended: all.last_ended },
         };
         let kind = &all.kinds[0];
         let counted = measured_span::counted(end, kind.in_span, kind.started());
@@ -98,10 +91,7 @@ impl Run {
             committed: kind.outcomes.committed,
             late: kind.late,
             to_last_end_ns: all.last_ended.saturating_sub(times.measure),
-            live: (
-                tally.count(OutcomeKind::Committed),
-                tally.count_whole(OutcomeKind::Committed),
-            ),
+            live: (tally.count(OutcomeKind::Committed), tally.count_whole(OutcomeKind::Committed)),
             mean_service_ns: kind.service.mean(),
         }
     }
@@ -185,17 +175,9 @@ fn configuration(random: &mut fastrand::Rng) -> Run {
     };
     Run {
         clients,
-        workers: if by_count {
-            1
-        } else {
-            random.usize(1..=clients.min(3))
-        },
+        workers: if by_count { 1 } else { random.usize(1..=clients.min(3)) },
         delay_ns,
-        warm_up_ns: if random.bool() {
-            delays(20.0, random)
-        } else {
-            0
-        },
+        warm_up_ns: if random.bool() { delays(20.0, random) } else { 0 },
         duration_ns: (!by_count).then(|| delay_ns + delays(150.0, random)),
         transactions: by_count.then(|| random.u64(1..5_000)),
         arrival,
@@ -213,19 +195,13 @@ fn a_rate_is_what_arithmetic_says_of_a_store_of_known_delay() {
         let expected = commits as f64 * 1e9 / span_ns as f64;
         let found = run.go();
         let off = (found.rate_per_s - expected).abs();
-        assert!(
-            off <= expected * 0.01,
-            "{number}: {found:?}, expected {expected} of {run:?}"
-        );
+        assert!(off <= expected * 0.01, "{number}: {found:?}, expected {expected} of {run:?}");
         // What a rate can be off by at the ends of its span: a transaction a client.
         let capacity = run.clients as f64 * 1e9 / run.delay_ns as f64;
         let one_each = run.clients as f64 * 1e9 / found.span_ns as f64;
         assert!(found.rate_per_s <= capacity + one_each, "{found:?} {run:?}");
         if run.warm_up_ns == 0 {
-            assert!(
-                found.rate_per_s <= capacity * 1.000_001,
-                "{found:?} {run:?}"
-            );
+            assert!(found.rate_per_s <= capacity * 1.000_001, "{found:?} {run:?}");
         }
         assert!((found.mean_service_ns / run.delay_ns as f64 - 1.0).abs() < 0.001);
         if run.duration_ns.is_some() {
@@ -261,16 +237,9 @@ fn transactions_that_end_after_the_deadline_are_in_no_rate() {
     // What pgbench and sysbench say: all of them, by the time to the last one's end.
     let by_all = found.committed as f64 * 1e9 / found.to_last_end_ns as f64;
     assert!((by_all - 20.0 / 0.9).abs() < 1e-6, "{found:?}");
-    let warm = Run {
-        warm_up_ns: clock::SECOND,
-        duration_ns: Some(100 * clock::SECOND),
-        ..run
-    };
+    let warm = Run { warm_up_ns: clock::SECOND, duration_ns: Some(100 * clock::SECOND), ..run };
     let found = warm.go();
-    assert!(
-        (found.rate_per_s / (20.0 / 0.9) - 1.0).abs() < 0.01,
-        "{found:?}"
-    );
+    assert!((found.rate_per_s / (20.0 / 0.9) - 1.0).abs() < 0.01, "{found:?}");
 }
 
 #[test]

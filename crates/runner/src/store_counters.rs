@@ -103,9 +103,7 @@ pub(crate) fn writing_commits(counters: &[StoreCounter], commits: Option<u64>) -
 
 /// True if the store's commits are also those of transactions that only read.
 pub(crate) fn commits_hold_reads(counters: &[StoreCounter]) -> bool {
-    counters
-        .iter()
-        .any(|counter| counter.meaning == Meaning::TransactionIds)
+    counters.iter().any(|counter| counter.meaning == Meaning::TransactionIds)
 }
 
 /// Of that many writing commits those that shared a sync of the log; none without a commit, without a
@@ -152,22 +150,14 @@ mod tests {
     fn commits_per_sync_come_from_what_grew() {
         let counters = grown(&readings(100, 50), &readings(900, 250));
         assert_eq!(commits_per_sync(&counters), Some(4.0));
-        assert_eq!(
-            (counters[0].before, counters[0].after),
-            (Some(100), Some(900))
-        );
+        assert_eq!((counters[0].before, counters[0].after), (Some(100), Some(900)));
     }
 
     /// A store whose commits hold those that only read: 1,000 commits, 10 syncs.
     fn reading(ids: Option<u64>, bytes: u64) -> Option<f64> {
         let at = |commits, syncs, ids: Option<u64>, bytes| {
             let mut all = readings(commits, syncs);
-            all.push(Counter::read(
-                Meaning::LogBytes,
-                "wal_bytes",
-                bytes,
-                "SELECT",
-            ));
+            all.push(Counter::read(Meaning::LogBytes, "wal_bytes", bytes, "SELECT"));
             all.push(match ids {
                 Some(ids) => Counter::read(Meaning::TransactionIds, "xmax", ids, "SELECT"),
                 None => {
@@ -192,17 +182,9 @@ mod tests {
 
     #[test]
     fn no_sync_and_no_answer_are_unknown() {
-        assert_eq!(
-            commits_per_sync(&grown(&readings(1, 5), &readings(9, 5))),
-            None
-        );
+        assert_eq!(commits_per_sync(&grown(&readings(1, 5), &readings(9, 5))), None);
         let gone = grown(&readings(1, 5), &[]);
         assert_eq!(commits_per_sync(&gone), None);
-        assert!(
-            gone[0]
-                .grown
-                .as_ref()
-                .is_err_and(|why| why.contains("after the run"))
-        );
+        assert!(gone[0].grown.as_ref().is_err_and(|why| why.contains("after the run")));
     }
 }

@@ -167,11 +167,7 @@ impl Warning {
                 "{} of {} committed less than a tenth of an even share: {} {}",
                 clients.len(),
                 plural(*of, "client"),
-                if clients.len() == 1 {
-                    "number"
-                } else {
-                    "numbers"
-                },
+                if clients.len() == 1 { "number" } else { "numbers" },
                 numbers(clients)
             ),
             Warning::FewSamples { transaction, count } => format!(
@@ -202,9 +198,8 @@ impl Warning {
                 format!("{abandoned} of {offered} arrivals found no free client before the end")
             }
             Warning::Reconnected { count, why } => {
-                let why = why
-                    .as_ref()
-                    .map_or_else(String::new, |why| format!("; the first: {why}"));
+                let why =
+                    why.as_ref().map_or_else(String::new, |why| format!("; the first: {why}"));
                 format!("{} lost{why}", were(*count, "connection"))
             }
             Warning::WorkersUnclear { workers, tried } => {
@@ -217,11 +212,7 @@ impl Warning {
                 )
             }
             Warning::TooManyWorkers { workers, cores } => {
-                format!(
-                    "{} share {}",
-                    plural(*workers, "worker"),
-                    plural(*cores, "processor")
-                )
+                format!("{} share {}", plural(*workers, "worker"), plural(*cores, "processor"))
             }
             Warning::ChecksNotMade { why } => format!("the checks were not made: {why}"),
             Warning::SessionsWait { why } => {

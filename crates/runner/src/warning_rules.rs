@@ -45,18 +45,15 @@ pub(crate) fn warnings(result: &RunResult) -> Vec<Warning> {
     found.extend((unfinished > 0).then_some(Warning::Unfinished { count: unfinished }));
     found.extend(overload(result));
     let lost = result.reconnects;
-    found.extend((lost > 0).then(|| Warning::Reconnected {
-        count: lost,
-        why: result.first_lost.clone(),
-    }));
+    found.extend(
+        (lost > 0).then(|| Warning::Reconnected { count: lost, why: result.first_lost.clone() }),
+    );
     found
 }
 
 fn governor(result: &RunResult) -> Option<Warning> {
     let governor = result.head.machine.governor.as_ref()?;
-    (governor != "performance").then(|| Warning::FrequencyScaling {
-        governor: governor.clone(),
-    })
+    (governor != "performance").then(|| Warning::FrequencyScaling { governor: governor.clone() })
 }
 
 fn workers_unclear(result: &RunResult) -> Option<Warning> {
@@ -74,10 +71,8 @@ fn workers_unclear(result: &RunResult) -> Option<Warning> {
 fn too_many_workers(result: &RunResult) -> Option<Warning> {
     let (client, cores) = (result.head.client, result.head.machine.cores);
     let by_choice = client.model != ClientModel::Threads;
-    (by_choice && client.workers > cores).then_some(Warning::TooManyWorkers {
-        workers: client.workers,
-        cores,
-    })
+    (by_choice && client.workers > cores)
+        .then_some(Warning::TooManyWorkers { workers: client.workers, cores })
 }
 
 /// The mean over the intervals, by their lengths.
@@ -103,9 +98,7 @@ fn foreign_load(intervals: &[Interval]) -> Option<Warning> {
 
 fn warm_up(result: &RunResult) -> Option<Warning> {
     let warm_up = result.head.plan.warm_up;
-    (warm_up < WARM_UP).then_some(Warning::ShortWarmUp {
-        seconds: warm_up.as_secs_f64(),
-    })
+    (warm_up < WARM_UP).then_some(Warning::ShortWarmUp { seconds: warm_up.as_secs_f64() })
 }
 
 fn drift(intervals: &[Interval]) -> Option<Warning> {
@@ -154,18 +147,14 @@ fn few_samples(result: &RunResult) -> Vec<Warning> {
 
 fn starved(result: &RunResult) -> Option<Warning> {
     let clients = result.fairness.starved.clone();
-    (!clients.is_empty()).then_some(Warning::StarvedClients {
-        clients,
-        of: result.head.client.clients,
-    })
+    (!clients.is_empty())
+        .then_some(Warning::StarvedClients { clients, of: result.head.client.clients })
 }
 
 fn overload(result: &RunResult) -> Option<Warning> {
     let arrivals = result.arrivals?;
-    (arrivals.abandoned > 0).then_some(Warning::Overload {
-        abandoned: arrivals.abandoned,
-        offered: arrivals.offered,
-    })
+    (arrivals.abandoned > 0)
+        .then_some(Warning::Overload { abandoned: arrivals.abandoned, offered: arrivals.offered })
 }
 
 #[cfg(test)]
@@ -212,9 +201,6 @@ mod tests {
         some[0].machine.steal = Some(0.1);
         some[1].machine.foreign_cpus = Some(0.5);
         assert_eq!(steal(&some), Some(Warning::Steal { share: 0.1 }));
-        assert_eq!(
-            foreign_load(&some),
-            Some(Warning::ForeignLoad { cpus: 0.5 })
-        );
+        assert_eq!(foreign_load(&some), Some(Warning::ForeignLoad { cpus: 0.5 }));
     }
 }

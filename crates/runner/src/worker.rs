@@ -74,11 +74,8 @@ impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
         if schedule.is_some() {
             precise_timers();
         }
-        let operations = if self.plan.operations {
-            self.dataset.plan.operations().len()
-        } else {
-            0
-        };
+        let operations =
+            if self.plan.operations { self.dataset.plan.operations().len() } else { 0 };
         let context = ClientContext {
             target: self.target,
             part: &part,
@@ -95,10 +92,7 @@ impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
             control: self.control,
             live: self.live,
             schedule,
-            meter: RefCell::new(WorkerStats::new(
-                self.workload.transactions().len(),
-                operations,
-            )),
+            meter: RefCell::new(WorkerStats::new(self.workload.transactions().len(), operations)),
             timers: Rc::default(),
             ticker: match self.listener {
                 Some(_) => Ticker::exact(),
@@ -115,10 +109,8 @@ impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
         clients: Option<Clients<W>>,
     ) -> WorkerReport<W> {
         let clients = clients.unwrap_or_else(|| self.new_clients());
-        let mut states: Vec<ClientState<W::Client>> = clients
-            .into_iter()
-            .map(|(number, client)| self.state(number, client))
-            .collect();
+        let mut states: Vec<ClientState<W::Client>> =
+            clients.into_iter().map(|(number, client)| self.state(number, client)).collect();
         let prefetch = PrefetchRange::of(&states, CLIENT_PREFETCH_BYTES);
         let (wall, cpu) = (clock::now(), clock::thread_cpu());
         let loops = states
@@ -206,9 +198,5 @@ impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
 }
 
 fn report<C>(state: ClientState<C>) -> FinishedClient<C> {
-    FinishedClient {
-        number: state.number,
-        commits: state.commits,
-        client: Some(state.client),
-    }
+    FinishedClient { number: state.number, commits: state.commits, client: Some(state.client) }
 }

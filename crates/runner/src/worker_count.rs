@@ -48,11 +48,7 @@ pub(crate) type Clients<W> = Vec<(usize, <W as Workload>::Client)>;
 
 /// A coordinator, the clients that go on under it (none if they have not run yet), and how it was chosen
 /// (none if nothing was tried).
-type TunedWorkers<'r, T, W> = (
-    Coordinator<'r, T, W>,
-    Option<Clients<W>>,
-    Option<WorkerTrials>,
-);
+type TunedWorkers<'r, T, W> = (Coordinator<'r, T, W>, Option<Clients<W>>, Option<WorkerTrials>);
 
 /// What came of a slice: commits a nanosecond, and the clients.
 struct Trial<W: Workload> {
@@ -70,10 +66,7 @@ impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
         let slice_ns = clock::nanos(self.plan.warm_up) / WARM_UP_PARTS;
         let slice_ns = slice_ns.clamp(SLICE_NS_MIN, SLICE_NS_MAX);
         let mut tried: Vec<WorkerTrial> = halves(self.workers)
-            .map(|workers| WorkerTrial {
-                workers,
-                commits_per_s: Vec::new(),
-            })
+            .map(|workers| WorkerTrial { workers, commits_per_s: Vec::new() })
             .collect();
         let mut clients = None;
         for _ in 0..SLICES {
@@ -101,10 +94,7 @@ impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
         clients: &mut Option<Clients<W>>,
     ) -> Result<(), Error> {
         for one in tried {
-            let coordinator = Coordinator {
-                workers: one.workers,
-                ..*self
-            };
+            let coordinator = Coordinator { workers: one.workers, ..*self };
             let trial = coordinator.trial(slice_ns, clients.take())?;
             one.commits_per_s.push(trial.rate * clock::SECOND as f64);
             *clients = Some(trial.clients);
@@ -128,9 +118,7 @@ impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
 
     fn trial(&self, slice_ns: Nanos, clients: Option<Clients<W>>) -> Result<Trial<W>, Error> {
         let control = Control::new(self.workers, None);
-        let live: Vec<LiveCounters> = (0..self.workers)
-            .map(|_| LiveCounters::new(false))
-            .collect();
+        let live: Vec<LiveCounters> = (0..self.workers).map(|_| LiveCounters::new(false)).collect();
         let watch = || self.measure_slice(&control, &live, slice_ns);
         let (rate, reports) = self.run_workers(&control, &live, clients, watch)?;
         if let Some(source) = control.take_failure() {
@@ -144,10 +132,7 @@ impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
             Some(rate) if clients.len() == self.plan.clients => Ok(Trial { rate, clients }),
             _ => Err(match self.disk.shortage() {
                 Some(why) => self.disk_space("workers were tried", why),
-                None => Error::Stopped {
-                    doing: "workers were tried",
-                    waits_for: None,
-                },
+                None => Error::Stopped { doing: "workers were tried", waits_for: None },
             }),
         }
     }
@@ -164,11 +149,7 @@ impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
         }
         let start = clock::now();
         control.open(Start {
-            times: PhaseTimes {
-                start,
-                measure: Nanos::MAX,
-                deadline: Nanos::MAX,
-            },
+            times: PhaseTimes { start, measure: Nanos::MAX, deadline: Nanos::MAX },
             schedules: Vec::new(),
         });
         let settled = self.rest_until(control, start + slice_ns / 2);
@@ -286,15 +267,10 @@ mod tests {
 
     #[test]
     fn a_choice_is_clear_only_where_the_slices_do_not_meet() {
-        let long = tried(&[
-            (2, &[284e3, 290e3, 280e3, 286e3]),
-            (1, &[332e3, 325e3, 340e3, 330e3]),
-        ]);
+        let long = tried(&[(2, &[284e3, 290e3, 280e3, 286e3]), (1, &[332e3, 325e3, 340e3, 330e3])]);
         assert_eq!(chosen(&long), (1, true));
-        let meeting = tried(&[
-            (2, &[284e3, 330e3, 280e3, 286e3]),
-            (1, &[332e3, 325e3, 340e3, 290e3]),
-        ]);
+        let meeting =
+            tried(&[(2, &[284e3, 330e3, 280e3, 286e3]), (1, &[332e3, 325e3, 340e3, 290e3])]);
         assert_eq!(chosen(&meeting), (1, false));
         let near = tried(&[(2, &[100.0, 100.1]), (1, &[101.0, 101.1])]);
         assert_eq!(chosen(&near), (1, false), "less than 3 % apart");

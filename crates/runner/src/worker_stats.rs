@@ -64,10 +64,7 @@ pub(crate) struct TypeStats {
 impl TypeStats {
     /// What became of those that started in the measured span.
     pub(crate) fn started(&self) -> Counts {
-        Counts {
-            committed: self.outcomes.committed,
-            aborted: self.outcomes.aborted,
-        }
+        Counts { committed: self.outcomes.committed, aborted: self.outcomes.aborted }
     }
 }
 
@@ -274,14 +271,11 @@ fn histogram() -> Histogram<u64> {
 
 #[inline]
 fn record(histogram: &mut Histogram<u64>, time_ns: Nanos) {
-    histogram
-        .record(time_ns.min(LONGEST_NS))
-        .expect("a histogram grows to whatever an hour needs");
+    histogram.record(time_ns.min(LONGEST_NS)).expect("a histogram grows to whatever an hour needs");
 }
 
 pub(crate) fn add(mine: &mut Histogram<u64>, theirs: &Histogram<u64>) {
-    mine.add(theirs)
-        .expect("a histogram grows to whatever is added");
+    mine.add(theirs).expect("a histogram grows to whatever is added");
 }
 
 /// The figures of a histogram; none if it is empty.
@@ -307,11 +301,7 @@ mod tests {
     use syncline_contract::{Cause, FailureKind};
 
     fn span(due: u64, started: u64, ended: u64) -> Span {
-        Span {
-            due,
-            started,
-            ended,
-        }
+        Span { due, started, ended }
     }
 
     #[test]
@@ -325,15 +315,7 @@ mod tests {
             meter.started(0);
             meter.ended(0, true, When::Inside, *end, 2, span(5, 10, 30), &live);
         }
-        meter.ended(
-            0,
-            false,
-            When::Before,
-            End::Committed,
-            1,
-            span(5, 10, 30),
-            &live,
-        );
+        meter.ended(0, false, When::Before, End::Committed, 1, span(5, 10, 30), &live);
         let outcomes = meter.kinds[0].outcomes;
         outcomes.assert_sum();
         assert_eq!(outcomes.conflicted, [1; 3]);
@@ -342,16 +324,9 @@ mod tests {
         assert_eq!((outcomes.committed, outcomes.committed_after_retry), (1, 1));
         let mut tally = LiveTotals::new();
         tally.read(&[live]);
+        assert_eq!(tally.count(OutcomeKind::Committed), 2, "the warm-up is live, too");
         assert_eq!(
-            tally.count(OutcomeKind::Committed),
-            2,
-            "the warm-up is live, too"
-        );
-        assert_eq!(
-            (
-                tally.count(OutcomeKind::Conflicted),
-                tally.count(OutcomeKind::Failed)
-            ),
+            (tally.count(OutcomeKind::Conflicted), tally.count(OutcomeKind::Failed)),
             (3, 5)
         );
     }
@@ -361,25 +336,14 @@ mod tests {
         let live = LiveCounters::new(false);
         let mut meter = WorkerStats::new(1, 0);
         meter.started(0);
-        meter.ended(
-            0,
-            true,
-            When::Inside,
-            End::Committed,
-            1,
-            span(1_000, 4_000, 5_000),
-            &live,
-        );
+        meter.ended(0, true, When::Inside, End::Committed, 1, span(1_000, 4_000, 5_000), &live);
         let mut merged = WorkerStats::new(1, 0);
         merged.merge(&meter);
         merged.merge(&meter);
         let service = distribution(&merged.kinds[0].service).unwrap();
         let response = distribution(&merged.kinds[0].response).unwrap();
         assert_eq!((service.count, service.p50), (2, 1_000));
-        assert_eq!(
-            response.max, 4_001,
-            "three digits: the highest equivalent value"
-        );
+        assert_eq!(response.max, 4_001, "three digits: the highest equivalent value");
         assert_eq!(distribution(&WorkerStats::new(1, 0).kinds[0].service), None);
     }
 
@@ -389,29 +353,15 @@ mod tests {
         let mut meter = WorkerStats::new(1, 0);
         for ended in [1, 5_000_000_000, u64::MAX] {
             meter.started(0);
-            meter.ended(
-                0,
-                true,
-                When::Inside,
-                End::Committed,
-                1,
-                span(0, 0, ended),
-                &live,
-            );
+            meter.ended(0, true, When::Inside, End::Committed, 1, span(0, 0, ended), &live);
         }
         let mut merged = WorkerStats::new(1, 0);
         merged.merge(&meter);
         let service = distribution(&merged.kinds[0].service).unwrap();
         assert_eq!(service.count, 3);
-        assert!(
-            (5_000_000_000..5_010_000_000).contains(&service.p50),
-            "{service:?}"
-        );
+        assert!((5_000_000_000..5_010_000_000).contains(&service.p50), "{service:?}");
         let hour = 3_600_000_000_000;
-        assert!(
-            (hour..hour + hour / 1_000).contains(&service.max),
-            "{service:?}"
-        );
+        assert!((hour..hour + hour / 1_000).contains(&service.max), "{service:?}");
     }
 
     #[test]

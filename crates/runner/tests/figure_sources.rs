@@ -32,9 +32,7 @@ fn all(per_commit: &PerCommit) -> [&Counted; 9] {
 fn said(result: &RunResult) -> bool {
     let figures = all(&result.per_commit);
     figures.iter().all(|figure| {
-        let sane = figure
-            .value
-            .is_none_or(|value| value.is_finite() && value >= 0.0);
+        let sane = figure.value.is_none_or(|value| value.is_finite() && value >= 0.0);
         sane && !figure.source.is_empty()
     })
 }
@@ -47,15 +45,8 @@ fn a_library_store_has_its_figures_and_the_log_that_is_nowhere_has_reasons() {
     assert!(per_commit.client_cpu_ns.value.is_some_and(|ns| ns > 0.0));
     assert!(per_commit.target_cpu_ns.value.is_some());
     assert!(per_commit.page_faults.value.is_some());
-    for figure in [
-        &per_commit.device_writes,
-        &per_commit.device_bytes,
-        &per_commit.flushes,
-    ] {
-        assert_eq!(
-            (figure.value, figure.source.as_str()),
-            (None, "it keeps no log")
-        );
+    for figure in [&per_commit.device_writes, &per_commit.device_bytes, &per_commit.flushes] {
+        assert_eq!((figure.value, figure.source.as_str()), (None, "it keeps no log"));
     }
     assert_eq!(per_commit.synced_writes.value, None);
 }
@@ -63,20 +54,11 @@ fn a_library_store_has_its_figures_and_the_log_that_is_nowhere_has_reasons() {
 #[test]
 fn another_process_is_looked_at_and_not_this_one() {
     let mut command = Command::new("cat");
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     // It has answered once, so it has started and sleeps until its input ends.
     let mut answer = [0; 1];
     child.stdin.as_mut().unwrap().write_all(b"a").unwrap();
-    child
-        .stdout
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut answer)
-        .unwrap();
+    child.stdout.as_mut().unwrap().read_exact(&mut answer).unwrap();
     let result = of_process(StoreProcess::Other(child.id()));
     drop(child.stdin.take());
     child.wait().unwrap();
@@ -85,12 +67,7 @@ fn another_process_is_looked_at_and_not_this_one() {
     // It slept: what this process did meanwhile is not charged to it.
     assert_eq!(per_commit.target_cpu_ns.value, Some(0.0));
     assert_eq!(per_commit.page_faults.value, Some(0.0));
-    assert!(
-        per_commit
-            .system_calls
-            .value
-            .is_none_or(|calls| calls <= 0.01)
-    );
+    assert!(per_commit.system_calls.value.is_none_or(|calls| calls <= 0.01));
     assert_eq!(result.saturation.figures.laboratory_share, Some(1.0));
 }
 
@@ -105,9 +82,6 @@ fn a_store_elsewhere_has_reasons_and_no_zeros() {
         &per_commit.target_cpu_ns,
         &per_commit.page_faults,
     ];
-    assert!(
-        unknown.iter().all(|figure| figure.value.is_none()),
-        "{unknown:?}"
-    );
+    assert!(unknown.iter().all(|figure| figure.value.is_none()), "{unknown:?}");
     assert!(per_commit.syncs.source.contains("not on this machine"));
 }

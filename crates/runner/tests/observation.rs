@@ -19,25 +19,13 @@ fn counting() -> Store {
 fn a_stores_counters_are_read_around_its_clients_and_tell_commits_a_sync() {
     let result = go(&counting(), &counted(4, 2_000)).unwrap();
     let commits = &result.counters[0];
-    assert_eq!(
-        (commits.meaning, commits.grown.clone()),
-        (Meaning::Commits, Ok(2_000))
-    );
+    assert_eq!((commits.meaning, commits.grown.clone()), (Meaning::Commits, Ok(2_000)));
     assert_eq!((commits.before, commits.after), (Some(0), Some(2_000)));
     assert_eq!(commits_per_sync(&result.counters), Some(2.0));
     let time = &result.counters[2];
-    assert_eq!(
-        (time.before, time.grown.clone()),
-        (None, Err("nobody times it".to_owned()))
-    );
+    assert_eq!((time.before, time.grown.clone()), (None, Err("nobody times it".to_owned())));
     assert_eq!(result.round_trip_ns, Some(50_000));
-    assert!(
-        result
-            .saturation
-            .figures
-            .round_trip_share
-            .is_some_and(|share| share > 0.0)
-    );
+    assert!(result.saturation.figures.round_trip_share.is_some_and(|share| share > 0.0));
 }
 
 #[test]
@@ -46,10 +34,7 @@ fn a_round_trip_that_is_most_of_a_transaction_is_what_holds_a_run_back() {
     store.counts = true;
     let result = go(&store, &counted(1, 500)).unwrap();
     assert_eq!(result.saturation.figures.round_trip_share, Some(1.0));
-    assert!(matches!(
-        result.saturation.verdict,
-        Bottleneck::Network | Bottleneck::Client
-    ));
+    assert!(matches!(result.saturation.verdict, Bottleneck::Network | Bottleneck::Client));
 }
 
 #[test]
@@ -66,10 +51,7 @@ fn a_store_that_does_not_answer_keeps_its_result_with_a_warning() {
 #[test]
 fn an_observation_is_of_others_alone_and_takes_its_looks_at_even_times() {
     let store = counting();
-    let plan = ObservePlan {
-        span: Duration::from_millis(90),
-        every: Duration::from_millis(30),
-    };
+    let plan = ObservePlan { span: Duration::from_millis(90), every: Duration::from_millis(30) };
     let told = std::cell::Cell::new(0);
     let seen = observe(&store, &plan, &AtomicBool::new(false), |interval| {
         assert_eq!(interval.commits, Some(4));
@@ -89,10 +71,7 @@ fn an_observation_is_of_others_alone_and_takes_its_looks_at_even_times() {
 #[test]
 fn a_stopped_observation_has_what_was_seen() {
     let store = counting();
-    let plan = ObservePlan {
-        span: Duration::from_mins(10),
-        every: Duration::from_millis(10),
-    };
+    let plan = ObservePlan { span: Duration::from_mins(10), every: Duration::from_millis(10) };
     let stop = AtomicBool::new(false);
     let seen = observe(&store, &plan, &stop, |_| stop.store(true, Ordering::SeqCst));
     assert_eq!(seen.unwrap().intervals.len(), 1);

@@ -9,10 +9,7 @@ use support::{Answer, Store, go, plan};
 use syncline_runner::{Arrival, RunPlan, RunResult, StopReason, Warning};
 
 fn open(clients: usize, ms: u64, arrival: Arrival) -> RunPlan {
-    RunPlan {
-        arrival,
-        ..plan(clients, ms)
-    }
+    RunPlan { arrival, ..plan(clients, ms) }
 }
 
 fn balanced(result: &RunResult) -> bool {
@@ -31,13 +28,7 @@ fn a_closed_loop_has_no_arrivals() {
 fn overload_is_measured_in_the_response_time_and_not_in_the_service_time() {
     // One thread that needs 0.4 ms a transaction can do 2,500/s at best; 5,000/s are offered.
     let store = Store::always(Answer::Busy(400_000)).blocking();
-    let mut plan = open(
-        1,
-        400,
-        Arrival::Fixed {
-            rate_per_s: 5_000.0,
-        },
-    );
+    let mut plan = open(1, 400, Arrival::Fixed { rate_per_s: 5_000.0 });
     plan.workers = None;
     let result = go(&store, &plan).unwrap();
     let arrivals = result.arrivals.unwrap();
@@ -49,32 +40,15 @@ fn overload_is_measured_in_the_response_time_and_not_in_the_service_time() {
     let service = result.transactions[0].service_ns.unwrap();
     let response = result.transactions[0].response_ns.unwrap();
     assert!(response.p50 > 20 * service.p50, "{response:?} {service:?}");
-    assert!(
-        response.max > 100_000_000,
-        "the queue grew to half the span: {response:?}"
-    );
+    assert!(response.max > 100_000_000, "the queue grew to half the span: {response:?}");
     let (abandoned, offered) = (arrivals.abandoned, arrivals.offered);
-    assert!(
-        result
-            .warnings
-            .contains(&Warning::Overload { abandoned, offered })
-    );
+    assert!(result.warnings.contains(&Warning::Overload { abandoned, offered }));
 }
 
 #[test]
 fn a_store_with_room_starts_every_arrival() {
     let store = Store::always(Answer::ByTicket);
-    let result = go(
-        &store,
-        &open(
-            32,
-            300,
-            Arrival::Fixed {
-                rate_per_s: 1_000.0,
-            },
-        ),
-    )
-    .unwrap();
+    let result = go(&store, &open(32, 300, Arrival::Fixed { rate_per_s: 1_000.0 })).unwrap();
     let arrivals = result.arrivals.unwrap();
     assert_eq!(arrivals.offered, 300);
     assert!(balanced(&result), "{arrivals:?}");
@@ -83,13 +57,7 @@ fn a_store_with_room_starts_every_arrival() {
 #[test]
 fn poisson_arrivals_are_equal_for_equal_seeds() {
     let offered = |seed| {
-        let mut plan = open(
-            8,
-            200,
-            Arrival::Poisson {
-                rate_per_s: 5_000.0,
-            },
-        );
+        let mut plan = open(8, 200, Arrival::Poisson { rate_per_s: 5_000.0 });
         plan.seed = seed;
         let result = go(&Store::always(Answer::Committed), &plan).unwrap();
         assert!(balanced(&result));
@@ -98,10 +66,7 @@ fn poisson_arrivals_are_equal_for_equal_seeds() {
     let mut counts: Vec<u64> = (0..4).map(offered).collect();
     assert_eq!(offered(0), counts[0]);
     // A thousand on average, and 32 of spread.
-    assert!(
-        counts.iter().all(|count| (800..1_200).contains(count)),
-        "{counts:?}"
-    );
+    assert!(counts.iter().all(|count| (800..1_200).contains(count)), "{counts:?}");
     counts.dedup();
     assert!(counts.len() > 1, "other seeds give other arrivals");
 }
@@ -110,13 +75,7 @@ fn poisson_arrivals_are_equal_for_equal_seeds() {
 fn the_schedule_begins_anew_after_the_warm_up() {
     // Overloaded in the warm-up too: its backlog is not carried over.
     let store = Store::always(Answer::Busy(2_000_000)).blocking();
-    let mut plan = open(
-        1,
-        100,
-        Arrival::Fixed {
-            rate_per_s: 5_000.0,
-        },
-    );
+    let mut plan = open(1, 100, Arrival::Fixed { rate_per_s: 5_000.0 });
     plan.workers = None;
     plan.warm_up = Duration::from_millis(100);
     let result = go(&store, &plan).unwrap();
@@ -153,13 +112,7 @@ fn a_run_in_which_nothing_was_due_says_so() {
 #[test]
 fn poisson_arrivals_do_not_depend_on_the_number_of_workers() {
     let offered = |workers| {
-        let mut plan = open(
-            8,
-            200,
-            Arrival::Poisson {
-                rate_per_s: 2_000.0,
-            },
-        );
+        let mut plan = open(8, 200, Arrival::Poisson { rate_per_s: 2_000.0 });
         plan.workers = Some(workers);
         plan.warm_up = Duration::from_millis(30);
         let result = go(&Store::always(Answer::ByTicket), &plan).unwrap();

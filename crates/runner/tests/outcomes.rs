@@ -13,10 +13,7 @@ use syncline_runner::{
 
 fn held(result: &RunResult) -> bool {
     !result.checks.is_empty()
-        && result
-            .checks
-            .iter()
-            .all(|check| check.outcome == CheckOutcome::Held)
+        && result.checks.iter().all(|check| check.outcome == CheckOutcome::Held)
 }
 
 fn sum(result: &RunResult) -> u64 {
@@ -32,10 +29,7 @@ fn a_run_by_count_attempts_exactly_that_many() {
         let store = Store::always(answer);
         let result = go(&store, &counted(7, 1_000)).unwrap();
         assert_eq!(result.stopped_by, StopReason::Transactions);
-        assert_eq!(
-            (result.outcomes.attempted, result.outcomes.committed),
-            (1_000, 1_000)
-        );
+        assert_eq!((result.outcomes.attempted, result.outcomes.committed), (1_000, 1_000));
         assert_eq!(sum(&result), 1_000);
         assert_eq!(store.book.keys.lock().unwrap().len(), 1_000);
         assert!(held(&result), "{:?}", result.checks);
@@ -55,10 +49,7 @@ fn warm_up_transactions_are_told_their_ending_and_counted_nowhere() {
     plan.warm_up = Duration::from_millis(50);
     let result = go(&store, &plan).unwrap();
     assert_eq!(result.outcomes.attempted, 200);
-    assert!(
-        store.book.keys.lock().unwrap().len() > 200,
-        "the warm-up committed too"
-    );
+    assert!(store.book.keys.lock().unwrap().len() > 200, "the warm-up committed too");
     assert!(held(&result), "{:?}", result.checks);
 }
 
@@ -71,10 +62,7 @@ fn a_run_by_time_ends_by_time_and_its_sums_hold() {
     assert_eq!(result.outcomes.attempted, sum(&result));
     assert_eq!(result.outcomes.unfinished, 0, "the drain let everyone end");
     assert!(result.outcomes.committed >= 100);
-    assert_eq!(
-        result.commits_in_span + result.commits_late,
-        result.outcomes.committed
-    );
+    assert_eq!(result.commits_in_span + result.commits_late, result.outcomes.committed);
     let rate = result.commits_in_span as f64 / 0.2;
     assert!((result.throughput_per_s - rate).abs() < 1e-6);
     assert!(held(&result), "{:?}", result.checks);
@@ -105,10 +93,7 @@ fn a_retry_repeats_the_drawn_input_and_latency_spans_it() {
     let mut plan = counted(2, 20);
     plan.retries = 2;
     let result = go(&store, &plan).unwrap();
-    assert_eq!(
-        (result.outcomes.committed, result.outcomes.retries()),
-        (20, 40)
-    );
+    assert_eq!((result.outcomes.committed, result.outcomes.retries()), (20, 40));
     assert_eq!(result.outcomes.committed_after_retry, 20);
     assert_eq!(result.outcomes.retried, [0, 0, 40], "by cause");
     let mut tried = store.book.tried.lock().unwrap().clone();
@@ -123,10 +108,7 @@ fn a_retry_repeats_the_drawn_input_and_latency_spans_it() {
     });
     plan.retries = 1;
     let result = go(&store, &plan).unwrap();
-    assert_eq!(
-        (result.outcomes.committed, result.outcomes.retries()),
-        (0, 20)
-    );
+    assert_eq!((result.outcomes.committed, result.outcomes.retries()), (0, 20));
     assert_eq!(result.outcomes.conflicted, [0, 0, 20]);
     assert_eq!(result.transactions[0].service_ns, None);
     assert!(result.throughput_per_s.abs() < f64::EPSILON);
@@ -140,10 +122,7 @@ fn the_workloads_own_aborts_are_not_errors() {
     workload.abort_every = Some(10);
     let plan = counted(1, 1_000);
     let result = run(&store, &workload, &plan, &AtomicBool::new(false), &()).unwrap();
-    assert_eq!(
-        (result.outcomes.aborted, result.outcomes.committed),
-        (100, 900)
-    );
+    assert_eq!((result.outcomes.aborted, result.outcomes.committed), (100, 900));
     assert!(held(&result));
 }
 
@@ -157,20 +136,11 @@ fn what_never_ends_is_unfinished_after_the_drain() {
     let mut plan = plan(9, 100);
     plan.drain = Duration::from_millis(30);
     let result = go(&store, &plan).unwrap();
-    assert_eq!(
-        (result.outcomes.committed, result.outcomes.unfinished),
-        (18, 9)
-    );
+    assert_eq!((result.outcomes.committed, result.outcomes.unfinished), (18, 9));
     assert_eq!(result.outcomes.attempted, 27);
     assert!(held(&result), "{:?}", result.checks);
     assert!(result.warnings.contains(&Warning::Unfinished { count: 9 }));
-    assert_eq!(
-        (
-            store.removed(),
-            store.book.sessions_open.load(Ordering::SeqCst)
-        ),
-        (1, 0)
-    );
+    assert_eq!((store.removed(), store.book.sessions_open.load(Ordering::SeqCst)), (1, 0));
     // The same where only a count would end the run.
     let mut plan = counted(9, 27);
     plan.drain = Duration::from_millis(30);
@@ -236,15 +206,13 @@ fn a_lost_connection_is_made_again_and_its_outcome_may_be_unknown() {
     // B.Smaller: what the store said is not dropped.
     let why = result.first_lost.clone();
     let said = why.as_deref().unwrap();
-    assert!(
-        said.contains("does not fit") || said == "the line went dead",
-        "{said}"
-    );
+    assert!(said.contains("does not fit") || said == "the line went dead", "{said}");
     let warning = Warning::Reconnected { count, why };
-    assert!(warning.what().ends_with(&format!(
-        "lost; the first: {}",
-        result.first_lost.as_ref().unwrap()
-    )));
+    assert!(
+        warning
+            .what()
+            .ends_with(&format!("lost; the first: {}", result.first_lost.as_ref().unwrap()))
+    );
     assert!(result.warnings.contains(&warning));
 }
 
@@ -258,10 +226,7 @@ fn operations_are_timed_only_where_asked() {
     let [operation] = &result.operations[..] else {
         panic!("the plan has one operation");
     };
-    assert_eq!(
-        (operation.name.as_str(), operation.pipelined),
-        ("insert key", false)
-    );
+    assert_eq!((operation.name.as_str(), operation.pipelined), ("insert key", false));
     assert_eq!(operation.service_ns.unwrap().count, 100);
 }
 
@@ -271,15 +236,9 @@ fn statements_travel_together_as_the_plan_says_or_else_the_workload() {
     let mut plan = counted(1, 10);
     plan.operations = true;
     let travelled = |store: &Store, asked| {
-        let plan = RunPlan {
-            pipeline: asked,
-            ..plan.clone()
-        };
+        let plan = RunPlan { pipeline: asked, ..plan.clone() };
         let result = go(store, &plan)?;
-        assert_eq!(
-            result.head.plan.pipeline,
-            Some(result.operations[0].pipelined)
-        );
+        assert_eq!(result.head.plan.pipeline, Some(result.operations[0].pipelined));
         Ok::<_, Error>(result.operations[0].pipelined)
     };
     assert!(!travelled(&store, None).unwrap(), "a store of calls");
@@ -297,10 +256,7 @@ fn a_refused_statement_fails_its_transaction_alone_where_the_plan_says_so() {
         3 => Answer::Fails(FailureKind::Statement),
         _ => Answer::Committed,
     });
-    let plan = RunPlan {
-        goes_on_after_errors: true,
-        ..counted(1, 200)
-    };
+    let plan = RunPlan { goes_on_after_errors: true, ..counted(1, 200) };
     let result = go(&store, &plan).unwrap();
     assert_eq!(result.stopped_by, StopReason::Transactions);
     let failed = result.outcomes.failed[FailureKind::Statement as usize];
@@ -319,16 +275,10 @@ fn each_transaction_may_have_a_connection_of_its_own() {
     let connections = || store.book.sessions.load(Ordering::SeqCst);
     let kept = go(&store, &counted(2, 100)).unwrap();
     let before = connections();
-    let plan = RunPlan {
-        connects_each: true,
-        ..counted(2, 100)
-    };
+    let plan = RunPlan { connects_each: true, ..counted(2, 100) };
     let result = go(&store, &plan).unwrap();
     assert_eq!(result.outcomes.committed, kept.outcomes.committed);
     let more = connections() - before;
-    assert!(
-        (100..=110).contains(&more),
-        "{more} connections for 100 transactions"
-    );
+    assert!((100..=110).contains(&more), "{more} connections for 100 transactions");
     assert_eq!(result.reconnects, 0, "none was lost");
 }

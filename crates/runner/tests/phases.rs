@@ -23,10 +23,7 @@ fn a_plan_that_makes_no_sense_is_refused_before_the_store_is_touched() {
         change(&mut plan);
         let sentence = go(&store, &plan).unwrap_err().to_string();
         assert!(sentence.contains(word), "{sentence}");
-        assert!(
-            !sentence.contains('\n') && !sentence.ends_with('.'),
-            "{sentence}"
-        );
+        assert!(!sentence.contains('\n') && !sentence.ends_with('.'), "{sentence}");
         assert_eq!(store.book.created.load(Ordering::SeqCst), 0);
     };
     refused(|plan| plan.clients = 0, "--clients");
@@ -35,18 +32,8 @@ fn a_plan_that_makes_no_sense_is_refused_before_the_store_is_touched() {
     refused(|plan| plan.duration = Some(Duration::ZERO), "--duration");
     refused(|plan| plan.transactions = Some(0), "--transactions");
     refused(|plan| plan.interval = Duration::ZERO, "--interval");
-    refused(
-        |plan| plan.arrival = Arrival::Fixed { rate_per_s: 0.0 },
-        "--rate",
-    );
-    refused(
-        |plan| {
-            plan.arrival = Arrival::Poisson {
-                rate_per_s: f64::NAN,
-            }
-        },
-        "--rate",
-    );
+    refused(|plan| plan.arrival = Arrival::Fixed { rate_per_s: 0.0 }, "--rate");
+    refused(|plan| plan.arrival = Arrival::Poisson { rate_per_s: f64::NAN }, "--rate");
 }
 
 #[test]
@@ -62,18 +49,8 @@ fn what_a_store_cannot_do_is_refused_before_it_is_touched() {
         assert_eq!(store.book.created.load(Ordering::SeqCst), 0);
     };
     let some = plan(4, 50);
-    refused(
-        |store| store.can.clients_max = Some(3),
-        &some,
-        0,
-        "at most 3 clients",
-    );
-    refused(
-        |store| store.can.workers_max = Some(1),
-        &some,
-        0,
-        "at most 1 workers",
-    );
+    refused(|store| store.can.clients_max = Some(3), &some, 0, "at most 3 clients");
+    refused(|store| store.can.workers_max = Some(1), &some, 0, "at most 1 workers");
     refused(|store| store.can.loads = false, &some, 5, "cannot load");
     let blocking: fn(&mut Store) =
         |store| store.can.client_model = syncline_runner::ClientModel::Threads;
@@ -95,10 +72,7 @@ fn a_store_that_blocks_gets_a_thread_a_client() {
     let mut plan = counted(6, 600);
     plan.workers = None;
     let result = go(&store, &plan).unwrap();
-    assert_eq!(
-        (result.head.client.workers, result.head.client.clients),
-        (6, 6)
-    );
+    assert_eq!((result.head.client.workers, result.head.client.clients), (6, 6));
     assert_eq!(result.outcomes.committed, 600);
 }
 
@@ -123,13 +97,7 @@ fn a_panic_of_the_observer_ends_the_workers_and_removes_the_store() {
         EventRecorder::new(|event| assert_ne!(event, "interval", "the observer fell over"));
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let stop = AtomicBool::new(false);
-        run(
-            &store,
-            &Keys::new(&store),
-            &plan(3, 600_000),
-            &stop,
-            &watcher,
-        )
+        run(&store, &Keys::new(&store), &plan(3, 600_000), &stop, &watcher)
     }));
     assert!(panicked.is_err());
     assert_eq!(store.removed(), 1);
@@ -268,11 +236,7 @@ fn intervals_follow_one_another_and_hold_the_commits() {
         assert_eq!(interval.response_p99_ns, interval.service_p99_ns);
         assert_eq!(interval.response_max_ns, interval.service_max_ns);
     }
-    let in_intervals: u64 = result
-        .intervals
-        .iter()
-        .map(|interval| interval.committed)
-        .sum();
+    let in_intervals: u64 = result.intervals.iter().map(|interval| interval.committed).sum();
     // They differ by what was under way at the two ends: at most a transaction a client each.
     let difference = in_intervals.abs_diff(result.outcomes.committed);
     assert!(in_intervals > 0 && difference <= result.outcomes.committed / 2 + 20);
@@ -315,10 +279,7 @@ fn a_store_that_keeps_nothing_has_no_checks_to_apply() {
     let stop = AtomicBool::new(false);
     let result = run(&store, &workload, &counted(1, 10), &stop, &()).unwrap();
     assert_eq!(result.checks.len(), 1);
-    assert!(matches!(
-        result.checks[0].outcome,
-        CheckOutcome::NotApplicable(_)
-    ));
+    assert!(matches!(result.checks[0].outcome, CheckOutcome::NotApplicable(_)));
     assert!(store.book.loaded.lock().unwrap().is_empty());
 }
 
@@ -336,24 +297,14 @@ fn the_starved_are_named() {
     assert_eq!(result.fairness.starved, [1]);
     assert_eq!(result.fairness.least, 0);
     let clients = vec![1];
-    assert!(
-        result
-            .warnings
-            .contains(&Warning::StarvedClients { clients, of: 3 })
-    );
+    assert!(result.warnings.contains(&Warning::StarvedClients { clients, of: 3 }));
 }
 
 #[test]
 fn a_worker_can_be_pinned_and_a_processor_that_is_not_there_is_refused() {
     let mut plan = counted(2, 100);
     plan.pin = vec![0];
-    assert_eq!(
-        go(&Store::always(Answer::Committed), &plan)
-            .unwrap()
-            .outcomes
-            .committed,
-        100
-    );
+    assert_eq!(go(&Store::always(Answer::Committed), &plan).unwrap().outcomes.committed, 100);
     plan.pin = vec![0, 1_000];
     let store = Store::always(Answer::Committed);
     let sentence = go(&store, &plan).unwrap_err().to_string();
@@ -372,18 +323,9 @@ fn no_client_is_connected_twice_and_passes_are_told() {
     // Fifty clients and the session of the checks.
     assert_eq!(store.book.sessions.load(Ordering::SeqCst), 51);
     let passes = store.book.passes.load(Ordering::SeqCst);
-    assert!(
-        (100..10_000).contains(&passes),
-        "groups of clients share a pass: {passes}"
-    );
-    let numbers: BTreeSet<i64> = store
-        .book
-        .keys
-        .lock()
-        .unwrap()
-        .keys()
-        .map(|key| key >> 32)
-        .collect();
+    assert!((100..10_000).contains(&passes), "groups of clients share a pass: {passes}");
+    let numbers: BTreeSet<i64> =
+        store.book.keys.lock().unwrap().keys().map(|key| key >> 32).collect();
     assert_eq!(numbers.len(), 50, "every client had its turn");
 }
 
@@ -392,18 +334,8 @@ fn clients_of_a_closed_loop_wait_and_their_times_leave_the_waiting_out() {
     let store = Store::always(Answer::Committed);
     let mut workload = Keys::new(&store);
     let ms = 1_000_000;
-    workload.waits = Waits {
-        before_ns: 10 * ms,
-        after_ns: 15 * ms,
-    };
-    let result = run(
-        &store,
-        &workload,
-        &plan(2, 200),
-        &AtomicBool::new(false),
-        &(),
-    )
-    .unwrap();
+    workload.waits = Waits { before_ns: 10 * ms, after_ns: 15 * ms };
+    let result = run(&store, &workload, &plan(2, 200), &AtomicBool::new(false), &()).unwrap();
     let committed = result.outcomes.committed;
     // Two clients, 200 ms, a cycle of at least 25 ms; a busy machine makes fewer, never more.
     assert!((1..=16).contains(&committed), "{committed}");
@@ -412,10 +344,7 @@ fn clients_of_a_closed_loop_wait_and_their_times_leave_the_waiting_out() {
     let sum = time.in_transactions + time.between;
     assert!((0.98..=1.02).contains(&sum), "{time:?}");
     let response = result.transactions[0].response_ns.as_ref().unwrap();
-    assert!(
-        response.p50 < 10 * ms,
-        "the keying is no part of it: {response:?}"
-    );
+    assert!(response.p50 < 10 * ms, "the keying is no part of it: {response:?}");
     // An open loop has its own schedule, and waits for nobody's keying.
     let mut open = plan(2, 200);
     open.arrival = Arrival::Fixed { rate_per_s: 500.0 };
@@ -427,20 +356,9 @@ fn clients_of_a_closed_loop_wait_and_their_times_leave_the_waiting_out() {
 fn response_bounds_are_judged_and_own_figures_told() {
     let store = Store::always(Answer::Committed);
     let mut workload = Keys::new(&store);
-    let within = |within_ns| ResponseBound {
-        transaction: 0,
-        percent: 90,
-        within_ns,
-    };
+    let within = |within_ns| ResponseBound { transaction: 0, percent: 90, within_ns };
     workload.bounds = vec![within(1), within(10_000_000_000)];
-    let result = run(
-        &store,
-        &workload,
-        &plan(1, 50),
-        &AtomicBool::new(false),
-        &(),
-    )
-    .unwrap();
+    let result = run(&store, &workload, &plan(1, 50), &AtomicBool::new(false), &()).unwrap();
     let judged = &result.checks[result.checks.len() - 2..];
     assert!(matches!(judged[0].outcome, CheckOutcome::Violated(_)));
     assert_eq!(judged[1].outcome, CheckOutcome::Held);
@@ -457,10 +375,7 @@ fn a_store_that_takes_no_writes_is_refused_before_anything_is_made() {
     let mut store = Store::always(Answer::Committed);
     store.takes_no_writes = Some("it follows another server".to_owned());
     let error = go(&store, &plan(1, 100)).unwrap_err();
-    assert!(
-        error.to_string().contains("it follows another server"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("it follows another server"), "{error}");
     assert_eq!(store.book.created.load(Ordering::Relaxed), 0);
 }
 

@@ -35,11 +35,7 @@ fn answered_late(plan: &RunPlan) -> RunResult {
 #[test]
 fn commits_after_the_deadline_are_in_no_rate() {
     for arrival in [Arrival::Closed, Arrival::Fixed { rate_per_s: 100.0 }] {
-        let plan = RunPlan {
-            workers: None,
-            arrival,
-            ..plan(2, 40)
-        };
+        let plan = RunPlan { workers: None, arrival, ..plan(2, 40) };
         let result = answered_late(&plan);
         assert!(result.outcomes.committed > 0, "{:?}", result.outcomes);
         assert!(
@@ -60,10 +56,7 @@ fn commits_after_the_deadline_are_in_no_rate() {
 /// f01: the same, with what the result says of it.
 #[test]
 fn commits_that_are_in_no_rate_are_told() {
-    let plan = RunPlan {
-        workers: None,
-        ..plan(2, 40)
-    };
+    let plan = RunPlan { workers: None, ..plan(2, 40) };
     let result = answered_late(&plan);
     let of = result.outcomes.committed;
     assert_eq!((result.commits_in_span, result.commits_late), (0, of));

@@ -15,10 +15,7 @@ fn case<'c>(name: &str, workload: &'c Keys, busy_ns: u64) -> Case<'c, Store, Key
         name: name.to_owned(),
         make: Box::new(move || Ok(Store::always(Answer::Busy(busy_ns)).blocking())),
         workload,
-        plan: syncline_runner::RunPlan {
-            workers: None,
-            ..counted(1, 50)
-        },
+        plan: syncline_runner::RunPlan { workers: None, ..counted(1, 50) },
     }
 }
 
@@ -28,11 +25,7 @@ fn cases_take_turns_and_a_broken_one_does_not_stop_the_others() {
     let mut workload = Keys::new(&some);
     workload.abort_every = None;
     let made = Mutex::new(0);
-    let mut cases = vec![
-        case("a", &workload, 0),
-        case("b", &workload, 0),
-        case("c", &workload, 0),
-    ];
+    let mut cases = vec![case("a", &workload, 0), case("b", &workload, 0), case("c", &workload, 0)];
     cases[1].make = Box::new(|| {
         *made.lock().unwrap() += 1;
         Ok(Store::broken("create"))
@@ -42,15 +35,8 @@ fn cases_take_turns_and_a_broken_one_does_not_stop_the_others() {
     let results = repeat(&cases, 2, Turns::Interleaved, &stop, &watcher);
     let mut seen = watcher.seen();
     seen.retain(|event| event.starts_with("case"));
-    assert_eq!(
-        seen,
-        ["case a1", "case b1", "case c1", "case a2", "case c2"]
-    );
-    assert_eq!(
-        *made.lock().unwrap(),
-        1,
-        "what has no result is not tried again"
-    );
+    assert_eq!(seen, ["case a1", "case b1", "case c1", "case a2", "case c2"]);
+    assert_eq!(*made.lock().unwrap(), 1, "what has no result is not tried again");
     let runs: Vec<usize> = results.iter().map(|result| result.runs.len()).collect();
     assert_eq!(runs, [2, 0, 2]);
     assert!(results[1].error.is_some());
@@ -62,10 +48,7 @@ fn cases_take_turns_and_a_broken_one_does_not_stop_the_others() {
 fn faster_is_said_only_of_ranges_that_do_not_meet() {
     let some = Store::always(Answer::Committed);
     let workload = Keys::new(&some);
-    let cases = [
-        case("quick", &workload, 20_000),
-        case("slow", &workload, 20_000_000),
-    ];
+    let cases = [case("quick", &workload, 20_000), case("slow", &workload, 20_000_000)];
     let stop = AtomicBool::new(false);
     let results = repeat(&cases, 2, Turns::InBlocks, &stop, &());
     assert!(faster(&results[0], &results[1]));
@@ -81,10 +64,7 @@ fn faster_is_said_only_of_ranges_that_do_not_meet() {
 fn calibration_does_not_wait_for_clients_that_think() {
     let store = Store::always(Answer::Committed);
     let mut workload = Keys::new(&store);
-    workload.waits = Waits {
-        before_ns: 60_000_000_000,
-        after_ns: 60_000_000_000,
-    };
+    workload.waits = Waits { before_ns: 60_000_000_000, after_ns: 60_000_000_000 };
     let span = std::time::Duration::from_millis(100);
     let stop = AtomicBool::new(false);
     let own = calibrate(&store, &workload, &counted(4, 1), span, &stop).unwrap();

@@ -15,11 +15,7 @@ use syncline_runner::{CheckOutcome, RunPlan};
 const CLIENTS: usize = 8;
 
 fn untold() -> RunPlan {
-    RunPlan {
-        workers: None,
-        warm_up: Duration::from_secs(1),
-        ..plan(CLIENTS, 50)
-    }
+    RunPlan { workers: None, warm_up: Duration::from_secs(1), ..plan(CLIENTS, 50) }
 }
 
 /// One with a log of its own.
@@ -76,15 +72,9 @@ fn where_they_do_not_all_processors_are_used() {
 #[test]
 fn what_was_said_is_kept_and_nothing_is_tried() {
     let store = || logging(|_, _| Answer::ByTicket);
-    let one = RunPlan {
-        workers: Some(1),
-        ..untold()
-    };
+    let one = RunPlan { workers: Some(1), ..untold() };
     assert_eq!(run(&store(), &one), (1, SESSIONS));
-    let cold = RunPlan {
-        warm_up: Duration::ZERO,
-        ..untold()
-    };
+    let cold = RunPlan { warm_up: Duration::ZERO, ..untold() };
     assert_eq!(run(&store(), &cold), (processors(), SESSIONS));
     let without_log = Store::always(Answer::ByTicket);
     assert_eq!(run(&without_log, &untold()), (processors(), SESSIONS));

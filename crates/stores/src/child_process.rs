@@ -8,16 +8,8 @@ use std::ffi::OsStr;
 use std::process::Command;
 
 /// Variables that a child inherits: where programs and homes are, which language and time zone.
-const INHERITED: [&str; 8] = [
-    "PATH",
-    "HOME",
-    "LANG",
-    "LC_ALL",
-    "TZ",
-    "TMPDIR",
-    "JAVA_HOME",
-    "LD_LIBRARY_PATH",
-];
+const INHERITED: [&str; 8] =
+    ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "JAVA_HOME", "LD_LIBRARY_PATH"];
 
 /// A command that runs with nothing of this program's environment but the variables in `INHERITED`.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
@@ -40,10 +32,8 @@ mod tests {
     fn a_child_inherits_named_variables_alone() {
         let output = command("env").output().unwrap();
         let output = String::from_utf8(output.stdout).unwrap();
-        let names: Vec<&str> = output
-            .lines()
-            .filter_map(|line| line.split_once('=').map(|(name, _)| name))
-            .collect();
+        let names: Vec<&str> =
+            output.lines().filter_map(|line| line.split_once('=').map(|(name, _)| name)).collect();
         assert!(names.contains(&"PATH"), "{output}");
         // The test runner itself sets CARGO variables, which are the ones that must not get through.
         assert!(std::env::vars_os().count() > names.len());

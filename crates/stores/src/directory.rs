@@ -55,13 +55,7 @@ impl Directory {
             None => (path::private(store)?, true),
             Some(path) => (at(url, path, listing)?, false),
         };
-        Ok(Directory {
-            path,
-            store,
-            names,
-            is_private,
-            claimed: Mutex::new(None),
-        })
+        Ok(Directory { path, store, names, is_private, claimed: Mutex::new(None) })
     }
 
     /// The directory itself.
@@ -147,10 +141,7 @@ impl Directory {
                 claimed: Mutex::new(None),
             };
             if let Ok(claim) = left.take() {
-                *left.claimed() = Some(Claim {
-                    made: true,
-                    ..claim
-                });
+                *left.claimed() = Some(Claim { made: true, ..claim });
                 // What cannot be removed is tried again by the next run.
                 drop(left.remove());
             }
@@ -258,11 +249,7 @@ impl Drop for Directory {
 }
 
 fn at(url: &Url, path: &str, listing: &Listing) -> Result<PathBuf, Error> {
-    let malformed = |why| Error::Malformed {
-        url: url.text.clone(),
-        why,
-        form: listing.form,
-    };
+    let malformed = |why| Error::Malformed { url: url.text.clone(), why, form: listing.form };
     let path = path::plain(path);
     if path.is_empty() || path.contains('\0') {
         return Err(malformed("its path names no directory"));

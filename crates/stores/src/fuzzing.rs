@@ -27,11 +27,7 @@ pub struct Target {
 
 /// All of them.
 pub const TARGETS: [Target; 4] = [
-    target(
-        "postgres_messages",
-        postgres_messages,
-        postgres::fuzzing::message_seeds,
-    ),
+    target("postgres_messages", postgres_messages, postgres::fuzzing::message_seeds),
     target("mysql_packets", mysql_packets, mysql::fuzzing::packet_seeds),
     target("redis_replies", redis_replies, redis::fuzzing::reply_seeds),
     target("etcd_answers", etcd_answers, etcd::fuzzing::answer_seeds),

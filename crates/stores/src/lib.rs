@@ -14,12 +14,7 @@ pub mod child_process;
     feature = "jdbc"
 ))]
 mod directory;
-#[cfg(any(
-    feature = "lmdb",
-    feature = "redb",
-    feature = "fjall",
-    feature = "rocksdb"
-))]
+#[cfg(any(feature = "lmdb", feature = "redb", feature = "fjall", feature = "rocksdb"))]
 mod directory_store;
 pub mod engine;
 mod error;

@@ -96,10 +96,7 @@ fn durability(given: &OptionArgs<'_>) -> Result<Durability, Error> {
             "durability=full: it syncs by fdatasync and O_DSYNC only; the most is data"
         }
     };
-    Err(Error::NotHonoured {
-        target: LISTING.name,
-        what: why.to_owned(),
-    })
+    Err(Error::NotHonoured { target: LISTING.name, what: why.to_owned() })
 }
 
 impl Lmdb {
@@ -277,11 +274,7 @@ impl KeyValue for Lmdb {
         };
         let mut settings = vec![
             setting("map_bytes", info.map_size.to_string(), "mdb_env_info"),
-            setting(
-                "readers_max",
-                info.maximum_number_of_readers.to_string(),
-                "mdb_env_info",
-            ),
+            setting("readers_max", info.maximum_number_of_readers.to_string(), "mdb_env_info"),
         ];
         if let Ok(flags) = open.environment.get_flags() {
             settings.push(setting("flags", format!("{flags:#x}"), "mdb_env_get_flags"));

@@ -85,18 +85,9 @@ impl Target for Null {
     }
 
     async fn connect(&self, plan: &Plan, worker: &NullWorker) -> TargetResult<NullSession> {
-        let made = || {
-            plan.operations()
-                .iter()
-                .map(|one| answer(plan, &one.action))
-                .collect()
-        };
+        let made = || plan.operations().iter().map(|one| answer(plan, &one.action)).collect();
         let answers = Rc::clone(worker.answers.get_or_init(made));
-        Ok(NullSession {
-            answers,
-            delay_ns: self.delay_ns,
-            waiting: Queue::default(),
-        })
+        Ok(NullSession { answers, delay_ns: self.delay_ns, waiting: Queue::default() })
     }
 
     async fn remove(&self) -> TargetResult<()> {
@@ -193,10 +184,7 @@ fn answer(plan: &Plan, action: &Action) -> Option<Rows> {
 
 fn row_count(action: &Action) -> u64 {
     match action {
-        Action::Scan {
-            limit: Limit::Fixed(rows),
-            ..
-        } => (*rows).min(ROWS_MAX),
+        Action::Scan { limit: Limit::Fixed(rows), .. } => (*rows).min(ROWS_MAX),
         _ => 1,
     }
 }
@@ -210,12 +198,7 @@ fn bytes_max(plan: &Plan, action: &Action) -> Vec<usize> {
     match action {
         Action::Get { table, columns, .. } => columns.iter().map(|c| of(*table, c.0)).collect(),
         Action::Scan { path, columns, .. } => columns.iter().map(|c| of(path.table, c.0)).collect(),
-        Action::Join {
-            path,
-            right,
-            columns,
-            ..
-        } => columns
+        Action::Join { path, right, columns, .. } => columns
             .iter()
             .map(|(side, column)| match side {
                 Side::Left => of(path.table, column.0),
@@ -288,29 +271,12 @@ mod tests {
     #[test]
     fn a_scan_answers_as_many_rows_as_its_limit_in_the_length_of_its_columns() {
         let mut plan = Plan::new();
-        let table = Table::new("t")
-            .column("id", Kind::Int)
-            .text("short", 7)
-            .key(&["id"]);
+        let table = Table::new("t").column("id", Kind::Int).text("short", 7).key(&["id"]);
         let table = plan.table(table);
-        let path = Path {
-            table,
-            by: By::Key,
-            equal: 0,
-            range: Range::All,
-        };
+        let path = Path { table, by: By::Key, equal: 0, range: Range::All };
         let mut scan = |name, rows| -> Read<(), (Int, Text)> {
             let (order, limit, lock) = (Order::Ascending, Limit::Fixed(rows), Lock::None);
-            plan.scan(
-                name,
-                Scan {
-                    path,
-                    order,
-                    limit,
-                    columns: &["id", "short"],
-                    lock,
-                },
-            )
+            plan.scan(name, Scan { path, order, limit, columns: &["id", "short"], lock })
         };
         scan("few", 3);
         scan("many", 1_000_000);
@@ -319,9 +285,7 @@ mod tests {
             let mut session = null.connect(&plan, &NullWorker::default()).await.unwrap();
             for (operation, rows) in [(0, 3), (1, ROWS_MAX as usize)] {
                 session.begin(AccessPattern::Single);
-                session
-                    .send(syncline_contract::OperationId(operation), &[])
-                    .unwrap();
+                session.send(syncline_contract::OperationId(operation), &[]).unwrap();
                 let answer = session.receive().await.unwrap();
                 assert_eq!(answer.len(), rows);
                 assert!(matches!(answer.row(0).value(1), Value::Text(text) if text.len() == 7));

@@ -9,16 +9,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The path behind a URL's colon: of `///data/x.db`, as other programs write an absolute path, `/data/x.db`.
 pub(crate) fn plain(path: &str) -> &str {
     let absolute = path.strip_prefix("//").filter(|rest| rest.starts_with('/'));
-    absolute
-        .filter(|rest| !rest.starts_with("//"))
-        .unwrap_or(path)
+    absolute.filter(|rest| !rest.starts_with("//")).unwrap_or(path)
 }
 
 /// A path that stays the same wherever the process goes.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    std::path::absolute(path).map_err(|error| Error::NoCurrentDirectory {
-        why: error.to_string(),
-    })
+    std::path::absolute(path).map_err(|error| Error::NoCurrentDirectory { why: error.to_string() })
 }
 
 /// A path in the current directory that no other store of this process has, nor one of another
@@ -47,13 +43,8 @@ pub(crate) fn abandoned(path: &Path, store: &str) -> Vec<PathBuf> {
     let prefix = format!(".syncline-{store}-");
     let own = rustix::process::geteuid().as_raw();
     let is_left = |path: &PathBuf| {
-        let name = path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .unwrap_or_default();
-        let numbers = name
-            .strip_prefix(&prefix)
-            .and_then(|rest| rest.split_once('-'));
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let numbers = name.strip_prefix(&prefix).and_then(|rest| rest.split_once('-'));
         let plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let is_gone = numbers.is_some_and(|(process, count)| {
             plain(process) && plain(count) && !Path::new("/proc").join(process).exists()
@@ -94,12 +85,8 @@ pub(crate) mod tests {
         let gone = left(folder.path(), "lmdb", ended());
         left(folder.path(), "lmdb", std::process::id());
         left(folder.path(), "redb", ended());
-        for name in [
-            ".syncline-lmdb-x-0",
-            ".syncline-lmdb-1",
-            ".syncline-lmdb-99999999-",
-            "other",
-        ] {
+        for name in [".syncline-lmdb-x-0", ".syncline-lmdb-1", ".syncline-lmdb-99999999-", "other"]
+        {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
         fs::write(folder.path().join(".syncline-lmdb-99999998-0"), "a file").unwrap();

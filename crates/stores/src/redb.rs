@@ -69,10 +69,7 @@ fn durability(given: &OptionArgs<'_>) -> Result<Durability, Error> {
         }
         Durability::Full => "durability=full: it syncs by fdatasync only; the most is data",
     };
-    Err(Error::NotHonoured {
-        target: LISTING.name,
-        what: why.to_owned(),
-    })
+    Err(Error::NotHonoured { target: LISTING.name, what: why.to_owned() })
 }
 
 impl Redb {

@@ -45,63 +45,24 @@ const NULL: &Listing = &Listing {
 };
 
 const STORES: &[Store] = &[
-    Store {
-        listing: NULL,
-        open: open_null,
-    },
-    Store {
-        listing: engine::LISTING,
-        open: engine::open,
-    },
-    Store {
-        listing: sqlite::LISTING,
-        open: sqlite::open,
-    },
-    Store {
-        listing: postgres::LISTING,
-        open: postgres::open,
-    },
-    Store {
-        listing: mysql::LISTING,
-        open: mysql::open,
-    },
-    Store {
-        listing: mysql::MARIADB_LISTING,
-        open: mysql::open_mariadb,
-    },
+    Store { listing: NULL, open: open_null },
+    Store { listing: engine::LISTING, open: engine::open },
+    Store { listing: sqlite::LISTING, open: sqlite::open },
+    Store { listing: postgres::LISTING, open: postgres::open },
+    Store { listing: mysql::LISTING, open: mysql::open },
+    Store { listing: mysql::MARIADB_LISTING, open: mysql::open_mariadb },
     #[cfg(feature = "lmdb")]
-    Store {
-        listing: lmdb::LISTING,
-        open: lmdb::open,
-    },
+    Store { listing: lmdb::LISTING, open: lmdb::open },
     #[cfg(feature = "redb")]
-    Store {
-        listing: redb::LISTING,
-        open: redb::open,
-    },
+    Store { listing: redb::LISTING, open: redb::open },
     #[cfg(feature = "fjall")]
-    Store {
-        listing: fjall::LISTING,
-        open: fjall::open,
-    },
+    Store { listing: fjall::LISTING, open: fjall::open },
     #[cfg(feature = "rocksdb")]
-    Store {
-        listing: rocksdb::LISTING,
-        open: rocksdb::open,
-    },
-    Store {
-        listing: etcd::LISTING,
-        open: etcd::open,
-    },
-    Store {
-        listing: redis::LISTING,
-        open: redis::open,
-    },
+    Store { listing: rocksdb::LISTING, open: rocksdb::open },
+    Store { listing: etcd::LISTING, open: etcd::open },
+    Store { listing: redis::LISTING, open: redis::open },
     #[cfg(feature = "jdbc")]
-    Store {
-        listing: jdbc::LISTING,
-        open: jdbc::open,
-    },
+    Store { listing: jdbc::LISTING, open: jdbc::open },
 ];
 
 /// Names that ask for encryption, and the targets that they open.
@@ -143,15 +104,8 @@ fn absent(name: &str) -> Error {
     let known: Vec<_> = listings().map(|listing| listing.name).collect();
     // What is not even a word may be a connection string, with a password in it.
     let is_word = |sign: char| sign.is_ascii_alphanumeric() || "+-._".contains(sign);
-    let name = if name.chars().all(is_word) {
-        name
-    } else {
-        "..."
-    };
-    Error::UnknownTarget {
-        name: name.to_owned(),
-        known: known.join(", "),
-    }
+    let name = if name.chars().all(is_word) { name } else { "..." };
+    Error::UnknownTarget { name: name.to_owned(), known: known.join(", ") }
 }
 
 fn open_null(url: &Url) -> Result<AnyTarget, Error> {
@@ -181,9 +135,6 @@ mod tests {
         let said = absent("hots=h password=secret").to_string();
         assert!(!said.contains("secret"), "{said}");
         let said = absent("nosuchstore").to_string();
-        assert!(
-            said.contains("nosuchstore") && said.contains("sqlite"),
-            "{said}"
-        );
+        assert!(said.contains("nosuchstore") && said.contains("sqlite"), "{said}");
     }
 }

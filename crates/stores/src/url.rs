@@ -40,11 +40,7 @@ const FORM: &str = "NAME or NAME:PATH?option=value&option=value";
 impl Url {
     /// Takes a text apart.
     pub(crate) fn parse(text: &str) -> Result<Url, Error> {
-        let malformed = |why| Error::Malformed {
-            url: shown(text),
-            why,
-            form: FORM,
-        };
+        let malformed = |why| Error::Malformed { url: shown(text), why, form: FORM };
         let (place, options) = match text.split_once('?') {
             Some((place, options)) => (place, Some(options)),
             None => (text, None),
@@ -58,9 +54,8 @@ impl Url {
         }
         let mut pairs = Vec::new();
         for pair in options.into_iter().flat_map(|options| options.split('&')) {
-            let (key, value) = pair
-                .split_once('=')
-                .ok_or_else(|| malformed("an option has no value"))?;
+            let (key, value) =
+                pair.split_once('=').ok_or_else(|| malformed("an option has no value"))?;
             if key.contains('@') {
                 return Err(malformed(
                     "an option's name holds an @: in a password a ? is written %3F, or the password is given by ${NAME}",
@@ -76,13 +71,7 @@ impl Url {
             }
             None => None,
         };
-        Ok(Url {
-            text: shown(text),
-            name: name.to_owned(),
-            path,
-            raw_path,
-            pairs,
-        })
+        Ok(Url { text: shown(text), name: name.to_owned(), path, raw_path, pairs })
     }
 
     /// The value of an option.
@@ -93,20 +82,13 @@ impl Url {
 
     /// Its options, of those that the target lists.
     pub(crate) fn given(&self, listing: &Listing) -> Result<OptionArgs<'_>, Error> {
-        Ok(OptionArgs::new(
-            format!("target {}", listing.name),
-            listing.options,
-            &self.pairs,
-        )?)
+        Ok(OptionArgs::new(format!("target {}", listing.name), listing.options, &self.pairs)?)
     }
 }
 
 /// A path or a value as it stands in a URL of ours: with codes for the signs that take one apart.
 pub fn encoded(value: &str) -> String {
-    value
-        .replace('%', "%25")
-        .replace('&', "%26")
-        .replace('?', "%3F")
+    value.replace('%', "%25").replace('&', "%26").replace('?', "%3F")
 }
 
 /// With every `%XX` replaced by its character; none if one is broken or the result is not UTF-8.
@@ -133,10 +115,7 @@ mod tests {
     #[test]
     fn a_url_comes_apart() {
         let url = Url::parse("sqlite:/data/a%3Fb.db?durability=data&client=queue").unwrap();
-        assert_eq!(
-            (url.name.as_str(), url.path.as_deref()),
-            ("sqlite", Some("/data/a?b.db"))
-        );
+        assert_eq!((url.name.as_str(), url.path.as_deref()), ("sqlite", Some("/data/a?b.db")));
         assert_eq!(url.pairs.len(), 2);
         assert_eq!(url.pairs[1], ("client".to_owned(), "queue".to_owned()));
         assert_eq!(Url::parse("null").unwrap().path, None);

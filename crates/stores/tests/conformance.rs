@@ -11,20 +11,12 @@ fn conforms_with(options: &str) {
     let folder = tempfile::tempdir().expect("a folder for the test");
     let number = AtomicUsize::new(0);
     let outcome = conforms(|| {
-        let file = folder
-            .path()
-            .join(format!("{}.db", number.fetch_add(1, Ordering::Relaxed)));
+        let file = folder.path().join(format!("{}.db", number.fetch_add(1, Ordering::Relaxed)));
         AnyTarget::open(&format!("sqlite:{}?{options}", file.display())).expect("a good URL")
     });
     assert!(outcome.findings.is_empty(), "{options}: {outcome}");
-    assert_eq!(
-        (outcome.tested.len(), outcome.skipped.len()),
-        (CASES, 0),
-        "{outcome:?}"
-    );
-    let left: Vec<_> = std::fs::read_dir(folder.path())
-        .expect("the folder")
-        .collect();
+    assert_eq!((outcome.tested.len(), outcome.skipped.len()), (CASES, 0), "{outcome:?}");
+    let left: Vec<_> = std::fs::read_dir(folder.path()).expect("the folder").collect();
     assert!(left.is_empty(), "{options} leaves {left:?}");
 }
 

@@ -92,37 +92,28 @@ impl Target for Faulty {
 impl FaultySession {
     fn spoil(&self, operation: OperationId, values: &[Value<'_>]) -> Vec<Value<'static>> {
         let asked = |action: &Action| {
-            matches!(
-                action,
-                Action::Scan {
-                    limit: syncline_contract::Limit::Parameter,
-                    ..
-                }
-            )
+            matches!(action, Action::Scan { limit: syncline_contract::Limit::Parameter, .. })
         };
         let last = values.len().saturating_sub(1);
-        let spoilt = values
-            .iter()
-            .enumerate()
-            .map(|(position, value)| match *value {
-                Value::Text(text) if self.fault == Fault::TextIsCut => {
-                    Value::Text(text.chars().take(20).collect::<String>().leak())
-                }
-                Value::Int(_)
-                    if self.fault == Fault::LimitsAreIgnored
-                        && position == last
-                        && asked(&self.plan.operation(operation).action) =>
-                {
-                    Value::Int(1000)
-                }
-                Value::Text(text) => Value::Text(text.to_owned().leak()),
-                Value::Bytes(bytes) => Value::Bytes(bytes.to_owned().leak()),
-                Value::Null => Value::Null,
-                Value::Int(number) => Value::Int(number),
-                Value::Float(number) => Value::Float(number),
-                Value::Decimal(decimal) => Value::Decimal(decimal),
-                Value::Timestamp(time) => Value::Timestamp(time),
-            });
+        let spoilt = values.iter().enumerate().map(|(position, value)| match *value {
+            Value::Text(text) if self.fault == Fault::TextIsCut => {
+                Value::Text(text.chars().take(20).collect::<String>().leak())
+            }
+            Value::Int(_)
+                if self.fault == Fault::LimitsAreIgnored
+                    && position == last
+                    && asked(&self.plan.operation(operation).action) =>
+            {
+                Value::Int(1000)
+            }
+            Value::Text(text) => Value::Text(text.to_owned().leak()),
+            Value::Bytes(bytes) => Value::Bytes(bytes.to_owned().leak()),
+            Value::Null => Value::Null,
+            Value::Int(number) => Value::Int(number),
+            Value::Float(number) => Value::Float(number),
+            Value::Decimal(decimal) => Value::Decimal(decimal),
+            Value::Timestamp(time) => Value::Timestamp(time),
+        });
         spoilt.collect()
     }
 
@@ -144,11 +135,8 @@ impl FaultySession {
 
 impl Session for FaultySession {
     fn begin(&mut self, shape: AccessPattern) {
-        let shape = if self.fault == Fault::EverythingIsSingle {
-            AccessPattern::Single
-        } else {
-            shape
-        };
+        let shape =
+            if self.fault == Fault::EverythingIsSingle { AccessPattern::Single } else { shape };
         self.session.begin(shape);
         self.waiting = 0;
         self.answers.clear();
@@ -158,9 +146,7 @@ impl Session for FaultySession {
         let action = &self.plan.operation(operation).action;
         self.waiting += usize::from(!self.plan.answer(action).is_empty());
         let values = self.spoil(operation, values);
-        self.session
-            .send(operation, &values)
-            .or_else(|stop| self.spoil_stop(stop))
+        self.session.send(operation, &values).or_else(|stop| self.spoil_stop(stop))
     }
 
     async fn receive(&mut self) -> Result<&Rows, Stop> {
@@ -220,58 +206,32 @@ fn cases_that_find(fault: Fault, folder: &Path) -> Vec<&'static str> {
         let target = AnyTarget::open(&url).expect("a good URL");
         Faulty { fault, target }
     });
-    outcome
-        .findings
-        .iter()
-        .map(|finding| finding.case)
-        .collect()
+    outcome.findings.iter().map(|finding| finding.case).collect()
 }
 
 #[test]
 fn every_planted_fault_is_found_by_the_case_that_looks_for_it() {
     let folder = tempfile::tempdir().expect("a folder for the test");
     for (fault, cases) in [
-        (
-            Fault::AbortCommits,
-            &["abort undoes", "abort undoes index entries"][..],
-        ),
+        (Fault::AbortCommits, &["abort undoes", "abort undoes index entries"][..]),
         (Fault::CommitForgets, &["a commit is visible"]),
         (Fault::UpdatesMissSilently, &["absent rows are refused"]),
-        (
-            Fault::FailuresNameNoOperation,
-            &["a duplicate key is refused"],
-        ),
-        (
-            Fault::DuplicatesLookLikeConflicts,
-            &["a duplicate key is refused"],
-        ),
+        (Fault::FailuresNameNoOperation, &["a duplicate key is refused"]),
+        (Fault::DuplicatesLookLikeConflicts, &["a duplicate key is refused"]),
         (Fault::TextIsCut, &["values come back as written"]),
-        (
-            Fault::DecimalsLoseTheirScale,
-            &["answers have the declared kinds"],
-        ),
-        (
-            Fault::AnswersComeBackwards,
-            &["answers keep the order of asking"],
-        ),
+        (Fault::DecimalsLoseTheirScale, &["answers have the declared kinds"]),
+        (Fault::AnswersComeBackwards, &["answers keep the order of asking"]),
         (Fault::LimitsAreIgnored, &["scans by key"]),
         (
             Fault::EverythingIsSingle,
-            &[
-                "abort undoes",
-                "no update is lost",
-                "uncommitted rows are hidden",
-            ],
+            &["abort undoes", "no update is lost", "uncommitted rows are hidden"],
         ),
         (Fault::LoadDropsTheLastRow, &["batches are loaded"]),
         (Fault::RemoveForgets, &["remove without create"]),
     ] {
         let found = cases_that_find(fault, folder.path());
         for case in cases {
-            assert!(
-                found.contains(case),
-                "{fault:?} is found by {found:?}, not by \"{case}\""
-            );
+            assert!(found.contains(case), "{fault:?} is found by {found:?}, not by \"{case}\"");
         }
     }
 }

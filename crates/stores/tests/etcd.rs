@@ -64,9 +64,7 @@ const SET: OperationId = OperationId(1);
 
 fn plan() -> Plan {
     let mut plan = Plan::new();
-    let table = Table::new("rows")
-        .column("id", Kind::Int)
-        .column("n", Kind::Int);
+    let table = Table::new("rows").column("id", Kind::Int).column("n", Kind::Int);
     let table = plan.table(table.key(&["id"]));
     let _: Write<(Int, Int)> = plan.insert("insert row", table);
     let _: Write<(Int, Int)> = plan.update("set row", table, &[("n", Set::To)]);
@@ -99,19 +97,12 @@ fn that_it_syncs_is_seen_in_its_own_count() {
     block_on(&(), target.create(&plan())).unwrap();
     let said = block_on(&(), target.evidence()).unwrap();
     assert_eq!(said.durability, Durability::Data);
-    assert!(
-        said.durability_evidence
-            .contains("3 commits one after another"),
-        "{said:?}"
-    );
+    assert!(said.durability_evidence.contains("3 commits one after another"), "{said:?}");
     assert!(said.version.starts_with("3."), "{said:?}");
     block_on(&(), target.remove()).unwrap();
     let weaker = open(&format!("{}&durability=os", place(&server)));
     let refused = block_on(&(), weaker.create(&plan())).unwrap_err();
-    assert!(
-        refused.what.contains("durability=os was asked for"),
-        "{refused}"
-    );
+    assert!(refused.what.contains("durability=os was asked for"), "{refused}");
     assert_eq!(keys(&server), "0", "a refusal leaves nothing");
 }
 
@@ -125,22 +116,13 @@ fn a_commit_over_a_row_that_another_process_changed_conflicts() {
     block_on(&worker, async {
         let mut session = target.connect(&plan, &worker).await.unwrap();
         session.begin(AccessPattern::Single);
-        session
-            .send(INSERT, &[Value::Int(1), Value::Int(2)])
-            .unwrap();
+        session.send(INSERT, &[Value::Int(1), Value::Int(2)]).unwrap();
         session.commit().await.unwrap();
         session.begin(AccessPattern::Several);
         session.send(SET, &[Value::Int(1), Value::Int(3)]).unwrap();
-        ask(
-            &server,
-            "/v3/kv/deleterange",
-            r#"{"key": "AA==", "range_end": "/w=="}"#,
-        );
+        ask(&server, "/v3/kv/deleterange", r#"{"key": "AA==", "range_end": "/w=="}"#);
         let stopped = session.commit().await.unwrap_err();
-        assert!(
-            matches!(stopped, Stop::Conflict(Cause::Serialization)),
-            "{stopped:?}"
-        );
+        assert!(matches!(stopped, Stop::Conflict(Cause::Serialization)), "{stopped:?}");
         session.abort().await;
     });
     block_on(&(), target.remove()).unwrap();
@@ -157,9 +139,7 @@ fn a_transaction_of_more_than_it_takes_is_a_limit_and_a_load_is_split() {
         let mut session = target.connect(&plan, &worker).await.unwrap();
         session.begin(AccessPattern::Several);
         for id in 0..200 {
-            session
-                .send(INSERT, &[Value::Int(id), Value::Int(id)])
-                .unwrap();
+            session.send(INSERT, &[Value::Int(id), Value::Int(id)]).unwrap();
         }
         let stopped = session.commit().await.unwrap_err();
         assert!(
@@ -171,10 +151,7 @@ fn a_transaction_of_more_than_it_takes_is_a_limit_and_a_load_is_split() {
         assert_eq!(keys(&server), "2", "the mark, and that it is used");
         let mut batch = syncline_contract::Rows::new(2);
         (0..200).for_each(|id| batch.push_row(&[Value::Int(id), Value::Int(id)]));
-        session
-            .load(syncline_contract::TableId(0), &batch)
-            .await
-            .unwrap();
+        session.load(syncline_contract::TableId(0), &batch).await.unwrap();
         assert_eq!(keys(&server), "202");
     });
     block_on(&(), target.remove()).unwrap();
@@ -204,23 +181,13 @@ fn foreign_keys_stay_and_a_server_at_work_is_not_disturbed() {
     });
     block_on(&(), target.meet()).unwrap();
     block_on(&(), target.create(&plan())).unwrap();
-    assert_eq!(
-        keys(&server),
-        "4",
-        "two of ours: the mark, and that it is used"
-    );
+    assert_eq!(keys(&server), "4", "two of ours: the mark, and that it is used");
     let kept = block_on(&(), open(&place(&server)).clean()).unwrap();
-    assert!(
-        kept.len() == 1 && kept[0].starts_with("kept"),
-        "a run uses them: {kept:?}"
-    );
+    assert!(kept.len() == 1 && kept[0].starts_with("kept"), "a run uses them: {kept:?}");
     assert_eq!(keys(&server), "4");
     drop(target);
     let cleaned = block_on(&(), open(&place(&server)).clean()).unwrap();
-    assert!(
-        cleaned.len() == 1 && cleaned[0].contains("keys of prefix"),
-        "{cleaned:?}"
-    );
+    assert!(cleaned.len() == 1 && cleaned[0].contains("keys of prefix"), "{cleaned:?}");
     assert_eq!(keys(&server), "2", "what is not ours stays");
 }
 
@@ -233,10 +200,7 @@ fn counters_grow_and_what_is_not_counted_says_why() {
     let after = block_on(&(), target.counters()).unwrap();
     let grown = |meaning: Meaning| {
         let find = |all: &[syncline_contract::Counter]| {
-            all.iter()
-                .find(|one| one.meaning == meaning)
-                .unwrap()
-                .clone()
+            all.iter().find(|one| one.meaning == meaning).unwrap().clone()
         };
         find(&after).grown_since(&find(&before))
     };
@@ -256,10 +220,7 @@ fn counters_grow_and_what_is_not_counted_says_why() {
     let names: Vec<_> = seen.settings.iter().map(|one| &one.name).collect();
     assert_eq!(names, ["dbSize", "raftTerm"], "each is said once");
     for meaning in Meaning::ALL {
-        assert!(
-            seen.counter(meaning).is_some(),
-            "{meaning:?} stands there, available or not"
-        );
+        assert!(seen.counter(meaning).is_some(), "{meaning:?} stands there, available or not");
     }
     assert_eq!(seen.replication, Ok(Vec::new()));
     assert!(block_on(&(), target.round_trip_ns()).unwrap().unwrap() > 0);
@@ -276,9 +237,7 @@ fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
     block_on(&worker, async {
         let mut session = target.connect(&plan, &worker).await.unwrap();
         session.begin(AccessPattern::Single);
-        session
-            .send(INSERT, &[Value::Int(1), Value::Int(2)])
-            .unwrap();
+        session.send(INSERT, &[Value::Int(1), Value::Int(2)]).unwrap();
         drop(server);
         let lost = session.commit().await.unwrap_err();
         assert!(
@@ -331,11 +290,7 @@ impl Encrypted {
             .stderr(Stdio::null())
             .spawn()
             .expect("etcd, of Debian's package etcd-server, and setpriv");
-        Encrypted {
-            process,
-            port,
-            folder,
-        }
+        Encrypted { process, port, folder }
     }
 
     /// The URL with those options, once it answers there.
@@ -378,11 +333,7 @@ fn an_encrypted_server_conforms_and_is_known_by_its_certificate() {
             url.replace(&roots, &stranger),
             "its certificate is not signed by the key of the root that is trusted here",
         ),
-        (
-            url.replace("etcds:", "etcd:")
-                .replace(&format!("tls_roots={roots}"), "live=yes"),
-            "",
-        ),
+        (url.replace("etcds:", "etcd:").replace(&format!("tls_roots={roots}"), "live=yes"), ""),
     ] {
         let failure = block_on(&(), open(&url).meet()).unwrap_err();
         assert!(failure.what.contains(why), "{url}: {failure}");

@@ -20,9 +20,8 @@ fn open(path: &Path) -> AnyTarget {
 
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("the folder");
-    let mut names: Vec<_> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -35,19 +34,10 @@ fn is_refused(name: &str, contents: &[u8], database: &str) {
     let target = open(&folder.path().join(database));
     let findings = refuses_foreign(&target);
     assert!(findings.is_empty(), "{findings:?}");
-    assert_eq!(
-        fs::read(&path).unwrap(),
-        contents,
-        "{name} is left as it was"
-    );
+    assert_eq!(fs::read(&path).unwrap(), contents, "{name} is left as it was");
     assert_eq!(names_in(folder.path()), [name]);
-    let refusal = block_on(&(), target.create(&plan()))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        refusal.contains(name) && refusal.contains("remove it yourself"),
-        "{refusal}"
-    );
+    let refusal = block_on(&(), target.create(&plan())).unwrap_err().to_string();
+    assert!(refusal.contains(name) && refusal.contains("remove it yourself"), "{refusal}");
     let met = block_on(&(), target.meet()).unwrap_err().to_string();
     assert_eq!(met, refusal);
 }
@@ -65,9 +55,7 @@ fn a_database_of_another_program_is_refused_and_left() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("theirs.db");
     let theirs = rusqlite::Connection::open(&path).unwrap();
-    theirs
-        .execute_batch("CREATE TABLE precious (n); INSERT INTO precious VALUES (1)")
-        .unwrap();
+    theirs.execute_batch("CREATE TABLE precious (n); INSERT INTO precious VALUES (1)").unwrap();
     drop(theirs);
     let before = fs::read(&path).unwrap();
     let target = open(&path);
@@ -96,9 +84,7 @@ fn two_runs_do_not_share_a_store() {
     let path = folder.path().join("ours.db");
     let (one, other) = (open(&path), open(&path));
     block_on(&(), one.create(&plan())).unwrap();
-    let refusal = block_on(&(), other.create(&plan()))
-        .unwrap_err()
-        .to_string();
+    let refusal = block_on(&(), other.create(&plan())).unwrap_err().to_string();
     assert!(refusal.contains("in use by another run"), "{refusal}");
     block_on(&(), other.remove()).unwrap();
     assert!(path.exists(), "the refused one removes nothing");
@@ -110,15 +96,9 @@ fn a_private_store_stands_in_the_current_directory_and_goes() {
     let here = std::env::current_dir().unwrap();
     let private = || -> Vec<String> {
         let ours = format!(".syncline-sqlite-{}-", std::process::id());
-        names_in(&here)
-            .into_iter()
-            .filter(|name| name.starts_with(&ours))
-            .collect()
+        names_in(&here).into_iter().filter(|name| name.starts_with(&ours)).collect()
     };
-    let (one, other) = (
-        AnyTarget::open("sqlite").unwrap(),
-        AnyTarget::open("sqlite").unwrap(),
-    );
+    let (one, other) = (AnyTarget::open("sqlite").unwrap(), AnyTarget::open("sqlite").unwrap());
     assert!(private().is_empty(), "opening touches nothing");
     assert_eq!(one.log_place(), LogLocation::Directory(here.clone()));
     for target in [&one, &other] {
@@ -134,22 +114,13 @@ fn a_private_store_stands_in_the_current_directory_and_goes() {
 #[test]
 fn bad_urls_get_one_clear_sentence() {
     for (url, said) in [
-        (
-            "oracle",
-            "there is no target \"oracle\"; there are: null, engine, sqlite",
-        ),
+        ("oracle", "there is no target \"oracle\"; there are: null, engine, sqlite"),
         ("", "names no target"),
         ("sqlite:", "its path is empty"),
         ("sqlite://store.db", "two slashes"),
         ("sqlite:store/", "names no file"),
-        (
-            "sqlite:/no/such/place/store.db",
-            "directory /no/such/place does not exist",
-        ),
-        (
-            "sqlite:store.db?speed=high",
-            "has no option \"speed\"; it has: durability, ",
-        ),
+        ("sqlite:/no/such/place/store.db", "directory /no/such/place does not exist"),
+        ("sqlite:store.db?speed=high", "has no option \"speed\"; it has: durability, "),
         ("sqlite:store.db?durability", "an option has no value"),
         ("sqlite?durability=none", "the least is os"),
         ("sqlite?durability=maximal", "it takes os, data or full"),
@@ -158,14 +129,8 @@ fn bad_urls_get_one_clear_sentence() {
             "sqlite?durability=data&synchronous=NORMAL",
             "synchronous=normal with journal=wal gives os",
         ),
-        (
-            "sqlite?durability=os&journal=delete&synchronous=normal",
-            "journal=wal",
-        ),
-        (
-            "sqlite?locking_mode=exclusive",
-            "locking_mode=exclusive without client=queue",
-        ),
+        ("sqlite?durability=os&journal=delete&synchronous=normal", "journal=wal"),
+        ("sqlite?locking_mode=exclusive", "locking_mode=exclusive without client=queue"),
         (
             "sqlite?durability=data&journal=memory",
             "synchronous=full with journal=memory gives none",
@@ -196,16 +161,8 @@ fn every_listed_target_opens_with_its_defaults() {
                 "{error}"
             ),
         }
-        assert!(
-            listing
-                .options
-                .iter()
-                .all(|option| !option.meaning.is_empty())
-        );
+        assert!(listing.options.iter().all(|option| !option.meaning.is_empty()));
     }
     let names: Vec<_> = listings().map(|listing| listing.name).collect();
-    assert!(
-        names.starts_with(&["null", "engine", "sqlite"]),
-        "{names:?}"
-    );
+    assert!(names.starts_with(&["null", "engine", "sqlite"]), "{names:?}");
 }

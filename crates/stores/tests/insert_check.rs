@@ -33,18 +33,11 @@ impl Run {
         let file = folder.path().join("store.db");
         let url = format!("sqlite:{}?durability=os&{url_options}", file.display());
         let target = AnyTarget::open(&url).unwrap();
-        let pairs = options
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        let pairs = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         let workload = AnyWorkload::parse("insert", &pairs.collect::<Vec<_>>()).unwrap();
         block_on(&(), target.create(workload.plan())).unwrap();
         let worker = target.worker().unwrap();
-        Run {
-            folder,
-            target,
-            worker,
-            workload,
-        }
+        Run { folder, target, worker, workload }
     }
 
     fn path(&self) -> PathBuf {
@@ -52,10 +45,7 @@ impl Run {
     }
 
     async fn connect(&self) -> AnySession {
-        self.target
-            .connect(self.workload.plan(), &self.worker)
-            .await
-            .unwrap()
+        self.target.connect(self.workload.plan(), &self.worker).await.unwrap()
     }
 
     /// Each client performs that many transactions; every seventh of those is aborted, and what
@@ -66,9 +56,7 @@ impl Run {
                 let mut session = self.connect().await;
                 let mut client = self.workload.client(number, CLIENTS, 42);
                 for round in 0..transactions {
-                    let committed = one(&mut session, &mut client, round % 7 == 6)
-                        .await
-                        .unwrap();
+                    let committed = one(&mut session, &mut client, round % 7 == 6).await.unwrap();
                     client.ended(
                         0,
                         match committed {
@@ -117,9 +105,7 @@ async fn one<C: Client>(
     } else {
         client.shape(kind)
     });
-    client
-        .perform(kind, &mut Transaction::new(session, &mut asked))
-        .await?;
+    client.perform(kind, &mut Transaction::new(session, &mut asked)).await?;
     if aborts {
         session.abort().await;
     } else {
@@ -141,27 +127,16 @@ const ALL_KEYS: [&str; 3] = ["ascending", "random", "server"];
 #[test]
 fn it_holds_for_what_was_acknowledged() {
     for keys in ALL_KEYS {
-        for (client, every) in [
-            ("threads", "1"),
-            ("queue", "1"),
-            ("threads", "5"),
-            ("queue", "5"),
-        ] {
-            let run = Run::new(
-                &format!("client={client}"),
-                &[("keys", keys), ("commit_every", every)],
-            );
+        for (client, every) in [("threads", "1"), ("queue", "1"), ("threads", "5"), ("queue", "5")]
+        {
+            let run =
+                Run::new(&format!("client={client}"), &[("keys", keys), ("commit_every", every)]);
             let tallies = run.perform(500, |round| round % 10 == 1);
             let checks = run.check(tallies);
-            let held = checks
-                .iter()
-                .all(|check| check.outcome == CheckOutcome::Held);
+            let held = checks.iter().all(|check| check.outcome == CheckOutcome::Held);
             assert!(held, "{keys} {client} {every}: {checks:?}");
             assert_eq!(
-                checks
-                    .iter()
-                    .map(|check| check.name.as_str())
-                    .collect::<Vec<_>>(),
+                checks.iter().map(|check| check.name.as_str()).collect::<Vec<_>>(),
                 run.workload.check_names()
             );
         }
@@ -174,10 +149,7 @@ fn a_missing_row_is_found() {
         let damage = "DELETE FROM inserts WHERE id IN (SELECT id FROM inserts LIMIT 1 OFFSET 777)";
         let found = Run::finds(&[("keys", keys)], damage);
         assert_eq!(names(&found), [PRESENT], "{keys}: {found:?}");
-        assert!(
-            found[0].1.contains("was acknowledged and is gone"),
-            "{found:?}"
-        );
+        assert!(found[0].1.contains("was acknowledged and is gone"), "{found:?}");
     }
 }
 
@@ -196,17 +168,10 @@ fn an_altered_row_is_found() {
         let damage = "UPDATE inserts SET body = substr(body, 1, 99) || 'x' \
                       WHERE id IN (SELECT id FROM inserts LIMIT 1 OFFSET 55)";
         let found = Run::finds(&[("keys", keys)], damage);
-        let (_, what) = found
-            .iter()
-            .find(|(name, _)| name == INTACT)
-            .expect("it is found");
+        let (_, what) = found.iter().find(|(name, _)| name == INTACT).expect("it is found");
         assert!(what.contains("bytes"), "{keys}: {what}");
         // Where the store gave the key, only the text says whose row it was.
-        let wanted: &[&str] = if keys == "server" {
-            &[PRESENT, INTACT]
-        } else {
-            &[INTACT]
-        };
+        let wanted: &[&str] = if keys == "server" { &[PRESENT, INTACT] } else { &[INTACT] };
         assert_eq!(names(&found), wanted, "{keys}");
     }
 }
@@ -222,11 +187,9 @@ fn swapped_texts_are_found() {
 
 #[test]
 fn an_extra_row_is_found() {
-    for (keys, wanted) in [
-        ("ascending", NOTHING_ELSE),
-        ("random", NOTHING_ELSE),
-        ("server", INTACT),
-    ] {
+    for (keys, wanted) in
+        [("ascending", NOTHING_ELSE), ("random", NOTHING_ELSE), ("server", INTACT)]
+    {
         let damage = "INSERT INTO inserts (id, body) VALUES (9000000, 'nobody sent this')";
         let found = Run::finds(&[("keys", keys)], damage);
         assert!(names(&found).contains(&wanted), "{keys}: {found:?}");
@@ -252,10 +215,7 @@ fn a_row_that_was_undone_but_stayed_is_found() {
             one(&mut session, &mut client, false).await.unwrap();
         });
         let checks = run.check(tallies);
-        let of = checks
-            .iter()
-            .find(|check| check.name == NOTHING_ELSE)
-            .unwrap();
+        let of = checks.iter().find(|check| check.name == NOTHING_ELSE).unwrap();
         assert!(
             matches!(&of.outcome, CheckOutcome::Violated(what)
             if what.contains("row 5 of client 1")),
@@ -271,10 +231,7 @@ fn a_duplicate_is_found() {
     assert_eq!(names(&found), [INTACT], "{found:?}");
     assert!(found[0].1.contains("is there twice"), "{found:?}");
     let found = Run::finds(&[], damage);
-    assert!(
-        names(&found).contains(&INTACT),
-        "a copy under another client's key: {found:?}"
-    );
+    assert!(names(&found).contains(&INTACT), "a copy under another client's key: {found:?}");
 }
 
 #[test]
@@ -286,15 +243,9 @@ fn an_unknown_transaction_may_be_there_or_not_but_whole() {
         run.check(tallies)
     };
     // Transaction 4 of client 0 has rows 16 to 19, at keys 48, 51, 54 and 57.
-    let held = |checks: Vec<Check>| {
-        checks
-            .iter()
-            .all(|check| check.outcome == CheckOutcome::Held)
-    };
+    let held = |checks: Vec<Check>| checks.iter().all(|check| check.outcome == CheckOutcome::Held);
     assert!(held(of_unknown("SELECT 1")));
-    assert!(held(of_unknown(
-        "DELETE FROM inserts WHERE id IN (48, 51, 54, 57)"
-    )));
+    assert!(held(of_unknown("DELETE FROM inserts WHERE id IN (48, 51, 54, 57)")));
     let torn = of_unknown("DELETE FROM inserts WHERE id = 51");
     let whole = torn.iter().find(|check| check.name == WHOLE).unwrap();
     assert!(matches!(&whole.outcome, CheckOutcome::Violated(what) if what.contains("3 of 4")));
@@ -304,10 +255,8 @@ fn an_unknown_transaction_may_be_there_or_not_but_whole() {
 fn a_check_by_get_finds_what_it_looks_for_and_says_what_it_does_not() {
     let found = Run::finds(&[("check", "get")], "DELETE FROM inserts WHERE id = 30");
     assert_eq!(names(&found), [PRESENT], "{found:?}");
-    let found = Run::finds(
-        &[("check", "get"), ("keys", "random")],
-        "UPDATE inserts SET body = 'x'",
-    );
+    let found =
+        Run::finds(&[("check", "get"), ("keys", "random")], "UPDATE inserts SET body = 'x'");
     assert_eq!(names(&found), [INTACT], "{found:?}");
     let run = Run::new("client=threads", &[("check", "get")]);
     let tallies = run.perform(10, |_| false);

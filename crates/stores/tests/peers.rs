@@ -2,12 +2,7 @@
 //! what is in force, touches only its own files, and passes the insert workload's check, which finds
 //! what is damaged behind its back.
 
-#![cfg(any(
-    feature = "lmdb",
-    feature = "redb",
-    feature = "fjall",
-    feature = "rocksdb"
-))]
+#![cfg(any(feature = "lmdb", feature = "redb", feature = "fjall", feature = "rocksdb"))]
 #![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
 
 use std::fs;
@@ -73,18 +68,14 @@ fn plan() -> Plan {
 
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
-    let mut names: Vec<_> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
 
 fn put(key: &[u8], value: &[u8]) -> Change {
-    Change {
-        key: key.to_vec(),
-        value: Some(value.to_vec()),
-    }
+    Change { key: key.to_vec(), value: Some(value.to_vec()) }
 }
 
 #[test]
@@ -192,11 +183,7 @@ fn a_key_that_is_too_long_is_refused_before_anything_is_done() {
         block_on(&(), target.create(&plan())).unwrap();
         let changes = [put(b"a", b"1"), put(&vec![7; *bytes], b"2")];
         let refused = key_value(&target).commit(&changes).unwrap_err();
-        assert_eq!(
-            refused.kind(),
-            std::io::ErrorKind::InvalidInput,
-            "{refused}"
-        );
+        assert_eq!(refused.kind(), std::io::ErrorKind::InvalidInput, "{refused}");
         assert_eq!(key_value(&target).get(b"a").unwrap(), None, "{store}");
         block_on(&(), target.remove()).unwrap();
     }
@@ -315,11 +302,7 @@ fn a_private_store_stands_in_the_current_directory_and_goes() {
     let here = std::env::current_dir().unwrap();
     for (store, _) in PEERS {
         let ours = format!(".syncline-{store}-{}-", std::process::id());
-        let private = || {
-            names_in(&here)
-                .into_iter()
-                .any(|name| name.starts_with(&ours))
-        };
+        let private = || names_in(&here).into_iter().any(|name| name.starts_with(&ours));
         let target = AnyTarget::open(store).unwrap();
         assert!(!private(), "opening touches nothing");
         assert_eq!(target.log_place(), LogLocation::Directory(here.clone()));

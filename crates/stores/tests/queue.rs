@@ -38,24 +38,14 @@ impl Scene {
     fn new(options: &str) -> Scene {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("store.db");
-        let url = format!(
-            "sqlite:{}?client=queue&durability=os&{options}",
-            file.display()
-        );
+        let url = format!("sqlite:{}?client=queue&durability=os&{options}", file.display());
         let target = AnyTarget::open(&url).unwrap();
         let mut plan = Plan::new();
         let table = plan.table(Table::new("t").column("id", Kind::Int).key(&["id"]));
         let insert = plan.insert("insert", table);
         block_on(&(), target.create(&plan)).unwrap();
         let worker = target.worker().unwrap();
-        Scene {
-            folder,
-            target,
-            worker,
-            plan,
-            insert,
-            woken: Arc::default(),
-        }
+        Scene { folder, target, worker, plan, insert, woken: Arc::default() }
     }
 
     fn path(&self) -> PathBuf {
@@ -81,11 +71,7 @@ impl Scene {
     fn seen(&self) -> Vec<i64> {
         let connection = Connection::open(self.path()).unwrap();
         let mut statement = connection.prepare("SELECT id FROM t ORDER BY id").unwrap();
-        statement
-            .query_map([], |row| row.get(0))
-            .unwrap()
-            .collect::<Result<_, _>>()
-            .unwrap()
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
     }
 
     fn woken(&self) -> usize {
@@ -99,11 +85,7 @@ fn a_group_commits_at_the_end_of_the_pass_and_not_before() {
     let mut sessions: Vec<_> = (0..10).map(|_| scene.session()).collect();
     scene.worker.pass_started();
     for (id, session) in (0..).zip(&mut sessions) {
-        let shape = if id % 2 == 0 {
-            AccessPattern::Single
-        } else {
-            AccessPattern::Several
-        };
+        let shape = if id % 2 == 0 { AccessPattern::Single } else { AccessPattern::Several };
         scene.insert(session, shape, id).unwrap();
         // Released into the group, not committed: the future is asked again below.
         assert!(scene.poll(pin!(session.commit())).is_pending());
@@ -119,15 +101,10 @@ fn a_group_commits_at_the_end_of_the_pass_and_not_before() {
 fn who_waits_is_told_by_the_commit() {
     let scene = Scene::new("journal=wal");
     let mut session = scene.session();
-    scene
-        .insert(&mut session, AccessPattern::Several, 1)
-        .unwrap();
+    scene.insert(&mut session, AccessPattern::Several, 1).unwrap();
     let mut commit = pin!(session.commit());
     assert!(scene.poll(commit.as_mut()).is_pending());
-    assert!(
-        scene.poll(commit.as_mut()).is_pending(),
-        "asking again changes nothing"
-    );
+    assert!(scene.poll(commit.as_mut()).is_pending(), "asking again changes nothing");
     scene.worker.pass_ended();
     assert!(matches!(scene.poll(commit.as_mut()), Poll::Ready(Ok(()))));
 }
@@ -156,10 +133,7 @@ fn a_pass_that_ends_in_mid_transaction_commits_with_its_end() {
         assert!(scene.poll(waiting.as_mut()).is_pending());
         scene.insert(&mut runs, AccessPattern::Several, 2).unwrap();
         scene.worker.pass_ended();
-        assert!(
-            scene.seen().is_empty(),
-            "the half of a transaction must not be committed"
-        );
+        assert!(scene.seen().is_empty(), "the half of a transaction must not be committed");
         assert!(scene.poll(waiting.as_mut()).is_pending());
         if aborts {
             block_on(&(), runs.abort());
@@ -178,9 +152,7 @@ fn a_commit_that_fails_fails_every_member_and_leaves_nothing() {
     let scene = Scene::new("journal=delete&busy_timeout_ms=20");
     let reader = Connection::open(scene.path()).unwrap();
     reader.execute_batch("BEGIN").unwrap();
-    reader
-        .query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0))
-        .unwrap();
+    reader.query_row("SELECT count(*) FROM t", [], |row| row.get::<_, i64>(0)).unwrap();
     let mut sessions: Vec<_> = (0..5).map(|_| scene.session()).collect();
     let mut commits = Vec::new();
     for (id, session) in (0..).zip(&mut sessions) {
@@ -192,10 +164,7 @@ fn a_commit_that_fails_fails_every_member_and_leaves_nothing() {
     scene.worker.pass_ended();
     for mut commit in commits {
         let told = scene.poll(commit.as_mut());
-        assert!(
-            matches!(told, Poll::Ready(Err(Stop::Conflict(Cause::Locked)))),
-            "{told:?}"
-        );
+        assert!(matches!(told, Poll::Ready(Err(Stop::Conflict(Cause::Locked)))), "{told:?}");
     }
     reader.execute_batch("COMMIT").unwrap();
     assert!(scene.seen().is_empty());
@@ -212,14 +181,10 @@ fn a_commit_that_fails_fails_every_member_and_leaves_nothing() {
 fn one_that_gives_up_waiting_disturbs_nobody() {
     let scene = Scene::new("journal=wal");
     let (mut gives_up, mut stays) = (scene.session(), scene.session());
-    scene
-        .insert(&mut gives_up, AccessPattern::Several, 1)
-        .unwrap();
+    scene.insert(&mut gives_up, AccessPattern::Several, 1).unwrap();
     assert!(scene.poll(pin!(gives_up.commit())).is_pending());
     block_on(&(), gives_up.abort());
-    scene
-        .insert(&mut gives_up, AccessPattern::Several, 2)
-        .unwrap();
+    scene.insert(&mut gives_up, AccessPattern::Several, 2).unwrap();
     let mut again = pin!(gives_up.commit());
     assert!(scene.poll(again.as_mut()).is_pending());
     scene.insert(&mut stays, AccessPattern::Single, 3).unwrap();
@@ -242,10 +207,7 @@ fn an_aborted_member_leaves_the_others_of_its_group() {
     scene.insert(&mut other, AccessPattern::Several, 2).unwrap();
     block_on(&(), other.abort());
     let twice = scene.insert(&mut other, AccessPattern::Several, 1);
-    assert!(
-        matches!(twice, Err(Stop::Failed(_))),
-        "it sees the group's row: {twice:?}"
-    );
+    assert!(matches!(twice, Err(Stop::Failed(_))), "it sees the group's row: {twice:?}");
     drop(other);
     scene.worker.pass_ended();
     assert!(matches!(scene.poll(waiting.as_mut()), Poll::Ready(Ok(()))));

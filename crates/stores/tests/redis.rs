@@ -18,10 +18,7 @@ use syncline_stores::AnyTarget;
 use syncline_stores::private::{LaunchSpec, Private, Product};
 
 fn server(durability: Durability) -> Private {
-    let wanted = LaunchSpec {
-        durability,
-        ..LaunchSpec::new(Product::Redis)
-    };
+    let wanted = LaunchSpec { durability, ..LaunchSpec::new(Product::Redis) };
     Private::start(&wanted).unwrap()
 }
 
@@ -57,10 +54,7 @@ impl Other {
 
     /// Sends a command without spaces in its parts, and answers the first line of the reply.
     fn ask(&mut self, command: &str) -> String {
-        self.0
-            .get_mut()
-            .write_all(format!("{command}\r\n").as_bytes())
-            .unwrap();
+        self.0.get_mut().write_all(format!("{command}\r\n").as_bytes()).unwrap();
         let mut line = String::new();
         self.0.read_line(&mut line).unwrap();
         if line.starts_with('$') && line.trim() != "$-1" {
@@ -94,12 +88,8 @@ fn redis_conforms_in_all_but_indexes_and_joins() {
     assert!(outcome.tested.contains(&"scans by key"), "{outcome:?}");
     assert!(
         outcome.skipped.iter().all(|(_, why)| {
-            [
-                "it has no secondary indexes",
-                "it cannot join",
-                "it cannot scan by index",
-            ]
-            .contains(why)
+            ["it has no secondary indexes", "it cannot join", "it cannot scan by index"]
+                .contains(why)
         }),
         "{outcome:?}"
     );
@@ -128,20 +118,12 @@ fn durability_is_read_back_and_another_word_is_refused() {
         block_on(&(), target.meet()).unwrap();
         assert_eq!(target.process(), StoreProcess::Other(server.pid()));
         let here = matches!(target.log_place(), LogLocation::Directory(place) if place.is_dir());
-        assert_eq!(
-            here,
-            durability != Durability::None,
-            "{:?}",
-            target.log_place()
-        );
+        assert_eq!(here, durability != Durability::None, "{:?}", target.log_place());
         block_on(&(), target.create(&plan().0)).unwrap();
         let said = block_on(&(), target.evidence()).unwrap();
         assert_eq!(said.durability, durability);
         assert!(said.durability_evidence.contains(words), "{said:?}");
-        assert!(
-            said.version
-                .starts_with(|first: char| first.is_ascii_digit())
-        );
+        assert!(said.version.starts_with(|first: char| first.is_ascii_digit()));
         block_on(&(), target.remove()).unwrap();
         drop(target);
         for other in [Durability::None, Durability::Os, Durability::Data] {
@@ -155,10 +137,7 @@ fn durability_is_read_back_and_another_word_is_refused() {
 #[test]
 fn everysec_is_no_more_than_handed_to_the_operating_system() {
     let server = server(Durability::Data);
-    assert_eq!(
-        Other::of(&server).ask("CONFIG SET appendfsync everysec"),
-        "+OK"
-    );
+    assert_eq!(Other::of(&server).ask("CONFIG SET appendfsync everysec"), "+OK");
     let target = open(&format!("{}&live=yes", place(&server)));
     block_on(&(), target.create(&plan().0)).unwrap();
     let said = block_on(&(), target.evidence()).unwrap();
@@ -186,34 +165,22 @@ fn foreign_keys_stay_and_foreign_clients_are_not_disturbed() {
     block_on(&worker, async {
         let mut session = target.connect(&plan, &worker).await.unwrap();
         session.begin(AccessPattern::Single);
-        session
-            .send(INSERT, &[Value::Int(1), Value::Int(2)])
-            .unwrap();
+        session.send(INSERT, &[Value::Int(1), Value::Int(2)]).unwrap();
         session.commit().await.unwrap();
     });
-    assert_eq!(
-        other.ask("DBSIZE"),
-        ":6",
-        "three of ours: mark, row, names of rows"
-    );
+    assert_eq!(other.ask("DBSIZE"), ":6", "three of ours: mark, row, names of rows");
     // Of a run under way every key stays.
     let cleans = || {
         let cleaner = open(&format!("{}&live=yes", place(&server)));
         block_on(&(), cleaner.clean()).unwrap()
     };
     let kept = cleans();
-    assert!(
-        kept.len() == 1 && kept[0].starts_with("kept"),
-        "a run uses them: {kept:?}"
-    );
+    assert!(kept.len() == 1 && kept[0].starts_with("kept"), "a run uses them: {kept:?}");
     assert_eq!(other.ask("DBSIZE"), ":6");
     // A run that was killed leaves its keys; cleaning takes them and nothing else.
     drop((worker, target));
     let cleaned = cleans();
-    assert!(
-        cleaned.len() == 1 && cleaned[0].contains("keys of prefix"),
-        "{cleaned:?}"
-    );
+    assert!(cleaned.len() == 1 && cleaned[0].contains("keys of prefix"), "{cleaned:?}");
     for key in ["mine", "syncline_x:row:1", "syncline_y:mark"] {
         assert_eq!(other.ask(&format!("GET {key}")), "precious");
     }
@@ -239,23 +206,16 @@ fn a_commit_over_a_row_that_another_process_changed_conflicts() {
     block_on(&worker, async {
         let mut session = target.connect(&plan, &worker).await.unwrap();
         session.begin(AccessPattern::Single);
-        session
-            .send(INSERT, &[Value::Int(1), Value::Int(2)])
-            .unwrap();
+        session.send(INSERT, &[Value::Int(1), Value::Int(2)]).unwrap();
         session.commit().await.unwrap();
         session.begin(AccessPattern::Several);
         let update = syncline_contract::OperationId(1);
-        session
-            .send(update, &[Value::Int(1), Value::Int(3)])
-            .unwrap();
+        session.send(update, &[Value::Int(1), Value::Int(3)]).unwrap();
         // Another removes every key meanwhile, as only another process could.
         assert_eq!(Other::of(&server).ask("FLUSHALL"), "+OK");
         let stopped = session.commit().await.unwrap_err();
         assert!(
-            matches!(
-                stopped,
-                Stop::Conflict(syncline_contract::Cause::Serialization)
-            ),
+            matches!(stopped, Stop::Conflict(syncline_contract::Cause::Serialization)),
             "{stopped:?}"
         );
         session.abort().await;
@@ -282,17 +242,11 @@ fn counters_grow_and_what_is_not_counted_says_why() {
     let seen = block_on(&(), target.observe()).unwrap();
     for meaning in Meaning::ALL {
         let counter = seen.counter(meaning);
-        assert!(
-            counter.is_some(),
-            "{meaning:?} stands there, available or not"
-        );
+        assert!(counter.is_some(), "{meaning:?} stands there, available or not");
     }
     // B.F19
     let delayed = seen.counter(Meaning::DelayedSyncs).unwrap();
-    assert_eq!(
-        (delayed.name.as_str(), delayed.value.is_ok()),
-        ("aof_delayed_fsync", true)
-    );
+    assert_eq!((delayed.name.as_str(), delayed.value.is_ok()), ("aof_delayed_fsync", true));
     let commits = seen.counter(Meaning::Commits).unwrap().value.clone();
     assert!(commits.unwrap_err().contains("not commits"));
     assert_eq!(seen.replication, Ok(Vec::new()));
@@ -310,9 +264,7 @@ fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
     block_on(&worker, async {
         let mut session = target.connect(&plan, &worker).await.unwrap();
         session.begin(AccessPattern::Single);
-        session
-            .send(INSERT, &[Value::Int(1), Value::Int(2)])
-            .unwrap();
+        session.send(INSERT, &[Value::Int(1), Value::Int(2)]).unwrap();
         drop(server);
         let lost = session.commit().await.unwrap_err();
         assert!(
@@ -361,11 +313,7 @@ fn an_encrypted_server_conforms_and_is_known_by_its_certificate() {
     assert!(outcome.findings.is_empty(), "{outcome}");
     let target = open(&url);
     block_on(&(), target.meet()).unwrap();
-    assert_eq!(
-        target.process(),
-        StoreProcess::Other(server.pid()),
-        "whose port it is"
-    );
+    assert_eq!(target.process(), StoreProcess::Other(server.pid()), "whose port it is");
     // Whom nobody vouches for, and who does not encrypt, is not spoken to.
     let other = Certificates::new();
     let stranger = other.root().display().to_string();

@@ -80,10 +80,7 @@ impl Dataset {
 
     /// A run whose clients never start.
     fn stopped(&self) -> Error {
-        let (target, stop) = (
-            AnyTarget::open(&self.url()).unwrap(),
-            AtomicBool::new(false),
-        );
+        let (target, stop) = (AnyTarget::open(&self.url()).unwrap(), AtomicBool::new(false));
         let stops = StopsWhileConnecting(&stop);
         run(&target, &self.workload, &plan(), &stop, &stops).unwrap_err()
     }
@@ -134,19 +131,11 @@ fn one_changed_row_of_thousands_is_found_wherever_it_stands() {
         set("1", "'~'");
         let why = kept.refused();
         assert!(why.contains("are not those that were left there"), "{why}");
-        assert!(
-            why.contains("4500 rows") && why.contains("remove it"),
-            "{why}"
-        );
+        assert!(why.contains("4500 rows") && why.contains("remove it"), "{why}");
         set("1", &format!("'{first}'"));
-        assert!(
-            kept.go().unwrap().head.workload.rows_kept,
-            "row {id} is as it was"
-        );
+        assert!(kept.go().unwrap().head.workload.rows_kept, "row {id} is as it was");
     }
-    kept.change(&format!(
-        "DELETE FROM {table} WHERE id = (SELECT max(id) FROM {table})"
-    ));
+    kept.change(&format!("DELETE FROM {table} WHERE id = (SELECT max(id) FROM {table})"));
     assert!(kept.refused().contains("4499 rows"), "{}", kept.refused());
 }
 
@@ -162,10 +151,7 @@ fn rows_of_keys_of_several_columns_and_of_none_are_read_too() {
         assert!(kept.go().unwrap().head.workload.rows_kept);
         kept.change(damage);
         let why = kept.refused();
-        assert!(
-            why.contains("are not those that were left there"),
-            "{damage}: {why}"
-        );
+        assert!(why.contains("are not those that were left there"), "{damage}: {why}");
     }
 }
 
@@ -173,23 +159,14 @@ fn rows_of_keys_of_several_columns_and_of_none_are_read_too() {
 fn what_a_run_has_changed_is_marked_when_it_ends_and_not_before() {
     let kept = Dataset::loaded("ycsb", &[("records", "500")]);
     for _ in 0..2 {
-        assert!(
-            kept.go().unwrap().head.workload.rows_kept,
-            "its updates are its own"
-        );
+        assert!(kept.go().unwrap().head.workload.rows_kept, "its updates are its own");
     }
     kept.change("UPDATE syncline_mark SET rows_are = 'changing'");
     let why = kept.refused();
-    assert!(
-        why.contains("has not ended") && why.contains("remove it"),
-        "{why}"
-    );
+    assert!(why.contains("has not ended") && why.contains("remove it"), "{why}");
     kept.change("DELETE FROM syncline_mark");
     let why = kept.refused();
-    assert!(
-        why.contains("not loaded to the end") && why.contains("remove it"),
-        "{why}"
-    );
+    assert!(why.contains("not loaded to the end") && why.contains("remove it"), "{why}");
 }
 
 #[test]
@@ -227,10 +204,7 @@ fn servers_and_the_engine_know_their_rows_again() {
     let at = |name: &str| folder.path().join(name).display().to_string();
     let indexed = workload("tpcc", &[("items", "100"), ("customers", "30")]);
     // Keys of text, and more than a page of them.
-    let by_text = workload(
-        "ycsb",
-        &[("records", "4100"), ("fields", "2"), ("field_bytes", "10")],
-    );
+    let by_text = workload("ycsb", &[("records", "4100"), ("fields", "2"), ("field_bytes", "10")]);
     for (url, workload) in [
         (format!("{}&schema=syncline_one", postgres.url()), &indexed),
         (format!("{}&schema=syncline_two", postgres.url()), &by_text),
@@ -241,11 +215,8 @@ fn servers_and_the_engine_know_their_rows_again() {
         let kept: Vec<bool> = (0..2)
             .map(|_| {
                 let result = go(&url, workload).unwrap_or_else(|error| panic!("{url}: {error}"));
-                let wrong: Vec<_> = result
-                    .warnings
-                    .iter()
-                    .filter(|one| one.name() == "not_marked")
-                    .collect();
+                let wrong: Vec<_> =
+                    result.warnings.iter().filter(|one| one.name() == "not_marked").collect();
                 assert!(wrong.is_empty(), "{url}: {wrong:?}");
                 result.head.workload.rows_kept
             })

@@ -117,10 +117,7 @@ fn a_recycled_log_is_written_over_and_a_fresh_one_grows() {
     let target = made(&place, "&wal=recycled");
     assert_eq!(value(&evidence(&target), "recycle_log_file_num"), "2");
     let before = logs(&place);
-    assert!(
-        before.iter().all(|(_, bytes, _)| *bytes > MIB * 5 / 4),
-        "{before:?}"
-    );
+    assert!(before.iter().all(|(_, bytes, _)| *bytes > MIB * 5 / 4), "{before:?}");
     for number in 0..20_000 {
         target.store().commit(&[row(number)]).unwrap();
     }
@@ -130,12 +127,7 @@ fn a_recycled_log_is_written_over_and_a_fresh_one_grows() {
     let after = logs(&place);
     let names = |logs: &[(PathBuf, u64, u64)]| logs.last().unwrap().0.clone();
     assert_ne!(names(&before), names(&after), "several logs were filled");
-    assert!(
-        inodes(&before)
-            .intersection(&inodes(&after))
-            .next()
-            .is_some()
-    );
+    assert!(inodes(&before).intersection(&inodes(&after)).next().is_some());
     block_on(&(), target.remove()).unwrap();
 
     let place = folder.path().join("fresh");
@@ -145,11 +137,7 @@ fn a_recycled_log_is_written_over_and_a_fresh_one_grows() {
     assert_eq!(value(&said, "wal_recovery_mode"), "kPointInTimeRecovery");
     assert!(logs(&place).iter().all(|(_, bytes, _)| *bytes == 0));
     target.store().commit(&[row(1)]).unwrap();
-    assert!(
-        logs(&place)
-            .iter()
-            .any(|(_, bytes, _)| (1..1000).contains(bytes))
-    );
+    assert!(logs(&place).iter().any(|(_, bytes, _)| (1..1000).contains(bytes)));
     block_on(&(), target.remove()).unwrap();
 }
 
@@ -157,10 +145,7 @@ fn a_recycled_log_is_written_over_and_a_fresh_one_grows() {
 fn a_log_is_not_recycled_where_there_is_none() {
     let refused = AnyTarget::open("rocksdb?durability=none&wal=recycled").unwrap_err();
     let said = refused.to_string();
-    assert!(
-        said.ends_with("wal=recycled with durability=none: no log is written"),
-        "{said}"
-    );
+    assert!(said.ends_with("wal=recycled with durability=none: no log is written"), "{said}");
     let folder = tempfile::tempdir().unwrap();
     let target = made(&folder.path().join("store"), "&durability=none");
     assert_eq!(value(&evidence(&target), "recycle_log_file_num"), "0");
@@ -180,20 +165,8 @@ fn what_was_acknowledged_is_there_when_a_recycled_log_is_recovered() {
         target.store().commit(&[row(number)]).unwrap();
     }
     // The newest value of a row that lies in an older log, and of one that is gone.
-    target
-        .store()
-        .commit(&[Change {
-            value: Some(b"new".to_vec()),
-            ..row(7)
-        }])
-        .unwrap();
-    target
-        .store()
-        .commit(&[Change {
-            value: None,
-            ..row(8)
-        }])
-        .unwrap();
+    target.store().commit(&[Change { value: Some(b"new".to_vec()), ..row(7) }]).unwrap();
+    target.store().commit(&[Change { value: None, ..row(8) }]).unwrap();
     let copy = folder.path().join("copy");
     fs::create_dir(&copy).unwrap();
     for entry in fs::read_dir(place.join("database")).unwrap() {

@@ -41,12 +41,7 @@ impl Run {
         let workload = AnyWorkload::parse(name, &pairs.collect::<Vec<_>>()).unwrap();
         block_on(&(), target.create(workload.plan())).unwrap();
         let worker = target.worker().unwrap();
-        let run = Run {
-            folder,
-            target,
-            worker,
-            workload,
-        };
+        let run = Run { folder, target, worker, workload };
         run.workload.run_begins(0);
         run.load();
         run
@@ -83,10 +78,7 @@ impl Run {
     }
 
     fn harm(&self, sql: &str) {
-        Connection::open(self.path())
-            .unwrap()
-            .execute_batch(sql)
-            .unwrap();
+        Connection::open(self.path()).unwrap().execute_batch(sql).unwrap();
     }
 
     /// Clients take turns; each seventh transaction is aborted, and what `unknown` says of a round is
@@ -184,9 +176,7 @@ fn ycsb_holds_for_what_was_acknowledged_and_for_what_is_unknown() {
 
 /// What makes a store that acknowledges updates and does none of them.
 fn drops_updates() -> String {
-    let fields: Vec<_> = (0..10)
-        .map(|field| format!("field{field} = OLD.field{field}"))
-        .collect();
+    let fields: Vec<_> = (0..10).map(|field| format!("field{field} = OLD.field{field}")).collect();
     let back = fields.join(", ");
     format!(
         "CREATE TRIGGER drops AFTER UPDATE ON usertable BEGIN \
@@ -226,11 +216,7 @@ fn oltp_finds_additions_that_a_store_has_dropped_from_kept_rows_too() {
     const COUNTS: &str = "every k has grown by the index updates";
     const DROPS: &str =
         "CREATE TRIGGER drops BEFORE UPDATE OF k ON sbtest1 BEGIN SELECT RAISE(IGNORE); END";
-    let table = [
-        ("table_size", "400"),
-        ("rand_type", "uniform"),
-        ("kept", "on"),
-    ];
+    let table = [("table_size", "400"), ("rand_type", "uniform"), ("kept", "on")];
     let of = |test| [&[("test", test)], &table[..]].concat();
     for test in ["update_index", "write_only"] {
         assert_eq!(finds("oltp", &of(test), "", ""), [""; 0], "{test}");
@@ -282,24 +268,14 @@ fn equal_seeds_write_equal_values_into_fresh_rows() {
             &[("read", "0"), ("update", "1")][..],
             "SELECT group_concat(field0) FROM usertable",
         ),
-        (
-            "oltp",
-            &[("test", "update_non_index")][..],
-            "SELECT group_concat(c) FROM sbtest1",
-        ),
+        ("oltp", &[("test", "update_non_index")][..], "SELECT group_concat(c) FROM sbtest1"),
     ] {
-        let small = if name == "ycsb" {
-            ("records", "20")
-        } else {
-            ("table_size", "20")
-        };
+        let small = if name == "ycsb" { ("records", "20") } else { ("table_size", "20") };
         let values = || {
             let run = Run::new(name, &[options, &[small]].concat());
             run.perform(35, |_| false);
             let database = Connection::open(run.path()).unwrap();
-            database
-                .query_row(sql, [], |row| row.get::<_, String>(0))
-                .unwrap()
+            database.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap()
         };
         assert_eq!(values(), values(), "{name}");
     }
@@ -351,37 +327,21 @@ fn ycsb_finds_damage_when_it_reads_it() {
     assert_eq!(finds("ycsb", one, altered, ""), [CONTENT, READS]);
     let none = &[("records", "20"), ("workload", "c"), ("verify", "presence")];
     assert_eq!(finds("ycsb", none, altered, ""), [CONTENT]);
-    let scan = &[
-        ("records", "20"),
-        ("read", "0"),
-        ("update", "0"),
-        ("scan", "1"),
-    ];
+    let scan = &[("records", "20"), ("read", "0"), ("update", "0"), ("scan", "1")];
     assert_eq!(finds("ycsb", scan, altered, ""), [CONTENT, READS]);
 }
 
 #[test]
 fn records_hold_for_what_was_acknowledged_and_for_what_is_unknown() {
-    let mrow = &[
-        ("prewritten", "20"),
-        ("reads_per_task", "10"),
-        ("records", "90"),
-    ][..];
-    let mrmw = &[
-        ("prewritten", "20"),
-        ("reads_per_task", "10"),
-        ("writes_per_task", "5"),
-    ][..];
+    let mrow = &[("prewritten", "20"), ("reads_per_task", "10"), ("records", "90")][..];
+    let mrmw = &[("prewritten", "20"), ("reads_per_task", "10"), ("writes_per_task", "5")][..];
     for (name, options) in [("mrow", mrow), ("mrmw", mrmw)] {
         for every in [1_000, 13, 7] {
             let run = Run::new(name, options);
             let tallies = run.perform(140, |round| round % every == every - 1);
             let checks = run.check(tallies);
             let held = |check: &Check| check.outcome == CheckOutcome::Held;
-            assert!(
-                checks.iter().all(held),
-                "{name}, one in {every}: {checks:?}"
-            );
+            assert!(checks.iter().all(held), "{name}, one in {every}: {checks:?}");
         }
     }
 }
@@ -392,18 +352,10 @@ fn records_that_were_lost_altered_or_added_are_found() {
         let options = &[("prewritten", "20"), ("reads_per_task", "10")];
         let lost = "DELETE FROM records WHERE id = 7";
         assert_eq!(finds(name, options, "", lost), [ROWS], "{name}");
-        assert_eq!(
-            finds(name, options, lost, ""),
-            [ROWS, RECORD_READS],
-            "{name}"
-        );
+        assert_eq!(finds(name, options, lost, ""), [ROWS, RECORD_READS], "{name}");
         let altered = "UPDATE records SET bytes = x'00' WHERE id = 7";
         assert_eq!(finds(name, options, "", altered), [BYTES], "{name}");
-        assert_eq!(
-            finds(name, options, altered, ""),
-            [BYTES, RECORD_READS],
-            "{name}"
-        );
+        assert_eq!(finds(name, options, altered, ""), [BYTES, RECORD_READS], "{name}");
         let added = "INSERT INTO records (id, bytes) SELECT 900000, bytes FROM records LIMIT 1";
         assert_eq!(finds(name, options, "", added), [ROWS, BYTES], "{name}");
     }
@@ -417,11 +369,8 @@ fn a_second_run_of_the_same_seed_writes_other_values() {
         let mut rows = database
             .prepare("SELECT field0 || field1 || field2 FROM usertable ORDER BY 1")
             .unwrap();
-        let all: Vec<String> = rows
-            .query_map([], |row| row.get(0))
-            .unwrap()
-            .map(Result::unwrap)
-            .collect();
+        let all: Vec<String> =
+            rows.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
         all
     };
     let first = run.perform(140, |_| false);

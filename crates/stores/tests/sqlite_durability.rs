@@ -11,28 +11,18 @@ fn evidence_of(options: &str) -> ReportedSettings {
     let file = folder.path().join("store.db");
     let target = AnyTarget::open(&format!("sqlite:{}?{options}", file.display())).unwrap();
     let mut plan = Plan::new();
-    plan.table(
-        Table::new("t")
-            .column("id", syncline_contract::Kind::Int)
-            .key(&["id"]),
-    );
+    plan.table(Table::new("t").column("id", syncline_contract::Kind::Int).key(&["id"]));
     block_on(&(), async {
         target.create(&plan).await.unwrap();
         let evidence = target.evidence().await.unwrap();
-        assert_eq!(
-            target.log_place(),
-            LogLocation::Directory(folder.path().to_owned())
-        );
+        assert_eq!(target.log_place(), LogLocation::Directory(folder.path().to_owned()));
         target.remove().await.unwrap();
         evidence
     })
 }
 
 fn setting<'e>(evidence: &'e ReportedSettings, name: &str) -> (&'e str, &'e str) {
-    let found = evidence
-        .settings
-        .iter()
-        .find(|setting| setting.name == name);
+    let found = evidence.settings.iter().find(|setting| setting.name == name);
     let found = found.unwrap_or_else(|| panic!("evidence holds {name}"));
     (&found.value, &found.said_by)
 }
@@ -41,71 +31,26 @@ fn setting<'e>(evidence: &'e ReportedSettings, name: &str) -> (&'e str, &'e str)
 fn each_word_becomes_a_level_that_sqlite_says_is_in_force() {
     for (options, durability, synchronous, journal) in [
         ("durability=os", Durability::Os, "0", "wal"),
-        (
-            "durability=os&synchronous=normal",
-            Durability::Os,
-            "1",
-            "wal",
-        ),
+        ("durability=os&synchronous=normal", Durability::Os, "1", "wal"),
         ("durability=data", Durability::Data, "2", "wal"),
         ("durability=full", Durability::Full, "3", "wal"),
-        (
-            "durability=data&journal=delete",
-            Durability::Data,
-            "2",
-            "delete",
-        ),
-        (
-            "durability=full&journal=truncate&client=queue",
-            Durability::Full,
-            "3",
-            "truncate",
-        ),
+        ("durability=data&journal=delete", Durability::Data, "2", "delete"),
+        ("durability=full&journal=truncate&client=queue", Durability::Full, "3", "truncate"),
         // B.Smaller: SQLite's own words, in capitals too, and what else its users try.
         ("synchronous=NORMAL", Durability::Os, "1", "wal"),
         ("synchronous=EXTRA", Durability::Full, "3", "wal"),
-        (
-            "synchronous=off&journal=DELETE",
-            Durability::Os,
-            "0",
-            "delete",
-        ),
+        ("synchronous=off&journal=DELETE", Durability::Os, "0", "delete"),
         ("journal=memory", Durability::None, "2", "memory"),
-        (
-            "durability=none&journal=memory&synchronous=off",
-            Durability::None,
-            "0",
-            "memory",
-        ),
-        (
-            "client=queue&locking_mode=EXCLUSIVE",
-            Durability::Data,
-            "2",
-            "wal",
-        ),
-        (
-            "durability=os&journal=persist",
-            Durability::Os,
-            "0",
-            "persist",
-        ),
+        ("durability=none&journal=memory&synchronous=off", Durability::None, "0", "memory"),
+        ("client=queue&locking_mode=EXCLUSIVE", Durability::Data, "2", "wal"),
+        ("durability=os&journal=persist", Durability::Os, "0", "persist"),
     ] {
         let evidence = evidence_of(options);
         assert_eq!(evidence.durability, durability, "{options}");
-        assert_eq!(
-            setting(&evidence, "synchronous"),
-            (synchronous, "PRAGMA synchronous")
-        );
-        assert_eq!(
-            setting(&evidence, "journal_mode"),
-            (journal, "PRAGMA journal_mode")
-        );
+        assert_eq!(setting(&evidence, "synchronous"), (synchronous, "PRAGMA synchronous"));
+        assert_eq!(setting(&evidence, "journal_mode"), (journal, "PRAGMA journal_mode"));
         let said = format!("synchronous={synchronous} ");
-        assert!(
-            evidence.durability_evidence.contains(&said),
-            "{}",
-            evidence.durability_evidence
-        );
+        assert!(evidence.durability_evidence.contains(&said), "{}", evidence.durability_evidence);
     }
 }
 
@@ -115,16 +60,8 @@ fn other_settings_are_read_back_too() {
     assert_eq!(setting(&evidence, "page_size").0, "8192");
     assert_eq!(setting(&evidence, "cache_size").0, "-512");
     assert_eq!(setting(&evidence, "wal_autocheckpoint").0, "77");
-    assert!(
-        setting(&evidence, "waiting for locks")
-            .0
-            .contains("millisecond")
-    );
-    assert!(
-        setting(&evidence, "compile_options")
-            .0
-            .contains("THREADSAFE=1")
-    );
+    assert!(setting(&evidence, "waiting for locks").0.contains("millisecond"));
+    assert!(setting(&evidence, "compile_options").0.contains("THREADSAFE=1"));
     assert_eq!(evidence.version, rusqlite::version());
     let evidence = evidence_of("client=queue&locking_mode=exclusive");
     assert_eq!(setting(&evidence, "locking_mode").0, "exclusive");
@@ -135,10 +72,7 @@ fn the_unsynced_unlink_of_a_delete_journal_is_said() {
     let said = evidence_of("durability=data&journal=delete").durability_evidence;
     assert!(said.contains("not itself synced"), "{said}");
     // B.Smaller: what to do about the setting that was asked for.
-    assert!(
-        said.contains("durability=full (EXTRA)") && said.contains("journal=wal"),
-        "{said}"
-    );
+    assert!(said.contains("durability=full (EXTRA)") && said.contains("journal=wal"), "{said}");
     let full = evidence_of("durability=full&journal=delete").durability_evidence;
     assert!(!full.contains("not itself synced"), "{full}");
 }

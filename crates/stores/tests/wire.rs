@@ -45,10 +45,7 @@ fn tcp_server(serve: Serve) -> Endpoint {
             thread::spawn(move || serve(&mut socket));
         }
     });
-    Endpoint::Tcp {
-        host: "127.0.0.1".to_owned(),
-        port,
-    }
+    Endpoint::Tcp { host: "127.0.0.1".to_owned(), port }
 }
 
 fn unix_server(path: &Path, serve: Serve) -> Endpoint {
@@ -96,10 +93,7 @@ async fn talks(endpoint: &Endpoint, poller: Option<&Poller>) {
 fn what_is_sent_comes_back_by_tcp_and_unix_polled_and_blocking() {
     let folder = tempfile::tempdir().unwrap();
     let poller = Poller::new().unwrap();
-    let endpoints = [
-        tcp_server(echo),
-        unix_server(&folder.path().join("socket"), echo),
-    ];
+    let endpoints = [tcp_server(echo), unix_server(&folder.path().join("socket"), echo)];
     for endpoint in &endpoints {
         block_on(&poller, talks(endpoint, Some(&poller)));
         // Without a poller no future is ever pending, so that nobody need drive it. What is larger than
@@ -128,10 +122,8 @@ fn many_streams_share_one_thread() {
             let stream = Stream::connect(&endpoint, Some(&poller), LIMIT).await;
             streams.push(stream.unwrap());
         }
-        let mut under_way: Vec<_> = streams
-            .iter_mut()
-            .map(|stream| Box::pin(converse(stream, 20, 3_000)))
-            .collect();
+        let mut under_way: Vec<_> =
+            streams.iter_mut().map(|stream| Box::pin(converse(stream, 20, 3_000))).collect();
         std::future::poll_fn(|context| {
             under_way.retain_mut(|one| match one.as_mut().poll(context) {
                 Poll::Ready(done) => {
@@ -140,11 +132,7 @@ fn many_streams_share_one_thread() {
                 }
                 Poll::Pending => true,
             });
-            if under_way.is_empty() {
-                Poll::Ready(())
-            } else {
-                Poll::Pending
-            }
+            if under_way.is_empty() { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
     });
@@ -236,9 +224,7 @@ fn an_end_that_comes_with_the_last_bytes_is_seen_behind_them() {
     let endpoint = Endpoint::Tcp { host, port };
     let poller = Poller::new().unwrap();
     let failure = block_on(&poller, async {
-        let mut stream = Stream::connect(&endpoint, Some(&poller), LIMIT)
-            .await
-            .unwrap();
+        let mut stream = Stream::connect(&endpoint, Some(&poller), LIMIT).await.unwrap();
         // The last words and the end are both here before anybody looks.
         let (mut socket, _) = listener.accept().unwrap();
         socket.write_all(b"last words").unwrap();
@@ -276,10 +262,8 @@ fn where_nobody_listens_the_sentence_says_so() {
     let port = free.local_addr().unwrap().port();
     drop(free);
     let host = "127.0.0.1".to_owned();
-    let endpoints = [
-        Endpoint::Tcp { host, port },
-        Endpoint::Unix(PathBuf::from("/nonexistent/socket")),
-    ];
+    let endpoints =
+        [Endpoint::Tcp { host, port }, Endpoint::Unix(PathBuf::from("/nonexistent/socket"))];
     let poller = Poller::new().unwrap();
     for endpoint in &endpoints {
         for polled in [None, Some(&poller)] {
@@ -321,11 +305,7 @@ fn certified() -> Certified {
         .with_no_client_auth()
         .with_single_cert(vec![certificate.der().clone()], private)
         .unwrap();
-    Certified {
-        server: Arc::new(server),
-        roots,
-        _folder: folder,
-    }
+    Certified { server: Arc::new(server), roots, _folder: folder }
 }
 
 /// An echo behind TLS, for one connection after another.
@@ -346,10 +326,7 @@ fn tls_server(config: Arc<rustls::ServerConfig>) -> u16 {
 fn an_encrypted_stream_talks_and_holds_the_certificate_to_what_was_asked() {
     let own = certified();
     let port = tls_server(Arc::clone(&own.server));
-    let endpoint = Endpoint::Tcp {
-        host: "127.0.0.1".to_owned(),
-        port,
-    };
+    let endpoint = Endpoint::Tcp { host: "127.0.0.1".to_owned(), port };
     let poller = Poller::new().unwrap();
     let roots = Some(own.roots.as_path());
     for (mode, roots, host, good) in [
@@ -386,8 +363,7 @@ fn an_encrypted_stream_talks_and_holds_the_certificate_to_what_was_asked() {
 fn refusals(server: &rcgen::CertificateParams, host: &str, by: Signer) -> [String; 2] {
     let folder = tempfile::tempdir().unwrap();
     let mut root = rcgen::CertificateParams::new(Vec::new()).unwrap();
-    root.distinguished_name
-        .push(rcgen::DnType::CommonName, "a root of the test");
+    root.distinguished_name.push(rcgen::DnType::CommonName, "a root of the test");
     root.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     let root = rcgen::CertifiedIssuer::self_signed(root, rcgen::KeyPair::generate().unwrap());
     let root = root.unwrap();
@@ -411,10 +387,8 @@ fn refusals(server: &rcgen::CertificateParams, host: &str, by: Signer) -> [Strin
         .with_no_client_auth()
         .with_single_cert(vec![certificate.der().clone()], private)
         .unwrap();
-    let endpoint = Endpoint::Tcp {
-        host: "127.0.0.1".to_owned(),
-        port: tls_server(Arc::new(config)),
-    };
+    let endpoint =
+        Endpoint::Tcp { host: "127.0.0.1".to_owned(), port: tls_server(Arc::new(config)) };
     let tls = Tls::new(TlsMode::VerifyFull, Some(&roots)).unwrap();
     let worker = Poller::new().unwrap();
     [None, Some(&worker)].map(|poller| {
@@ -450,59 +424,29 @@ fn a_certificate_that_is_refused_is_said_to_be_so_in_words_with_what_to_do() {
         params.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];
     });
     for (server, host, how, words) in [
-        (
-            &good,
-            "localhost",
-            Signer::Itself,
-            ["no root that is trusted here", "tls=require"],
-        ),
+        (&good, "localhost", Signer::Itself, ["no root that is trusted here", "tls=require"]),
         (
             &authority,
             "localhost",
             Signer::ItselfAndTrusted,
             ["its certificate is self-signed", "tls=require"],
         ),
-        (
-            &old,
-            "localhost",
-            Signer::Root,
-            ["its certificate expired", "days ago"],
-        ),
-        (
-            &early,
-            "localhost",
-            Signer::Root,
-            ["is not valid before", "check the clocks"],
-        ),
+        (&old, "localhost", Signer::Root, ["its certificate expired", "days ago"]),
+        (&early, "localhost", Signer::Root, ["is not valid before", "check the clocks"]),
         (
             &good,
             "db.example",
             Signer::Root,
-            [
-                "its certificate is for localhost and not for db.example",
-                "tls=verify-ca",
-            ],
+            ["its certificate is for localhost and not for db.example", "tls=verify-ca"],
         ),
-        (
-            &client,
-            "localhost",
-            Signer::Root,
-            ["is not one for servers", "tls=require"],
-        ),
+        (&client, "localhost", Signer::Root, ["is not one for servers", "tls=require"]),
     ] {
         for said in refusals(server, host, how) {
             assert!(said.contains("127.0.0.1"), "{said}");
             for word in words {
                 assert!(said.contains(word), "{word}: {said}");
             }
-            for inside in [
-                "CaUsed",
-                "Other",
-                "Context",
-                "DnsName",
-                "UnknownIssuer",
-                "was lost",
-            ] {
+            for inside in ["CaUsed", "Other", "Context", "DnsName", "UnknownIssuer", "was lost"] {
                 assert!(!said.contains(inside), "{inside}: {said}");
             }
         }
@@ -523,10 +467,7 @@ fn what_does_not_speak_tls_is_said_not_to() {
         stream.start_tls(&tls, "localhost").await
     });
     let said = refused.unwrap_err().what;
-    assert!(
-        said.contains("does not speak TLS; check host and port"),
-        "{said}"
-    );
+    assert!(said.contains("does not speak TLS; check host and port"), "{said}");
 }
 
 #[test]
@@ -552,8 +493,5 @@ fn the_kernel_looks_whether_a_silent_peer_is_still_there() {
     let idle = sockopt::tcp_keepidle(&stream).unwrap();
     let every = sockopt::tcp_keepintvl(&stream).unwrap();
     let times = sockopt::tcp_keepcnt(&stream).unwrap();
-    assert!(
-        idle + every * times <= Duration::from_mins(2),
-        "{idle:?} {every:?} {times}"
-    );
+    assert!(idle + every * times <= Duration::from_mins(2), "{idle:?} {every:?} {times}");
 }

@@ -34,11 +34,7 @@ pub enum Error {
 impl Error {
     /// An operating system error with what was tried and where.
     pub fn io(action: impl Into<String>, path: &Path, source: io::Error) -> Error {
-        Error::Io {
-            action: action.into(),
-            path: path.to_owned(),
-            source,
-        }
+        Error::Io { action: action.into(), path: path.to_owned(), source }
     }
 
     /// One sentence without a final period.

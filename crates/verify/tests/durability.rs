@@ -68,10 +68,7 @@ fn a_store_that_is_there_is_refused() {
         (crashes, "postgres://host/db", crashes, "--like"),
     ] {
         let error = parse(verb, target).unwrap_err().to_string();
-        assert!(
-            error.contains(words) && !error.contains(not),
-            "{target}: {error}"
-        );
+        assert!(error.contains(words) && !error.contains(not), "{target}: {error}");
     }
 }
 
@@ -108,11 +105,8 @@ fn sqlite_holds_in_full_and_loses_as_documented() {
     let mut request = request("sqlite", &scratch);
     request.faults = true;
     let finding = verified(&request);
-    let survived = Verdict::Survived {
-        cuts: finding.images.as_ref().unwrap().places,
-        images: 40,
-        kills: 2,
-    };
+    let survived =
+        Verdict::Survived { cuts: finding.images.as_ref().unwrap().places, images: 40, kills: 2 };
     assert_eq!(finding.verdict, survived);
     let images = finding.images.as_ref().unwrap();
     assert_eq!(images.count(Class::Ok, None), 40);
@@ -157,10 +151,7 @@ fn what_syncs_holds_in(store: &str) {
     let finding = verified(&request);
     let survived = matches!(finding.verdict, Verdict::Survived { .. });
     assert!(survived, "{store}: {:?}", finding.verdict);
-    assert!(
-        finding.controls.iter().any(|one| one.images.lost_max > 0),
-        "{store}"
-    );
+    assert!(finding.controls.iter().any(|one| one.images.lost_max > 0), "{store}");
     let images = finding.images.as_ref().unwrap();
     let data = images.exercised.get("data").copied().unwrap_or_default();
     assert!(data.lost > 0, "{store}: {images:?}");
@@ -168,9 +159,7 @@ fn what_syncs_holds_in(store: &str) {
 
 /// Stores are tested by name, here and in `servers.rs`.
 fn no_store_is_left_out() {
-    let tested = [
-        "engine", "sqlite", "rocksdb", "postgres", "mariadb", "derby",
-    ];
+    let tested = ["engine", "sqlite", "rocksdb", "postgres", "mariadb", "derby"];
     let stores = stores().into_iter();
     let left: Vec<_> = stores.filter(|one| !tested.contains(one)).collect();
     assert!(left.is_empty(), "{left:?}");
@@ -229,39 +218,26 @@ fn fails_again(kept: &Path, program: &ChildProgram, scratch: &TempDir) {
     for _ in 0..2 {
         let (case, now) = recheck_images(kept, program, &scratch.path().join("again")).unwrap();
         assert_ne!(now.class, Class::Ok);
-        assert_eq!(
-            (case.outcome.class, case.outcome.lost),
-            (now.class, now.lost)
-        );
+        assert_eq!((case.outcome.class, case.outcome.lost), (now.class, now.lost));
     }
 }
 
 /// A planted bug makes the engine lose what it acknowledged, or worse, in some of 300 images: the budget.
 /// The last is a bug of checkpoints, of which a load makes several.
 fn planted_bugs_are_caught_from_outside() {
-    for plant in [
-        "AcknowledgeBeforeSync",
-        "SkipDirectorySync",
-        "RootBeforePages",
-    ] {
+    for plant in ["AcknowledgeBeforeSync", "SkipDirectorySync", "RootBeforePages"] {
         let scratch = tempfile::tempdir().unwrap();
         let mut request = request("engine", &scratch);
         (request.images, request.control_images, request.kills) = (300, 10, 0);
         let mut program = ChildProgram::this("verify-child").unwrap();
-        program
-            .arguments
-            .insert(0, format!("SYNCLINE_PLANT={plant}").into());
+        program.arguments.insert(0, format!("SYNCLINE_PLANT={plant}").into());
         program.arguments.insert(1, program.path.clone().into());
         program.path = "/usr/bin/env".into();
         let finding = verify(&request, &program, &AtomicBool::new(false), &|_| {}).unwrap();
         println!("{plant}: {}", finding.sentences().join("\n"));
         let images = finding.images.as_ref().unwrap();
         let bad = images.images - images.count(Class::Ok, None);
-        assert!(
-            bad > 0,
-            "{plant} was not caught in {} images",
-            images.images
-        );
+        assert!(bad > 0, "{plant} was not caught in {} images", images.images);
         assert!(!images.kept.is_empty());
         fails_again(&images.kept[0], &program, &scratch);
     }

@@ -38,11 +38,7 @@ fn found(url: &str, transactions: usize) -> Finding {
 }
 
 fn of(transactions: usize) -> Load {
-    Load {
-        transactions,
-        clients: 4,
-        seed: 3,
-    }
+    Load { transactions, clients: 4, seed: 3 }
 }
 
 /// The row of a private server at a level of its own, as the table has it.
@@ -57,29 +53,16 @@ fn row_of_server(url: &str) -> String {
 #[test]
 fn postgresql_and_mariadb_show_the_rows_that_hermitage_published() {
     let rows = [
-        (
-            "postgres:private?isolation=read_committed",
-            "read committed ok ok ok ok ok - - - - -",
-        ),
-        (
-            "postgres:private?isolation=repeatable_read",
-            "snapshot ok ok ok ok ok ok ok ok - -",
-        ),
-        (
-            "postgres:private?isolation=serializable",
-            "serializable ok ok ok ok ok ok ok ok ok ok",
-        ),
+        ("postgres:private?isolation=read_committed", "read committed ok ok ok ok ok - - - - -"),
+        ("postgres:private?isolation=repeatable_read", "snapshot ok ok ok ok ok ok ok ok - -"),
+        ("postgres:private?isolation=serializable", "serializable ok ok ok ok ok ok ok ok ok ok"),
         (
             "mariadb:private?isolation=repeatable-read",
             "repeatable read ok ok ok ok ok R/O - R/O - -",
         ),
     ];
     for (url, row) in rows {
-        assert_eq!(
-            row_of_server(&with_fast_deadlock_detection(url)),
-            row,
-            "{url}"
-        );
+        assert_eq!(row_of_server(&with_fast_deadlock_detection(url)), row, "{url}");
     }
 }
 
@@ -88,10 +71,7 @@ fn a_targets_levels_are_those_that_it_lists() {
     assert_eq!(levels("sqlite?journal=wal"), ["sqlite?journal=wal"]);
     let engine = ["engine?isolation=serializable", "engine?isolation=snapshot"];
     assert_eq!(levels("engine"), engine);
-    assert_eq!(
-        levels("engine?isolation=snapshot"),
-        ["engine?isolation=snapshot"]
-    );
+    assert_eq!(levels("engine?isolation=snapshot"), ["engine?isolation=snapshot"]);
 }
 
 #[test]
@@ -103,10 +83,7 @@ fn the_engine_shows_its_declared_rows_of_hermitages_table() {
     assert_eq!(seen(serializable), [""; 0], "{}", table(&rows));
     assert_eq!(seen(snapshot), ["G2-item", "G2"], "{}", table(&rows));
     assert!(rows.iter().all(|row| row.forbidden.is_empty()));
-    assert!(
-        rows.iter()
-            .all(|row| row.cells.iter().all(|cell| cell.seen.is_some()))
-    );
+    assert!(rows.iter().all(|row| row.cells.iter().all(|cell| cell.seen.is_some())));
 }
 
 #[test]
@@ -119,21 +96,12 @@ fn sqlite_shows_nothing_in_any_schedule() {
 #[test]
 fn the_engine_is_serializable_under_load_and_its_snapshots_show_write_skew_alone() {
     let serializable = found("engine?durability=none&isolation=serializable", 4000);
-    assert!(
-        serializable.forbidden.is_empty(),
-        "{:#?}",
-        serializable.forbidden
-    );
+    assert!(serializable.forbidden.is_empty(), "{:#?}", serializable.forbidden);
     assert!(serializable.committed > 1000, "{}", serializable.committed);
     let snapshot = found("engine?durability=none&isolation=snapshot", 4000);
     assert!(snapshot.forbidden.is_empty(), "{:#?}", snapshot.forbidden);
     let kinds: Vec<_> = snapshot.allowed.iter().map(|one| one.kind).collect();
-    assert!(
-        kinds
-            .iter()
-            .all(|kind| *kind == Kind::G2Item || *kind == Kind::GSingle),
-        "{kinds:?}"
-    );
+    assert!(kinds.iter().all(|kind| *kind == Kind::G2Item || *kind == Kind::GSingle), "{kinds:?}");
 }
 
 #[test]
@@ -155,19 +123,11 @@ fn a_store_that_claims_more_than_it_does_is_found_out() {
     let mut findings = (0..20).map(|seed| {
         let of = Load { seed, ..of(6000) };
         let loaded = load(&target, of, &AtomicBool::new(false), &|_| {}).unwrap();
-        Finding::of(
-            "engine",
-            &loaded.product,
-            Isolation::Serializable,
-            &loaded.history,
-        )
+        Finding::of("engine", &loaded.product, Isolation::Serializable, &loaded.history)
     });
     let finding = findings.find(is_skewed).expect("120,000 transactions");
     assert!(!finding.holds());
     let text = finding.sentences().join("\n");
-    assert!(
-        text.contains("not serializable: write skew (G2-item)"),
-        "{text}"
-    );
+    assert!(text.contains("not serializable: write skew (G2-item)"), "{text}");
     assert!(text.contains("came before"), "{text}");
 }

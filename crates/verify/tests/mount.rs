@@ -40,10 +40,7 @@ impl Scene {
         fs::write(folder.path().join("backing/old"), [9; 5000]).unwrap();
         let at = |name: &str| folder.path().join(name);
         let mount = Mount::new(&at("backing"), &at("point"), &at("copy"), class, 1 << 30).unwrap();
-        Some(Scene {
-            mount: Some(mount),
-            folder,
-        })
+        Some(Scene { mount: Some(mount), folder })
     }
 
     fn mount(&self) -> &Mount {
@@ -55,10 +52,7 @@ impl Scene {
     }
 
     fn open(&self, name: &str) -> RealFile {
-        let options = OpenOptions {
-            create: Create::IfMissing,
-            ..OpenOptions::READ_WRITE
-        };
+        let options = OpenOptions { create: Create::IfMissing, ..OpenOptions::READ_WRITE };
         RealDisk.open(&self.at(name), options).unwrap()
     }
 
@@ -80,11 +74,7 @@ impl Scene {
 }
 
 fn class(path: &Path) -> Class {
-    if path.ends_with("log") {
-        Class::Log
-    } else {
-        Class::Data
-    }
+    if path.ends_with("log") { Class::Log } else { Class::Data }
 }
 
 fn image(recording: &Recording, steps: usize, loss: Loss) -> TempDir {
@@ -93,11 +83,7 @@ fn image(recording: &Recording, steps: usize, loss: Loss) -> TempDir {
         machine.step(step).unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
-    machine
-        .image(loss)
-        .unwrap()
-        .write_to(folder.path())
-        .unwrap();
+    machine.image(loss).unwrap().write_to(folder.path()).unwrap();
     folder
 }
 
@@ -109,11 +95,7 @@ fn a_mount_is_tried_and_what_forbids_it_is_told() {
         return;
     }
     assert_eq!(Mount::tried(folder.path()), None);
-    assert_eq!(
-        fs::read_dir(folder.path()).unwrap().count(),
-        0,
-        "nothing stays"
-    );
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing stays");
     let absent = folder.path().join("file");
     fs::write(&absent, "").unwrap();
     let why = Mount::tried(&absent).unwrap();
@@ -148,26 +130,15 @@ fn what_was_synced_before_the_cut_is_left_and_the_rest_is_lost() {
     let acknowledged: Vec<_> = recording.acknowledged(recording.steps.len()).collect();
     assert_eq!(acknowledged, [b"first"]);
     let kept = image(&recording, recording.steps.len(), Loss::Keep);
-    assert_eq!(
-        fs::read(kept.path().join("log")).unwrap()[4096..],
-        [2; 8192]
-    );
-    assert_eq!(
-        fs::read(kept.path().join("old")).unwrap()[100..110],
-        [8; 10]
-    );
+    assert_eq!(fs::read(kept.path().join("log")).unwrap()[4096..], [2; 8192]);
+    assert_eq!(fs::read(kept.path().join("old")).unwrap()[100..110], [8; 10]);
     drop(scene.folder);
 }
 
 /// Runs something in a thread of its own; when it is under way, and before it is over, acknowledges.
 fn acknowledged_during(scene: &Scene, call: impl FnOnce() + Send) {
     let pause = Duration::from_millis(400);
-    scene.mount().arm(FaultRule {
-        fault: Fault::SlowSync(pause),
-        class: None,
-        skip: 0,
-        times: 1,
-    });
+    scene.mount().arm(FaultRule { fault: Fault::SlowSync(pause), class: None, skip: 0, times: 1 });
     let before = clock::now();
     std::thread::scope(|scope| {
         let call = scope.spawn(call);
@@ -277,12 +248,7 @@ fn names_pass_through_and_are_lost_without_a_sync_of_their_directory() {
 #[test]
 fn faults_strike_the_class_they_are_armed_for() {
     let Some(scene) = Scene::new() else { return };
-    let rule = |fault, class| FaultRule {
-        fault,
-        class: Some(class),
-        skip: 0,
-        times: 1,
-    };
+    let rule = |fault, class| FaultRule { fault, class: Some(class), skip: 0, times: 1 };
     let (log, data) = (scene.open("log"), scene.open("data"));
     for fault in [Fault::WriteError, Fault::DiskFull] {
         scene.mount().arm(rule(fault, Class::Log));
@@ -303,12 +269,7 @@ fn faults_strike_the_class_they_are_armed_for() {
     scene.mount().arm(rule(Fault::FlippedBit, Class::Data));
     drop(data);
     // A file that is opened anew is read anew.
-    assert!(
-        fs::read(scene.at("data"))
-            .unwrap()
-            .iter()
-            .any(|byte| *byte != 1)
-    );
+    assert!(fs::read(scene.at("data")).unwrap().iter().any(|byte| *byte != 1));
     let struck = scene.mount().struck();
     assert_eq!(struck.values().sum::<u64>(), 5, "{struck:?}");
     assert_eq!(struck[&(Class::Log, "failed sync (EIO)")], 1);
@@ -331,9 +292,7 @@ fn a_full_recording_takes_the_power_away() {
     let at = |name: &str| folder.path().join(name);
     let mount = Mount::new(&at("backing"), &at("point"), &at("copy"), class, 10_000).unwrap();
     let file = fs::File::create(at("point/file")).unwrap();
-    let written = (0..10)
-        .filter(|_| (&file).write_all(&[1; 4096]).is_ok())
-        .count();
+    let written = (0..10).filter(|_| (&file).write_all(&[1; 4096]).is_ok()).count();
     assert_eq!(written, 3);
     assert!(mount.is_off());
 }
@@ -376,10 +335,7 @@ fn other_users_are_held_to_owners_and_modes() {
             .status();
         status.unwrap().success()
     };
-    assert!(
-        other("cat \"$1/store.db\" >/dev/null"),
-        "who may read, reads"
-    );
+    assert!(other("cat \"$1/store.db\" >/dev/null"), "who may read, reads");
     for script in [
         "printf GARBAGE | dd of=\"$1/store.db\" conv=notrunc",
         "rm -f \"$1/store.db-wal\" && test ! -e \"$1/store.db-wal\"",

@@ -85,11 +85,8 @@ fn postgresql_holds_and_its_settings_lose_what_they_may() {
     let mut request = request("postgres", &scratch);
     (request.control_images, request.faults) = (20, true);
     let finding = verified(&request);
-    let survived = Verdict::Survived {
-        cuts: finding.images.as_ref().unwrap().places,
-        images: 40,
-        kills: 2,
-    };
+    let survived =
+        Verdict::Survived { cuts: finding.images.as_ref().unwrap().places, images: 40, kills: 2 };
     assert_eq!(finding.verdict, survived);
     let exercised = &finding.images.as_ref().unwrap().exercised;
     assert!(exercised["log"].lost > 0 && exercised["data"].torn > 0);
@@ -139,10 +136,7 @@ fn mariadb_loses_nothing_it_has_synced_but_where_first_pages_are_torn() {
     if version.starts_with(LEAVES_FIRST_PAGES) && images.acknowledged >= ENOUGH {
         assert!(unreadable > 0, "{version}: {images:?}");
         let text = finding.sentences().join("\n");
-        let torn = format!(
-            "the first page of a data file {unreadable} of {}",
-            images.heads.0
-        );
+        let torn = format!("the first page of a data file {unreadable} of {}", images.heads.0);
         assert!(text.contains(&torn), "{text}");
     }
     // On a version that mends it too, no image is left to mend by hand.
@@ -178,11 +172,7 @@ fn mends_by_hand(kept: &Path, scratch: &TempDir) {
     let program = ChildProgram::this(CHILD).unwrap();
     let (case, before) = recheck_images(kept, &program, &scratch.path().join("again")).unwrap();
     assert_eq!(before.class, Class::Unreadable, "{before:?}");
-    let (_, line) = case
-        .outcome
-        .what
-        .split_once("The first page of file ")
-        .unwrap();
+    let (_, line) = case.outcome.what.split_once("The first page of file ").unwrap();
     let (table, _) = line.split_once(" is corrupted").unwrap();
     let data = kept.join("image/data");
     let (table, system) = (data.join(table), fs::read(data.join("ibdata1")).unwrap());
@@ -247,10 +237,7 @@ fn histories_of_servers_go_on_behind_crashes() {
         assert!(found.holds() || is_known, "{found:?}");
         let cuts = found.cuts.unwrap();
         assert_eq!((found.kills.crashes, cuts.crashes), (2, 12));
-        assert!(
-            found.kills.committed > 10 && cuts.committed > 10,
-            "{cuts:?}"
-        );
+        assert!(found.kills.committed > 10 && cuts.committed > 10, "{cuts:?}");
         assert_eq!((found.kills.lost, cuts.lost), (0, 0), "{cuts:?}");
     }
     let scratch = scratch("postgres");
@@ -270,14 +257,7 @@ fn derby_holds_where_pages_are_written_whole() {
     let mut request = request("derby", &scratch);
     (request.images, request.control_images, request.tears) = (20, 10, false);
     let finding = verified(&request);
-    let survived = matches!(
-        finding.verdict,
-        Verdict::Survived {
-            images: 10..,
-            kills: 2,
-            ..
-        }
-    );
+    let survived = matches!(finding.verdict, Verdict::Survived { images: 10.., kills: 2, .. });
     assert!(survived, "{:?}", finding.verdict);
     assert!(finding.kills.acknowledged > 0, "it was killed under load");
     let test = control(&finding, "derby.system.durability=test");

@@ -22,11 +22,7 @@ impl AlignedBuffer {
         let allocation = vec![0; len + ALIGNMENT - 1].into_boxed_slice();
         let address = allocation.as_ptr().addr();
         let start = address.next_multiple_of(ALIGNMENT) - address;
-        AlignedBuffer {
-            allocation,
-            start,
-            len,
-        }
+        AlignedBuffer { allocation, start, len }
     }
 }
 
@@ -57,10 +53,7 @@ impl Clone for AlignedBuffer {
 
 impl fmt::Debug for AlignedBuffer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("AlignedBuffer")
-            .field("len", &self.len)
-            .finish_non_exhaustive()
+        formatter.debug_struct("AlignedBuffer").field("len", &self.len).finish_non_exhaustive()
     }
 }
 

@@ -67,10 +67,7 @@ pub struct CountingDisk<D> {
 impl<D: Disk> CountingDisk<D> {
     /// Wraps a disk; all counts are zero.
     pub fn new(disk: D) -> CountingDisk<D> {
-        CountingDisk {
-            disk,
-            counters: Arc::default(),
-        }
+        CountingDisk { disk, counters: Arc::default() }
     }
 
     /// The disk underneath; what is done to it directly is not counted.
@@ -90,11 +87,7 @@ impl<D: Disk> Disk for CountingDisk<D> {
     fn open(&self, path: &Path, options: OpenOptions) -> Result<CountingFile<D::File>> {
         let file = self.disk.open(path, options)?;
         let synced = options.write_sync != WriteSync::No;
-        Ok(CountingFile {
-            file,
-            synced,
-            counters: Arc::clone(&self.counters),
-        })
+        Ok(CountingFile { file, synced, counters: Arc::clone(&self.counters) })
     }
 
     fn create_directory(&self, path: &Path) -> Result<()> {
@@ -169,10 +162,7 @@ impl<F: File> File for CountingFile<F> {
     fn preallocate(&self, bytes: u64) -> Result<()> {
         let before = self.file.len()?;
         self.file.preallocate(bytes)?;
-        add(
-            &self.counters.preallocated_bytes,
-            bytes.saturating_sub(before),
-        );
+        add(&self.counters.preallocated_bytes, bytes.saturating_sub(before));
         Ok(())
     }
 
@@ -236,10 +226,7 @@ mod tests {
         file.sync_all().unwrap();
         file.sync_all().unwrap();
         let earlier = disk.clone().counts();
-        let synced = OpenOptions {
-            write_sync: WriteSync::Data,
-            ..OpenOptions::READ_WRITE
-        };
+        let synced = OpenOptions { write_sync: WriteSync::Data, ..OpenOptions::READ_WRITE };
         let second = disk.open(&path, synced).unwrap();
         second.write_at(&[3; 50], 0).unwrap();
         assert_eq!(second.read_at(&mut [0; 100], 1000).unwrap(), 50);

@@ -41,11 +41,7 @@ pub enum Error {
 impl Error {
     /// An operating system error with what was tried and where.
     pub fn io(action: impl Into<String>, path: &Path, source: io::Error) -> Error {
-        Error::Io {
-            action: action.into(),
-            path: path.to_owned(),
-            source,
-        }
+        Error::Io { action: action.into(), path: path.to_owned(), source }
     }
 
     /// The operating system's kind of error, if this came from it.
@@ -58,9 +54,6 @@ impl Error {
 
     /// True if no space was left on the device or in the quota.
     pub fn is_full(&self) -> bool {
-        matches!(
-            self.kind(),
-            Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-        )
+        matches!(self.kind(), Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
     }
 }

@@ -54,11 +54,7 @@ impl Disk for NullDisk {
                 kept
             }
         };
-        Ok(NullFile {
-            path: path.to_owned(),
-            kept,
-            holds_lock: AtomicBool::new(false),
-        })
+        Ok(NullFile { path: path.to_owned(), kept, holds_lock: AtomicBool::new(false) })
     }
 
     fn create_directory(&self, _path: &Path) -> Result<()> {
@@ -84,9 +80,7 @@ impl Disk for NullDisk {
     fn list(&self, directory: &Path) -> Result<Vec<PathBuf>> {
         let files = self.files();
         let inside = files.keys().filter(|path| path.parent() == Some(directory));
-        Ok(inside
-            .filter_map(|path| path.file_name().map(PathBuf::from))
-            .collect())
+        Ok(inside.filter_map(|path| path.file_name().map(PathBuf::from)).collect())
     }
 
     fn sync_directory(&self, _directory: &Path) -> Result<()> {
@@ -97,9 +91,7 @@ impl Disk for NullDisk {
 impl File for NullFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize> {
         let left = self.len()?.saturating_sub(offset);
-        let bytes = buffer
-            .len()
-            .min(usize::try_from(left).unwrap_or(usize::MAX));
+        let bytes = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         buffer[..bytes].fill(0);
         Ok(bytes)
     }
@@ -134,9 +126,7 @@ impl File for NullFile {
 
     fn try_lock(&self) -> Result<()> {
         if self.kept.locked.swap(true, Ordering::AcqRel) {
-            return Err(Error::Locked {
-                path: self.path.clone(),
-            });
+            return Err(Error::Locked { path: self.path.clone() });
         }
         self.holds_lock.store(true, Ordering::Release);
         Ok(())
@@ -171,10 +161,7 @@ mod tests {
         let mut buffer = [1; 20];
         assert_eq!(file.read_at(&mut buffer, 4).unwrap(), 8);
         assert_eq!(buffer[..8], [0; 8]);
-        assert_eq!(
-            disk.list(Path::new("folder")).unwrap(),
-            [PathBuf::from("file")]
-        );
+        assert_eq!(disk.list(Path::new("folder")).unwrap(), [PathBuf::from("file")]);
 
         file.try_lock().unwrap();
         let other = disk.open(path, OpenOptions::READ_WRITE).unwrap();

@@ -85,9 +85,7 @@ impl SyncMethod {
 
     /// The method of that name.
     pub fn from_name(name: &str) -> Option<SyncMethod> {
-        SyncMethod::ALL
-            .into_iter()
-            .find(|method| method.name() == name)
+        SyncMethod::ALL.into_iter().find(|method| method.name() == name)
     }
 
     /// What the kernel promises for it.

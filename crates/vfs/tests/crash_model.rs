@@ -10,14 +10,8 @@ use syncline_vfs::{
 };
 
 const BOTH: [Metadata; 2] = [Metadata::Strict, Metadata::OrderedJournal];
-const NEW: OpenOptions = OpenOptions {
-    create: Create::New,
-    ..OpenOptions::READ_WRITE
-};
-const SYNCED: OpenOptions = OpenOptions {
-    write_sync: WriteSync::Data,
-    ..OpenOptions::READ_WRITE
-};
+const NEW: OpenOptions = OpenOptions { create: Create::New, ..OpenOptions::READ_WRITE };
+const SYNCED: OpenOptions = OpenOptions { write_sync: WriteSync::Data, ..OpenOptions::READ_WRITE };
 
 /// A disk with an empty file `f` whose name is stable.
 fn with_file(metadata: Metadata) -> (SimulatedDisk, SimulatedFile) {
@@ -42,9 +36,7 @@ fn after(disk: &SimulatedDisk, crash: Crash, path: &str) -> Option<Vec<u8>> {
 
 /// What random crashes leave of a path.
 fn outcomes(disk: &SimulatedDisk, path: &str) -> BTreeSet<Option<Vec<u8>>> {
-    (0..200)
-        .map(|seed| after(disk, Crash::Subset { seed }, path))
-        .collect()
+    (0..200).map(|seed| after(disk, Crash::Subset { seed }, path)).collect()
 }
 
 #[test]
@@ -85,10 +77,7 @@ fn a_sync_does_not_reach_other_files() {
     other.write_at(b"xyz", 0).unwrap();
     other.sync_all().unwrap();
     let image = disk.crash(Crash::DropAll);
-    assert_eq!(
-        (read(&image, "f").unwrap(), read(&image, "g").unwrap()),
-        (vec![], b"xyz".to_vec())
-    );
+    assert_eq!((read(&image, "f").unwrap(), read(&image, "g").unwrap()), (vec![], b"xyz".to_vec()));
 }
 
 #[test]
@@ -153,30 +142,12 @@ fn a_journal_keeps_the_name_of_a_synced_file_and_the_names_before_it() {
     for name in ["first", "second", "third"] {
         disk.open(Path::new(name), NEW).unwrap();
     }
-    disk.open(Path::new("second"), OpenOptions::READ_WRITE)
-        .unwrap()
-        .sync_data()
-        .unwrap();
+    disk.open(Path::new("second"), OpenOptions::READ_WRITE).unwrap().sync_data().unwrap();
     let image = disk.crash(Crash::DropAll);
-    assert_eq!(
-        image.list(Path::new("/")).unwrap(),
-        [Path::new("first"), Path::new("second")]
-    );
-    let synced = disk.open(
-        Path::new("fourth"),
-        OpenOptions {
-            create: Create::New,
-            ..SYNCED
-        },
-    );
+    assert_eq!(image.list(Path::new("/")).unwrap(), [Path::new("first"), Path::new("second")]);
+    let synced = disk.open(Path::new("fourth"), OpenOptions { create: Create::New, ..SYNCED });
     synced.unwrap().write_at(b"x", 0).unwrap();
-    assert_eq!(
-        disk.crash(Crash::DropAll)
-            .list(Path::new("/"))
-            .unwrap()
-            .len(),
-        4
-    );
+    assert_eq!(disk.crash(Crash::DropAll).list(Path::new("/")).unwrap().len(), 4);
 }
 
 #[test]
@@ -188,12 +159,7 @@ fn a_lost_directory_takes_its_files_with_it() {
     file.sync_all().unwrap();
     disk.sync_directory(Path::new("d")).unwrap();
     assert_eq!(after(&disk, Crash::DropAll, "d/f"), None);
-    assert!(
-        disk.crash(Crash::DropAll)
-            .list(Path::new(""))
-            .unwrap()
-            .is_empty()
-    );
+    assert!(disk.crash(Crash::DropAll).list(Path::new("")).unwrap().is_empty());
     disk.sync_directory(Path::new("")).unwrap();
     assert_eq!(after(&disk, Crash::DropAll, "d/f").unwrap(), b"abc");
 }
@@ -209,15 +175,9 @@ fn a_replacing_rename_leaves_the_old_or_the_new_file_never_none() {
         new.sync_all().unwrap();
         disk.rename(Path::new("f.new"), Path::new("f")).unwrap();
         let found = outcomes(&disk, "f");
-        assert_eq!(
-            found,
-            BTreeSet::from([Some(b"old".to_vec()), Some(b"new".to_vec())])
-        );
+        assert_eq!(found, BTreeSet::from([Some(b"old".to_vec()), Some(b"new".to_vec())]));
         disk.sync_directory(Path::new("/")).unwrap();
-        assert_eq!(
-            outcomes(&disk, "f"),
-            BTreeSet::from([Some(b"new".to_vec())])
-        );
+        assert_eq!(outcomes(&disk, "f"), BTreeSet::from([Some(b"new".to_vec())]));
         assert_eq!(outcomes(&disk, "f.new"), BTreeSet::from([None]));
     }
 }
@@ -228,11 +188,7 @@ fn a_rename_within_a_directory_is_one_step() {
         let (disk, _file) = with_file(metadata);
         disk.rename(Path::new("f"), Path::new("g")).unwrap();
         let found: BTreeSet<_> = (0..50)
-            .map(|seed| {
-                disk.crash(Crash::Subset { seed })
-                    .list(Path::new(""))
-                    .unwrap()
-            })
+            .map(|seed| disk.crash(Crash::Subset { seed }).list(Path::new("")).unwrap())
             .collect();
         assert_eq!(found, BTreeSet::from([vec!["f".into()], vec!["g".into()]]));
     }
@@ -244,10 +200,7 @@ fn a_rename_without_a_sync_of_its_file_may_leave_it_empty() {
         let (disk, file) = with_file(metadata);
         file.write_at(b"old", 0).unwrap();
         file.sync_all().unwrap();
-        disk.open(Path::new("f.new"), NEW)
-            .unwrap()
-            .write_at(b"new", 0)
-            .unwrap();
+        disk.open(Path::new("f.new"), NEW).unwrap().write_at(b"new", 0).unwrap();
         disk.rename(Path::new("f.new"), Path::new("f")).unwrap();
         disk.sync_directory(Path::new("/")).unwrap();
         let found = outcomes(&disk, "f");
@@ -303,9 +256,8 @@ fn each_pending_change_can_survive_alone() {
         file.write_at(&[at as u8 + 1], at).unwrap();
     }
     assert_eq!(disk.pending(), 3);
-    let alone: Vec<_> = (0..3)
-        .map(|index| after(&disk, Crash::Only(index), "f").unwrap())
-        .collect();
+    let alone: Vec<_> =
+        (0..3).map(|index| after(&disk, Crash::Only(index), "f").unwrap()).collect();
     assert_eq!(alone, [[1, 0, 0], [0, 2, 0], [0, 0, 3]]);
     assert_eq!(outcomes(&disk, "f").len(), 8);
 }
@@ -411,10 +363,7 @@ fn the_power_goes_off_during_one_operation_and_stays_off() {
         let (dropped, kept) = (disk.crash(Crash::DropAll), disk.crash(Crash::KeepAll));
         assert!(dropped.list(Path::new("/")).unwrap().is_empty());
         let expected = [&b""[..], b"abc", b"abc", b"aXc", b"aXc", b"aXc"][cut as usize];
-        assert_eq!(
-            read(&kept, if cut < 4 { "f" } else { "g" }).unwrap(),
-            expected
-        );
+        assert_eq!(read(&kept, if cut < 4 { "f" } else { "g" }).unwrap(), expected);
     }
 }
 
@@ -453,9 +402,8 @@ fn a_cut_synced_write_may_be_torn() {
     let synced = disk.open(Path::new("f"), SYNCED).unwrap();
     disk.crash_after(0);
     synced.write_at(&[2; 1024], 0).unwrap_err();
-    let images: BTreeSet<_> = (0..100)
-        .map(|seed| after(&disk, Crash::Torn { seed }, "f").unwrap())
-        .collect();
+    let images: BTreeSet<_> =
+        (0..100).map(|seed| after(&disk, Crash::Torn { seed }, "f").unwrap()).collect();
     assert!(images.contains(&vec![1; 1024]) && images.contains(&vec![2; 1024]));
     assert!(images.len() > 4);
 }
@@ -463,10 +411,7 @@ fn a_cut_synced_write_may_be_torn() {
 #[test]
 fn direct_files_refuse_what_is_not_aligned() {
     let disk = SimulatedDisk::new(1, Metadata::Strict);
-    let direct = OpenOptions {
-        direct: true,
-        ..OpenOptions::READ_WRITE
-    };
+    let direct = OpenOptions { direct: true, ..OpenOptions::READ_WRITE };
     let file = disk.open(Path::new("f"), direct).unwrap();
     let mut buffer = AlignedBuffer::zeroed(4096);
     file.write_at(&buffer, 512).unwrap();
@@ -477,10 +422,7 @@ fn direct_files_refuse_what_is_not_aligned() {
         file.read_at(&mut buffer[..100], 0).map(drop),
         file.preallocate(10_000),
     ] {
-        assert_eq!(
-            error.unwrap_err().kind(),
-            Some(std::io::ErrorKind::InvalidInput)
-        );
+        assert_eq!(error.unwrap_err().kind(), Some(std::io::ErrorKind::InvalidInput));
     }
     assert_eq!(disk.pending(), 2);
 }

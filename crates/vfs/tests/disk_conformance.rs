@@ -11,14 +11,8 @@ use syncline_vfs::{
     SimulatedDisk, WriteSync,
 };
 
-const NEW: OpenOptions = OpenOptions {
-    create: Create::New,
-    ..OpenOptions::READ_WRITE
-};
-const EXISTING: OpenOptions = OpenOptions {
-    create: Create::Never,
-    ..OpenOptions::READ_WRITE
-};
+const NEW: OpenOptions = OpenOptions { create: Create::New, ..OpenOptions::READ_WRITE };
+const EXISTING: OpenOptions = OpenOptions { create: Create::Never, ..OpenOptions::READ_WRITE };
 
 fn behaves<D: Disk>(disk: &D, folder: &Path) {
     opens_as_asked(disk, &folder.join("opens"));
@@ -46,10 +40,7 @@ fn counting_disk_behaves_and_counts() {
     let disk = CountingDisk::new(RealDisk);
     behaves(&disk, folder.path());
     let counts = disk.counts();
-    assert!(
-        counts.writes > 0 && counts.reads > 0 && counts.syncs() > 0,
-        "{counts:?}"
-    );
+    assert!(counts.writes > 0 && counts.reads > 0 && counts.syncs() > 0, "{counts:?}");
 }
 
 #[test]
@@ -76,10 +67,7 @@ fn content(file: &impl File) -> Vec<u8> {
 fn opens_as_asked<D: Disk>(disk: &D, folder: &Path) {
     disk.create_directory(folder).unwrap();
     let path = folder.join("file");
-    assert_eq!(
-        kind(disk.open(&path, OpenOptions::READ)),
-        Some(ErrorKind::NotFound)
-    );
+    assert_eq!(kind(disk.open(&path, OpenOptions::READ)), Some(ErrorKind::NotFound));
     assert_eq!(kind(disk.open(&path, EXISTING)), Some(ErrorKind::NotFound));
     let orphan = folder.join("absent").join("file");
     assert_eq!(kind(disk.open(&orphan, NEW)), Some(ErrorKind::NotFound));
@@ -91,26 +79,11 @@ fn opens_as_asked<D: Disk>(disk: &D, folder: &Path) {
         assert_eq!(content(&disk.open(&path, options).unwrap()), b"kept");
     }
     let below_a_file = path.join("file");
-    assert_eq!(
-        kind(disk.open(&below_a_file, NEW)),
-        Some(ErrorKind::NotADirectory)
-    );
-    assert_eq!(
-        kind(disk.open(folder, OpenOptions::READ)),
-        Some(ErrorKind::IsADirectory)
-    );
-    assert_eq!(
-        kind(disk.open(folder, OpenOptions::READ_WRITE)),
-        Some(ErrorKind::IsADirectory)
-    );
-    let create_to_read = OpenOptions {
-        access: Access::Read,
-        ..OpenOptions::READ_WRITE
-    };
-    assert_eq!(
-        kind(disk.open(&path, create_to_read)),
-        Some(ErrorKind::InvalidInput)
-    );
+    assert_eq!(kind(disk.open(&below_a_file, NEW)), Some(ErrorKind::NotADirectory));
+    assert_eq!(kind(disk.open(folder, OpenOptions::READ)), Some(ErrorKind::IsADirectory));
+    assert_eq!(kind(disk.open(folder, OpenOptions::READ_WRITE)), Some(ErrorKind::IsADirectory));
+    let create_to_read = OpenOptions { access: Access::Read, ..OpenOptions::READ_WRITE };
+    assert_eq!(kind(disk.open(&path, create_to_read)), Some(ErrorKind::InvalidInput));
 }
 
 fn reads_what_was_written<D: Disk>(disk: &D, path: &Path) {
@@ -166,22 +139,13 @@ fn preallocates_zeros<D: Disk>(disk: &D, path: &Path) {
     file.preallocate(bytes).unwrap();
     let after = content(&file);
     assert_eq!(after.len() as u64, bytes);
-    assert_eq!(
-        (&after[..3], &after[after.len() - 3..]),
-        (&b"abc"[..], &b"xyz"[..])
-    );
+    assert_eq!((&after[..3], &after[after.len() - 3..]), (&b"abc"[..], &b"xyz"[..]));
 }
 
 fn names_files<D: Disk>(disk: &D, folder: &Path) {
-    assert_eq!(
-        kind(disk.create_directory(&folder.join("inner"))),
-        Some(ErrorKind::NotFound)
-    );
+    assert_eq!(kind(disk.create_directory(&folder.join("inner"))), Some(ErrorKind::NotFound));
     disk.create_directory(folder).unwrap();
-    assert_eq!(
-        kind(disk.create_directory(folder)),
-        Some(ErrorKind::AlreadyExists)
-    );
+    assert_eq!(kind(disk.create_directory(folder)), Some(ErrorKind::AlreadyExists));
     let inner = folder.join("inner");
     disk.create_directory(&inner).unwrap();
     let (b, a) = (folder.join("b"), folder.join("a"));
@@ -193,10 +157,7 @@ fn names_files<D: Disk>(disk: &D, folder: &Path) {
     assert_eq!(names(folder), expected(&["a", "b", "inner"]));
     assert_eq!(names(&inner), expected(&["c"]));
     assert_eq!(kind(disk.list(&a)), Some(ErrorKind::NotADirectory));
-    assert_eq!(
-        kind(disk.list(&folder.join("absent"))),
-        Some(ErrorKind::NotFound)
-    );
+    assert_eq!(kind(disk.list(&folder.join("absent"))), Some(ErrorKind::NotFound));
 
     // A rename replaces, keeps the content, and moves between directories; handles follow the file.
     let open_b = disk.open(&b, EXISTING).unwrap();
@@ -209,10 +170,7 @@ fn names_files<D: Disk>(disk: &D, folder: &Path) {
     disk.rename(&a, &a).unwrap();
     disk.rename(&a, &inner.join("d")).unwrap();
     assert_eq!(names(&inner), expected(&["c", "d"]));
-    assert_eq!(
-        content(&disk.open(&inner.join("d"), EXISTING).unwrap()),
-        b"B"
-    );
+    assert_eq!(content(&disk.open(&inner.join("d"), EXISTING).unwrap()), b"B");
     assert_eq!(kind(disk.rename(&a, &b)), Some(ErrorKind::NotFound));
     assert_eq!(
         kind(disk.rename(&inner.join("d"), &folder.join("no/d"))),
@@ -220,28 +178,16 @@ fn names_files<D: Disk>(disk: &D, folder: &Path) {
     );
     let other = folder.join("other");
     disk.create_directory(&other).unwrap();
-    assert_eq!(
-        kind(disk.rename(&inner.join("d"), &other)),
-        Some(ErrorKind::IsADirectory)
-    );
+    assert_eq!(kind(disk.rename(&inner.join("d"), &other)), Some(ErrorKind::IsADirectory));
 
     disk.remove(&inner.join("d")).unwrap();
-    assert_eq!(
-        kind(disk.remove(&inner.join("d"))),
-        Some(ErrorKind::NotFound)
-    );
+    assert_eq!(kind(disk.remove(&inner.join("d"))), Some(ErrorKind::NotFound));
     assert_eq!(kind(disk.remove(&inner)), Some(ErrorKind::IsADirectory));
     assert_eq!(names(&inner), expected(&["c"]));
     disk.sync_directory(&inner).unwrap();
     disk.sync_directory(folder).unwrap();
-    assert_eq!(
-        kind(disk.sync_directory(&inner.join("c"))),
-        Some(ErrorKind::NotADirectory)
-    );
-    assert_eq!(
-        kind(disk.sync_directory(&folder.join("absent"))),
-        Some(ErrorKind::NotFound)
-    );
+    assert_eq!(kind(disk.sync_directory(&inner.join("c"))), Some(ErrorKind::NotADirectory));
+    assert_eq!(kind(disk.sync_directory(&folder.join("absent"))), Some(ErrorKind::NotFound));
 }
 
 fn locks_once<D: Disk>(disk: &D, path: &Path) {
@@ -250,20 +196,12 @@ fn locks_once<D: Disk>(disk: &D, path: &Path) {
     first.try_lock().unwrap();
     first.try_lock().unwrap();
     let refused = second.try_lock().unwrap_err();
-    assert!(
-        matches!(&refused, Error::Locked { path: locked } if locked == path),
-        "{refused}"
-    );
+    assert!(matches!(&refused, Error::Locked { path: locked } if locked == path), "{refused}");
     // A lock stops no one from reading and writing, and goes with its handle.
     second.write_at(b"a", 0).unwrap();
     drop(first);
     second.try_lock().unwrap();
-    assert!(
-        disk.open(path, OpenOptions::READ)
-            .unwrap()
-            .try_lock()
-            .is_err()
-    );
+    assert!(disk.open(path, OpenOptions::READ).unwrap().try_lock().is_err());
 }
 
 fn refuses_to_write_through_a_reader<D: Disk>(disk: &D, path: &Path) {
@@ -293,29 +231,16 @@ fn serves_removed_files_until_they_are_dropped<D: Disk>(disk: &D, path: &Path) {
 }
 
 fn every_way_of_opening_syncs<D: Disk>(disk: &D, path: &Path) {
-    for (index, write_sync) in [WriteSync::No, WriteSync::Data, WriteSync::Full]
-        .into_iter()
-        .enumerate()
+    for (index, write_sync) in
+        [WriteSync::No, WriteSync::Data, WriteSync::Full].into_iter().enumerate()
     {
-        let file = disk
-            .open(
-                path,
-                OpenOptions {
-                    write_sync,
-                    ..OpenOptions::READ_WRITE
-                },
-            )
-            .unwrap();
-        file.write_at(&[index as u8 + 1; 3000], index as u64 * 1000)
-            .unwrap();
+        let file = disk.open(path, OpenOptions { write_sync, ..OpenOptions::READ_WRITE }).unwrap();
+        file.write_at(&[index as u8 + 1; 3000], index as u64 * 1000).unwrap();
         file.sync_data().unwrap();
         file.sync_all().unwrap();
     }
     let bytes = content(&disk.open(path, OpenOptions::READ).unwrap());
-    assert_eq!(
-        bytes,
-        [vec![1; 1000], vec![2; 1000], vec![3; 3000]].concat()
-    );
+    assert_eq!(bytes, [vec![1; 1000], vec![2; 1000], vec![3; 3000]].concat());
 }
 
 fn shares_handles_between_threads<D: Disk>(disk: &D, path: &Path) {
@@ -325,8 +250,7 @@ fn shares_handles_between_threads<D: Disk>(disk: &D, path: &Path) {
             let file = &file;
             scope.spawn(move || {
                 for round in 0..20 {
-                    file.write_at(&[thread; 100], (round * 4 + u64::from(thread)) * 100)
-                        .unwrap();
+                    file.write_at(&[thread; 100], (round * 4 + u64::from(thread)) * 100).unwrap();
                 }
                 file.sync_data().unwrap();
             });
@@ -334,19 +258,11 @@ fn shares_handles_between_threads<D: Disk>(disk: &D, path: &Path) {
     });
     let bytes = content(&file);
     assert_eq!(bytes.len(), 8000);
-    assert!(
-        bytes
-            .chunks(100)
-            .enumerate()
-            .all(|(at, piece)| piece == [(at % 4) as u8; 100])
-    );
+    assert!(bytes.chunks(100).enumerate().all(|(at, piece)| piece == [(at % 4) as u8; 100]));
 }
 
 fn reads_and_writes_past_the_cache<D: Disk>(disk: &D, path: &Path) {
-    let direct = OpenOptions {
-        direct: true,
-        ..OpenOptions::READ_WRITE
-    };
+    let direct = OpenOptions { direct: true, ..OpenOptions::READ_WRITE };
     // The file system under the temporary folder may refuse direct I/O; then nothing is promised.
     let file = match disk.open(path, direct) {
         Err(error) if error.kind() == Some(ErrorKind::InvalidInput) => return,

@@ -42,10 +42,7 @@ fn a_rule_strikes_where_and_when_it_says() {
     let (disk, file) = with_file();
     disk.create_directory(Path::new("/log")).unwrap();
     let log = open(&disk, "log/1");
-    disk.arm(FaultRule {
-        skip: 2,
-        ..FaultRule::next(Fault::ReadError, "/log")
-    });
+    disk.arm(FaultRule { skip: 2, ..FaultRule::next(Fault::ReadError, "/log") });
     let mut byte = [0];
     for _ in 0..5 {
         file.read_at(&mut byte, 0).unwrap();
@@ -57,10 +54,7 @@ fn a_rule_strikes_where_and_when_it_says() {
     log.read_at(&mut byte, 0).unwrap();
     assert_eq!(disk.faults_injected(), 1);
 
-    disk.arm(FaultRule {
-        repeat: true,
-        ..FaultRule::next(Fault::ReadError, "")
-    });
+    disk.arm(FaultRule { repeat: true, ..FaultRule::next(Fault::ReadError, "") });
     for _ in 0..3 {
         assert!(is_io_error(file.read_at(&mut byte, 0)));
     }
@@ -74,11 +68,8 @@ fn a_flipped_bit_is_seen_once_and_not_stored() {
     let (disk, file) = with_file();
     disk.arm(FaultRule::next(Fault::FlippedBit, "f"));
     let wrong = content(&file);
-    let flipped: u32 = wrong
-        .iter()
-        .zip(b"oldoldol")
-        .map(|(found, stored)| (found ^ stored).count_ones())
-        .sum();
+    let flipped: u32 =
+        wrong.iter().zip(b"oldoldol").map(|(found, stored)| (found ^ stored).count_ones()).sum();
     assert_eq!(flipped, 1);
     assert_eq!(content(&file), b"oldoldol");
     assert_eq!(after(&disk, Crash::KeepAll), b"oldoldol");
@@ -150,10 +141,7 @@ fn kept_pages_read_new_until_evicted_and_no_later_sync_covers_them() {
     let (disk, file) = with_file();
     let other = open(&disk, "f");
     file.write_at(b"new", 0).unwrap();
-    disk.arm(FaultRule::next(
-        Fault::SyncError(SyncFailure::PagesKeptUntilEviction),
-        "f",
-    ));
+    disk.arm(FaultRule::next(Fault::SyncError(SyncFailure::PagesKeptUntilEviction), "f"));
     assert!(is_io_error(file.sync_all()));
     assert_eq!(content(&file), b"newoldol");
     // The trap: the sync is tried again, succeeds, and nothing is stable.
@@ -178,10 +166,7 @@ fn a_failure_may_be_told_to_one_handle_only() {
     let (disk, file) = with_file();
     let other = open(&disk, "f");
     file.write_at(b"new", 0).unwrap();
-    disk.arm(FaultRule::next(
-        Fault::SyncError(SyncFailure::OneHandleOnly),
-        "f",
-    ));
+    disk.arm(FaultRule::next(Fault::SyncError(SyncFailure::OneHandleOnly), "f"));
     assert!(is_io_error(other.sync_data()));
     // The handle that wrote hears of nothing.
     file.sync_data().unwrap();
@@ -193,15 +178,9 @@ fn a_failure_may_be_told_to_one_handle_only() {
 fn a_synced_write_fails_for_itself_alone() {
     let (disk, file) = with_file();
     file.write_at(b"A", 0).unwrap();
-    let options = OpenOptions {
-        write_sync: WriteSync::Data,
-        ..OpenOptions::READ_WRITE
-    };
+    let options = OpenOptions { write_sync: WriteSync::Data, ..OpenOptions::READ_WRITE };
     let synced = disk.open(Path::new("f"), options).unwrap();
-    disk.arm(FaultRule::next(
-        Fault::SyncError(SyncFailure::PagesDropped),
-        "f",
-    ));
+    disk.arm(FaultRule::next(Fault::SyncError(SyncFailure::PagesDropped), "f"));
     assert!(is_io_error(synced.write_at(b"B", 1)));
     assert_eq!(content(&file), b"Aldoldol");
     // The buffered write was not part of it: the next sync covers it, after telling of the failure.
@@ -217,26 +196,14 @@ fn a_failed_directory_sync_makes_no_name_stable() {
     drop(open(&disk, "g"));
     disk.arm(FaultRule::next(Fault::DirectorySyncError, "/"));
     assert!(is_io_error(disk.sync_directory(Path::new("/"))));
-    assert_eq!(
-        disk.crash(Crash::DropAll).list(Path::new("/")).unwrap(),
-        [Path::new("f")]
-    );
+    assert_eq!(disk.crash(Crash::DropAll).list(Path::new("/")).unwrap(), [Path::new("f")]);
     disk.sync_directory(Path::new("/")).unwrap();
-    assert_eq!(
-        disk.crash(Crash::DropAll)
-            .list(Path::new("/"))
-            .unwrap()
-            .len(),
-        2
-    );
+    assert_eq!(disk.crash(Crash::DropAll).list(Path::new("/")).unwrap().len(), 2);
 }
 
 #[test]
 fn faults_do_not_outlive_a_crash() {
     let (disk, _file) = with_file();
-    disk.arm(FaultRule {
-        repeat: true,
-        ..FaultRule::next(Fault::ReadError, "")
-    });
+    disk.arm(FaultRule { repeat: true, ..FaultRule::next(Fault::ReadError, "") });
     assert_eq!(after(&disk, Crash::DropAll), b"oldoldol");
 }

@@ -260,9 +260,7 @@ mod tests {
     use syncline_contract::Workload;
 
     fn parse(name: &str, options: &[(&str, &str)]) -> Result<AnyWorkload, String> {
-        let pairs = options
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        let pairs = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         let pairs: Vec<_> = pairs.collect();
         AnyWorkload::parse(name, &pairs).map_err(|error| error.to_string())
     }
@@ -271,18 +269,8 @@ mod tests {
     fn options_come_back_as_given_or_defaulted() {
         let workload = parse("insert", &[("keys", "random"), ("commit_every", "10")]).unwrap();
         let options: Vec<_> = workload.options();
-        let again: Vec<_> = options
-            .iter()
-            .map(|(key, value)| (*key, value.as_str()))
-            .collect();
-        assert_eq!(
-            again,
-            [
-                ("commit_every", "10"),
-                ("keys", "random"),
-                ("check", "scan")
-            ]
-        );
+        let again: Vec<_> = options.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        assert_eq!(again, [("commit_every", "10"), ("keys", "random"), ("check", "scan")]);
         assert_eq!(parse("insert", &again).unwrap().options(), options);
         assert_eq!(workload.unit().per_transaction, 10);
     }
@@ -331,16 +319,8 @@ mod tests {
                 &[][..],
                 "there is no workload \"incert\"; there are: insert, debit-credit, select, update, join, ",
             ),
-            (
-                "insert",
-                &[("key", "random")],
-                "has no option \"key\"; it has: commit_every, keys",
-            ),
-            (
-                "insert",
-                &[("keys", "")],
-                "it takes ascending, random or server",
-            ),
+            ("insert", &[("key", "random")], "has no option \"key\"; it has: commit_every, keys"),
+            ("insert", &[("keys", "")], "it takes ascending, random or server"),
             ("insert", &[("commit_every", "0")], "from 1 to 1000000"),
             (
                 "tpcc",
@@ -352,16 +332,8 @@ mod tests {
                 &[("profile", "oracle")],
                 "option profile of workload tpcc is \"oracle\"; it takes spec or k2",
             ),
-            (
-                "insert",
-                &[("commit_every", "1"), ("commit_every", "2")],
-                "given twice",
-            ),
-            (
-                "insert",
-                &[("keys", "server"), ("check", "get")],
-                "cannot combine keys=server",
-            ),
+            ("insert", &[("commit_every", "1"), ("commit_every", "2")], "given twice"),
+            ("insert", &[("keys", "server"), ("check", "get")], "cannot combine keys=server"),
             (
                 "debit-credit",
                 &[("profile", "pgbench-select-only"), ("branch", "read-write")],
@@ -372,16 +344,8 @@ mod tests {
                 &[("think_s", "long")],
                 "it takes by-profile, or a whole number of seconds",
             ),
-            (
-                "join",
-                &[("rows", "10"), ("joined", "11")],
-                "cannot combine joined",
-            ),
-            (
-                "smallbank",
-                &[("customers", "10"), ("hot", "10")],
-                "cannot combine hot with",
-            ),
+            ("join", &[("rows", "10"), ("joined", "11")], "cannot combine joined"),
+            ("smallbank", &[("customers", "10"), ("hot", "10")], "cannot combine hot with"),
             (
                 "smallbank",
                 &[("customers", "2"), ("hot", "1"), ("hot_percent", "100")],

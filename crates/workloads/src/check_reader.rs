@@ -12,10 +12,7 @@ pub(crate) struct CheckReader<'s, S> {
 impl<'s, S: Session> CheckReader<'s, S> {
     /// Through that session.
     pub(crate) fn new(session: &'s mut S) -> CheckReader<'s, S> {
-        CheckReader {
-            session,
-            asked: RequestTracker::new(false),
-        }
+        CheckReader { session, asked: RequestTracker::new(false) }
     }
 
     /// What `take` makes of the one row of an answer; no row stops the check.

@@ -42,10 +42,7 @@ impl Violations {
                 CheckOutcome::Violated(format!("{} times; the first: {first}", self.count))
             }
         };
-        Check {
-            name: name.to_owned(),
-            outcome,
-        }
+        Check { name: name.to_owned(), outcome }
     }
 }
 

@@ -29,9 +29,7 @@ pub(super) fn examples_last(command: Command) -> Command {
     let command = if after.is_empty() {
         command
     } else {
-        command
-            .before_help(Resettable::<StyledStr>::Reset)
-            .after_help(after.join("\n\n"))
+        command.before_help(Resettable::<StyledStr>::Reset).after_help(after.join("\n\n"))
     };
     command.mut_subcommands(examples_last)
 }
@@ -88,31 +86,17 @@ mod tests {
         let command = command();
         let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
         let verbs: Vec<&str> = verbs.map(clap::Command::get_name).collect();
-        let grouped: Vec<&str> = GROUPS
-            .iter()
-            .flat_map(|(_, names)| *names)
-            .copied()
-            .collect();
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
         assert_eq!(grouped.len(), verbs.len());
-        let set = |names: &[&str]| {
-            names
-                .iter()
-                .map(ToString::to_string)
-                .collect::<BTreeSet<_>>()
-        };
+        let set = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
         assert_eq!(set(&grouped), set(&verbs));
         let help = command.clone().render_help().to_string();
         for (title, _) in GROUPS {
             assert!(help.contains(&format!("\n{title}:\n")), "{help}");
         }
         let listed = help.split("Options:").next().unwrap_or_default();
-        let verbs = listed
-            .lines()
-            .skip_while(|line| !line.starts_with("Measure"));
+        let verbs = listed.lines().skip_while(|line| !line.starts_with("Measure"));
         assert!(verbs.clone().count() > 15, "{help}");
-        assert!(
-            verbs.into_iter().all(|line| line.chars().count() <= 80),
-            "{help}"
-        );
+        assert!(verbs.into_iter().all(|line| line.chars().count() <= 80), "{help}");
     }
 }

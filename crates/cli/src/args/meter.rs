@@ -26,11 +26,7 @@ pub(crate) struct MeterArgs {
 impl Default for MeterArgs {
     /// Not looked into.
     fn default() -> MeterArgs {
-        MeterArgs {
-            meter: false,
-            looks: LOOKS,
-            map: None,
-        }
+        MeterArgs { meter: false, looks: LOOKS, map: None }
     }
 }
 
@@ -62,10 +58,7 @@ impl MeterTyped {
     /// was looked into. What makes no sense without `--meter` is refused.
     pub(crate) fn settled(&self, before: Option<usize>) -> Result<MeterArgs, String> {
         let meter = self.meter || before.is_some();
-        let rest = [
-            ("--map", self.map.is_some()),
-            ("--sampling-hz", self.looks.is_some()),
-        ];
+        let rest = [("--map", self.map.is_some()), ("--sampling-hz", self.looks.is_some())];
         match rest.iter().find(|(_, typed)| *typed) {
             Some((flag, _)) if !meter => Err(format!("{flag} requires --meter")),
             _ => Ok(MeterArgs {

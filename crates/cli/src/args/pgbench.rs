@@ -13,10 +13,7 @@ use std::path::PathBuf;
     before_help = "Examples:\n  syncline pgbench -c 8 -T 30 --on sqlite\n  syncline pgbench -i -s 10 --on sqlite:bench.db\n  syncline pgbench -f a.sql@3 -f b.sql -c 4 -t 1000 -r --on sqlite:bench.db",
     after_help = "Exit codes: 0 it ran and holds; 1 the run failed before its end or a promise failed; 2 it could not run (a script's syntax, a flag, the store)."
 )]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each flag stands alone, as pgbench has them"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "each flag stands alone, as pgbench has them")]
 pub(crate) struct PgbenchArgs {
     /// The store, as a URL or a name (see `syncline list targets`)
     #[arg(long, value_name = "TARGET")]
@@ -223,21 +220,14 @@ impl PgbenchArgs {
         args.scripts = placed.into_iter().map(|(_, script)| script).collect();
         let typed =
             |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
-        args.given = matches
-            .ids()
-            .filter(typed)
-            .map(|id| id.as_str().replace('_', "-"))
-            .collect();
+        args.given = matches.ids().filter(typed).map(|id| id.as_str().replace('_', "-")).collect();
         Ok(args)
     }
 }
 
 /// Flags of pgbench that are known, so that each can be refused by its name.
 #[derive(Args, Clone, Debug, Default)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each flag stands alone, as pgbench has them"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "each flag stands alone, as pgbench has them")]
 #[command(next_help_heading = "Flags of pgbench that do not apply")]
 pub(crate) struct Refused {
     /// Not supported: the target creates the tables

@@ -55,16 +55,12 @@ pub(crate) struct DurabilityArg(pub(crate) Durability);
 fn product(typed: &str) -> Result<ProductArg, String> {
     let known = Product::ALL.map(Product::word).join(", ");
     let product = Product::from_word(typed);
-    product
-        .map(ProductArg)
-        .ok_or_else(|| format!("there are: {known}"))
+    product.map(ProductArg).ok_or_else(|| format!("there are: {known}"))
 }
 
 fn durability(typed: &str) -> Result<DurabilityArg, String> {
     let durability = Durability::from_word(typed);
-    durability
-        .map(DurabilityArg)
-        .ok_or_else(|| "it is none, os, data or full".to_owned())
+    durability.map(DurabilityArg).ok_or_else(|| "it is none, os, data or full".to_owned())
 }
 
 fn size(typed: &str) -> Result<u64, String> {

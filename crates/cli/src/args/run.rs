@@ -39,10 +39,7 @@ impl From<&str> for LineArg {
 
 /// The flags that every workload shares.
 #[derive(Args, Clone, Debug)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each flag stands alone; none excludes another"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "each flag stands alone; none excludes another")]
 pub(crate) struct RunArgs {
     /// The store, as a URL or a name (see `syncline list targets`); may be given several times
     #[arg(long, value_name = "TARGET", help_heading = "Targets")]
@@ -110,12 +107,7 @@ pub(crate) struct RunArgs {
     pub(crate) seed: u64,
 
     /// Processors to pin the workers to, in turn
-    #[arg(
-        long,
-        value_name = "CPU,...",
-        value_delimiter = ',',
-        help_heading = "Load"
-    )]
+    #[arg(long, value_name = "CPU,...", value_delimiter = ',', help_heading = "Load")]
     pub(crate) pin: Vec<usize>,
 
     /// Pipeline independent statements; default: as the workload's profile says
@@ -171,12 +163,7 @@ pub(crate) struct RunArgs {
     pub(crate) line: LineArg,
 
     /// Where records go
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "syncline-runs",
-        help_heading = "Output"
-    )]
+    #[arg(long, value_name = "DIR", default_value = "syncline-runs", help_heading = "Output")]
     pub(crate) runs: PathBuf,
 
     /// Print the record as JSON: one object, or an array if there are several

@@ -148,17 +148,11 @@ mod tests {
     fn sources_are_called_what_the_report_calls_them() {
         let words: Vec<&str> = Published::ALL.iter().map(|source| source.word()).collect();
         let typed = SourceArg::value_variants().iter().copied();
-        let called: Vec<&str> = typed
-            .clone()
-            .map(|one| Published::from(one).word())
-            .collect();
+        let called: Vec<&str> = typed.clone().map(|one| Published::from(one).word()).collect();
         assert_eq!(called, words);
         for (one, word) in typed.zip(words) {
             let value = one.to_possible_value();
-            assert_eq!(
-                value.as_ref().map(clap::builder::PossibleValue::get_name),
-                Some(word)
-            );
+            assert_eq!(value.as_ref().map(clap::builder::PossibleValue::get_name), Some(word));
         }
     }
 }

@@ -16,10 +16,7 @@ pub(super) fn sweep(typed: &str) -> Result<Sweep, String> {
         return Err(format!("\"{typed}\" is not a sweep such as clients=1,8,64"));
     };
     let between = if values.contains(';') { ';' } else { ',' };
-    let values: Vec<String> = values
-        .split(between)
-        .map(|value| value.trim().to_owned())
-        .collect();
+    let values: Vec<String> = values.split(between).map(|value| value.trim().to_owned()).collect();
     if name.trim().is_empty() || values.iter().any(String::is_empty) {
         return Err(format!("\"{typed}\" leaves a name or a value empty"));
     }
@@ -50,10 +47,7 @@ mod tests {
     #[test]
     fn values_stand_between_commas_or_semicolons() {
         let plain = sweep("commit-every=1,10, 100").unwrap();
-        assert_eq!(
-            (plain.name.as_str(), plain.values.len()),
-            ("commit_every", 3)
-        );
+        assert_eq!((plain.name.as_str(), plain.values.len()), ("commit_every", 3));
         let lists = sweep("weights=45,43,4,4,4;50,50,0,0,0").unwrap();
         assert_eq!(lists.values, ["45,43,4,4,4", "50,50,0,0,0"]);
         for wrong in ["clients", "=1", "clients=", "clients=1,,2"] {

@@ -7,9 +7,7 @@ const LONGEST: Duration = Duration::from_hours(87_660);
 
 /// A duration: `10`, `10s`, `500ms`, `2m`, `1h`; a bare number is seconds.
 pub(super) fn duration(typed: &str) -> Result<Duration, String> {
-    let split = typed
-        .find(|c: char| c.is_ascii_alphabetic())
-        .unwrap_or(typed.len());
+    let split = typed.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(typed.len());
     let (number, unit) = typed.split_at(split);
     let seconds_per_unit = match unit {
         "" | "s" => 1.0,
@@ -89,14 +87,8 @@ pub(super) fn looks(typed: &str) -> Result<usize, String> {
 
 /// A rate above zero, in events per second.
 pub(super) fn rate(typed: &str) -> Result<f64, String> {
-    let rate: f64 = typed
-        .parse()
-        .map_err(|_error| format!("\"{typed}\" is not a number"))?;
-    if rate.is_finite() && rate > 0.0 {
-        Ok(rate)
-    } else {
-        Err("a rate is above zero".to_owned())
-    }
+    let rate: f64 = typed.parse().map_err(|_error| format!("\"{typed}\" is not a number"))?;
+    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err("a rate is above zero".to_owned()) }
 }
 
 /// A word for true or false.
@@ -111,11 +103,7 @@ pub(crate) fn yes_or_no(typed: &str) -> Result<bool, String> {
 /// A share above zero, up to one.
 pub(super) fn share(typed: &str) -> Result<f64, String> {
     let share = rate(typed)?;
-    if share <= 1.0 {
-        Ok(share)
-    } else {
-        Err("a share is above 0 and up to 1".to_owned())
-    }
+    if share <= 1.0 { Ok(share) } else { Err("a share is above 0 and up to 1".to_owned()) }
 }
 
 #[cfg(test)]

@@ -26,11 +26,7 @@ pub(crate) enum Verb {
     Survey(SurveyArgs),
     Probe(ProbeArgs),
     Model(ModelArgs),
-    Run {
-        workload: String,
-        options: Vec<(String, String)>,
-        args: RunArgs,
-    },
+    Run { workload: String, options: Vec<(String, String)>, args: RunArgs },
     RunAgain(LikeArgs),
     Verify(VerifyArgs),
     VerifyChild,
@@ -112,11 +108,7 @@ pub(crate) fn definition() -> Command {
 
 /// The flag that turns progress off, of verbs that measure.
 fn quiet() -> Arg {
-    Arg::new("quiet")
-        .short('q')
-        .long("quiet")
-        .action(ArgAction::SetTrue)
-        .help("Print no progress")
+    Arg::new("quiet").short('q').long("quiet").action(ArgAction::SetTrue).help("Print no progress")
 }
 
 /// How spans of time are written.
@@ -184,9 +176,7 @@ fn is_quiet(matches: &ArgMatches) -> bool {
     // Of pgbench it is another flag, which its own verb reads.
     let typed = matches.try_get_one::<bool>("quiet");
     let here = typed.ok().flatten().is_some_and(|quiet| *quiet);
-    here || matches
-        .subcommand()
-        .is_some_and(|(_, below)| is_quiet(below))
+    here || matches.subcommand().is_some_and(|(_, below)| is_quiet(below))
 }
 
 fn run_of(matches: &ArgMatches) -> Result<Verb, Error> {

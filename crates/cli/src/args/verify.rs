@@ -35,10 +35,7 @@ pub(crate) enum VerifyVerb {
     before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify durability 'sqlite?durability=os' --images 100\n  syncline verify durability 'postgres?synchronous_commit=off'\n  syncline verify durability --again syncline-kept/image-1",
     after_help = "Power loss is simulated on a FUSE file system, which needs root and /dev/fuse; without them only processes are killed, and the result is unknown. Exit codes: 0 it survived, or the setting promises nothing; 1 something acknowledged was gone; 2 nothing can be said."
 )]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of its own on the command line"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
 pub(crate) struct DurabilityArgs {
     /// A store with its options, as sqlite or 'engine?durability=full'; of a server its own settings, as
     /// 'postgres?fsync=off'. A temporary one is made
@@ -180,10 +177,7 @@ pub(crate) enum ClaimedArg {
     before_help = "Examples:\n  syncline verify disk --witness 10.0.0.7:7411 /mnt/new\n  syncline verify disk --witness 10.0.0.7:7411 /mnt/new --check --cut plug-pull",
     after_help = "On another machine: syncline verify witness --listen 10.0.0.7:7411. Start this, pull the plug, power the machine on, and check with --check; repeat it: the witness counts the cuts. Exit codes: 0 it wrote until it was stopped, or survived; 1 something that was synced was gone; 2 nothing can be said."
 )]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag that is given or not"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag that is given or not")]
 pub(crate) struct DiskArgs {
     /// A directory on the disk under test
     #[arg(value_name = "DIR")]
@@ -202,12 +196,7 @@ pub(crate) struct DiskArgs {
     pub(crate) cut: Option<CutArg>,
 
     /// How each block is made stable
-    #[arg(
-        long,
-        value_name = "METHOD",
-        default_value = "fdatasync",
-        conflicts_with = "check"
-    )]
+    #[arg(long, value_name = "METHOD", default_value = "fdatasync", conflicts_with = "check")]
     pub(crate) method: MethodArg,
 
     /// Write past the page cache (`O_DIRECT`)
@@ -215,21 +204,11 @@ pub(crate) struct DiskArgs {
     pub(crate) direct: bool,
 
     /// Bytes of a block: a multiple of 512, of the device's block with --direct
-    #[arg(
-        long,
-        value_name = "BYTES",
-        default_value_t = 4096,
-        conflicts_with = "check"
-    )]
+    #[arg(long, value_name = "BYTES", default_value_t = 4096, conflicts_with = "check")]
     pub(crate) block: u32,
 
     /// Blocks of the file, a power of two; the first lap grows it, later ones overwrite
-    #[arg(
-        long,
-        value_name = "COUNT",
-        default_value_t = 16384,
-        conflicts_with = "check"
-    )]
+    #[arg(long, value_name = "COUNT", default_value_t = 16384, conflicts_with = "check")]
     pub(crate) slots: u64,
 
     /// Stop after this time; without it, when the plug is pulled or Ctrl-C is pressed

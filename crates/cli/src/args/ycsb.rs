@@ -29,10 +29,6 @@ pub(crate) struct YcsbArgs {
     pub(crate) phase: YcsbPhase,
 
     /// YCSB's flags, and --on TARGET, --line LINE, --runs DIR, --seed SEED, --dry-run, --meter
-    #[arg(
-        value_name = "FLAGS",
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
+    #[arg(value_name = "FLAGS", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) flags: Vec<String>,
 }

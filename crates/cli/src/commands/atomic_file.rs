@@ -94,12 +94,7 @@ fn beside(path: &Path) -> io::Result<(File, PathBuf)> {
         name.push(format!(".part-{}-{number}", std::process::id()));
         let half = PathBuf::from(name);
         let mut options = OpenOptions::new();
-        match options
-            .write(true)
-            .create_new(true)
-            .custom_flags(flags)
-            .open(&half)
-        {
+        match options.write(true).create_new(true).custom_flags(flags).open(&half) {
             Ok(file) => return Ok((file, half)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
@@ -120,9 +115,8 @@ mod tests {
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap().flatten();
-        let mut names: Vec<_> = entries
-            .map(|entry| entry.file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -146,10 +140,7 @@ mod tests {
         assert!(write(Path::new("/dev/full"), b"page").is_err());
         write(Path::new("/dev/null"), b"page").unwrap();
         for device in ["/dev/full", "/dev/null"] {
-            assert!(
-                fs::metadata(device).unwrap().file_type().is_char_device(),
-                "{device}"
-            );
+            assert!(fs::metadata(device).unwrap().file_type().is_char_device(), "{device}");
         }
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
@@ -182,10 +173,7 @@ mod tests {
         symlink(at("second"), at("first")).unwrap();
         write(&at("first"), b"two").unwrap();
         for link in ["dangling", "first", "second"] {
-            assert!(
-                fs::symlink_metadata(at(link)).unwrap().is_symlink(),
-                "{link}"
-            );
+            assert!(fs::symlink_metadata(at(link)).unwrap().is_symlink(), "{link}");
         }
         assert_eq!(fs::read(at("inner/new")).unwrap(), b"one");
         assert_eq!(fs::read(at("old")).unwrap(), b"two");
@@ -198,12 +186,7 @@ mod tests {
     fn an_open_file_of_this_process_is_written_into() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
-        let mut open = File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&path)
-            .unwrap();
+        let mut open = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
         let link = folder.path().join("link");
         symlink(format!("/proc/self/fd/{}", open.as_raw_fd()), &link).unwrap();
         write(&link, b"page").unwrap();
@@ -219,19 +202,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: String| folder.path().join(name);
         fs::write(at("precious".to_owned()), "theirs").unwrap();
-        for name in [
-            "report.part".to_owned(),
-            format!("report.part-{}-0", std::process::id()),
-        ] {
+        for name in ["report.part".to_owned(), format!("report.part-{}-0", std::process::id())] {
             symlink("precious", at(name)).unwrap();
         }
         write(&at("report".to_owned()), b"page").unwrap();
         assert_eq!(fs::read(at("precious".to_owned())).unwrap(), b"theirs");
         assert_eq!(fs::read(at("report".to_owned())).unwrap(), b"page");
-        assert!(
-            !fs::symlink_metadata(at("report".to_owned()))
-                .unwrap()
-                .is_symlink()
-        );
+        assert!(!fs::symlink_metadata(at("report".to_owned())).unwrap().is_symlink());
     }
 }

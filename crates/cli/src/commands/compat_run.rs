@@ -60,12 +60,7 @@ pub(crate) fn run<T: Target, W: Workload>(
         dropped_syncs: sync_lines::dropped_syncs(&target.log_place()),
         sync_line: SyncLine::unknown(directory, "not measured: a front door measures no line"),
     };
-    let scribe = RecordListener {
-        given,
-        runs,
-        also,
-        written: RefCell::default(),
-    };
+    let scribe = RecordListener { given, runs, also, written: RefCell::default() };
     let stop = interrupt::stop_flag();
     let result = runner::run_with_listener(target, workload, plan, stop, &scribe, listener);
     let result = result.map_err(CannotRun::from);
@@ -98,11 +93,7 @@ pub(crate) fn run<T: Target, W: Workload>(
             Verdict::Partial
         }
     };
-    Ok(CompatRun {
-        result,
-        record,
-        kept,
-    })
+    Ok(CompatRun { result, record, kept })
 }
 
 /// Runs without a record.
@@ -121,11 +112,7 @@ pub(crate) fn only_run<T: Target, W: Workload>(
 pub(crate) fn refuse_what_stands<T: Target>(target: &T, what: &str) -> Result<(), CannotRun> {
     // Any plan with a table asks for what stands there; only tables that stores number cannot be asked for.
     let mut plan = Plan::new();
-    plan.table(
-        Table::new("syncline_any")
-            .column("id", Kind::Int)
-            .key(&["id"]),
-    );
+    plan.table(Table::new("syncline_any").column("id", Kind::Int).key(&["id"]));
     let there = block_on(&(), async {
         let there = target.reopen(&plan).await;
         if matches!(there, Ok(false)) {

@@ -62,12 +62,8 @@ fn of<S: TargetRegistry>(
     url: &str,
     shelf: &S,
 ) -> Result<String, CannotRun> {
-    let mut text = format!(
-        "{} on {}, {}\n",
-        workload.name(),
-        shown(url),
-        plural(clients as u64, "client")
-    );
+    let mut text =
+        format!("{} on {}, {}\n", workload.name(), shown(url), plural(clients as u64, "client"));
     let target = match LaunchSpec::of_url(url) {
         Some(wanted) => {
             text += "  a temporary server would be started for it and removed afterwards: it holds nothing else\n";
@@ -96,10 +92,7 @@ fn told(intent: &DryRunPlan) -> String {
     part("would set on its own sessions", &intent.settings);
     part("around each transaction", &intent.transactions);
     for operation in &intent.operations {
-        part(
-            &format!("operation {}", operation.name),
-            &operation.statements,
-        );
+        part(&format!("operation {}", operation.name), &operation.statements);
     }
     part("would remove afterwards", &intent.removes);
     if let Some(connections) = intent.connections {
@@ -138,10 +131,8 @@ fn sampled(workload: &AnyWorkload, plan: &Plan, load: &syncline_contract::Load) 
     for number in 0..sample {
         workload.load_unit(load.table, number * load.units / sample, &mut batch);
     }
-    let bytes: usize = batch
-        .iter()
-        .map(|row| row.values().map(|value| bytes_of(&value)).sum::<usize>())
-        .sum();
+    let bytes: usize =
+        batch.iter().map(|row| row.values().map(|value| bytes_of(&value)).sum::<usize>()).sum();
     let scale = load.units as f64 / sample as f64;
     ((batch.len() as f64 * scale) as u64, bytes as f64 * scale)
 }

@@ -8,10 +8,7 @@ use syncline_report::record::{self, Identity, Machine};
 /// The machine, for a record.
 pub(super) fn machine() -> Machine {
     let facts = syncline_meters::Machine::read(Path::new("/"));
-    Machine {
-        host: host(),
-        ..record::machine_from(&facts)
-    }
+    Machine { host: host(), ..record::machine_from(&facts) }
 }
 
 /// The host's name.
@@ -40,9 +37,6 @@ pub(super) fn must_be_directory(path: &Path) -> Result<(), CannotRun> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => Ok(()),
         Ok(_) => Err(CannotRun(format!("{} is not a directory", path.display()))),
-        Err(error) => Err(CannotRun(format!(
-            "cannot read {}: {error}",
-            path.display()
-        ))),
+        Err(error) => Err(CannotRun(format!("cannot read {}: {error}", path.display()))),
     }
 }

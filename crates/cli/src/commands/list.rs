@@ -65,11 +65,7 @@ fn option(name: &str, meaning: &str, takes: &str, default: &str) -> String {
 fn meters() -> String {
     let mut text = String::new();
     for listing in syncline_meters::list(Path::new(".")) {
-        let state = if listing.refusal.is_none() {
-            "works"
-        } else {
-            "does not work"
-        };
+        let state = if listing.refusal.is_none() { "works" } else { "does not work" };
         text += &table::listed(listing.name, state, listing.measures);
         if let Some(why) = listing.refusal {
             text += &table::listed("", "", &why);

@@ -23,10 +23,7 @@ mod tests {
 
     #[test]
     fn targets_that_do_not_ask_are_not_told() {
-        assert_eq!(
-            with_live_option("sqlite:x?durability=os", true),
-            "sqlite:x?durability=os"
-        );
+        assert_eq!(with_live_option("sqlite:x?durability=os", true), "sqlite:x?durability=os");
         assert_eq!(with_live_option("null", true), "null");
     }
 }

@@ -35,17 +35,13 @@ pub(crate) fn manual(args: &ManualArgs) -> Outcome {
         write(&pages, directory)?;
         return Ok(Verdict::Holds);
     }
-    let wanted: Vec<&str> = ["syncline"]
-        .into_iter()
-        .chain(args.verb.iter().map(String::as_str))
-        .collect();
+    let wanted: Vec<&str> =
+        ["syncline"].into_iter().chain(args.verb.iter().map(String::as_str)).collect();
     let wanted = wanted.join("-");
     let page = pages.iter().find(|page| page.name == wanted);
     let page = page.ok_or_else(|| {
         let verb = args.verb.join(" ");
-        CannotRun(format!(
-            "there is no verb \"{verb}\"; syncline --help lists the verbs"
-        ))
+        CannotRun(format!("there is no verb \"{verb}\"; syncline --help lists the verbs"))
     })?;
     terminal::print(&page.text)?;
     Ok(Verdict::Holds)
@@ -60,11 +56,7 @@ fn write(pages: &[Page], directory: &Path) -> Result<(), CannotRun> {
         let path = directory.join(format!("{}.1", page.name));
         atomic_file::write(&path, page.text.as_bytes()).map_err(|error| cannot(&path, &error))?;
     }
-    terminal::note(&format!(
-        "{} manual pages in {}",
-        pages.len(),
-        directory.display()
-    ));
+    terminal::note(&format!("{} manual pages in {}", pages.len(), directory.display()));
     Ok(())
 }
 
@@ -83,10 +75,7 @@ fn collect(
     pages: &mut Vec<Page>,
 ) -> Result<(), CannotRun> {
     let name = command.get_display_name().unwrap_or(command.get_name());
-    pages.push(Page {
-        name: name.to_owned(),
-        text: text(page(command, parent)?)?,
-    });
+    pages.push(Page { name: name.to_owned(), text: text(page(command, parent)?)? });
     let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
     for sub in shown {
         collect(sub, Some(name), pages)?;
@@ -104,10 +93,7 @@ fn page(command: &Command, parent: Option<&str>) -> io::Result<Vec<u8>> {
     man.render_name_section(&mut page)?;
     man.render_synopsis_section(&mut page)?;
     man.render_description_section(&mut page)?;
-    if command
-        .get_arguments()
-        .any(|argument| !argument.is_hide_set())
-    {
+    if command.get_arguments().any(|argument| !argument.is_hide_set()) {
         man.render_options_section(&mut page)?;
     }
     if command.get_subcommands().any(|sub| !sub.is_hide_set()) {
@@ -135,11 +121,7 @@ fn page(command: &Command, parent: Option<&str>) -> io::Result<Vec<u8>> {
 fn escaped(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let line = line.replace('\\', "\\e").replace('-', "\\-");
-        if line.starts_with(['.', '\'']) {
-            format!("\\&{line}")
-        } else {
-            line
-        }
+        if line.starts_with(['.', '\'']) { format!("\\&{line}") } else { line }
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -155,9 +137,6 @@ mod tests {
     #[test]
     fn no_text_is_a_command_of_roff() {
         let text = "syncline probe .\n.TH a\n'b \\n --c";
-        assert_eq!(
-            escaped(text),
-            "syncline probe .\n\\&.TH a\n\\&'b \\en \\-\\-c"
-        );
+        assert_eq!(escaped(text), "syncline probe .\n\\&.TH a\n\\&'b \\en \\-\\-c");
     }
 }

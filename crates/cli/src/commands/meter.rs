@@ -12,9 +12,8 @@ const MAP_MAX: u64 = 16 << 20;
 
 /// How closely a run is looked into; none if it is not.
 pub(crate) fn options(args: &MeterArgs) -> Option<ProfilerOptions> {
-    args.meter.then(|| ProfilerOptions {
-        looks_per_s: u32::try_from(args.looks).unwrap_or(u32::MAX),
-    })
+    args.meter
+        .then(|| ProfilerOptions { looks_per_s: u32::try_from(args.looks).unwrap_or(u32::MAX) })
 }
 
 /// The map that was named, in place of the one of the product.

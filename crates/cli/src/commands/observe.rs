@@ -58,10 +58,7 @@ pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, shelf: &S) -> Outco
 }
 
 fn watch<T: Target>(args: &ObserveArgs, target: &T) -> Result<Observation, CannotRun> {
-    let plan = ObservePlan {
-        span: args.span,
-        every: args.every,
-    };
+    let plan = ObservePlan { span: args.span, every: args.every };
     let tenths = u64::try_from(args.span.as_millis() / 100).unwrap_or(u64::MAX);
     let bar = terminal::Progress::of_time(tenths);
     let told = |interval: &ObservedInterval| {
@@ -69,17 +66,9 @@ fn watch<T: Target>(args: &ObserveArgs, target: &T) -> Result<Observation, Canno
             || "commits unknown".to_owned(),
             |commits| units::plural(commits, "commit"),
         );
-        bar.at(
-            interval.end_ns / 100_000_000,
-            &format!("observing: {commits} in the last sample"),
-        );
+        bar.at(interval.end_ns / 100_000_000, &format!("observing: {commits} in the last sample"));
     };
-    Ok(runner::observe(
-        target,
-        &plan,
-        interrupt::stop_flag(),
-        told,
-    )?)
+    Ok(runner::observe(target, &plan, interrupt::stop_flag(), told)?)
 }
 
 /// The line of the log directory: given, or measured now that the watching is over.

@@ -25,9 +25,7 @@ pub(crate) fn private(args: &PrivateArgs) -> Outcome {
     terminal::note("Ctrl-C stops and removes it");
     while !interrupt::stopped() {
         if server.has_ended() {
-            return Err(CannotRun::because(
-                "the server has ended by itself; what it held is gone",
-            ));
+            return Err(CannotRun::because("the server has ended by itself; what it held is gone"));
         }
         std::thread::sleep(LOOKS_EVERY);
     }

@@ -18,11 +18,7 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
         return writetest(args);
     }
     let rating = args.endurance.as_deref().map(Rating::parse).transpose()?;
-    let mut plan = if args.full {
-        Plan::full()
-    } else {
-        Plan::quick()
-    };
+    let mut plan = if args.full { Plan::full() } else { Plan::quick() };
     plan.rpm = args.rpm;
     for directory in &args.directories {
         environment::must_be_directory(directory)?;
@@ -31,9 +27,7 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
     estimate(&plan, &args.directories);
     let (writers, records) = measured(&args.directories, &plan, &args.runs)?;
     let written = writers.into_iter().zip(&records);
-    let files: Vec<_> = written
-        .map(|(writer, record)| writer.finish_probe(record))
-        .collect();
+    let files: Vec<_> = written.map(|(writer, record)| writer.finish_probe(record)).collect();
     show(args, &records, rating)?;
     let kept = files.into_iter().map(|file| match file {
         Ok(file) => {
@@ -53,16 +47,11 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
 fn estimate(plan: &Plan, directories: &[PathBuf]) {
     let cost = plan.estimate(directories.len());
     // Where nothing fits, the probe of that directory says so.
-    let space = directories
-        .iter()
-        .filter_map(|directory| plan.space_in(directory));
+    let space = directories.iter().filter_map(|directory| plan.space_in(directory));
     let space: u64 = space.sum();
     let shortest = units::span(cost.shortest_s * 1e9);
     let time = if cost.longest_s > 2.0 * cost.shortest_s {
-        format!(
-            "{shortest} to {}, as cells become steady",
-            units::span(cost.longest_s * 1e9)
-        )
+        format!("{shortest} to {}, as cells become steady", units::span(cost.longest_s * 1e9))
     } else {
         format!("about {shortest}")
     };
@@ -83,11 +72,7 @@ fn measured(
     let mut identities = Vec::new();
     for (number, directory) in (0..).zip(directories) {
         let identity = environment::identity("probe", number);
-        writers.push(Writer::create_probe(
-            runs,
-            &identity,
-            &directory.display().to_string(),
-        )?);
+        writers.push(Writer::create_probe(runs, &identity, &directory.display().to_string())?);
         identities.push(identity);
     }
     let bar = terminal::Progress::of_time(tenths(plan, directories.len()));
@@ -146,11 +131,7 @@ fn show(
         let records: Vec<Record> = records.iter().cloned().map(Record::from).collect();
         return terminal::print(&(record::json(&records) + "\n"));
     }
-    let detail = if args.wide {
-        Detail::Wide
-    } else {
-        Detail::Short
-    };
+    let detail = if args.wide { Detail::Wide } else { Detail::Short };
     for record in records {
         terminal::print_view(|| table::probe(record, detail))?;
         if let Some(rating) = rating {
@@ -170,16 +151,8 @@ pub(super) fn verdict(record: &ProbeRecord) -> Verdict {
         terminal::error(&format!("{subject}: {word}: {reason}"));
     }
     let partial = record.body.cut_short.is_some();
-    let first = if broken.is_some() {
-        Verdict::Broken
-    } else {
-        Verdict::Holds
-    };
-    first.and(if partial {
-        Verdict::Partial
-    } else {
-        Verdict::Holds
-    })
+    let first = if broken.is_some() { Verdict::Broken } else { Verdict::Holds };
+    first.and(if partial { Verdict::Partial } else { Verdict::Holds })
 }
 
 fn writetest(args: &WritetestArgs) -> Outcome {
@@ -192,9 +165,7 @@ fn writetest(args: &WritetestArgs) -> Outcome {
     };
     let began = clock::now();
     let Some(result) = test.run(interrupt::stop_flag())? else {
-        return Err(CannotRun::because(
-            "stopped before the first write was done",
-        ));
+        return Err(CannotRun::because("stopped before the first write was done"));
     };
     let seconds = result.elapsed_ns as f64 / 1e9;
     let asked = if result.operations == result.operations_asked {
@@ -220,13 +191,7 @@ fn writetest(args: &WritetestArgs) -> Outcome {
     terminal::print(&text)?;
     if result.stopped {
         let spent = units::span_ns(clock::now() - began);
-        terminal::warn(&format!(
-            "stopped after {spent}, before all operations were done"
-        ));
+        terminal::warn(&format!("stopped after {spent}, before all operations were done"));
     }
-    Ok(if result.stopped {
-        Verdict::Partial
-    } else {
-        Verdict::Holds
-    })
+    Ok(if result.stopped { Verdict::Partial } else { Verdict::Holds })
 }

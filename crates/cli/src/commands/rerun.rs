@@ -19,15 +19,8 @@ pub(crate) fn run_again<S: TargetRegistry>(args: &LikeArgs, shelf: &S) -> Outcom
         }
     };
     let options = old.head.workload.options.iter();
-    let options: Vec<_> = options
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    run(
-        &old.head.workload.name,
-        &options,
-        &again(&old, args)?,
-        shelf,
-    )
+    let options: Vec<_> = options.map(|(name, value)| (name.clone(), value.clone())).collect();
+    run(&old.head.workload.name, &options, &again(&old, args)?, shelf)
 }
 
 /// Whether it is looked into, and how: as the run of the record was, where nothing else is asked for.
@@ -97,11 +90,7 @@ fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
         sweep: Vec::new(),
         repeat: count(plan.repeat),
         interleave: plan.interleave,
-        line: if old.end.sync_line.line_1.is_some() {
-            LineArg::Brief
-        } else {
-            LineArg::None
-        },
+        line: if old.end.sync_line.line_1.is_some() { LineArg::Brief } else { LineArg::None },
         dry_run: false,
         live: false,
         alias: None,

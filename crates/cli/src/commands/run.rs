@@ -64,11 +64,7 @@ pub(crate) fn run_with<S: TargetRegistry>(
     let cases = run_matrix::cases(&choices, &urls, &places, &lines, args.alias.as_deref());
     let series = Series {
         repetitions: args.repeat,
-        turns: if args.interleave {
-            Turns::Interleaved
-        } else {
-            Turns::InBlocks
-        },
+        turns: if args.interleave { Turns::Interleaved } else { Turns::InBlocks },
         runs: &args.runs,
         survey: None,
         map,
@@ -124,11 +120,7 @@ fn show(args: &RunArgs, records: &[RunRecord]) -> Result<(), CannotRun> {
 
 fn urls<S: TargetRegistry>(args: &RunArgs, shelf: &S) -> Result<Vec<String>, CannotRun> {
     match (args.on.is_empty(), shelf.own()) {
-        (false, _) => Ok(args
-            .on
-            .iter()
-            .map(|url| with_live_option(url, args.live))
-            .collect()),
+        (false, _) => Ok(args.on.iter().map(|url| with_live_option(url, args.live)).collect()),
         (true, Some(own)) => Ok(vec![own.to_owned()]),
         (true, None) => Err(CannotRun::because(
             "no target was named: say --on TARGET, such as --on sqlite (see syncline list targets)",
@@ -138,9 +130,7 @@ fn urls<S: TargetRegistry>(args: &RunArgs, shelf: &S) -> Result<Vec<String>, Can
 
 /// Opens each target once, so that whatever is wrong shows before anything runs.
 fn places<S: TargetRegistry>(shelf: &S, urls: &[String]) -> Result<Vec<LogLocation>, CannotRun> {
-    urls.iter()
-        .map(|url| shelf.meet(url).map(|target| target.log_place()))
-        .collect()
+    urls.iter().map(|url| shelf.meet(url).map(|target| target.log_place())).collect()
 }
 
 /// Says how long it takes, and returns that in tenths of a second; 0 where only the transactions know.
@@ -150,11 +140,7 @@ fn estimate(args: &RunArgs, choices: usize, urls: &[String], places: &[LogLocati
     let runs = one.as_secs_f64() * (choices * urls.len() * args.repeat) as f64;
     let calibration = run_matrix::CALIBRATION.as_secs_f64() * choices as f64;
     let seconds = runs + SyncLines::seconds(&args.line, places) + calibration;
-    let open_end = if duration.is_none() {
-        " and as long as the transactions take"
-    } else {
-        ""
-    };
+    let open_end = if duration.is_none() { " and as long as the transactions take" } else { "" };
     terminal::note(&format!("about {}{open_end}", units::span(seconds * 1e9)));
     duration.map_or(0, |_| (seconds * 10.0).ceil() as u64)
 }

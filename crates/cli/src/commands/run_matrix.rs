@@ -33,17 +33,12 @@ pub(super) fn choose(
     args: &RunArgs,
 ) -> Result<Vec<Choice>, CannotRun> {
     let all = choices(&args.sweep).into_iter();
-    all.map(|chosen| choice(workload, options, args, &chosen))
-        .collect()
+    all.map(|chosen| choice(workload, options, args, &chosen)).collect()
 }
 
 /// A workload that is there already, and no sweep.
 pub(crate) fn only(workload: AnyWorkload, args: &RunArgs) -> Vec<Choice> {
-    vec![Choice {
-        words: String::new(),
-        workload: Arc::new(workload),
-        plan: plan(args),
-    }]
+    vec![Choice { words: String::new(), workload: Arc::new(workload), plan: plan(args) }]
 }
 
 fn choice(
@@ -75,10 +70,7 @@ fn choice(
             }
         }
     }
-    let words: Vec<_> = chosen
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
+    let words: Vec<_> = chosen.iter().map(|(name, value)| format!("{name}={value}")).collect();
     Ok(Choice {
         words: words.join(", "),
         workload: Arc::new(AnyWorkload::parse(workload, &options)?),
@@ -139,10 +131,7 @@ pub(super) fn cases(
                 alias: alias.map(str::to_owned),
                 workload: Arc::clone(&choice.workload),
                 log_place: log_place.clone(),
-                plan: RunPlan {
-                    line_max_per_s: lines.line_max(log_place),
-                    ..choice.plan.clone()
-                },
+                plan: RunPlan { line_max_per_s: lines.line_max(log_place), ..choice.plan.clone() },
             });
         }
     }

@@ -117,18 +117,11 @@ impl Series<'_> {
             if case.runs.is_empty() {
                 // A head without a run is no record.
                 let discarded = note.writer.map_or(Ok(()), Writer::discard);
-                result
-                    .broken_records
-                    .extend(discarded.err().map(|error| error.to_string()));
+                result.broken_records.extend(discarded.err().map(|error| error.to_string()));
             } else {
                 let (given, writer) = (note.given, note.writer);
                 let log_place = cases[number].log_place.clone();
-                result.ran.push(Ran {
-                    results: case.runs,
-                    given,
-                    writer,
-                    log_place,
-                });
+                result.ran.push(Ran { results: case.runs, given, writer, log_place });
             }
         }
         result
@@ -147,19 +140,14 @@ impl Ran {
         let mut record = record::from_run(&self.results, &self.given);
         record.end.warnings.extend(warning);
         let stacks = record::stacks_of(&self.results, &self.given);
-        let file = self
-            .writer
-            .map(|writer| writer.finish_run(&mut record, stacks))
-            .transpose();
+        let file = self.writer.map(|writer| writer.finish_run(&mut record, stacks)).transpose();
         (record, file.map_err(CannotRun::from))
     }
 }
 
 fn open<S: TargetRegistry>(shelf: &S, url: &str) -> Result<S::Target, syncline_contract::Failure> {
     use syncline_contract::{Failure, FailureKind};
-    shelf
-        .open(url)
-        .map_err(|why| Failure::new(FailureKind::Statement, why.0))
+    shelf.open(url).map_err(|why| Failure::new(FailureKind::Statement, why.0))
 }
 
 /// What is known of a case's record while it runs.
@@ -190,24 +178,22 @@ impl<'s> RecordListener<'s> {
         bar: &'s terminal::Part<'s>,
     ) -> RecordListener<'s> {
         let withheld = cases.iter().any(|case| case.alias.is_some());
-        let notes = (series.first_number..)
-            .zip(cases)
-            .map(|(number, case)| Note {
-                given: RunInputs {
-                    identity: series.identity(number, withheld),
-                    url: Some(shown(&case.url)),
-                    alias: case.alias.clone(),
-                    host: environment::host(),
-                    repeat: series.repetitions as u64,
-                    interleave: series.turns == Turns::Interleaved && cases.len() > 1,
-                    map: series.map.clone(),
-                    dropped_syncs: sync_lines::dropped_syncs(&case.log_place),
-                    sync_line: SyncLine::unknown(None, "not measured yet"),
-                },
-                writer: None,
-                broken: None,
-                began: false,
-            });
+        let notes = (series.first_number..).zip(cases).map(|(number, case)| Note {
+            given: RunInputs {
+                identity: series.identity(number, withheld),
+                url: Some(shown(&case.url)),
+                alias: case.alias.clone(),
+                host: environment::host(),
+                repeat: series.repetitions as u64,
+                interleave: series.turns == Turns::Interleaved && cases.len() > 1,
+                map: series.map.clone(),
+                dropped_syncs: sync_lines::dropped_syncs(&case.log_place),
+                sync_line: SyncLine::unknown(None, "not measured yet"),
+            },
+            writer: None,
+            broken: None,
+            began: false,
+        });
         RecordListener {
             names: cases.iter().map(|case| case.name.clone()).collect(),
             runs: series.runs,
@@ -244,9 +230,7 @@ impl<'s> RecordListener<'s> {
     fn interval(&self, interval: &runner::Interval) {
         self.write(|note, repetition| {
             let interval = record::interval_from_run(interval, repetition);
-            note.writer
-                .as_mut()
-                .map_or(Ok(()), |writer| writer.interval(&interval))
+            note.writer.as_mut().map_or(Ok(()), |writer| writer.interval(&interval))
         });
     }
 
@@ -276,11 +260,7 @@ impl<'s> RecordListener<'s> {
 impl Observer for RecordListener<'_> {
     fn event(&self, event: Event<'_>) {
         match event {
-            Event::Case {
-                name,
-                repetition,
-                repetitions,
-            } => {
+            Event::Case { name, repetition, repetitions } => {
                 let case = self.names.iter().position(|known| known == name);
                 let case = case.expect("only the cases of this series are run");
                 *self.current.borrow_mut() = (case, repetition as u64);
@@ -315,9 +295,7 @@ pub(super) fn tenths(cases: &[Planned], repetitions: usize) -> u64 {
         case.plan.duration.unwrap_or_default() * spans + case.plan.warm_up
     };
     let sum: Duration = cases.iter().map(of).sum();
-    u64::try_from(sum.as_millis() / 100)
-        .unwrap_or(u64::MAX)
-        .saturating_mul(repetitions as u64)
+    u64::try_from(sum.as_millis() / 100).unwrap_or(u64::MAX).saturating_mul(repetitions as u64)
 }
 
 /// Says on standard error what a record of a run has to complain about, and what it means for the
@@ -340,12 +318,7 @@ pub(super) fn judge(record: &RunRecord) -> Verdict {
             None => Verdict::Partial,
         });
     }
-    for check in record
-        .end
-        .checks
-        .iter()
-        .filter(|check| check.outcome == "violated")
-    {
+    for check in record.end.checks.iter().filter(|check| check.outcome == "violated") {
         let what = check.detail.as_deref().unwrap_or("it does not hold");
         terminal::error(&format!("{name}: violated: {}: {what}", check.name));
         verdict = verdict.and(Verdict::Broken);

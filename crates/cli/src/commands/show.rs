@@ -51,10 +51,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     }
     if args.share {
         let had_stacks = records.iter().filter_map(Record::as_run);
-        if had_stacks
-            .filter_map(|run| run.end.cost.as_ref())
-            .any(|cost| cost.stacks.is_some())
-        {
+        if had_stacks.filter_map(|run| run.end.cost.as_ref()).any(|cost| cost.stacks.is_some()) {
             terminal::note(
                 "the stacks are left out: names of functions and threads may reveal more",
             );
@@ -97,10 +94,7 @@ fn choice(args: &ShowArgs) -> Result<CostChoice, CannotRun> {
             )));
         }
     };
-    Ok(CostChoice {
-        view: args.view.into(),
-        threads,
-    })
+    Ok(CostChoice { view: args.view.into(), threads })
 }
 
 /// The stacks of one run for other programs, on standard output.
@@ -155,10 +149,6 @@ pub(crate) fn write_report(
 
 /// Writes a page of HTML, whole or not at all.
 pub(super) fn write_page(path: &Path, page: &str) -> Result<(), CannotRun> {
-    atomic_file::write(path, page.as_bytes()).map_err(|error| {
-        CannotRun(format!(
-            "cannot write the report {}: {error}",
-            path.display()
-        ))
-    })
+    atomic_file::write(path, page.as_bytes())
+        .map_err(|error| CannotRun(format!("cannot write the report {}: {error}", path.display())))
 }

@@ -38,15 +38,7 @@ pub(crate) fn survey<S: TargetRegistry>(args: &SurveyArgs, shelf: &S) -> Outcome
     plan.rpm = args.rpm;
     let bar = terminal::Progress::of_time(estimate(args, &plan, &entries, directories.len()));
     let mut probes = Probes::begin(args, &directories, &plan, &entries, &bar)?;
-    let series = run_rungs(
-        args,
-        shelf,
-        &workload,
-        &entries,
-        &probes,
-        map.as_ref(),
-        &bar,
-    );
+    let series = run_rungs(args, shelf, &workload, &entries, &probes, map.as_ref(), &bar);
     if !interrupt::stopped() {
         probes.again(&bar);
     }
@@ -87,11 +79,8 @@ impl Probes {
         let id = environment::identity("survey", SURVEY).id;
         let mut writers = Vec::new();
         for (number, directory) in (0..).zip(directories) {
-            let fresh = if number == 0 {
-                first.clone()
-            } else {
-                environment::identity("probe", number)
-            };
+            let fresh =
+                if number == 0 { first.clone() } else { environment::identity("probe", number) };
             let identity = Identity {
                 survey: Some(id.clone()),
                 // It names the products.
@@ -99,10 +88,7 @@ impl Probes {
                 ..fresh
             };
             let name = directory.display().to_string();
-            writers.push((
-                Writer::create_probe(&args.runs, &identity, &name)?,
-                identity,
-            ));
+            writers.push((Writer::create_probe(&args.runs, &identity, &name)?, identity));
         }
         let before = match probe::run(directories, plan, interrupt::stop_flag(), bar) {
             Ok(before) => before,
@@ -120,14 +106,7 @@ impl Probes {
             files.push(writer.finish_probe(&record)?);
             records.push(record);
         }
-        Ok(Probes {
-            id,
-            before,
-            after: Vec::new(),
-            lost: BTreeMap::new(),
-            records,
-            files,
-        })
+        Ok(Probes { id, before, after: Vec::new(), lost: BTreeMap::new(), records, files })
     }
 
     /// Measures the lines again. One that cannot be is said in the records: what ran is kept.
@@ -299,11 +278,7 @@ fn finish(probes: Probes, series: Vec<SeriesResult>) -> (Vec<Record>, Vec<PathBu
         verdict = verdict.and(probe::verdict(record));
     }
     let probes = probes.records.into_iter().map(Record::from);
-    (
-        probes.chain(runs.into_iter().map(Record::from)).collect(),
-        files,
-        verdict,
-    )
+    (probes.chain(runs.into_iter().map(Record::from)).collect(), files, verdict)
 }
 
 fn print(args: &SurveyArgs, records: &[Record], sheet: Option<DiskModel>) -> Result<(), CannotRun> {
@@ -340,27 +315,13 @@ fn report(args: &SurveyArgs, records: &[Record], files: &[PathBuf]) -> Result<()
     let Some(probe) = files.first() else {
         return Ok(());
     };
-    let name = probe
-        .file_stem()
-        .map(|stem| stem.to_string_lossy().replace("-probe-", "-survey-"));
-    let path = args.runs.join(format!(
-        "{}.html",
-        name.unwrap_or_else(|| "survey".to_owned())
-    ));
-    if let Some(id) = records
-        .first()
-        .and_then(|record| record.identity().survey.as_ref())
-    {
-        terminal::note(&format!(
-            "survey: {id}; syncline show {id} shows all of it again"
-        ));
+    let name = probe.file_stem().map(|stem| stem.to_string_lossy().replace("-probe-", "-survey-"));
+    let path = args.runs.join(format!("{}.html", name.unwrap_or_else(|| "survey".to_owned())));
+    if let Some(id) = records.first().and_then(|record| record.identity().survey.as_ref()) {
+        terminal::note(&format!("survey: {id}; syncline show {id} shows all of it again"));
     }
     show::write_report(&path, records, &[])?;
     terminal::note(&format!("report: {}", path.display()));
-    terminal::note(&format!(
-        "records: {} and {} beside it",
-        probe.display(),
-        files.len() - 1
-    ));
+    terminal::note(&format!("records: {} and {} beside it", probe.display(), files.len() - 1));
     Ok(())
 }

@@ -93,9 +93,7 @@ fn built_in(directory: &Path, number: usize) -> Vec<String> {
 
 /// True of a bare word for a store that every survey looks at.
 fn is_built_in(url: &str) -> bool {
-    built_in(Path::new(""), 0)
-        .iter()
-        .any(|known| known.split(':').next() == Some(url))
+    built_in(Path::new(""), 0).iter().any(|known| known.split(':').next() == Some(url))
 }
 
 fn entry<S: TargetRegistry>(
@@ -136,9 +134,7 @@ fn refusal(model: ClientModel, clients_max: Option<usize>, clients: usize) -> Op
 }
 
 fn durability(url: &str) -> String {
-    let asked = url
-        .split(['?', '&'])
-        .find_map(|part| part.strip_prefix("durability="));
+    let asked = url.split(['?', '&']).find_map(|part| part.strip_prefix("durability="));
     asked.unwrap_or("data").to_owned()
 }
 

@@ -85,10 +85,8 @@ impl SyncLines {
             let lost = self.lost.get(directory).map(|why| not_again(why));
             return (between(before, self.after.get(directory)), lost);
         }
-        let unknown = SyncLine::unknown(
-            Some(directory.display().to_string()),
-            "not measured: --line none",
-        );
+        let unknown =
+            SyncLine::unknown(Some(directory.display().to_string()), "not measured: --line none");
         (unknown, None)
     }
 
@@ -102,25 +100,15 @@ impl SyncLines {
 
     /// What the lines were measured for, in words, for the estimate: seconds before and after.
     pub(super) fn seconds(source: &LineArg, places: &[LogLocation]) -> f64 {
-        let count = if *source == LineArg::Brief {
-            directories(places).len()
-        } else {
-            0
-        };
+        let count = if *source == LineArg::Brief { directories(places).len() } else { 0 };
         let seconds = |plan: &Plan| plan.estimate(count).shortest_s;
-        if count == 0 {
-            0.0
-        } else {
-            seconds(&Plan::line()) + 3.0 * count as f64
-        }
+        if count == 0 { 0.0 } else { seconds(&Plan::line()) + 3.0 * count as f64 }
     }
 }
 
 impl std::fmt::Debug for SyncLines {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SyncLines")
-            .field("source", &self.source)
-            .finish_non_exhaustive()
+        f.debug_struct("SyncLines").field("source", &self.source).finish_non_exhaustive()
     }
 }
 
@@ -140,12 +128,7 @@ pub(super) fn again(
     bar: &Progress,
 ) -> Result<ProbeResult, CannotRun> {
     let directories = [directory.to_owned()];
-    let mut results = probe::run(
-        &directories,
-        &Plan::brief(line),
-        interrupt::stop_flag(),
-        bar,
-    )?;
+    let mut results = probe::run(&directories, &Plan::brief(line), interrupt::stop_flag(), bar)?;
     let result = results.pop();
     result.ok_or_else(|| CannotRun(format!("nothing was measured in {}", directory.display())))
 }

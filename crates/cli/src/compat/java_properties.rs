@@ -81,10 +81,7 @@ mod tests {
         let text = "# comment\n! another\n\n  a=1\nb : 2\nc 3\nd=\ne=x=y\nlong=one,\\\n   two\n\
                     esc\\=aped=t\\u0041\\:b\nend\\\\=z  \n";
         let read = pairs(text);
-        let read: Vec<_> = read
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_str()))
-            .collect();
+        let read: Vec<_> = read.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         assert_eq!(
             read,
             [

@@ -11,11 +11,8 @@ use syncline_stores::libpq::{ENVIRONMENT, Effect, PARAMETERS};
 const READ_THERE: [&str; 3] = ["password", "passfile", "service"];
 
 /// Variables that set something of a session, and the server's name of it.
-const OF_SESSION: [(&str, &str); 3] = [
-    ("PGDATESTYLE", "datestyle"),
-    ("PGTZ", "timezone"),
-    ("PGGEQO", "geqo"),
-];
+const OF_SESSION: [(&str, &str); 3] =
+    [("PGDATESTYLE", "datestyle"), ("PGTZ", "timezone"), ("PGGEQO", "geqo")];
 
 /// What stands outside the command line.
 pub(super) struct LibpqEnvironment<V, E> {
@@ -36,14 +33,11 @@ pub(super) fn unread(url: &str, variable: impl Fn(&str) -> Option<String>) -> Ve
     if !url.starts_with("postgres") || url.starts_with("postgres:private") {
         return Vec::new();
     }
-    let unread = PARAMETERS
-        .iter()
-        .filter(|one| !READ_THERE[..2].contains(&one.name));
+    let unread = PARAMETERS.iter().filter(|one| !READ_THERE[..2].contains(&one.name));
     let unread = unread.filter_map(|one| one.variable);
     let unread = unread.chain(OF_SESSION.iter().map(|(name, _)| *name));
     let set = unread.filter(|name| variable(name).is_some_and(|value| !value.is_empty()));
-    set.map(|name| format!("{name} is not read beside --on: say it in the URL"))
-        .collect()
+    set.map(|name| format!("{name} is not read beside --on: say it in the URL")).collect()
 }
 
 /// Adds what the environment says and nothing else does. Warns of, or refuses, by the variable's name.
@@ -52,9 +46,7 @@ pub(super) fn environment(
     variable: &impl Fn(&str) -> Option<String>,
 ) -> Result<Vec<String>, CannotRun> {
     let mut warnings = Vec::new();
-    let parameters = PARAMETERS
-        .iter()
-        .filter(|one| !READ_THERE.contains(&one.name));
+    let parameters = PARAMETERS.iter().filter(|one| !READ_THERE.contains(&one.name));
     let parameters = parameters.filter_map(|one| Some((one.variable?, Some(one.name), one.effect)));
     let others = ENVIRONMENT.iter().map(|one| (one.name, None, one.effect));
     for (name, parameter, effect) in parameters.chain(others) {
@@ -66,10 +58,7 @@ pub(super) fn environment(
             (Effect::Used(_), Some(parameter)) => pairs.push((parameter.to_owned(), value)),
             (Effect::Used(_), None) => {}
             (Effect::Only(values, why), _) => {
-                if !values
-                    .iter()
-                    .any(|taken| taken.eq_ignore_ascii_case(&value))
-                {
+                if !values.iter().any(|taken| taken.eq_ignore_ascii_case(&value)) {
                     return Err(CannotRun(format!("{name}={value}: {why}")));
                 }
             }
@@ -111,10 +100,7 @@ where
     V: Fn(&str) -> Option<String>,
     E: Fn(&Path) -> bool,
 {
-    let asks = matches!(
-        last(pairs, "sslmode"),
-        Some("require" | "verify-ca" | "verify-full")
-    );
+    let asks = matches!(last(pairs, "sslmode"), Some("require" | "verify-ca" | "verify-full"));
     if !asks || last(pairs, "sslrootcert").is_some() {
         return None;
     }

@@ -43,10 +43,7 @@ pub(crate) fn pgbench<S: TargetRegistry>(args: &PgbenchArgs, shelf: &S) -> Outco
     if args.builtin.iter().any(|name| name == "list") {
         let lines = BUILTINS.iter();
         let lines = lines.map(|script| format!("  {:>13}: {}\n", script.name, script.title));
-        terminal::print(&format!(
-            "Available builtin scripts:\n{}",
-            lines.collect::<String>()
-        ))?;
+        terminal::print(&format!("Available builtin scripts:\n{}", lines.collect::<String>()))?;
         return Ok(Verdict::Holds);
     }
     refuse(args)?;
@@ -69,10 +66,7 @@ pub(crate) fn pgbench<S: TargetRegistry>(args: &PgbenchArgs, shelf: &S) -> Outco
         }
         return perform(args, url, &shelf.meet(url)?);
     }
-    let outside = LibpqEnvironment {
-        variable,
-        exists: std::path::Path::exists,
-    };
+    let outside = LibpqEnvironment { variable, exists: std::path::Path::exists };
     let Some(Named { mut url, warnings }) = pgbench_server::server(&args.server, &outside)? else {
         return Err(CannotRun::because(
             "no target was named: say --on TARGET, such as --on sqlite, or -h HOST and a database's name, or \
@@ -95,11 +89,7 @@ pub(crate) fn pgbench<S: TargetRegistry>(args: &PgbenchArgs, shelf: &S) -> Outco
 }
 
 fn perform<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
-    if args.initialize {
-        initialize(args, url, target)
-    } else {
-        measure(args, url, target)
-    }
+    if args.initialize { initialize(args, url, target) } else { measure(args, url, target) }
 }
 
 /// Makes the tables anew and fills them; one select of a row tells that they are there.
@@ -168,22 +158,13 @@ fn measure<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
             terminal::note("pgbench's tables are made for this run and removed after it");
         }
     }
-    let recording = Recording {
-        url,
-        runs: &args.runs,
-        map: meter::map(&args.meter)?,
-    };
+    let recording = Recording { url, runs: &args.runs, map: meter::map(&args.meter)? };
     let plan = plan(args, can.client_model, reuse)?;
     let watch = Watch::new(args, plan.seed)?;
     let counting = watch.listener();
-    let listener = counting
-        .as_ref()
-        .map(|one| -> &dyn TransactionListener { one });
-    let CompatRun {
-        result,
-        record,
-        kept,
-    } = compat_run::run(recording, target, &workload, &plan, &watch, listener)?;
+    let listener = counting.as_ref().map(|one| -> &dyn TransactionListener { one });
+    let CompatRun { result, record, kept } =
+        compat_run::run(recording, target, &workload, &plan, &watch, listener)?;
     watch.finish()?;
     if args.json {
         terminal::print(&compat_run::json(&record))?;
@@ -226,14 +207,8 @@ fn scale_there<T: Target>(
 /// How statements are sent: by the simple protocol unless -M says otherwise, as pgbench does; a store
 /// without protocols prepares them.
 fn protocol(args: &PgbenchArgs, can: &Capabilities) -> Protocol {
-    let asked = Protocol::ALL
-        .into_iter()
-        .find(|one| args.protocol.as_deref() == Some(one.word()));
-    asked.unwrap_or(if can.protocols {
-        Protocol::Simple
-    } else {
-        Protocol::Prepared
-    })
+    let asked = Protocol::ALL.into_iter().find(|one| args.protocol.as_deref() == Some(one.word()));
+    asked.unwrap_or(if can.protocols { Protocol::Simple } else { Protocol::Prepared })
 }
 
 fn of_scripts(workload: &AnyWorkload) -> &Scripts {
@@ -321,9 +296,7 @@ pub(super) fn plan(
             "--max-tries=0 tries without end, so -T must end the run, or -L the tries",
         ));
     }
-    let limit = args
-        .latency_limit
-        .map(|ms| Duration::from_secs_f64((ms / 1e3).min(1e9)));
+    let limit = args.latency_limit.map(|ms| Duration::from_secs_f64((ms / 1e3).min(1e9)));
     let each = args.transactions.unwrap_or(10) as u64;
     let by_count = args.time.is_none();
     let seconds = |count: usize| Duration::from_secs(count as u64);
@@ -359,9 +332,7 @@ fn seed(typed: Option<&str>) -> Result<u64, CannotRun> {
         // The addresses of a process differ from one to the next, and so does the time.
         "rand" => Ok(clock::wall() ^ (u64::from(std::process::id()) << 32)),
         number => number.parse().map_err(|_error| {
-            CannotRun(format!(
-                "--random-seed: \"{number}\" is no integer, time or rand"
-            ))
+            CannotRun(format!("--random-seed: \"{number}\" is no integer, time or rand"))
         }),
     }
 }
@@ -392,9 +363,7 @@ pub(super) fn refuse(args: &PgbenchArgs) -> Result<(), CannotRun> {
         ));
     }
     if let Some(step) = steps.chars().find(|step| !"dtgGvp ".contains(*step)) {
-        return Err(CannotRun(format!(
-            "-I: \"{step}\" is no step; there are d, t, g, G, v, p"
-        )));
+        return Err(CannotRun(format!("-I: \"{step}\" is no step; there are d, t, g, G, v, p")));
     }
     let makes = steps.contains('t') && steps.contains(['g', 'G']);
     if !steps.is_empty() && !makes {
@@ -450,9 +419,7 @@ fn refuse_together(args: &PgbenchArgs) -> Result<(), CannotRun> {
         return Err(CannotRun(format!("--{flag} can be used only with -i")));
     }
     if args.progress_timestamp && args.progress.is_none() {
-        return Err(CannotRun::because(
-            "--progress-timestamp is allowed only under --progress",
-        ));
+        return Err(CannotRun::because("--progress-timestamp is allowed only under --progress"));
     }
     match (args.aggregate_interval, args.time) {
         (Some(interval), Some(time)) if interval > time => Err(CannotRun(format!(

@@ -119,11 +119,7 @@ impl Log {
             let out =
                 made.map_err(|error| CannotRun(format!("cannot make the log {path}: {error}")))?;
             let clients = args.client.div_ceil(threads);
-            Ok(Mutex::new(OfThread::new(
-                BufWriter::new(out),
-                clients,
-                seed ^ thread as u64,
-            )))
+            Ok(Mutex::new(OfThread::new(BufWriter::new(out), clients, seed ^ thread as u64)))
         };
         Ok(Log {
             form: Form {
@@ -131,9 +127,7 @@ impl Log {
                 has_retries: args.max_tries != 1,
                 has_causes: args.failures_detailed,
                 share: args.sampling_rate,
-                interval_us: args
-                    .aggregate_interval
-                    .map(|seconds| seconds as u64 * 1_000_000),
+                interval_us: args.aggregate_interval.map(|seconds| seconds as u64 * 1_000_000),
             },
             epoch_ns: clock::wall().saturating_sub(clock::now()),
             threads: (0..threads).map(file).collect::<Result<_, CannotRun>>()?,
@@ -157,9 +151,7 @@ impl Log {
             let mut thread = thread.lock();
             let ended = thread.finish(&self.form);
             if let Some(error) = thread.failed.take().or(ended.err()) {
-                return Err(CannotRun(format!(
-                    "the log could not be written whole: {error}"
-                )));
+                return Err(CannotRun(format!("the log could not be written whole: {error}")));
             }
         }
         Ok(())
@@ -225,10 +217,7 @@ impl<W: Write> OfThread<W> {
         while self.interval.start_us + length_us <= at_us {
             let next_us = self.interval.start_us + length_us;
             self.interval.write(&mut self.out)?;
-            self.interval = Interval {
-                start_us: next_us,
-                ..Interval::default()
-            };
+            self.interval = Interval { start_us: next_us, ..Interval::default() };
         }
         Ok(())
     }
@@ -288,11 +277,7 @@ impl Interval {
         let start_s = self.start_us / 1_000_000;
         write!(out, "{start_s} {}", self.count)?;
         for of in [&self.latency, &self.lag] {
-            write!(
-                out,
-                " {:.0} {:.0} {} {}",
-                of.sum, of.squares, of.least, of.most
-            )?;
+            write!(out, " {:.0} {:.0} {} {}", of.sum, of.squares, of.least, of.most)?;
         }
         writeln!(
             out,
@@ -331,9 +316,7 @@ mod tests {
     fn written(form: Form, all: &[(TransactionEvent, u64)]) -> Vec<String> {
         let mut thread = OfThread::new(Vec::new(), 4, 7);
         for (one, at_us) in all {
-            thread
-                .tell(&form, one.client, one, &LogEntry::of(one), *at_us)
-                .unwrap();
+            thread.tell(&form, one.client, one, &LogEntry::of(one), *at_us).unwrap();
         }
         thread.finish(&form).unwrap();
         let text = String::from_utf8(thread.out).unwrap();
@@ -344,36 +327,17 @@ mod tests {
     #[test]
     fn each_transaction_is_a_line_with_the_columns_that_were_asked_for() {
         let all = [
-            (
-                followed(0, TransactionOutcome::Committed, 1_500, 1),
-                5_000_007,
-            ),
-            (
-                followed(1, TransactionOutcome::Committed, 900, 3),
-                5_000_008,
-            ),
+            (followed(0, TransactionOutcome::Committed, 1_500, 1), 5_000_007),
+            (followed(1, TransactionOutcome::Committed, 900, 3), 5_000_008),
             (followed(0, TransactionOutcome::Skipped, 0, 0), 6_000_000),
             (followed(0, TransactionOutcome::Unknown, 10, 1), 6_000_001),
-            (
-                followed(0, TransactionOutcome::Conflicted(Cause::Deadlock), 10, 2),
-                6_000_002,
-            ),
+            (followed(0, TransactionOutcome::Conflicted(Cause::Deadlock), 10, 2), 6_000_002),
         ];
         assert_eq!(
             written(Form::default(), &all),
-            [
-                "0 1 1500 2 5 7",
-                "1 1 900 2 5 8",
-                "0 2 skipped 2 6 0",
-                "0 3 failed 2 6 2"
-            ]
+            ["0 1 1500 2 5 7", "1 1 900 2 5 8", "0 2 skipped 2 6 0", "0 3 failed 2 6 2"]
         );
-        let form = Form {
-            has_lag: true,
-            has_retries: true,
-            has_causes: true,
-            ..Form::default()
-        };
+        let form = Form { has_lag: true, has_retries: true, has_causes: true, ..Form::default() };
         let lines = written(form, &all);
         assert_eq!(lines[1], "1 1 900 2 5 8 200 2");
         assert_eq!(lines[3], "0 3 deadlock 2 6 2 200 1");
@@ -381,28 +345,11 @@ mod tests {
 
     #[test]
     fn intervals_are_sums_and_empty_ones_are_there_too() {
-        let form = Form {
-            interval_us: Some(1_000_000),
-            ..Form::default()
-        };
+        let form = Form { interval_us: Some(1_000_000), ..Form::default() };
         let all = [
-            (
-                followed(0, TransactionOutcome::Committed, 300, 1),
-                10_000_000,
-            ),
-            (
-                followed(1, TransactionOutcome::Committed, 500, 2),
-                10_900_000,
-            ),
-            (
-                followed(
-                    0,
-                    TransactionOutcome::Conflicted(Cause::Serialization),
-                    9,
-                    3,
-                ),
-                10_950_000,
-            ),
+            (followed(0, TransactionOutcome::Committed, 300, 1), 10_000_000),
+            (followed(1, TransactionOutcome::Committed, 500, 2), 10_900_000),
+            (followed(0, TransactionOutcome::Conflicted(Cause::Serialization), 9, 3), 10_950_000),
             (followed(0, TransactionOutcome::Skipped, 0, 0), 12_500_000),
         ];
         assert_eq!(
@@ -417,10 +364,7 @@ mod tests {
 
     #[test]
     fn a_share_of_the_transactions_is_written() {
-        let form = Form {
-            share: Some(0.25),
-            ..Form::default()
-        };
+        let form = Form { share: Some(0.25), ..Form::default() };
         let one = (followed(0, TransactionOutcome::Committed, 1, 1), 1);
         let lines = written(form, &vec![one; 4_000]);
         assert!((850..1_150).contains(&lines.len()), "{}", lines.len());

@@ -31,17 +31,11 @@ pub(super) fn summary(
     if args.rate.is_some() {
         let lag = watch.counts().lag_ms;
         let (mean, most) = (lag.mean(), lag.most);
-        line(
-            &mut text,
-            &format!("rate limit schedule lag: avg {mean:.3} (max {most:.3}) ms"),
-        );
+        line(&mut text, &format!("rate limit schedule lag: avg {mean:.3} (max {most:.3}) ms"));
     }
     if let Some(ns) = watch.connected_ns().filter(|_| !args.connect) {
         let spent = ns as f64 / 1e6;
-        line(
-            &mut text,
-            &format!("initial connection time = {spent:.3} ms"),
-        );
+        line(&mut text, &format!("initial connection time = {spent:.3} ms"));
     }
     let rate = a_second(result.outcomes.committed, result);
     line(
@@ -82,29 +76,17 @@ fn head(args: &PgbenchArgs, result: &RunResult, protocol: Protocol, text: &mut S
         [only] => title(&only.name),
         _ => "multiple scripts",
     };
-    line(
-        text,
-        &format!("syncline pgbench on {}", result.head.target.name),
-    );
+    line(text, &format!("syncline pgbench on {}", result.head.target.name));
     line(text, &format!("transaction type: {kind}"));
     let mut options = result.head.workload.options.iter();
     let scale = options.find(|(name, _)| name == "scale");
     let scale = scale.map_or("unknown", |(_, scale)| scale);
     line(text, &format!("scaling factor: {scale}"));
     line(text, &format!("query mode: {}", protocol.word()));
-    line(
-        text,
-        &format!("number of clients: {}", result.head.client.clients),
-    );
-    line(
-        text,
-        &format!("number of threads: {}", result.head.client.workers),
-    );
+    line(text, &format!("number of clients: {}", result.head.client.clients));
+    line(text, &format!("number of threads: {}", result.head.client.workers));
     if args.max_tries > 0 {
-        line(
-            text,
-            &format!("maximum number of tries: {}", args.max_tries),
-        );
+        line(text, &format!("maximum number of tries: {}", args.max_tries));
     }
     let each = args.transactions.unwrap_or(10);
     let span = match args.time {
@@ -117,10 +99,7 @@ fn head(args: &PgbenchArgs, result: &RunResult, protocol: Protocol, text: &mut S
         Some(_) => String::new(),
         None => format!("/{}", each * args.client),
     };
-    line(
-        text,
-        &format!("number of transactions actually processed: {done}{of}"),
-    );
+    line(text, &format!("number of transactions actually processed: {done}{of}"));
 }
 
 /// What went wrong, by cause if asked, and how often it was tried again.
@@ -130,10 +109,7 @@ fn counts(args: &PgbenchArgs, outcomes: &Outcomes, prefix: &str, text: &mut Stri
     let all = outcomes.committed + failed;
     let mut count = |what: &str, number: u64| {
         let share = percent(number, all);
-        line(
-            text,
-            &format!("{prefix}number of {what}: {number} ({share:.3}%)"),
-        );
+        line(text, &format!("{prefix}number of {what}: {number} ({share:.3}%)"));
     };
     count("failed transactions", failed);
     if args.failures_detailed {
@@ -163,10 +139,7 @@ fn above_limit(args: &PgbenchArgs, result: &RunResult, watch: &Watch<'_>, text: 
     if args.rate.is_some() {
         let share = percent(counts.skipped, ended + counts.skipped);
         let skipped = counts.skipped;
-        line(
-            text,
-            &format!("number of transactions skipped: {skipped} ({share:.3}%)"),
-        );
+        line(text, &format!("number of transactions skipped: {skipped} ({share:.3}%)"));
     }
     let (late, of) = (counts.late, counts.latency_ms.count);
     let share = percent(late, of);
@@ -179,11 +152,7 @@ fn above_limit(args: &PgbenchArgs, result: &RunResult, watch: &Watch<'_>, text: 
 }
 
 fn percent(part: u64, all: u64) -> f64 {
-    if all == 0 {
-        0.0
-    } else {
-        100.0 * part as f64 / all as f64
-    }
+    if all == 0 { 0.0 } else { 100.0 * part as f64 / all as f64 }
 }
 
 /// Mean and standard deviation, in nanoseconds.
@@ -226,18 +195,9 @@ fn script(
     let done = one.outcomes.committed;
     let share = percent(done, result.outcomes.committed);
     let rate = a_second(done, result);
-    line(
-        text,
-        &format!("SQL script {}: {}", number + 1, title(&one.name)),
-    );
-    line(
-        text,
-        &format!(" - weight: {weight} (targets {target:.1}% of total)"),
-    );
-    line(
-        text,
-        &format!(" - {done} transactions ({share:.1}% of total, tps = {rate:.6})"),
-    );
+    line(text, &format!("SQL script {}: {}", number + 1, title(&one.name)));
+    line(text, &format!(" - weight: {weight} (targets {target:.1}% of total)"));
+    line(text, &format!(" - {done} transactions ({share:.1}% of total, tps = {rate:.6})"));
     counts(args, &one.outcomes, " - ", text);
     latency(pooled(std::slice::from_ref(one)), " - ", text);
     statements(args, result, &one.name, " - ", text);
@@ -255,15 +215,8 @@ fn statements(
         return;
     }
     let tries_again = args.max_tries != 1;
-    let counted = if tries_again {
-        ", failures and retries"
-    } else {
-        " and failures"
-    };
-    line(
-        text,
-        &format!("{prefix}statement latencies in milliseconds{counted}:"),
-    );
+    let counted = if tries_again { ", failures and retries" } else { " and failures" };
+    line(text, &format!("{prefix}statement latencies in milliseconds{counted}:"));
     // Which statement of a transaction failed is not counted; where none failed, none did.
     let count = |all: u64| if all == 0 { "0" } else { "-" };
     let failed = result.outcomes.conflicted_all() + result.outcomes.failed_all();
@@ -273,9 +226,7 @@ fn statements(
         if let (Some(of), Some(times)) =
             (operation.name.strip_prefix(&begins), operation.service_ns)
         {
-            let statement = of
-                .split_once(' ')
-                .map_or(of, |(_line, statement)| statement);
+            let statement = of.split_once(' ').map_or(of, |(_line, statement)| statement);
             let cut = statement.ends_with("...");
             let statement = format!("{statement}{}", if cut { "" } else { ";" });
             let ms = times.mean / 1e6;

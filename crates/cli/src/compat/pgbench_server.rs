@@ -11,14 +11,7 @@ use std::path::Path;
 use syncline_stores::libpq;
 
 /// The variables that by themselves name a server.
-const NAMING: [&str; 6] = [
-    "PGHOST",
-    "PGHOSTADDR",
-    "PGPORT",
-    "PGUSER",
-    "PGDATABASE",
-    "PGSERVICE",
-];
+const NAMING: [&str; 6] = ["PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGSERVICE"];
 
 /// Where servers of this machine make their sockets: by Debian's packages, and by PostgreSQL's own default.
 const SOCKETS: [&str; 2] = ["/var/run/postgresql", "/tmp"];
@@ -32,16 +25,8 @@ pub(super) struct Named {
 
 /// True if flags name a server.
 pub(super) fn by_flags(flags: &ServerFlags) -> bool {
-    let ServerFlags {
-        host,
-        port,
-        username,
-        dbname,
-        database,
-    } = flags;
-    [host, port, username, dbname, database]
-        .iter()
-        .any(|one| one.is_some())
+    let ServerFlags { host, port, username, dbname, database } = flags;
+    [host, port, username, dbname, database].iter().any(|one| one.is_some())
 }
 
 /// The server of the flags and the environment; none if nothing names one. Tables that -i makes stay there in
@@ -84,11 +69,7 @@ fn of_flags(
     variable: &impl Fn(&str) -> Option<String>,
 ) -> Result<Vec<(String, String)>, CannotRun> {
     let mut pairs = Vec::new();
-    for (name, value) in [
-        ("host", &flags.host),
-        ("port", &flags.port),
-        ("user", &flags.username),
-    ] {
+    for (name, value) in [("host", &flags.host), ("port", &flags.port), ("user", &flags.username)] {
         if let Some(value) = value.as_ref().filter(|value| !value.is_empty()) {
             pairs.push((name.to_owned(), value.clone()));
         }
@@ -118,9 +99,7 @@ fn socket<V, E: Fn(&Path) -> bool>(
     pairs: &[(String, String)],
     outside: &LibpqEnvironment<V, E>,
 ) -> Option<&'static str> {
-    let named = ["host", "hostaddr"]
-        .iter()
-        .any(|name| last(pairs, name).is_some());
+    let named = ["host", "hostaddr"].iter().any(|name| last(pairs, name).is_some());
     let port = last(pairs, "port").unwrap_or("5432");
     let file = format!(".s.PGSQL.{port}");
     let mut directories = SOCKETS.into_iter().filter(|_| !named);
@@ -160,10 +139,7 @@ mod tests {
     }
 
     fn database(name: &str) -> ServerFlags {
-        ServerFlags {
-            database: Some(name.to_owned()),
-            ..ServerFlags::default()
-        }
+        ServerFlags { database: Some(name.to_owned()), ..ServerFlags::default() }
     }
 
     /// f05: each of the variables names a server by itself.
@@ -171,17 +147,10 @@ mod tests {
     fn flags_and_variables_of_a_server_become_its_url() {
         let none = ServerFlags::default();
         assert_eq!(of(&none, &[], &[]), Ok(None));
-        assert_eq!(
-            of(&none, &[("PGOPTIONS", "-c x=y"), ("PGHOST", "")], &[]),
-            Ok(None)
-        );
+        assert_eq!(of(&none, &[("PGOPTIONS", "-c x=y"), ("PGHOST", "")], &[]), Ok(None));
         for (variable, value, wanted) in [
             ("PGHOST", "db", "postgres://db?schema=pgbench"),
-            (
-                "PGHOSTADDR",
-                "::1",
-                "postgres://?hostaddr=%3A%3A1&schema=pgbench",
-            ),
+            ("PGHOSTADDR", "::1", "postgres://?hostaddr=%3A%3A1&schema=pgbench"),
             ("PGPORT", "7", "postgres://:7?schema=pgbench"),
             ("PGUSER", "me", "postgres://me@?schema=pgbench"),
             ("PGDATABASE", "t", "postgres:///t?schema=pgbench"),
@@ -199,10 +168,7 @@ mod tests {
             username: Some("you".to_owned()),
             ..ServerFlags::default()
         };
-        assert_eq!(
-            url(&whole, &variables),
-            "postgres://you@db.example:5433?schema=pgbench"
-        );
+        assert_eq!(url(&whole, &variables), "postgres://you@db.example:5433?schema=pgbench");
     }
 
     /// f06: a connection string outweighs the flags, as in libpq.
@@ -213,26 +179,14 @@ mod tests {
             port: Some("1".to_owned()),
             ..database(text)
         };
-        for text in [
-            "host=db port=7 user=app dbname=t",
-            "postgresql://app@db:7/t",
-            "postgres://app@db:7/t",
-        ] {
-            assert_eq!(
-                url(&flags(text), &[]),
-                "postgres://app@db:7/t?schema=pgbench",
-                "{text}"
-            );
+        for text in
+            ["host=db port=7 user=app dbname=t", "postgresql://app@db:7/t", "postgres://app@db:7/t"]
+        {
+            assert_eq!(url(&flags(text), &[]), "postgres://app@db:7/t?schema=pgbench", "{text}");
         }
-        assert_eq!(
-            url(&flags("dbname=t"), &[]),
-            "postgres://flag:1/t?schema=pgbench"
-        );
+        assert_eq!(url(&flags("dbname=t"), &[]), "postgres://flag:1/t?schema=pgbench");
         let by_variable = [("PGDATABASE", "host=db dbname=t")];
-        assert_eq!(
-            url(&ServerFlags::default(), &by_variable),
-            "postgres://db/t?schema=pgbench"
-        );
+        assert_eq!(url(&ServerFlags::default(), &by_variable), "postgres://db/t?schema=pgbench");
     }
 
     /// A.E8: a password is never a part of a database's name, nor of a message.
@@ -255,16 +209,9 @@ mod tests {
                 &[("PGOPTIONS", "-c synchronous_commit=off")][..],
                 "postgres:///t?options=-c%20synchronous_commit%3Doff&schema=pgbench",
             ),
+            (&[("PGSSLMODE", "require")], "postgres:///t?sslmode=require&schema=pgbench"),
             (
-                &[("PGSSLMODE", "require")],
-                "postgres:///t?sslmode=require&schema=pgbench",
-            ),
-            (
-                &[
-                    ("PGTZ", "UTC"),
-                    ("PGDATESTYLE", "ISO, DMY"),
-                    ("PGOPTIONS", "-c a=b"),
-                ],
+                &[("PGTZ", "UTC"), ("PGDATESTYLE", "ISO, DMY"), ("PGOPTIONS", "-c a=b")],
                 "postgres:///t?options=-c%20datestyle%3DISO%2C%5C%20DMY%20-c%20timezone%3DUTC%20-c%20a%3Db\
                  &schema=pgbench",
             ),
@@ -276,11 +223,7 @@ mod tests {
             assert_eq!(url(&t, variables), wanted);
         }
         for (name, value, said) in [
-            (
-                "PGSSLCERT",
-                "/c",
-                "PGSSLCERT is set, and client certificates",
-            ),
+            ("PGSSLCERT", "/c", "PGSSLCERT is set, and client certificates"),
             ("PGREQUIREPEER", "root", "PGREQUIREPEER is set"),
             (
                 "PGTARGETSESSIONATTRS",
@@ -293,17 +236,10 @@ mod tests {
             let why = of(&t, &[(name, value), ("PGSYSCONFDIR", "/none")], &[]).unwrap_err();
             assert!(why.contains(said), "{name}: {why}");
         }
-        let named = of(&t, &[("PGAPPNAME", "shop"), ("PGLOCALEDIR", "/l")], &[])
-            .unwrap()
-            .unwrap();
+        let named = of(&t, &[("PGAPPNAME", "shop"), ("PGLOCALEDIR", "/l")], &[]).unwrap().unwrap();
         assert_eq!(named.warnings.len(), 2, "{named:?}");
-        assert!(
-            named.warnings[0].starts_with("PGAPPNAME means nothing here"),
-            "{named:?}"
-        );
-        let said = unread("postgres://h/t", |name| {
-            (name == "PGOPTIONS").then(|| "x".to_owned())
-        });
+        assert!(named.warnings[0].starts_with("PGAPPNAME means nothing here"), "{named:?}");
+        let said = unread("postgres://h/t", |name| (name == "PGOPTIONS").then(|| "x".to_owned()));
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(unread("sqlite:x", |_| Some("x".to_owned())).is_empty());
     }
@@ -314,18 +250,9 @@ mod tests {
         let named =
             |flags, variables: &[(&str, &str)]| of(flags, variables, &socket).unwrap().unwrap().url;
         let t = database("t");
-        assert_eq!(
-            named(&t, &[]),
-            "postgres:///t?socket=/var/run/postgresql&schema=pgbench"
-        );
-        assert_eq!(
-            named(&t, &[("PGPORT", "7")]),
-            "postgres://:7/t?schema=pgbench"
-        );
-        assert_eq!(
-            named(&t, &[("PGHOST", "db")]),
-            "postgres://db/t?schema=pgbench"
-        );
+        assert_eq!(named(&t, &[]), "postgres:///t?socket=/var/run/postgresql&schema=pgbench");
+        assert_eq!(named(&t, &[("PGPORT", "7")]), "postgres://:7/t?schema=pgbench");
+        assert_eq!(named(&t, &[("PGHOST", "db")]), "postgres://db/t?schema=pgbench");
         let home = ["/home/me/.postgresql/root.crt"];
         let variables = [("HOME", "/home/me"), ("PGSSLMODE", "require")];
         assert_eq!(
@@ -341,16 +268,10 @@ mod tests {
         let file = folder.path().join("services");
         std::fs::write(&file, "[shop]\nhost=db\nport=7\nuser=app\n").unwrap();
         let file = file.display().to_string();
-        let variables = [
-            ("PGSERVICEFILE", file.as_str()),
-            ("PGSERVICE", "shop"),
-            ("PGHOST", "env"),
-        ];
+        let variables =
+            [("PGSERVICEFILE", file.as_str()), ("PGSERVICE", "shop"), ("PGHOST", "env")];
         assert_eq!(
-            of(&ServerFlags::default(), &variables, &[])
-                .unwrap()
-                .unwrap()
-                .url,
+            of(&ServerFlags::default(), &variables, &[]).unwrap().unwrap().url,
             "postgres://app@db:7?schema=pgbench"
         );
         let flags = database("service=shop host=said dbname=t");

@@ -14,12 +14,8 @@ use syncline_contract::{
 use syncline_stores::server::shown;
 
 /// pgbench's tables.
-pub(super) const TABLES: [&str; 4] = [
-    "pgbench_accounts",
-    "pgbench_branches",
-    "pgbench_history",
-    "pgbench_tellers",
-];
+pub(super) const TABLES: [&str; 4] =
+    ["pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers"];
 
 /// What the user's own session finds there of those tables.
 pub(super) fn view<T: Target>(target: &T, tables: &[&str]) -> Result<UserView, CannotRun> {

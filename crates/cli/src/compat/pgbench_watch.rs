@@ -96,11 +96,8 @@ impl<'a> Watch<'a> {
             || args.latency_limit.is_some()
             || args.progress.is_some()
             || args.rate.is_some();
-        let counting = Counting {
-            limit_ms: args.latency_limit,
-            state: &self.state,
-            log: self.log.as_ref(),
-        };
+        let counting =
+            Counting { limit_ms: args.latency_limit, state: &self.state, log: self.log.as_ref() };
         wanted.then_some(counting)
     }
 
@@ -120,20 +117,10 @@ impl<'a> Watch<'a> {
 
     fn progress(&self, interval: &Interval) {
         let args = self.args;
-        let Counts {
-            latency_ms,
-            lag_ms,
-            skipped,
-            failed,
-            retried,
-            retries,
-            ..
-        } = std::mem::take(&mut self.state.lock().interval);
-        let at = if args.progress_timestamp {
-            seconds(clock::wall())
-        } else {
-            seconds(interval.end_ns)
-        };
+        let Counts { latency_ms, lag_ms, skipped, failed, retried, retries, .. } =
+            std::mem::take(&mut self.state.lock().interval);
+        let at =
+            if args.progress_timestamp { seconds(clock::wall()) } else { seconds(interval.end_ns) };
         let rate = latency_ms.count as f64 / seconds(interval.end_ns - interval.start_ns);
         let mut line = format!(
             "progress: {at:.1} s, {rate:.1} tps, lat {:.3} ms stddev {:.3}, {failed} failed",

@@ -50,9 +50,7 @@ impl Group<'_> {
     /// The client that is free first, of those that may start another transaction.
     fn next(&mut self) -> Option<&mut (Nanos, u64)> {
         let clients = self.clients.iter_mut();
-        clients
-            .filter(|(_, left)| *left > 0)
-            .min_by_key(|(free, _)| *free)
+        clients.filter(|(_, left)| *left > 0).min_by_key(|(free, _)| *free)
     }
 
     /// Serves what is due then by the client that is free first; false if there is none before the end.
@@ -93,9 +91,7 @@ fn expected(plan: &RunPlan, simulation: &Simulation) -> Expected {
             delay_ns: simulation.delay_ns,
             warm_up_ns,
             end_ns: warm_up_ns + length_ns,
-            clients: clients
-                .map(|_| (0, plan.transactions_each.unwrap_or(u64::MAX)))
-                .collect(),
+            clients: clients.map(|_| (0, plan.transactions_each.unwrap_or(u64::MAX))).collect(),
         };
         if plan.arrival == Arrival::Closed {
             while let Some((free, _)) = group.next().map(|one| *one) {
@@ -148,19 +144,11 @@ fn drawn(random: &mut fastrand::Rng, warms_up: bool) -> Drawn {
         seconds: (!by_count).then_some(seconds),
         each: random.u64(1..60),
         rate_per_s,
-        warm_up_s: if warms_up && random.bool() {
-            random.u64(1..5)
-        } else {
-            0
-        },
+        warm_up_s: if warms_up && random.bool() { random.u64(1..5) } else { 0 },
         simulation: Simulation {
             delay_ns,
             // Workers share a budget, which they cannot in simulated time.
-            workers: if by_count {
-                1
-            } else {
-                random.usize(1..=clients.min(3))
-            },
+            workers: if by_count { 1 } else { random.usize(1..=clients.min(3)) },
         },
     }
 }
@@ -190,10 +178,7 @@ fn fifty(
         let simulation = drawn.simulation;
         let capacity = plan.clients as f64 * 1e9 / simulation.delay_ns as f64 * per_transaction;
         if plan.warm_up.is_zero() {
-            assert!(
-                printed <= capacity * 1.000_001 + last_digit,
-                "{tool}: {drawn:?}"
-            );
+            assert!(printed <= capacity * 1.000_001 + last_digit, "{tool}: {drawn:?}");
         }
     }
 }
@@ -226,9 +211,7 @@ fn pgbench_args(drawn: &Drawn) -> PgbenchArgs {
         line += &format!(" -R {rate}");
     }
     let matches = good(command().try_get_matches_from(line.split_whitespace()));
-    good(PgbenchArgs::of(
-        matches.subcommand_matches("pgbench").unwrap(),
-    ))
+    good(PgbenchArgs::of(matches.subcommand_matches("pgbench").unwrap()))
 }
 
 /// f01.
@@ -242,9 +225,7 @@ fn pgbench_s_tps_are_what_arithmetic_says_of_a_store_of_known_delay() {
         let args = pgbench_args(drawn);
         let watch = good(pgbench_watch::Watch::new(&args, plan.seed));
         let counting = watch.listener();
-        let listener = counting
-            .as_ref()
-            .map(|one| -> &dyn TransactionListener { one });
+        let listener = counting.as_ref().map(|one| -> &dyn TransactionListener { one });
         let result = drawn.simulation.run(plan, listener);
         let text = pgbench_report::summary(&args, &result, Protocol::Simple, &[1], &watch);
         between(&text, "tps = ", " (without")
@@ -309,9 +290,7 @@ fn ycsb_args(drawn: &Drawn) -> (ycsb_flags::Flags, ParsedProperties) {
     if drawn.warm_up_s > 0 {
         line += &format!(" -p warmuptime={}", drawn.warm_up_s);
     }
-    let flags = good(ycsb_flags::Flags::parse(&words(&line), |_| {
-        Ok(String::new())
-    }));
+    let flags = good(ycsb_flags::Flags::parse(&words(&line), |_| Ok(String::new())));
     let meant = good(ParsedProperties::of(&flags.properties, true));
     (flags, meant)
 }

@@ -27,9 +27,7 @@ impl Server<'_> {
     pub(super) fn url(&self) -> String {
         let filled = |part: Option<&str>, before: &str| {
             let part = part.filter(|part| !part.is_empty());
-            part.map_or(String::new(), |part| {
-                format!("{before}{}", coded_path(part))
-            })
+            part.map_or(String::new(), |part| format!("{before}{}", coded_path(part)))
         };
         let is_path = |host: &&str| host.starts_with('/');
         let socket = self.socket.filter(|path| !path.is_empty());
@@ -42,9 +40,8 @@ impl Server<'_> {
         let (host, port) = (filled(host, ""), filled(self.port, ":"));
         let options = socket.map(|path| ("socket", path)).into_iter();
         let options = options.chain(self.options.iter().copied());
-        let options: Vec<_> = options
-            .map(|(name, value)| format!("{name}={}", coded_path(value)))
-            .collect();
+        let options: Vec<_> =
+            options.map(|(name, value)| format!("{name}={}", coded_path(value))).collect();
         let ask = if options.is_empty() { "" } else { "?" };
         format!(
             "{}://{user}{at}{host}{port}{}{ask}{}",
@@ -62,10 +59,7 @@ mod tests {
 
     #[test]
     fn a_server_becomes_a_url_that_its_target_takes() {
-        let postgres = Server {
-            scheme: "postgres",
-            ..Server::default()
-        };
+        let postgres = Server { scheme: "postgres", ..Server::default() };
         for (server, url) in [
             (postgres.clone(), "postgres://"),
             (

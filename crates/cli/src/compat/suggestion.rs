@@ -40,11 +40,7 @@ mod tests {
             assert_eq!(distance(one, other), letters, "{one} {other}");
         }
         let known = || ["table", "recordcount"].into_iter();
-        assert_eq!(
-            suggestion_for("tabel", known()),
-            None,
-            "two letters of a short name"
-        );
+        assert_eq!(suggestion_for("tabel", known()), None, "two letters of a short name");
         assert_eq!(suggestion_for("recordcuont", known()), Some("recordcount"));
     }
 }

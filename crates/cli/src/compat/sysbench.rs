@@ -100,16 +100,9 @@ fn help(flags: &Flags) -> String {
     let listed = listed.filter(|option| !CHOSEN_HERE.contains(&option.name));
     let lines = listed.map(|option| {
         let (name, takes) = (option.name, option.takes);
-        format!(
-            "  --{name}={takes} [{}]\n      {}\n",
-            option.default, option.meaning
-        )
+        format!("  --{name}={takes} [{}]\n      {}\n", option.default, option.meaning)
     });
-    format!(
-        "{} options:\n{}",
-        flags.test.script(),
-        lines.collect::<String>()
-    )
+    format!("{} options:\n{}", flags.test.script(), lines.collect::<String>())
 }
 
 /// The workload; `kept` says that its tables may come from an earlier run.
@@ -132,9 +125,7 @@ fn oltp(workload: &AnyWorkload) -> &Oltp {
 fn with_tables(flags: &Flags, tables: u64) -> Result<AnyWorkload, CannotRun> {
     let mut flags = flags.clone();
     flags.options.retain(|(option, _)| option != "tables");
-    flags
-        .options
-        .push(("tables".to_owned(), tables.to_string()));
+    flags.options.push(("tables".to_owned(), tables.to_string()));
     workload(&flags, true)
 }
 
@@ -143,9 +134,7 @@ fn part_of(flags: &Flags, layout: &Layout) -> Result<AnyWorkload, CannotRun> {
     let asked = *oltp(&workload(flags, true)?).chosen();
     let mut flags = flags.clone();
     let replaced = ["tables", "table_size"];
-    flags
-        .options
-        .retain(|(option, _)| !replaced.contains(&option.as_str()));
+    flags.options.retain(|(option, _)| !replaced.contains(&option.as_str()));
     let set = [
         ("tables", layout.tables),
         ("table_size", layout.rows),
@@ -179,11 +168,7 @@ fn prepare<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
         return Ok(Verdict::Holds);
     }
     // One transaction of a test that takes rows away would spend what is to be prepared.
-    let workload = if workload.leaves_other_rows() {
-        preparing(flags)?
-    } else {
-        workload
-    };
+    let workload = if workload.leaves_other_rows() { preparing(flags)? } else { workload };
     if !has_path(url) || !target.capabilities().reopens {
         return Err(CannotRun(format!(
             "what {} holds goes with the program, so that nothing can be prepared there: name a place that \
@@ -216,10 +201,7 @@ fn cleanup_unmade<T: Target>(flags: &Flags, target: &T) -> Outcome {
     let intent = target.intent(workload.plan(), 1)?;
     let mut lines = intent.removes;
     if lines.is_empty() {
-        lines = vec![format!(
-            "what is at {}, if a run of syncline made it",
-            target.name()
-        )];
+        lines = vec![format!("what is at {}, if a run of syncline made it", target.name())];
     }
     terminal::print(&format!("would remove\n  {}\n", lines.join("\n  ")))?;
     terminal::note("a dry run: nothing was touched");
@@ -243,9 +225,7 @@ fn run<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
     let starts = stays && kept.loaded_as().is_some();
     let script = flags.test.script();
     let prepared = if starts {
-        tables::prepared(target, oltp(&kept).chosen(), |tables| {
-            with_tables(flags, tables)
-        })?
+        tables::prepared(target, oltp(&kept).chosen(), |tables| with_tables(flags, tables))?
     } else {
         None
     };
@@ -272,20 +252,13 @@ fn run<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
     };
     let oltp = oltp(&workload);
     let plan = plan(flags, oltp, reuse);
-    let recording = Recording {
-        url,
-        runs: &flags.runs,
-        map: meter::map(&flags.meter)?,
-    };
+    let recording = Recording { url, runs: &flags.runs, map: meter::map(&flags.meter)? };
     if !flags.json {
         terminal::print(&report::head(flags, &target.name()))?;
     }
     let watch = Watch::new(flags, oltp);
-    let CompatRun {
-        result,
-        record,
-        kept,
-    } = compat_run::run(recording, target, &workload, &plan, &watch, Some(&watch))?;
+    let CompatRun { result, record, kept } =
+        compat_run::run(recording, target, &workload, &plan, &watch, Some(&watch))?;
     if flags.json {
         terminal::print(&compat_run::json(&record))?;
     } else {
@@ -354,10 +327,7 @@ struct Filling<'o> {
 
 impl<'o> Filling<'o> {
     fn new(options: &'o Options) -> Filling<'o> {
-        Filling {
-            options,
-            said: Cell::new(0),
-        }
+        Filling { options, said: Cell::new(0) }
     }
 }
 
@@ -366,9 +336,7 @@ impl Observer for Filling<'_> {
         let Event::Loading { units, of } = event else {
             return;
         };
-        let Options {
-            tables, table_size, ..
-        } = *self.options;
+        let Options { tables, table_size, .. } = *self.options;
         let mut text = String::new();
         if self.said.get() == 0 && of > 0 {
             for number in 1..=tables {

@@ -15,10 +15,7 @@ use syncline_workloads::oltp::{self, Test};
 
 /// What was typed.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each stands alone, as sysbench's options do"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "each stands alone, as sysbench's options do")]
 pub(super) struct Flags {
     pub(super) test: Test,
     pub(super) command: Command,
@@ -61,15 +58,9 @@ pub(super) struct Flags {
 /// Options that change nothing here, and why that is so; said once if they are given.
 const WITHOUT_MEANING: [(&str, &str); 8] = [
     ("thread_stack_size", "threads have the stack that they need"),
-    (
-        "thread_init_timeout",
-        "clients have as long to connect as they need",
-    ),
+    ("thread_init_timeout", "clients have as long to connect as they need"),
     ("luajit_cmd", "there is no Lua here"),
-    (
-        "mysql_ignore_errors",
-        "conflicts are tried again, and any other error ends the run",
-    ),
+    ("mysql_ignore_errors", "conflicts are tried again, and any other error ends the run"),
     ("debug", "the record tells all there is"),
     ("db_debug", "the record tells all there is"),
     ("mysql_debug", "the record tells all there is"),
@@ -79,41 +70,13 @@ const WITHOUT_MEANING: [(&str, &str); 8] = [
 /// Options of sysbench that are refused unless they say what is done anyway.
 const REFUSED: [(&str, &[&str], &str); 11] = [
     ("report_checkpoints", &[""], "the record has intervals"),
-    (
-        "create_table_options",
-        &[""],
-        "how tables are made is the target's affair",
-    ),
-    (
-        "mysql_table_options",
-        &[""],
-        "how tables are made is the target's affair",
-    ),
-    (
-        "mysql_storage_engine",
-        &["innodb"],
-        "how tables are made is the target's affair",
-    ),
-    (
-        "pgsql_variant",
-        &[""],
-        "there is one kind of PostgreSQL here",
-    ),
-    (
-        "reconnect",
-        &["0"],
-        "clients keep their connections until the run ends",
-    ),
-    (
-        "mysql_dry_run",
-        &["off"],
-        "--dry-run prints what would be done, --on=null performs nothing",
-    ),
-    (
-        "mysql_compression",
-        &["off"],
-        "connections are not compressed",
-    ),
+    ("create_table_options", &[""], "how tables are made is the target's affair"),
+    ("mysql_table_options", &[""], "how tables are made is the target's affair"),
+    ("mysql_storage_engine", &["innodb"], "how tables are made is the target's affair"),
+    ("pgsql_variant", &[""], "there is one kind of PostgreSQL here"),
+    ("reconnect", &["0"], "clients keep their connections until the run ends"),
+    ("mysql_dry_run", &["off"], "--dry-run prints what would be done, --on=null performs nothing"),
+    ("mysql_compression", &["off"], "connections are not compressed"),
     ("mysql_ssl", &["off"], "say it in the URL of --on"),
     ("mysql_ssl_cipher", &[""], "say it in the URL of --on"),
     ("validate", &["on", "off"], "rows are always checked"),
@@ -128,10 +91,7 @@ impl Flags {
         let mut parser = Parser::new();
         // What is not a test here has options of its own, of which nothing is known.
         let by_option = words.iter().find_map(|word| word.strip_prefix("--test="));
-        let first = words
-            .iter()
-            .find(|word| !word.starts_with('-'))
-            .map(String::as_str);
+        let first = words.iter().find(|word| !word.starts_with('-')).map(String::as_str);
         if let Some(name) = by_option.or(first).filter(|name| *name != "help") {
             test_of(name)?;
         }
@@ -210,9 +170,7 @@ impl Parser {
             let value = wanted()?;
             let number = value.parse().ok().filter(|number| *number >= least);
             number.ok_or_else(|| {
-                CannotRun(format!(
-                    "--{typed}={value}: it takes a whole number from {least}"
-                ))
+                CannotRun(format!("--{typed}={value}: it takes a whole number from {least}"))
             })
         };
         match name.as_str() {
@@ -318,9 +276,7 @@ impl Parser {
         if done.iter().any(|done| done.eq_ignore_ascii_case(value)) {
             return Ok(());
         }
-        Err(CannotRun(format!(
-            "--{typed}={value} does not apply: {why}"
-        )))
+        Err(CannotRun(format!("--{typed}={value} does not apply: {why}")))
     }
 
     fn warn(&mut self, what: String) {
@@ -352,9 +308,7 @@ impl Parser {
         let (test, command) = match &self.names[..] {
             [] if flags.version => ("oltp_read_write", "help"),
             [] => {
-                return Err(CannotRun::because(
-                    "no test was named: say oltp_read_write run",
-                ));
+                return Err(CannotRun::because("no test was named: say oltp_read_write run"));
             }
             [only] if only == "help" => ("oltp_read_write", "help"),
             [only] if flags.version => (only.as_str(), "help"),
@@ -423,9 +377,7 @@ fn is_of_test(option: &str) -> bool {
 }
 
 fn listed(option: &str) -> Option<&'static syncline_contract::OptionListing> {
-    oltp::Options::LISTING
-        .iter()
-        .find(|listed| listed.name == option)
+    oltp::Options::LISTING.iter().find(|listed| listed.name == option)
 }
 
 /// The value of an option of the tests, switches in the words of ours; none if it is missing.

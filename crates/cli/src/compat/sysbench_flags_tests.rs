@@ -21,20 +21,11 @@ fn options_stand_anywhere_with_dashes_or_underscores() {
     assert_eq!((flags.test, flags.command), (Test::ReadWrite, Command::Run));
     assert_eq!((flags.threads, flags.time_s, flags.percentile), (8, 60, 95));
     assert!((flags.rate_per_s - 50.0).abs() < 1e-9);
-    let pairs: Vec<_> = flags
-        .options
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
+    let pairs: Vec<_> =
+        flags.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
     assert_eq!(
         pairs,
-        [
-            "tables=10",
-            "table_size=500",
-            "skip_trx=on",
-            "range_selects=off",
-            "rand_type=uniform"
-        ]
+        ["tables=10", "table_size=500", "skip_trx=on", "range_selects=off", "rand_type=uniform"]
     );
     assert_eq!(flags.url.as_deref(), Some("engine:x"));
     assert!(flags.warnings.is_empty());
@@ -84,36 +75,18 @@ fn what_people_type_is_taken() {
 #[test]
 fn what_is_no_test_here_is_refused_before_its_options() {
     for (line, said) in [
-        (
-            "./tpcc.lua --tables=2 --scale=2 --on=sqlite run",
-            "`syncline run tpcc`",
-        ),
-        (
-            "fileio --file-total-size=1G prepare",
-            "`syncline probe DIR`",
-        ),
-        (
-            "--random-points=10 select_random_points --on=sqlite run",
-            "takes a list of ids",
-        ),
-        (
-            "cpu --cpu-max-prime=20000 run",
-            "processors are not tested here",
-        ),
-        (
-            "/home/me/wide_update.lua --columns=3 run",
-            "wide_update.lua is a Lua script of its own",
-        ),
+        ("./tpcc.lua --tables=2 --scale=2 --on=sqlite run", "`syncline run tpcc`"),
+        ("fileio --file-total-size=1G prepare", "`syncline probe DIR`"),
+        ("--random-points=10 select_random_points --on=sqlite run", "takes a list of ids"),
+        ("cpu --cpu-max-prime=20000 run", "processors are not tested here"),
+        ("/home/me/wide_update.lua --columns=3 run", "wide_update.lua is a Lua script of its own"),
         (
             "--test=/usr/share/doc/sysbench/tests/db/oltp.lua --oltp-table-size=5 run",
             "became of it",
         ),
     ] {
         let why = parse(line).err().unwrap_or_default();
-        assert!(
-            why.contains(said) && !why.contains("no option"),
-            "{line}: {why}"
-        );
+        assert!(why.contains(said) && !why.contains("no option"), "{line}: {why}");
     }
 }
 
@@ -137,22 +110,10 @@ fn what_is_wrong_is_one_sentence() {
         ("oltp_insert run -t", "two dashes"),
         ("oltp_insert run --time=0", "would never end"),
         ("oltp_insert run --config-file=none", "no file none"),
-        (
-            "oltp_insert run --config-file=itself",
-            "cannot name another",
-        ),
-        (
-            "oltp_insert run --threads=1000001",
-            "at most 1000000 clients",
-        ),
-        (
-            "oltp_insert run --threads=99999999999999999",
-            "at most 1000000 clients",
-        ),
-        (
-            "oltp_insert run --on=a --db-driver=mysql",
-            "say one of them",
-        ),
+        ("oltp_insert run --config-file=itself", "cannot name another"),
+        ("oltp_insert run --threads=1000001", "at most 1000000 clients"),
+        ("oltp_insert run --threads=99999999999999999", "at most 1000000 clients"),
+        ("oltp_insert run --on=a --db-driver=mysql", "say one of them"),
     ] {
         let why = parse(line).err().unwrap_or_default();
         assert!(why.contains(said), "{line}: {why}");

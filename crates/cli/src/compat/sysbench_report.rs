@@ -17,10 +17,7 @@ pub(super) fn head(flags: &Flags, target: &str) -> String {
         say(format!("Target transaction rate: {}/sec", flags.rate_per_s));
     }
     if flags.report_interval_s > 0 {
-        say(format!(
-            "Report intermediate results every {} second(s)",
-            flags.report_interval_s
-        ));
+        say(format!("Report intermediate results every {} second(s)", flags.report_interval_s));
     }
     say(match flags.seed {
         0 => "Initializing random number generator from current time".to_owned(),
@@ -48,11 +45,7 @@ pub(super) fn histogram(all: &Counted) -> String {
     let mut text = "Latency histogram (values are in milliseconds)\n       \
                     value  ------------- distribution ------------- count\n"
         .to_owned();
-    for (place, count) in buckets
-        .into_iter()
-        .enumerate()
-        .filter(|(_, count)| *count > 0)
-    {
+    for (place, count) in buckets.into_iter().enumerate().filter(|(_, count)| *count > 0) {
         let ms = LEAST_MS * (place as f64 * width).exp();
         let stars = (count * STARS + most / 2) / most;
         let bar = "*".repeat(stars as usize);
@@ -92,18 +85,12 @@ pub(super) fn cumulative(
         ("reconnects:    ", all.reconnects as f64),
     ] {
         let per_s = rate(count);
-        say(format!(
-            "    {what}                      {count:<6.0} ({per_s:.2} per sec.)"
-        ));
+        say(format!("    {what}                      {count:<6.0} ({per_s:.2} per sec.)"));
     }
     say(String::new());
     say("General statistics:".to_owned());
-    say(format!(
-        "    total time:                          {seconds:.4}s"
-    ));
-    say(format!(
-        "    total number of events:              {events:.0}"
-    ));
+    say(format!("    total time:                          {seconds:.4}s"));
+    say(format!("    total number of events:              {events:.0}"));
     say(String::new());
     latency(flags, all, &mut say);
     fairness(clients, events_of_transaction, &mut say);
@@ -113,46 +100,29 @@ pub(super) fn cumulative(
 fn latency(flags: &Flags, all: &Counted, say: &mut impl FnMut(String)) {
     let ms = |ns: f64| ns / 1e6;
     let count = all.transactions.max(1) as f64;
-    let least = if all.latencies.is_empty() {
-        0
-    } else {
-        all.latencies.min()
-    };
+    let least = if all.latencies.is_empty() { 0 } else { all.latencies.min() };
     say("Latency (ms):".to_owned());
     say(format!("         min: {:39.2}", ms(least as f64)));
-    say(format!(
-        "         avg: {:39.2}",
-        ms(all.busy_ns as f64 / count)
-    ));
-    say(format!(
-        "         max: {:39.2}",
-        ms(all.latencies.max() as f64)
-    ));
+    say(format!("         avg: {:39.2}", ms(all.busy_ns as f64 / count)));
+    say(format!("         max: {:39.2}", ms(all.latencies.max() as f64)));
     say(match flags.percentile {
         0 => "         percentile stats:               disabled".to_owned(),
-        percentile => format!(
-            "        {percentile:3}th percentile: {:27.2}",
-            all.percentile_ms(percentile)
-        ),
+        percentile => {
+            format!("        {percentile:3}th percentile: {:27.2}", all.percentile_ms(percentile))
+        }
     });
     say(format!("         sum: {:39.2}", ms(all.busy_ns as f64)));
     say(String::new());
 }
 
 fn fairness(clients: &[Counted], events_of_transaction: f64, say: &mut impl FnMut(String)) {
-    let events: Vec<f64> = clients
-        .iter()
-        .map(|client| client.transactions as f64 * events_of_transaction)
-        .collect();
-    let busy: Vec<f64> = clients
-        .iter()
-        .map(|client| client.busy_ns as f64 / 1e9)
-        .collect();
+    let events: Vec<f64> =
+        clients.iter().map(|client| client.transactions as f64 * events_of_transaction).collect();
+    let busy: Vec<f64> = clients.iter().map(|client| client.busy_ns as f64 / 1e9).collect();
     say("Threads fairness:".to_owned());
-    for (what, of) in [
-        ("events (avg/stddev):        ", events),
-        ("execution time (avg/stddev):", busy),
-    ] {
+    for (what, of) in
+        [("events (avg/stddev):        ", events), ("execution time (avg/stddev):", busy)]
+    {
         let (mean, deviation) = spread(&of);
         say(format!("    {what}   {mean:.4}/{deviation:3.2}"));
     }
@@ -179,10 +149,7 @@ mod tests {
             counted.latencies.record_n(ms * 1_000_000, count).unwrap();
         }
         let bar = "*".repeat(40);
-        let rows = format!(
-            "       1.007 |{bar} 100\n      20.002 |{:<40} 10\n \n",
-            "****"
-        );
+        let rows = format!("       1.007 |{bar} 100\n      20.002 |{:<40} 10\n \n", "****");
         let text = histogram(&counted);
         assert!(text.ends_with(&rows), "{text}");
         assert_eq!(histogram(&Counted::new()).lines().count(), 3, "no row");

@@ -27,9 +27,7 @@ pub(super) struct Layout {
 
 /// The names of sysbench's tables.
 pub(super) fn names(tables: u64) -> Vec<String> {
-    (1..=tables)
-        .map(|number| format!("sbtest{number}"))
-        .collect()
+    (1..=tables).map(|number| format!("sbtest{number}")).collect()
 }
 
 /// Refuses tables that `sysbench prepare` itself has made.
@@ -48,10 +46,7 @@ pub(super) fn refuse_others(view: &UserView, url: &str) -> Result<(), CannotRun>
 /// A server's URL without the schema that stays; none if it names none.
 pub(super) fn without_schema(url: &str) -> Option<String> {
     let (place, options) = url.split_once('?')?;
-    let kept: Vec<_> = options
-        .split('&')
-        .filter(|one| !one.starts_with("schema="))
-        .collect();
+    let kept: Vec<_> = options.split('&').filter(|one| !one.starts_with("schema=")).collect();
     if !place.contains("://") || kept.len() == options.split('&').count() {
         return None;
     }
@@ -79,9 +74,7 @@ pub(super) fn prepared<T: Target>(
         Err(why) if !why.0.contains("other tables") => return Err(why),
         Err(why) => {
             // Tables that differ in number are known only to a plan of that number.
-            let others = (1..=SMALL)
-                .chain(USUAL)
-                .filter(|tables| *tables != asked.tables);
+            let others = (1..=SMALL).chain(USUAL).filter(|tables| *tables != asked.tables);
             let mut found = others.filter_map(|tables| there(tables).ok().flatten());
             Some(found.next().ok_or(why)?)
         }
@@ -108,10 +101,7 @@ mod tests {
     fn a_server_s_url_loses_the_schema_that_stays() {
         for (url, wanted) in [
             ("mysql://u@h:1/d?schema=sysbench", Some("mysql://u@h:1/d")),
-            (
-                "postgres://h/d?a=b&schema=x&c=d",
-                Some("postgres://h/d?a=b&c=d"),
-            ),
+            ("postgres://h/d?a=b&schema=x&c=d", Some("postgres://h/d?a=b&c=d")),
             ("postgres://h/d?a=b", None),
             ("engine:./s?schema=x", None),
             ("sqlite:s.db", None),
@@ -123,15 +113,9 @@ mod tests {
     /// f02.
     #[test]
     fn tables_of_another_program_are_refused_by_name() {
-        let view = UserView {
-            tables: vec!["sbtest.sbtest1".to_owned()],
-            waits_for_log: None,
-        };
+        let view = UserView { tables: vec!["sbtest.sbtest1".to_owned()], waits_for_log: None };
         let why = refuse_others(&view, "mysql://u:pw@h/sbtest").unwrap_err().0;
-        assert!(
-            why.starts_with("sbtest.sbtest1 is at mysql://u@h/sbtest"),
-            "{why}"
-        );
+        assert!(why.starts_with("sbtest.sbtest1 is at mysql://u@h/sbtest"), "{why}");
         assert!(refuse_others(&UserView::default(), "mysql://h").is_ok());
     }
 }

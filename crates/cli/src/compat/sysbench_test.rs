@@ -31,10 +31,7 @@ const NO_TESTS: [(&str, &str); 9] = [
         "select_random_ranges",
         "no store here takes several ranges in one statement; oltp_read_only asks for them one by one",
     ),
-    (
-        "fileio",
-        "`syncline probe DIR` measures what a directory completes",
-    ),
+    ("fileio", "`syncline probe DIR` measures what a directory completes"),
     ("cpu", "processors are not tested here"),
     ("memory", "memory is not tested here"),
     ("threads", "the scheduler is not tested here"),

@@ -58,9 +58,7 @@ where
     let of = |option: &str| said.get(&format!("{driver}_{option}")).map(String::as_str);
     let host = of("host").unwrap_or("localhost");
     if host.contains(',') || of("port").is_some_and(|port| port.contains(',')) {
-        return Err(CannotRun(format!(
-            "--{driver}-host={host}: a run has one server; name one"
-        )));
+        return Err(CannotRun(format!("--{driver}-host={host}: a run has one server; name one")));
     }
     let default = if driver == "mysql" { "3306" } else { "5432" };
     let port = of("port").unwrap_or(default);
@@ -114,14 +112,7 @@ where
 }
 
 /// The words of libpq's sslmode.
-const SSL_MODES: [&str; 6] = [
-    "disable",
-    "allow",
-    "prefer",
-    "require",
-    "verify-ca",
-    "verify-full",
-];
+const SSL_MODES: [&str; 6] = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 
 /// A password as typed. The program moves one that it finds on its command line into a variable of its own
 /// before anything else; any other `${NAME}` is a password, as it is to sysbench.
@@ -134,9 +125,7 @@ fn from_environment(typed: &str) -> Result<String, CannotRun> {
         return Ok(typed.to_owned());
     };
     std::env::var(name).map_err(|_error| {
-        CannotRun(format!(
-            "the environment has no {name}, which is to hold the password"
-        ))
+        CannotRun(format!("the environment has no {name}, which is to hold the password"))
     })
 }
 
@@ -146,13 +135,8 @@ mod tests {
     use std::path::Path;
 
     fn of(options: &[(&str, &str)]) -> Result<Option<String>, String> {
-        let owned = options
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let outside = LibpqEnvironment {
-            variable: |_: &str| None,
-            exists: |_: &Path| false,
-        };
+        let owned = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let outside = LibpqEnvironment { variable: |_: &str| None, exists: |_: &Path| false };
         let url = url(&owned.collect(), &outside).map_err(|why| why.0)?;
         Ok(url.map(|(url, _)| url))
     }
@@ -160,9 +144,7 @@ mod tests {
     /// f03, f04: libpq's environment says what sysbench's options leave open.
     #[test]
     fn the_environment_of_libpq_holds_for_its_driver() {
-        let said = [("db_driver".to_owned(), "pgsql".to_owned())]
-            .into_iter()
-            .collect();
+        let said = [("db_driver".to_owned(), "pgsql".to_owned())].into_iter().collect();
         let variables = [
             ("PGOPTIONS", "-c a=b"),
             ("PGSSLMODE", "require"),
@@ -187,16 +169,9 @@ mod tests {
     #[test]
     fn options_become_the_url_of_their_server() {
         for (options, wanted) in [
+            (&[("db_driver", "mysql")][..], "mysql://sbtest@localhost:3306/sbtest?schema=sysbench"),
             (
-                &[("db_driver", "mysql")][..],
-                "mysql://sbtest@localhost:3306/sbtest?schema=sysbench",
-            ),
-            (
-                &[
-                    ("mysql_user", "a b"),
-                    ("mysql_password", "p@:w"),
-                    ("mysql_port", "7"),
-                ],
+                &[("mysql_user", "a b"), ("mysql_password", "p@:w"), ("mysql_port", "7")],
                 "mysql://a%20b:p%40%3Aw@localhost:7/sbtest?schema=sysbench",
             ),
             // A.E10

@@ -78,17 +78,8 @@ pub(super) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     pub(super) fn new(flags: &'a Flags, oltp: &'a Oltp) -> Watch<'a> {
-        let client = |_| {
-            Mutex::new(OfClient {
-                whole: Counted::new(),
-                interval: Counted::new(),
-            })
-        };
-        Watch {
-            flags,
-            oltp,
-            clients: (0..flags.threads).map(client).collect(),
-        }
+        let client = |_| Mutex::new(OfClient { whole: Counted::new(), interval: Counted::new() });
+        Watch { flags, oltp, clients: (0..flags.threads).map(client).collect() }
     }
 
     /// What each client has done.
@@ -121,11 +112,7 @@ impl<'a> Watch<'a> {
         let at = interval.end_ns as f64 / clock::SECOND as f64;
         let since = self.since();
         let events = since.transactions as f64 * self.oltp.events_of_transaction();
-        let Queries {
-            reads,
-            writes,
-            other,
-        } = since.queries;
+        let Queries { reads, writes, other } = since.queries;
         let a_second = |count: u64| count as f64 / seconds;
         format!(
             "[ {at:.0}s ] thds: {} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms,{}%): \

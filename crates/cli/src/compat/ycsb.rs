@@ -53,9 +53,7 @@ pub(crate) fn ycsb<S: TargetRegistry>(args: &YcsbArgs, shelf: &S) -> Outcome {
         return Err(CannotRun::because(what));
     };
     if flags.meter.meter && args.phase == YcsbPhase::Load {
-        return Err(CannotRun::because(
-            "--meter does not apply to load: it profiles a run",
-        ));
+        return Err(CannotRun::because("--meter does not apply to load: it profiles a run"));
     }
     match args.phase {
         YcsbPhase::Load => load(&flags, &meant, url, shelf),
@@ -97,13 +95,9 @@ fn run<S: TargetRegistry>(
                 };
                 terminal::warn(&format!("{}; {advice}", warning.what));
             }
-            let lines = records
-                .iter()
-                .map(|record| ycsb_lines::of_run(record, &watch, meant));
+            let lines = records.iter().map(|record| ycsb_lines::of_run(record, &watch, meant));
             export(meant, &lines.collect::<String>())?;
-            records
-                .iter()
-                .try_for_each(commands::compat_run::print_cost)
+            records.iter().try_for_each(commands::compat_run::print_cost)
         },
     )
 }
@@ -114,9 +108,7 @@ fn export(meant: &ParsedProperties, lines: &str) -> Result<(), CannotRun> {
         return terminal::print(lines);
     };
     std::fs::write(path, lines).map_err(|error| {
-        CannotRun(format!(
-            "the results cannot be written into {path} (exportfile): {error}"
-        ))
+        CannotRun(format!("the results cannot be written into {path} (exportfile): {error}"))
     })
 }
 
@@ -175,14 +167,7 @@ fn load<S: TargetRegistry>(
             placed(url, shelf)
         )));
     }
-    let mixes = [
-        "read",
-        "update",
-        "insert",
-        "scan",
-        "read_modify_write",
-        "new_keys",
-    ];
+    let mixes = ["read", "update", "insert", "scan", "read_modify_write", "new_keys"];
     let options = meant.options.iter();
     let options = options.filter(|(option, _)| !mixes.contains(&option.as_str()));
     let mut options: Vec<_> = options.cloned().collect();
@@ -259,11 +244,7 @@ fn beside<T: Target>(
 /// A place that stays, of the same target if it has such.
 fn placed<S: TargetRegistry>(url: &str, shelf: &S) -> String {
     let (name, options) = url.split_once('?').unwrap_or((url, ""));
-    let options = if options.is_empty() {
-        String::new()
-    } else {
-        format!("?{options}")
-    };
+    let options = if options.is_empty() { String::new() } else { format!("?{options}") };
     let place = format!("{name}:./store{options}");
     match shelf.open(&place) {
         Ok(target) if target.capabilities().reopens => shown(&place),

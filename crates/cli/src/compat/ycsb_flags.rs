@@ -79,9 +79,7 @@ impl Flags {
                 "-load" => flags.phase = Some(YcsbPhase::Load),
                 "-jvm-args" | "-cp" => {
                     value()?;
-                    flags
-                        .warnings
-                        .push(format!("{flag} means nothing here: there is no JVM"));
+                    flags.warnings.push(format!("{flag} means nothing here: there is no JVM"));
                 }
                 "--on" => flags.on = Some(value()?),
                 "--line" => flags.line = LineArg::from(value()?.as_str()),
@@ -132,15 +130,9 @@ mod tests {
     fn files_come_first_and_what_was_typed_outweighs_them() {
         let flags = parse("basic -p b=4 -P one -s -P two -threads 8 -target 50 --on engine:x -t");
         let flags = flags.map_err(|why| why.0).unwrap();
-        let pairs: Vec<_> = flags
-            .properties
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect();
-        assert_eq!(
-            pairs,
-            ["a=1", "b=2", "b=3", "b=4", "threadcount=8", "target=50"]
-        );
+        let pairs: Vec<_> =
+            flags.properties.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        assert_eq!(pairs, ["a=1", "b=2", "b=3", "b=4", "threadcount=8", "target=50"]);
         assert_eq!(flags.on.as_deref(), Some("engine:x"));
         assert_eq!(flags.warnings.len(), 1, "the binding");
     }

@@ -86,10 +86,9 @@ fn operation(
         }
     }
     line(lines, name, "Return=OK", found.committed);
-    for (what, count) in [
-        ("Return=ERROR", found.failed),
-        ("Return=UNEXPECTED_STATE", found.unknown),
-    ] {
+    for (what, count) in
+        [("Return=ERROR", found.failed), ("Return=UNEXPECTED_STATE", found.unknown)]
+    {
         if count > 0 {
             line(lines, name, what, count);
         }

@@ -85,35 +85,19 @@ const AS_THEY_ARE: &[(&str, &str)] = &[
 ];
 
 /// Properties that say yes or no, and the option that takes it.
-const YES_OR_NO: &[(&str, &str)] = &[
-    ("readallfields", "read_all_fields"),
-    ("writeallfields", "write_all_fields"),
-];
+const YES_OR_NO: &[(&str, &str)] =
+    &[("readallfields", "read_all_fields"), ("writeallfields", "write_all_fields")];
 
 /// Properties that take one of a few words.
 const WORDS: &[(&str, &[&str])] = &[
     (
         "workload",
-        &[
-            "site.ycsb.workloads.CoreWorkload",
-            "com.yahoo.ycsb.workloads.CoreWorkload",
-            "core",
-        ],
+        &["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core"],
     ),
-    (
-        "fieldlengthdistribution",
-        &["constant", "uniform", "zipfian", "histogram"],
-    ),
+    ("fieldlengthdistribution", &["constant", "uniform", "zipfian", "histogram"]),
     (
         "requestdistribution",
-        &[
-            "uniform",
-            "zipfian",
-            "latest",
-            "hotspot",
-            "sequential",
-            "exponential",
-        ],
+        &["uniform", "zipfian", "latest", "hotspot", "sequential", "exponential"],
     ),
     ("measurement.interval", &["op", "intended", "both"]),
 ];
@@ -121,51 +105,21 @@ const WORDS: &[(&str, &[&str])] = &[
 /// Properties that mean nothing here, and why.
 const NOTHING: &[(&str, &str)] = &[
     ("readallfieldsbyname", "fields are always named"),
-    (
-        "core_workload_insertion_retry_limit",
-        "a load fails as a whole",
-    ),
-    (
-        "core_workload_insertion_retry_interval",
-        "a load fails as a whole",
-    ),
-    (
-        "core_workload_insertion_keep_going_on_error",
-        "a load fails as a whole",
-    ),
-    (
-        "measurement.histogram.verbose",
-        "the record holds the histograms' percentiles",
-    ),
+    ("core_workload_insertion_retry_limit", "a load fails as a whole"),
+    ("core_workload_insertion_retry_interval", "a load fails as a whole"),
+    ("core_workload_insertion_keep_going_on_error", "a load fails as a whole"),
+    ("measurement.histogram.verbose", "the record holds the histograms' percentiles"),
     ("histogram.buckets", "histograms have three digits"),
-    (
-        "hdrhistogram.fileoutput",
-        "the record holds the histograms' percentiles",
-    ),
-    (
-        "hdrhistogram.output.path",
-        "the record holds the histograms' percentiles",
-    ),
-    (
-        "timeseries.granularity",
-        "the record holds an interval a second",
-    ),
-    (
-        "measurement.raw.output_file",
-        "single latencies are not kept",
-    ),
-    (
-        "measurement.raw.no_summary",
-        "single latencies are not kept",
-    ),
+    ("hdrhistogram.fileoutput", "the record holds the histograms' percentiles"),
+    ("hdrhistogram.output.path", "the record holds the histograms' percentiles"),
+    ("timeseries.granularity", "the record holds an interval a second"),
+    ("measurement.raw.output_file", "single latencies are not kept"),
+    ("measurement.raw.no_summary", "single latencies are not kept"),
     ("measurement.trackjvm", "there is no JVM"),
     ("status.interval", "progress is shown as it goes"),
     ("reportlatencyforeacherror", "failures are counted by cause"),
     ("latencytrackederrors", "failures are counted by cause"),
-    (
-        "exporter",
-        "results are told in YCSB's lines and kept in the record",
-    ),
+    ("exporter", "results are told in YCSB's lines and kept in the record"),
     ("label", "the record holds the command line"),
     ("status", "progress is always shown"),
     ("dotransactions", "the phase is said by load or run"),
@@ -193,10 +147,7 @@ pub(super) fn known_properties() -> impl Iterator<Item = &'static str> {
     let taken = AS_THEY_ARE.iter().chain(YES_OR_NO).map(|(name, _)| *name);
     let words = WORDS.iter().map(|(name, _)| *name);
     let nothing = NOTHING.iter().map(|(name, _)| *name);
-    taken
-        .chain(words)
-        .chain(nothing)
-        .chain(OF_THE_RUN.iter().copied())
+    taken.chain(words).chain(nothing).chain(OF_THE_RUN.iter().copied())
 }
 
 /// YCSB's file of field lengths where no other is named.
@@ -274,10 +225,7 @@ impl ParsedProperties {
             return Ok(());
         }
         if BINDINGS.iter().any(|binding| key.starts_with(binding)) {
-            self.warn(
-                key,
-                "it belongs to a database binding, and --on names the store",
-            );
+            self.warn(key, "it belongs to a database binding, and --on names the store");
             return Ok(());
         }
         self.of_the_run(key, value)
@@ -401,10 +349,7 @@ impl ParsedProperties {
         if last.get("fieldlengthdistribution") == Some(&"histogram") {
             self.histogram = Some(file.unwrap_or(HISTOGRAM).to_owned());
         } else if file.is_some() {
-            self.warn(
-                "fieldlengthhistogram",
-                "fieldlengthdistribution is not histogram",
-            );
+            self.warn("fieldlengthhistogram", "fieldlengthdistribution is not histogram");
         }
         let share = |key: &str| last.get(key).and_then(|value| value.parse::<f64>().ok());
         let inserts = share("insertproportion").unwrap_or_default();
@@ -429,9 +374,7 @@ impl ParsedProperties {
             return Ok(());
         };
         let histogram = FieldHistogram::of_file(&read(&path)?).map_err(|why| {
-            CannotRun(format!(
-                "the histogram {path} (fieldlengthhistogram): {why}"
-            ))
+            CannotRun(format!("the histogram {path} (fieldlengthhistogram): {why}"))
         })?;
         self.set("field_histogram", &histogram.word());
         Ok(())
@@ -442,15 +385,12 @@ impl ParsedProperties {
     }
 
     fn warn(&mut self, key: &str, why: &str) {
-        self.warnings
-            .push(format!("property {key} means nothing here: {why}"));
+        self.warnings.push(format!("property {key} means nothing here: {why}"));
     }
 }
 
 fn number(key: &str, value: &str) -> Result<u64, CannotRun> {
-    value
-        .parse()
-        .map_err(|_error| wrong(key, value, "a whole number"))
+    value.parse().map_err(|_error| wrong(key, value, "a whole number"))
 }
 
 fn yes(key: &str, value: &str) -> Result<bool, CannotRun> {

@@ -3,9 +3,7 @@
 use super::{CannotRun, Interval, ParsedProperties};
 
 fn meant(pairs: &[(&str, &str)]) -> Result<ParsedProperties, String> {
-    let pairs = pairs
-        .iter()
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    let pairs = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     ParsedProperties::of(&pairs.collect::<Vec<_>>(), true).map_err(|why| why.0)
 }
 
@@ -64,10 +62,7 @@ fn keys_that_the_core_workload_does_not_read_are_warned_of() {
         pairs.push((key, "1"));
         let warnings = meant(&pairs).unwrap().warnings;
         assert_eq!(warnings.len(), 1, "{key}: {warnings:?}");
-        assert!(
-            warnings[0].starts_with(&format!("property {key} ")),
-            "{warnings:?}"
-        );
+        assert!(warnings[0].starts_with(&format!("property {key} ")), "{warnings:?}");
     }
 }
 
@@ -105,17 +100,12 @@ fn field_lengths_come_from_the_histogram_s_file() {
             .map_err(|why| why.0)?;
         let options = meant.options.iter();
         let found = options.filter(|(name, _)| name.starts_with("field_"));
-        let found: Vec<String> = found
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
+        let found: Vec<String> = found.map(|(name, value)| format!("{name}={value}")).collect();
         Ok(found.join(" "))
     };
     let taken = "field_lengths=histogram field_histogram=8:5,6";
     assert_eq!(option(&[]).as_deref(), Ok(taken));
-    assert_eq!(
-        option(&[("fieldlengthhistogram", "hist.txt")]).as_deref(),
-        Ok(taken)
-    );
+    assert_eq!(option(&[("fieldlengthhistogram", "hist.txt")]).as_deref(), Ok(taken));
     let why = option(&[("fieldlengthhistogram", "bad")]).unwrap_err();
     assert!(why.contains("bad (fieldlengthhistogram): line 2"), "{why}");
     let why = option(&[("fieldlengthhistogram", "none")]).unwrap_err();
@@ -132,10 +122,7 @@ fn every_property_that_is_known_is_taken_under_its_name() {
         let mut pairs = LEAST.to_vec();
         pairs.push((key, "1"));
         if let Ok(meant) = meant(&pairs) {
-            let unread = meant
-                .warnings
-                .iter()
-                .any(|one| one.contains("does not read it"));
+            let unread = meant.warnings.iter().any(|one| one.contains("does not read it"));
             assert!(!unread, "{key}: {:?}", meant.warnings);
         }
     }
@@ -144,11 +131,7 @@ fn every_property_that_is_known_is_taken_under_its_name() {
 #[test]
 fn what_means_nothing_is_warned_about_and_what_is_unknown_refused() {
     let mut pairs = LEAST.to_vec();
-    pairs.extend([
-        ("exporter", "x"),
-        ("db.url", "jdbc:x"),
-        ("measurementtype", "raw"),
-    ]);
+    pairs.extend([("exporter", "x"), ("db.url", "jdbc:x"), ("measurementtype", "raw")]);
     let warnings = meant(&pairs).unwrap().warnings;
     assert_eq!(warnings.len(), 3, "{warnings:?}");
     for (pair, said) in [
@@ -157,19 +140,10 @@ fn what_means_nothing_is_warned_about_and_what_is_unknown_refused() {
             "\"readporportion\" is not a property of YCSB's core workload; did you mean \"readproportion\"?",
         ),
         (("tables", "usertable"), "did you mean \"table\"?"),
-        (
-            ("hdrhistogram.percentile", "50"),
-            "did you mean \"hdrhistogram.percentiles\"?",
-        ),
+        (("hdrhistogram.percentile", "50"), "did you mean \"hdrhistogram.percentiles\"?"),
         (("workload", "my.Own"), "it takes site.ycsb"),
-        (
-            ("requestdistribution", "scrambled"),
-            "it takes uniform, zipfian",
-        ),
-        (
-            ("fieldlengthdistribution", "normal"),
-            "it takes constant, uniform, zipfian, histogram",
-        ),
+        (("requestdistribution", "scrambled"), "it takes uniform, zipfian"),
+        (("fieldlengthdistribution", "normal"), "it takes constant, uniform, zipfian, histogram"),
         (
             ("insertstart", "1000"),
             "insertstart=1000 and insertcount=0 are not within the 1000 records",

@@ -28,13 +28,7 @@ pub(super) struct Measurement {
 impl Measurement {
     fn none() -> Measurement {
         let empty = Histogram::new(3).expect("three digits are kept");
-        Measurement {
-            committed: 0,
-            failed: 0,
-            unknown: 0,
-            service: empty.clone(),
-            intended: empty,
-        }
+        Measurement { committed: 0, failed: 0, unknown: 0, service: empty.clone(), intended: empty }
     }
 
     /// Operations, however they ended.
@@ -46,12 +40,10 @@ impl Measurement {
         self.committed += other.committed;
         self.failed += other.failed;
         self.unknown += other.unknown;
-        for (sum, one) in [
-            (&mut self.service, &other.service),
-            (&mut self.intended, &other.intended),
-        ] {
-            sum.add(one)
-                .expect("a histogram grows to whatever is added");
+        for (sum, one) in
+            [(&mut self.service, &other.service), (&mut self.intended, &other.intended)]
+        {
+            sum.add(one).expect("a histogram grows to whatever is added");
         }
     }
 
@@ -155,11 +147,7 @@ impl TransactionListener for Watch {
             return;
         };
         let mut client = self.clients[one.client].lock();
-        let OfClient {
-            kinds,
-            transactions,
-            read_ns,
-        } = &mut *client;
+        let OfClient { kinds, transactions, read_ns } = &mut *client;
         if kinds.is_empty() {
             kinds.resize(self.kinds, Measurement::none());
         }
@@ -221,21 +209,12 @@ mod tests {
         let workload = workload();
         let watch = Watch::new(2, &workload);
         let update = kind(&workload, "update");
-        let one = TransactionEvent {
-            kind: Some(update),
-            ..ONE
-        };
+        let one = TransactionEvent { kind: Some(update), ..ONE };
         watch.ended(&one);
-        watch.ended(&TransactionEvent {
-            client: 1,
-            ended: 9_000,
-            ..one
-        });
-        for outcome in [
-            TransactionOutcome::Aborted,
-            TransactionOutcome::Unknown,
-            TransactionOutcome::Skipped,
-        ] {
+        watch.ended(&TransactionEvent { client: 1, ended: 9_000, ..one });
+        for outcome in
+            [TransactionOutcome::Aborted, TransactionOutcome::Unknown, TransactionOutcome::Skipped]
+        {
             watch.ended(&TransactionEvent { outcome, ..one });
         }
         let found = watch.measurement(update);
@@ -254,20 +233,12 @@ mod tests {
         let of = |name: &str| kind(&workload, name);
         let operations = workload.plan().operations();
         let id = |writes: bool| {
-            let found = operations
-                .iter()
-                .position(|one| one.action.writes() == writes);
+            let found = operations.iter().position(|one| one.action.writes() == writes);
             syncline_contract::OperationId(found.unwrap())
         };
         watch.operations(0, &[(id(false), 500), (id(true), 700)]);
-        watch.ended(&TransactionEvent {
-            kind: Some(of("read-modify-write")),
-            ..ONE
-        });
-        watch.ended(&TransactionEvent {
-            kind: Some(of("read")),
-            ..ONE
-        });
+        watch.ended(&TransactionEvent { kind: Some(of("read-modify-write")), ..ONE });
+        watch.ended(&TransactionEvent { kind: Some(of("read")), ..ONE });
         let least = |name: &str| {
             let found = watch.measurement(of(name));
             let times = (found.service.min(), found.intended.min());

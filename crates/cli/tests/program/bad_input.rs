@@ -5,11 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// What is missing to whoever names a database behind JDBC and no more.
-const JDBC_REFUSED: &str = if cfg!(feature = "jdbc") {
-    "driver=JAR"
-} else {
-    "--features jdbc"
-};
+const JDBC_REFUSED: &str = if cfg!(feature = "jdbc") { "driver=JAR" } else { "--features jdbc" };
 
 fn refused(said: &ProgramOutput, words: &str) {
     assert_eq!(said.code, 2, "{said:?}");
@@ -41,69 +37,30 @@ fn nonsense_is_refused_before_anything_is_written() {
         ("survey --model seek=1ms", "seek=8.8ms"),
         ("show nosuch.jsonl", "nosuch.jsonl"),
         ("model rpm=0", "rpm"),
-        (
-            "run insert --on null --clients 1000000000",
-            "at most 1000000",
-        ),
-        (
-            "run insert --on null --sweep clients=1000000000",
-            "at most 1000000",
-        ),
+        ("run insert --on null --clients 1000000000", "at most 1000000"),
+        ("run insert --on null --sweep clients=1000000000", "at most 1000000"),
         ("pgbench -S -c 1000000000 --on null", "at most 1000000"),
         ("run insert --on null --clients -1", "not a whole number"),
-        (
-            "run insert --on null --rate 1e300 --duration 1s",
-            "100000000",
-        ),
+        ("run insert --on null --rate 1e300 --duration 1s", "100000000"),
         ("run insert --on null --duration 0", "no length"),
         ("run insert --on null --duration 99999999h", "ten years"),
-        (
-            "run insert --on null --meter --sampling-hz 1000000",
-            "10000",
-        ),
-        (
-            "run insert --on null --runs /dev/null/x",
-            "takes no records",
-        ),
+        ("run insert --on null --meter --sampling-hz 1000000", "10000"),
+        ("run insert --on null --runs /dev/null/x", "takes no records"),
         ("run insert --on jdbc:derby:x", JDBC_REFUSED),
         ("survey --duration 0", "no length"),
         // A.D1
-        (
-            "run insert --on null --repeat 9223372036854775807",
-            "at most 10000",
-        ),
+        ("run insert --on null --repeat 9223372036854775807", "at most 10000"),
         ("survey --repeat 9223372036854775808", "at most 10000"),
         // A.D3
-        (
-            "verify isolation --check /dev/zero --claimed snapshot",
-            "more than",
-        ),
-        (
-            "run insert --on redis://h?password-file=/dev/zero",
-            "more than",
-        ),
-        (
-            "run insert --on postgres://h/d?tls=verify-full&root=/dev/zero",
-            "more than",
-        ),
+        ("verify isolation --check /dev/zero --claimed snapshot", "more than"),
+        ("run insert --on redis://h?password-file=/dev/zero", "more than"),
+        ("run insert --on postgres://h/d?tls=verify-full&root=/dev/zero", "more than"),
         ("pgbench -t 1 -f /dev/zero --on null", "more than"),
-        (
-            "run insert --on null --meter --map /dev/zero --transactions 1",
-            "more than",
-        ),
+        ("run insert --on null --meter --map /dev/zero --transactions 1", "more than"),
         ("private postgres --dir absent", "absent"),
-        (
-            "verify isolation --check /dev/null --claimed snapshot",
-            "no transaction",
-        ),
-        (
-            "verify isolation --check absent --claimed snapshot",
-            "the history absent",
-        ),
-        (
-            "verify isolation sqlite --runs /dev/null/x",
-            "takes no records",
-        ),
+        ("verify isolation --check /dev/null --claimed snapshot", "no transaction"),
+        ("verify isolation --check absent --claimed snapshot", "the history absent"),
+        ("verify isolation sqlite --runs /dev/null/x", "takes no records"),
         ("probe writetest -b 0", "-b"),
     ] {
         let folder = folder();
@@ -125,21 +82,15 @@ fn neither_the_value_of_a_variable_nor_a_password_without_its_at_is_shown() {
         "redis://:${DBPW}@127.0.0.1:1/",
         "etcd://ops:${DBPW}@127.0.0.1:1",
     ] {
-        let output = program(folder.path(), "observe --for 1s")
-            .arg(url)
-            .env("DBPW", value)
-            .output();
+        let output =
+            program(folder.path(), "observe --for 1s").arg(url).env("DBPW", value).output();
         let said = ProgramOutput::of(output.unwrap());
         refused(&said, "127.0.0.1:1");
         for part in ["ss/w", "rd#", "x y$", "%41", "%23"] {
             assert!(!said.err.contains(part), "{url}: {said:?}");
         }
     }
-    for url in [
-        "postgres://user:SeCrEt",
-        "postgres:/u:SeCrEt@h",
-        "mysql://u:SeCrEt/db",
-    ] {
+    for url in ["postgres://user:SeCrEt", "postgres:/u:SeCrEt@h", "mysql://u:SeCrEt/db"] {
         let said = say(folder.path(), &format!("observe {url} --for 1s"));
         refused(&said, "");
         assert!(!said.err.contains("SeCrEt"), "{url}: {said:?}");
@@ -156,10 +107,7 @@ fn a_file_of_another_program_is_neither_used_nor_changed() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "not a database");
     assert_eq!(left_behind(folder.path()), ["precious.db"]);
     // Before another target has run, too.
-    let said = quick_run(
-        folder.path(),
-        "--on null --on sqlite:precious.db --transactions 1",
-    );
+    let said = quick_run(folder.path(), "--on null --on sqlite:precious.db --transactions 1");
     refused(&said, "precious.db");
     assert_eq!(records(folder.path()).len(), 0);
     let said = say(folder.path(), "show precious.db");
@@ -184,24 +132,14 @@ impl<'a> SmallDisk<'a> {
     fn mount(at: &'a Path, kib: u32) -> Option<SmallDisk<'a>> {
         let size = format!("size={kib}k");
         let mut mount = Command::new("mount");
-        let mounted = mount
-            .args(["-t", "tmpfs", "-o", &size, "none"])
-            .arg(at)
-            .output()
-            .ok()?;
+        let mounted = mount.args(["-t", "tmpfs", "-o", &size, "none"]).arg(at).output().ok()?;
         mounted.status.success().then_some(SmallDisk(at))
     }
 }
 
 impl Drop for SmallDisk<'_> {
     fn drop(&mut self) {
-        assert!(
-            Command::new("umount")
-                .arg(self.0)
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(Command::new("umount").arg(self.0).status().unwrap().success());
     }
 }
 
@@ -214,29 +152,16 @@ fn a_disk_that_fills_up_while_running_ends_the_run_with_what_was_measured() {
         println!("skipped: this user may not mount a small file system");
         return;
     };
-    let said = quick_run(
-        folder.path(),
-        "--on sqlite:small/x.db --duration 60s --json",
-    );
+    let said = quick_run(folder.path(), "--on sqlite:small/x.db --duration 60s --json");
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.err.contains("full"), "{said:?}");
     let record = said.json();
     assert_eq!(record["stopped_by"], "failure");
-    assert!(
-        record["outcomes"]["committed"].as_u64().unwrap() > 0,
-        "{record}"
-    );
+    assert!(record["outcomes"]["committed"].as_u64().unwrap() > 0, "{record}");
     let files = records(folder.path());
     assert_eq!(files.len(), 1);
-    assert_eq!(
-        say(folder.path(), &format!("show {}", files[0].display())).code,
-        0
-    );
-    assert_eq!(
-        std::fs::read_dir(&small).unwrap().count(),
-        0,
-        "the store is removed"
-    );
+    assert_eq!(say(folder.path(), &format!("show {}", files[0].display())).code, 0);
+    assert_eq!(std::fs::read_dir(&small).unwrap().count(), 0, "the store is removed");
 }
 
 #[test]
@@ -256,10 +181,7 @@ fn records_on_a_full_disk_are_whole_or_absent() {
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.err.contains("small/runs"), "{said:?}");
     for entry in std::fs::read_dir(small.join("runs")).into_iter().flatten() {
-        let shown = say(
-            folder.path(),
-            &format!("show {}", entry.unwrap().path().display()),
-        );
+        let shown = say(folder.path(), &format!("show {}", entry.unwrap().path().display()));
         assert_eq!(shown.code, 0, "what stands there is a record: {shown:?}");
     }
 }
@@ -304,10 +226,7 @@ fn names_that_are_no_text_are_names_all_the_same() {
     let line = "run insert --on null --transactions 10 --warm-up 0 --line none --runs";
     let output = program(folder.path(), line).arg(name).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert_eq!(
-        std::fs::read_dir(folder.path().join(name)).unwrap().count(),
-        1
-    );
+    assert_eq!(std::fs::read_dir(folder.path().join(name)).unwrap().count(), 1);
     let output = program(folder.path(), "show").arg(name).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{output:?}");
 }
@@ -315,12 +234,7 @@ fn names_that_are_no_text_are_names_all_the_same() {
 #[test]
 fn a_current_directory_that_is_gone_is_said() {
     let folder = folder();
-    for verb in [
-        "survey",
-        "probe",
-        "run insert --on engine",
-        "verify durability engine",
-    ] {
+    for verb in ["survey", "probe", "run insert --on engine", "verify durability engine"] {
         let line = format!(
             "mkdir gone; cd gone; rmdir ../gone; exec {} {verb}",
             env!("CARGO_BIN_EXE_syncline")
@@ -334,10 +248,7 @@ fn a_current_directory_that_is_gone_is_said() {
         assert_eq!(said.code, 2, "{verb}: {said:?}");
         let last = said.err.lines().last().unwrap_or_default();
         // A sentence says what was looked for, and not only what the operating system answers.
-        assert!(
-            last.starts_with("error: ") && !last.starts_with("error: No such"),
-            "{said:?}"
-        );
+        assert!(last.starts_with("error: ") && !last.starts_with("error: No such"), "{said:?}");
         assert!(!said.err.contains("panicked"), "{said:?}");
     }
 }

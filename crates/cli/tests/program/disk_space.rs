@@ -87,10 +87,7 @@ fn a_run_on_a_disk_that_keeps_nothing_says_so_in_its_durability_and_as_a_warning
     let warnings = record["warnings"].as_array().unwrap();
     let disk = warnings.iter().find(|warning| warning["name"] == "disk");
     let what = disk.unwrap()["what"].as_str().unwrap();
-    assert!(
-        what.contains("keeps nothing over a power cut") && what.contains("tmpfs"),
-        "{what}"
-    );
+    assert!(what.contains("keeps nothing over a power cut") && what.contains("tmpfs"), "{what}");
 }
 
 // B.F15
@@ -103,10 +100,7 @@ fn a_small_volume_has_a_line_and_the_estimate_is_of_the_space_that_it_gives() {
     // A tmpfs keeps nothing, which is the verdict; its line is there all the same.
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.out.contains("syncs one at a time"), "{said:?}");
-    assert!(
-        said.err.contains("24 MiB of space used meanwhile"),
-        "{said:?}"
-    );
+    assert!(said.err.contains("24 MiB of space used meanwhile"), "{said:?}");
     assert!(said.out.contains("the written file has 6 MiB"), "{said:?}");
 }
 

@@ -47,25 +47,16 @@ fn every_help_ends_with_two_examples() {
         );
         assert!(examples.len() >= 2, "{verb}: {said:?}");
         // An example that a terminal breaks cannot be copied.
-        assert!(
-            examples.iter().all(|line| line.len() <= 80),
-            "{verb}: {examples:?}"
-        );
+        assert!(examples.iter().all(|line| line.len() <= 80), "{verb}: {examples:?}");
     }
 }
 
 #[test]
 fn the_model_gives_the_article_s_figures() {
     let folder = folder();
-    let said = say(
-        folder.path(),
-        "model seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k",
-    );
+    let said = say(folder.path(), "model seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k");
     assert_eq!(said.code, 0);
-    assert!(
-        said.out.contains("13.14 ms") && said.out.contains("76.1/s"),
-        "{said:?}"
-    );
+    assert!(said.out.contains("13.14 ms") && said.out.contains("76.1/s"), "{said:?}");
 }
 
 #[test]
@@ -79,10 +70,7 @@ fn lists_name_what_there_is() {
     ] {
         let said = say(folder.path(), &format!("list {what}"));
         assert_eq!(said.code, 0);
-        assert!(
-            words.iter().all(|word| said.out.contains(word)),
-            "{what}: {said:?}"
-        );
+        assert!(words.iter().all(|word| said.out.contains(word)), "{what}: {said:?}");
         let long: Vec<&str> = said.out.lines().filter(|line| line.len() > 100).collect();
         assert_eq!(long, Vec::<&str>::new(), "{what}");
     }
@@ -93,9 +81,7 @@ fn lists_name_what_there_is() {
 fn no_help_prints_a_word_that_only_this_project_knows() {
     let folder = folder();
     for verb in VERBS {
-        let text = say(folder.path(), &format!("{verb} --help"))
-            .out
-            .to_lowercase();
+        let text = say(folder.path(), &format!("{verb} --help")).out.to_lowercase();
         let words: Vec<&str> = text.split(|sign: char| !sign.is_alphanumeric()).collect();
         for word in [
             "look",
@@ -112,13 +98,7 @@ fn no_help_prints_a_word_that_only_this_project_knows() {
             assert!(!words.contains(&word), "{verb}: {word}: {text}");
         }
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        for phrase in [
-            "in place of",
-            "so many",
-            "in mid-load",
-            "drawn from",
-            "what would be",
-        ] {
+        for phrase in ["in place of", "so many", "in mid-load", "drawn from", "what would be"] {
             assert!(!flat.contains(phrase), "{verb}: {phrase}: {text}");
         }
     }
@@ -130,15 +110,9 @@ fn renamed_flags_keep_their_old_names_and_help_shows_the_new_ones() {
     let folder = folder();
     for (line, new) in [
         ("run insert --on null --meter --looks 0", "--sampling-hz"),
-        (
-            "run insert --on null --meter --sampling-hz 0",
-            "--sampling-hz",
-        ),
+        ("run insert --on null --meter --sampling-hz 0", "--sampling-hz"),
         ("ycsb run --on null --meter --looks 0", "--sampling-hz"),
-        (
-            "sysbench oltp_point_select --on=null --meter --looks=0 run",
-            "--sampling-hz",
-        ),
+        ("sysbench oltp_point_select --on=null --meter --looks=0 run", "--sampling-hz"),
         ("pgbench --on null --meter --looks 0", "--sampling-hz"),
         ("survey --slices 0", "--repeat"),
         ("survey --slice 0", "--duration"),
@@ -154,12 +128,7 @@ fn renamed_flags_keep_their_old_names_and_help_shows_the_new_ones() {
 fn the_flags_of_a_run_stand_in_groups() {
     let folder = folder();
     let said = say(folder.path(), "run tpcc --help");
-    let headings = [
-        "Options of the workload:",
-        "Targets:",
-        "Load:",
-        "Repetition:",
-    ];
+    let headings = ["Options of the workload:", "Targets:", "Load:", "Repetition:"];
     let places = headings.map(|heading| said.out.find(heading).expect(heading));
     assert!(places.is_sorted(), "{said:?}");
 }
@@ -167,12 +136,7 @@ fn the_flags_of_a_run_stand_in_groups() {
 #[test]
 fn manual_and_completions_know_the_verbs() {
     let folder = folder();
-    for line in [
-        "manual",
-        "completions bash",
-        "completions zsh",
-        "completions fish",
-    ] {
+    for line in ["manual", "completions bash", "completions zsh", "completions fish"] {
         let said = say(folder.path(), line);
         assert_eq!(said.code, 0);
         for verb in ["survey", "probe", "compare", "clients"] {
@@ -183,10 +147,7 @@ fn manual_and_completions_know_the_verbs() {
 
 /// The pages that a page refers to: "syncline-run(1)".
 fn references(page: &str) -> Vec<String> {
-    let plain = page
-        .replace("\\-", "-")
-        .replace("\\fB", "")
-        .replace("\\fR", "");
+    let plain = page.replace("\\-", "-").replace("\\fB", "").replace("\\fR", "");
     let parts = plain.match_indices("(1)").map(|(end, _)| {
         let name = plain[..end].rsplit(|sign: char| !(sign.is_alphanumeric() || sign == '-'));
         name.take(1).collect::<String>()
@@ -219,30 +180,14 @@ fn every_verb_has_a_manual_page_and_every_page_referred_to_exists() {
     for (name, page) in &pages {
         for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES", "VERSION"] {
             let heading = format!(".SH {section}\n");
-            assert_eq!(
-                page.matches(&heading).count(),
-                1,
-                "{section} of {name}: {page}"
-            );
+            assert_eq!(page.matches(&heading).count(), 1, "{section} of {name}: {page}");
         }
-        let described = page
-            .split(".SH NAME\n")
-            .nth(1)
-            .unwrap()
-            .lines()
-            .next()
-            .unwrap();
+        let described = page.split(".SH NAME\n").nth(1).unwrap().lines().next().unwrap();
         let described = described.replace("\\-", "-");
         assert!(described.starts_with(&format!("{name} - ")), "{described}");
         let title = page.lines().find(|line| line.starts_with(".TH")).unwrap();
         assert!(title.contains(env!("CARGO_PKG_VERSION")), "{title}");
-        let synopsis = page
-            .split(".SH SYNOPSIS\n")
-            .nth(1)
-            .unwrap()
-            .lines()
-            .next()
-            .unwrap();
+        let synopsis = page.split(".SH SYNOPSIS\n").nth(1).unwrap().lines().next().unwrap();
         let synopsis = synopsis.replace("\\-", "-");
         assert!(
             synopsis.contains(&name.replacen('-', " ", 1)) || synopsis.contains("syncline"),
@@ -265,13 +210,7 @@ fn every_verb_has_a_manual_page_and_every_page_referred_to_exists() {
 fn the_help_of_the_program_groups_its_verbs() {
     let folder = folder();
     let said = say(folder.path(), "--help");
-    let groups = [
-        "Measure:",
-        "Verify:",
-        "Read results:",
-        "Commands of other tools:",
-        "Shell:",
-    ];
+    let groups = ["Measure:", "Verify:", "Read results:", "Commands of other tools:", "Shell:"];
     let places = groups.map(|group| said.out.find(group).expect(group));
     assert!(places.is_sorted(), "{said:?}");
 }

@@ -10,11 +10,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 fn start(folder: &Path, line: &str) -> Child {
-    program(folder, line)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+    program(folder, line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 fn interrupt(child: &Child) {
@@ -39,10 +35,7 @@ fn a_probe_that_is_stopped_removes_its_files_and_keeps_its_record() {
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
     let files = records(folder.path());
     assert_eq!(files.len(), 1);
-    assert_eq!(
-        say(folder.path(), &format!("show {}", files[0].display())).code,
-        0
-    );
+    assert_eq!(say(folder.path(), &format!("show {}", files[0].display())).code, 0);
 }
 
 #[test]
@@ -66,18 +59,9 @@ fn a_run_that_is_stopped_tells_what_it_measured() {
     let record = said.json();
     assert_eq!(record["stopped_by"], "asked to stop", "{record}");
     assert!(record["outcomes"]["committed"].as_u64().unwrap() > 0);
-    assert!(
-        record["checks"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|check| check["outcome"] == "held")
-    );
+    assert!(record["checks"].as_array().unwrap().iter().all(|check| check["outcome"] == "held"));
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
-    assert_eq!(
-        said.code, 2,
-        "not all that was asked for was done: {said:?}"
-    );
+    assert_eq!(said.code, 2, "not all that was asked for was done: {said:?}");
 }
 
 #[test]
@@ -226,10 +210,7 @@ fn ends_by_one_ctrl_c(folder: &Path, verb: &str, url: &str, words: &'static [u8]
     let said = ProgramOutput::of(child.wait_with_output().unwrap());
     assert_eq!(said.code, 2, "{line}: {said:?}");
     let stopped = ["interrupted", "asked to stop"];
-    assert!(
-        stopped.iter().any(|one| said.err.contains(one)),
-        "{line}: {said:?}"
-    );
+    assert!(stopped.iter().any(|one| said.err.contains(one)), "{line}: {said:?}");
 }
 
 // A.E6, B.F7
@@ -239,26 +220,13 @@ fn one_ctrl_c_ends_a_wait_for_a_server_that_is_silent() {
     // Ready for a question: an authentication that succeeds, and readiness.
     let ready: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
     for (url, words) in [
-        (
-            "redis://127.0.0.1:PORT/?connect_timeout_ms=3600000",
-            &b""[..],
-        ),
+        ("redis://127.0.0.1:PORT/?connect_timeout_ms=3600000", &b""[..]),
         ("etcd://127.0.0.1:PORT?connect_timeout_ms=3600000", b""),
         ("mysql://u@127.0.0.1:PORT?connect_timeout_ms=3600000", b""),
-        (
-            "postgres://u@127.0.0.1:PORT/d?connect_timeout_ms=3600000",
-            b"",
-        ),
-        (
-            "postgres://u@127.0.0.1:PORT/d?tls=disable&connect_timeout_ms=3600000",
-            ready,
-        ),
+        ("postgres://u@127.0.0.1:PORT/d?connect_timeout_ms=3600000", b""),
+        ("postgres://u@127.0.0.1:PORT/d?tls=disable&connect_timeout_ms=3600000", ready),
     ] {
-        for verb in [
-            "observe URL --for 1s",
-            "clean URL",
-            "run insert --line none --on URL",
-        ] {
+        for verb in ["observe URL --for 1s", "clean URL", "run insert --line none --on URL"] {
             ends_by_one_ctrl_c(folder.path(), verb, url, words);
         }
     }
@@ -270,10 +238,7 @@ fn one_ctrl_c_ends_a_wait_for_a_server_that_is_silent() {
 #[test]
 fn one_ctrl_c_ends_a_wait_for_a_server_that_is_silent_behind_jdbc() {
     let folder = folder();
-    let drivers = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .parent()
-        .unwrap()
-        .join("jdbc-drivers");
+    let drivers = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("jdbc-drivers");
     let jar = |name: &str| {
         let files = std::fs::read_dir(&drivers).into_iter().flatten().flatten();
         let found = files.map(|file| file.path()).find(|path| {

@@ -1,9 +1,6 @@
 //! The real binary: what it prints, what it leaves behind, how it ends.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "what fails here fails the test that called it"
-)]
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test that called it")]
 
 mod bad_input;
 mod disk_space;

@@ -55,10 +55,7 @@ fn shares_of_each_metric_and_class_of_threads_add_up_and_unknown_is_a_row() {
                     *sums.entry(class).or_default() += share;
                 }
                 let mut of_class = rows.iter().filter(|row| row["threads"] == class);
-                assert!(
-                    of_class.any(|row| row["module"].is_null()),
-                    "{metric}: {rows:?}"
-                );
+                assert!(of_class.any(|row| row["module"].is_null()), "{metric}: {rows:?}");
             }
             for (class, sum) in sums {
                 assert!((sum - 1.0).abs() < 1e-9, "{metric} of {class}: {sum}");
@@ -93,18 +90,12 @@ fn stacks_stand_beside_the_record_and_fold_again() {
             let amounts = rows.iter().map(|row| row["amount"].as_u64().unwrap());
             amounts.sum()
         };
-        let (old, new) = (
-            rows(&record["cost"], "innermost"),
-            rows(&again["cost"], "innermost"),
-        );
+        let (old, new) = (rows(&record["cost"], "innermost"), rows(&again["cost"], "innermost"));
         assert_eq!(old.len(), new.len(), "{target}");
         for ((metric, old), (_, new)) in old.into_iter().zip(new) {
             assert_eq!(amount(old), amount(new), "{target}: {metric}");
         }
-        let shared = say(
-            folder.path(),
-            &format!("show --share --json {}", path.display()),
-        );
+        let shared = say(folder.path(), &format!("show --share --json {}", path.display()));
         assert!(shared.json()["cost"]["stacks"].is_null(), "{target}");
         assert!(shared.err.contains("stacks are left out"), "{}", shared.err);
     }
@@ -121,21 +112,10 @@ fn what_cannot_be_folded_is_refused_with_a_sentence() {
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.err.contains("was not metered"), "{}", said.err);
     let bad = folder.path().join("bad.toml");
-    fs::write(
-        &bad,
-        "product = \"x\"\n[[module]]\nname = \"engine room\"\nmatch = []\n",
-    )
-    .unwrap();
-    let said = say(
-        folder.path(),
-        &format!("show --map {} {path}", bad.display()),
-    );
+    fs::write(&bad, "product = \"x\"\n[[module]]\nname = \"engine room\"\nmatch = []\n").unwrap();
+    let said = say(folder.path(), &format!("show --map {} {path}", bad.display()));
     assert_eq!(said.code, 2, "{said:?}");
-    assert!(
-        said.err.contains("line 3") && said.err.contains("is no module"),
-        "{}",
-        said.err
-    );
+    assert!(said.err.contains("line 3") && said.err.contains("is no module"), "{}", said.err);
     let said = say(folder.path(), &format!("show --threads postgres* {path}"));
     assert_eq!(said.code, 2, "{said:?}");
     let alone = quick_run(folder.path(), "--on null --transactions 1 --map x.toml");
@@ -145,23 +125,13 @@ fn what_cannot_be_folded_is_refused_with_a_sentence() {
 #[test]
 fn functions_and_stacks_are_printed_for_people_and_programs() {
     let folder = folder();
-    let said = quick_run(
-        folder.path(),
-        "--on engine --clients 2 --duration 900ms --meter",
-    );
+    let said = quick_run(folder.path(), "--on engine --clients 2 --duration 900ms --meter");
     assert_eq!(said.code, 0, "{said:?}");
     let path = records(folder.path()).remove(0);
     let path = path.display();
-    let functions = say(
-        folder.path(),
-        &format!("show --functions cpu --top 5 {path}"),
-    );
+    let functions = say(folder.path(), &format!("show --functions cpu --top 5 {path}"));
     assert_eq!(functions.code, 0, "{functions:?}");
-    assert!(
-        functions.out.contains("functions by processor time"),
-        "{}",
-        functions.out
-    );
+    assert!(functions.out.contains("functions by processor time"), "{}", functions.out);
     let mut pprof = program(folder.path(), &format!("show --stacks pprof {path}"));
     let pprof = pprof.output().unwrap().stdout;
     assert!(pprof.starts_with(&[0x1f, 0x8b]), "pprof reads gzip");
@@ -187,11 +157,7 @@ fn what_a_view_cannot_choose_is_refused() {
     ] {
         let said = say(folder.path(), line);
         assert_eq!(said.code, 2, "{line}: {said:?}");
-        assert!(
-            said.err.contains("cannot be used with"),
-            "{line}: {}",
-            said.err
-        );
+        assert!(said.err.contains("cannot be used with"), "{line}: {}", said.err);
     }
     let said = say(folder.path(), "show --top 3 r.jsonl");
     assert_eq!(said.code, 2, "{said:?}");
@@ -220,13 +186,9 @@ fn meters_that_work_here_and_what_opens_the_others_are_listed() {
     let folder = folder();
     let said = say(folder.path(), "list meters");
     assert_eq!(said.code, 0, "{said:?}");
-    for wanted in [
-        "by module, works here",
-        "not by module here",
-        "async-profiler",
-        "flight recorder",
-        "tags",
-    ] {
+    for wanted in
+        ["by module, works here", "not by module here", "async-profiler", "flight recorder", "tags"]
+    {
         assert!(said.out.contains(wanted), "{}", said.out);
     }
 }
@@ -255,10 +217,7 @@ fn the_front_doors_are_metered_as_a_run_is() {
         assert!(cost["commits"].as_u64().unwrap() > 0, "{door}: {cost}");
         assert!(cost["stacks"].is_string(), "{door}: {cost}");
         let path = records(folder.path()).remove(0);
-        let again = say(
-            folder.path(),
-            &format!("show --functions cpu {}", path.display()),
-        );
+        let again = say(folder.path(), &format!("show --functions cpu {}", path.display()));
         assert_eq!(again.code, 0, "{door}: {again:?}");
     }
 }
@@ -291,34 +250,13 @@ fn what_is_no_run_is_not_metered_and_a_bad_map_is_refused_before_anything_is_tou
     let folder = folder();
     fs::write(folder.path().join("bad.toml"), "product = 7\n").unwrap();
     for (line, words) in [
-        (
-            "pgbench -i --on sqlite:x.db --meter",
-            "does not apply to -i",
-        ),
-        (
-            "sysbench oltp_read_only --on=engine:x --meter prepare",
-            "does not apply to prepare",
-        ),
-        (
-            "sysbench oltp_read_only --on=engine:x --meter cleanup",
-            "does not apply to cleanup",
-        ),
-        (
-            "ycsb load -p recordcount=9 --on engine:x --meter",
-            "does not apply to load",
-        ),
-        (
-            "ycsb run --on engine --sampling-hz 9",
-            "--sampling-hz requires --meter",
-        ),
-        (
-            "sysbench oltp_read_only --on=engine --map=x.toml run",
-            "--map requires --meter",
-        ),
-        (
-            "ycsb run --on engine --meter --sampling-hz 0",
-            "--sampling-hz 0",
-        ),
+        ("pgbench -i --on sqlite:x.db --meter", "does not apply to -i"),
+        ("sysbench oltp_read_only --on=engine:x --meter prepare", "does not apply to prepare"),
+        ("sysbench oltp_read_only --on=engine:x --meter cleanup", "does not apply to cleanup"),
+        ("ycsb load -p recordcount=9 --on engine:x --meter", "does not apply to load"),
+        ("ycsb run --on engine --sampling-hz 9", "--sampling-hz requires --meter"),
+        ("sysbench oltp_read_only --on=engine --map=x.toml run", "--map requires --meter"),
+        ("ycsb run --on engine --meter --sampling-hz 0", "--sampling-hz 0"),
         ("run insert --on engine --meter --map bad.toml", "bad.toml"),
         ("survey --meter --map bad.toml", "bad.toml"),
         ("pgbench --on sqlite --meter --map bad.toml", "bad.toml"),
@@ -401,10 +339,7 @@ fn what_looking_costs_is_printed_and_weighed_before_the_span() {
     assert_eq!(said.code, 0, "{said:?}");
     let flat = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("profiling overhead: "), "{flat}");
-    assert!(
-        flat.contains("was not measured: --meter-overhead measures it"),
-        "{flat}"
-    );
+    assert!(flat.contains("was not measured: --meter-overhead measures it"), "{flat}");
 
     let line = format!("{line} --meter-overhead --json");
     let record = quick_run(folder.path(), &line).json();
@@ -431,10 +366,7 @@ fn what_looking_costs_is_printed_and_weighed_before_the_span() {
     let path = records(folder.path()).pop().unwrap();
     let shown = say(folder.path(), &format!("show {}", path.display()));
     let flat = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        flat.contains("throughput with the meter over without, "),
-        "{flat}"
-    );
+    assert!(flat.contains("throughput with the meter over without, "), "{flat}");
     let alone = quick_run(folder.path(), "--on null --transactions 1 --meter-overhead");
     assert_eq!(alone.code, 2, "it asks for --meter: {alone:?}");
 }

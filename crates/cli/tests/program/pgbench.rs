@@ -25,14 +25,8 @@ fn the_summary_has_the_lines_that_everybody_parses() {
         "pgbench -c 3 -t 40 --max-tries 100 --failures-detailed -r --on sqlite?durability=os";
     let said = say(folder.path(), line);
     assert_eq!(said.code, 0, "{said:?}");
-    assert!(
-        said.out
-            .contains("transaction type: <builtin: TPC-B (sort of)>")
-    );
-    assert!(
-        said.out
-            .contains("number of transactions actually processed: 120/120")
-    );
+    assert!(said.out.contains("transaction type: <builtin: TPC-B (sort of)>"));
+    assert!(said.out.contains("number of transactions actually processed: 120/120"));
     for (label, least) in [
         ("number of failed transactions", 0.0),
         ("number of serialization failures", 0.0),
@@ -88,24 +82,14 @@ fn tables_made_by_i_stay_and_later_runs_find_them() {
     let counts =
         "SELECT count(*) AS n FROM pgbench_history \\gset\n\\if :n <> WANTED\n\\set x 1/0\n\\endif";
     let count = |wanted: &str| {
-        write(
-            folder.path(),
-            "count.sql",
-            &counts.replace("WANTED", wanted),
-        );
+        write(folder.path(), "count.sql", &counts.replace("WANTED", wanted));
         say(folder.path(), &format!("pgbench -f count.sql -t 1 {on}"))
     };
     assert_eq!(count("7").code, 0, "the rows of the run are there");
     let wrong = count("8");
     assert_eq!(wrong.code, 1, "what breaks off a run is 1: {wrong:?}");
-    assert!(
-        wrong.err.contains("count.sql:3: division by zero"),
-        "{wrong:?}"
-    );
-    assert!(
-        wrong.err.contains("results above are incomplete"),
-        "{wrong:?}"
-    );
+    assert!(wrong.err.contains("count.sql:3: division by zero"), "{wrong:?}");
+    assert!(wrong.err.contains("results above are incomplete"), "{wrong:?}");
     assert!(wrong.out.contains("actually processed: 0/1"), "{wrong:?}");
     for bad in ["-s 0", "-s 30000", "-D 1x=2"] {
         let refused = say(folder.path(), &format!("pgbench -i {bad} {on}"));
@@ -121,10 +105,7 @@ fn tables_made_by_i_stay_and_later_runs_find_them() {
     write(folder.path(), "foreign.db", "not a database of ours");
     let foreign = say(folder.path(), "pgbench -i --on sqlite:foreign.db");
     assert_eq!(foreign.code, 2, "{foreign:?}");
-    assert!(
-        foreign.err.contains("was not made by syncline"),
-        "{foreign:?}"
-    );
+    assert!(foreign.err.contains("was not made by syncline"), "{foreign:?}");
     let bare = say(folder.path(), "pgbench -i --on sqlite");
     assert_eq!(bare.code, 2);
     assert!(bare.err.contains("name a place that stays"), "{bare:?}");
@@ -139,10 +120,8 @@ fn a_rate_and_progress_are_followed_and_the_record_is_for_machines() {
     assert!(said.err.contains("progress: 1.0 s, "), "{said:?}");
     assert!(said.out.contains("duration: 2 s"));
     assert!(number(&said, "rate limit schedule lag: avg") >= 0.0);
-    let json = say(
-        folder.path(),
-        "pgbench -S -t 5 --json --random-seed 7 --on sqlite?durability=os",
-    );
+    let json =
+        say(folder.path(), "pgbench -S -t 5 --json --random-seed 7 --on sqlite?durability=os");
     let record = json.json();
     assert!((figure(&record, "outcomes.committed") - 5.0).abs() < 0.5);
     assert_eq!(record["workload"]["name"], "script");
@@ -154,17 +133,10 @@ fn listings_need_no_store() {
     let folder = folder();
     let list = say(folder.path(), "pgbench -b list");
     assert_eq!(list.code, 0);
-    assert!(
-        list.out.contains("simple-update: <builtin: simple update>"),
-        "{list:?}"
-    );
+    assert!(list.out.contains("simple-update: <builtin: simple update>"), "{list:?}");
     let show = say(folder.path(), "pgbench --show-script se");
     assert_eq!(show.code, 0);
-    assert!(
-        show.out
-            .starts_with("-- select-only: <builtin: select only>\n\\set aid"),
-        "{show:?}"
-    );
+    assert!(show.out.starts_with("-- select-only: <builtin: select only>\n\\set aid"), "{show:?}");
 }
 
 /// The lines of the log files in a folder, file by file.
@@ -216,10 +188,7 @@ fn the_log_of_intervals_sums_up_to_all_transactions() {
     let files = logs(folder.path(), "pgbench_log.");
     let lines = files.concat();
     assert!(lines.iter().all(|line| line.len() == 15), "{lines:?}");
-    let logged: f64 = lines
-        .iter()
-        .map(|line| line[1].parse::<f64>().unwrap())
-        .sum();
+    let logged: f64 = lines.iter().map(|line| line[1].parse::<f64>().unwrap()).sum();
     let done = number(&said, "number of transactions actually processed");
     assert!((logged - done).abs() < 0.5, "{logged} of {done}");
 }
@@ -233,10 +202,7 @@ fn a_rate_that_nobody_can_keep_skips_what_is_too_late_and_counts_it() {
     assert_eq!(said.code, 0, "{said:?}");
     let skipped = number(&said, "number of transactions skipped");
     let done = number(&said, "number of transactions actually processed");
-    assert!(
-        skipped > done && done > 0.0,
-        "{skipped} and {done}: {said:?}"
-    );
+    assert!(skipped > done && done > 0.0, "{skipped} and {done}: {said:?}");
     assert!(said.out.contains("above the 30.0 ms latency limit: "));
     assert!(said.out.contains("rate limit schedule lag: avg "));
     let progress = said.err.lines().find(|line| line.starts_with("progress: "));
@@ -275,14 +241,10 @@ fn a_script_comes_from_standard_input() {
     let said = run("-f one.sql -f -@2", "SELECT 2;\n");
     assert_eq!(said.code, 0, "{said:?}");
     assert!(
-        said.out
-            .contains("SQL script 2: -\n - weight: 2 (targets 66.7% of total)"),
+        said.out.contains("SQL script 2: -\n - weight: 2 (targets 66.7% of total)"),
         "{said:?}"
     );
-    for (script, why) in [
-        ("", "a script has no commands"),
-        ("SELECT 1;\n\\nosuch\n", "-:2"),
-    ] {
+    for (script, why) in [("", "a script has no commands"), ("SELECT 1;\n\\nosuch\n", "-:2")] {
         let said = run("-f -", script);
         assert_eq!(said.code, 2, "{said:?}");
         assert!(said.err.contains(why), "{why}: {said:?}");
@@ -315,10 +277,7 @@ fn an_error_may_cost_its_transaction_only() {
     let line = "pgbench -f half.sql -t 200 --on sqlite?durability=os";
     let broken = say(folder.path(), line);
     assert_eq!(broken.code, 1, "{broken:?}");
-    let said = say(
-        folder.path(),
-        &format!("{line} --continue-on-error --failures-detailed"),
-    );
+    let said = say(folder.path(), &format!("{line} --continue-on-error --failures-detailed"));
     assert_eq!(said.code, 0, "{said:?}");
     let failed = number(&said, "number of failed transactions");
     assert!((50.0..150.0).contains(&failed), "{said:?}");
@@ -357,16 +316,10 @@ fn each_transaction_may_connect() {
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(said.json()["plan"]["connects_each"], true);
     let record = records(folder.path()).remove(0);
-    let again = say(
-        folder.path(),
-        &format!("run --like {} --json", record.display()),
-    );
+    let again = say(folder.path(), &format!("run --like {} --json", record.display()));
     assert_eq!(again.json()["plan"]["connects_each"], true, "{again:?}");
     let said = say(folder.path(), "pgbench -C -S -c 2 -t 30 --on sqlite");
-    assert!(
-        said.out.contains("(including reconnection times)"),
-        "{said:?}"
-    );
+    assert!(said.out.contains("(including reconnection times)"), "{said:?}");
     assert!(!said.out.contains("initial connection time"), "{said:?}");
 }
 
@@ -380,10 +333,7 @@ fn what_does_not_apply_is_refused_by_its_name() {
         ("--aggregate-interval 1", "--log"),
         ("-l --sampling-rate 2", "above 0 and up to 1"),
         ("-l --log-prefix no/such/folder", "cannot make the log"),
-        (
-            "-l --sampling-rate 0.1 --aggregate-interval 1",
-            "cannot be used with",
-        ),
+        ("-l --sampling-rate 0.1 --aggregate-interval 1", "cannot be used with"),
         ("-h host", "both name the store"),
         ("-p 5432", "both name the store"),
         ("-U me", "both name the store"),
@@ -408,34 +358,17 @@ fn what_does_not_apply_is_refused_by_its_name() {
         assert_eq!(got.out, "", "{flags}");
     }
     let nowhere = say(folder.path(), "pgbench -t 1");
-    assert!(
-        nowhere.code == 2 && nowhere.err.contains("say --on TARGET"),
-        "{nowhere:?}"
-    );
+    assert!(nowhere.code == 2 && nowhere.err.contains("say --on TARGET"), "{nowhere:?}");
     assert_eq!(left_behind(folder.path()), ["bad.sql"]);
     let nobody = say(folder.path(), "pgbench -t 1 -h 127.0.0.1 -p 1 bench");
-    assert!(
-        nobody.code == 2 && nobody.err.contains("127.0.0.1:1"),
-        "{nobody:?}"
-    );
-    let warned = say(
-        folder.path(),
-        "pgbench -M prepared -v -n -t 1 -S --on sqlite",
-    );
+    assert!(nobody.code == 2 && nobody.err.contains("127.0.0.1:1"), "{nobody:?}");
+    let warned = say(folder.path(), "pgbench -M prepared -v -n -t 1 -S --on sqlite");
     assert_eq!(warned.code, 0, "{warned:?}");
-    assert!(
-        warned.out.contains("\nquery mode: prepared\n"),
-        "{warned:?}"
-    );
+    assert!(warned.out.contains("\nquery mode: prepared\n"), "{warned:?}");
     let default = say(folder.path(), "pgbench -n -t 1 -S --on sqlite");
+    assert!(default.out.contains("\nquery mode: prepared\n"), "{default:?}");
     assert!(
-        default.out.contains("\nquery mode: prepared\n"),
-        "{default:?}"
-    );
-    assert!(
-        warned
-            .err
-            .contains("--vacuum-all means nothing here: nothing is vacuumed here"),
+        warned.err.contains("--vacuum-all means nothing here: nothing is vacuumed here"),
         "{warned:?}"
     );
 }
@@ -448,10 +381,7 @@ fn scripts_without_our_tables_leave_a_place_as_it_is() {
     let run = |line: &str| say(folder.path(), &format!("pgbench {line} {on}"));
     let alone = run("-f two.sql -t 2");
     assert_eq!(alone.code, 0, "{alone:?}");
-    assert!(
-        !folder.path().join("store.db").exists(),
-        "nothing was there"
-    );
+    assert!(!folder.path().join("store.db").exists(), "nothing was there");
     assert_eq!(run("-i -q -s 2").code, 0);
     let beside = run("-f two.sql -t 2");
     assert_eq!(beside.code, 0, "{beside:?}");
@@ -503,11 +433,7 @@ fn each_client_performs_its_own_transactions() {
 #[test]
 fn what_pgbench_does_not_do_is_refused_with_its_line() {
     let folder = folder();
-    write(
-        folder.path(),
-        "copy.sql",
-        "SELECT 1;\ncopy (SELECT 1) TO STDOUT;\n",
-    );
+    write(folder.path(), "copy.sql", "SELECT 1;\ncopy (SELECT 1) TO STDOUT;\n");
     let said = say(folder.path(), "pgbench -f copy.sql -t 1 --on sqlite");
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.err.contains("copy.sql:2:1: COPY"), "{said:?}");

@@ -11,16 +11,11 @@ fn schema() -> Value {
 #[test]
 fn a_real_record_is_valid_and_a_broken_one_is_not() {
     let folder = folder();
-    let said = quick_run(
-        folder.path(),
-        "--on sqlite --transactions 100 --operations --json",
-    );
+    let said = quick_run(folder.path(), "--on sqlite --transactions 100 --operations --json");
     let record = said.json();
     let validator = jsonschema::validator_for(&schema()).unwrap();
-    let errors: Vec<String> = validator
-        .iter_errors(&record)
-        .map(|error| error.to_string())
-        .collect();
+    let errors: Vec<String> =
+        validator.iter_errors(&record).map(|error| error.to_string()).collect();
     assert_eq!(errors, Vec::<String>::new());
     let mut broken = record.clone();
     broken["outcomes"]["committed"] = Value::from("many");
@@ -36,10 +31,7 @@ fn show_gives_the_record_again() {
     assert_eq!(shown.code, 0, "{shown:?}");
     assert_eq!(shown.json(), said.json());
     let table = say(folder.path(), &format!("show {}", path.display()));
-    assert!(
-        table.out.contains("null") && table.out.contains("commits"),
-        "{table:?}"
-    );
+    assert!(table.out.contains("null") && table.out.contains("commits"), "{table:?}");
 }
 
 // D18
@@ -47,10 +39,7 @@ fn show_gives_the_record_again() {
 fn a_record_keeps_the_statements_of_a_store_that_takes_them() {
     let folder = folder();
     let statements = |on: &str| {
-        let said = quick_run(
-            folder.path(),
-            &format!("--on {on} --transactions 10 --json"),
-        );
+        let said = quick_run(folder.path(), &format!("--on {on} --transactions 10 --json"));
         let id = said.json()["id"].as_str().unwrap().to_owned();
         say(folder.path(), &format!("show {id} --statements")).out
     };
@@ -68,10 +57,7 @@ fn a_record_keeps_the_statements_of_a_store_that_takes_them() {
         assert!(!text.contains("no statements"), "{text}");
     }
     let text = statements("engine");
-    assert!(
-        text.contains("no statements: the store runs in this process"),
-        "{text}"
-    );
+    assert!(text.contains("no statements: the store runs in this process"), "{text}");
 }
 
 #[test]
@@ -92,11 +78,7 @@ fn a_record_is_named_by_its_id_where_records_are() {
     assert!(compared.err.contains("--repeat 5"), "{compared:?}");
     let again = say(folder.path(), &format!("run --json --like {}", id(&second)));
     assert_eq!(again.json()["workload"], second["workload"]);
-    for line in [
-        "show nosuch",
-        "run --like nosuch",
-        "run insert --on null --line nosuch",
-    ] {
+    for line in ["show nosuch", "run --like nosuch", "run insert --on null --line nosuch"] {
         let said = say(folder.path(), line);
         assert_eq!(said.code, 2, "{said:?}");
         assert!(said.err.contains("there is no record nosuch"), "{said:?}");
@@ -109,22 +91,14 @@ fn a_run_is_done_again_like_its_record() {
     let line = "--on sqlite?client=queue --clients 3 --transactions 60 --commit-every 5 --seed 7";
     quick_run(folder.path(), line);
     let path = records(folder.path()).remove(0);
-    let said = say(
-        folder.path(),
-        &format!("run --like {} --json", path.display()),
-    );
+    let said = say(folder.path(), &format!("run --like {} --json", path.display()));
     assert_eq!(said.code, 0, "{said:?}");
-    let (old, new) = (
-        say(folder.path(), &format!("show --json {}", path.display())).json(),
-        said.json(),
-    );
+    let (old, new) =
+        (say(folder.path(), &format!("show --json {}", path.display())).json(), said.json());
     for part in ["plan", "workload"] {
         assert_eq!(old[part], new[part]);
     }
-    assert_eq!(
-        old["plan"]["pipeline"], false,
-        "SQLite takes call after call"
-    );
+    assert_eq!(old["plan"]["pipeline"], false, "SQLite takes call after call");
     assert_eq!(old["target"]["url"], new["target"]["url"]);
     assert_eq!(old["outcomes"]["attempted"], new["outcomes"]["attempted"]);
     assert_ne!(old["id"], new["id"]);
@@ -135,10 +109,7 @@ fn a_shared_record_names_no_host_and_no_path() {
     let folder = folder();
     quick_run(folder.path(), "--on sqlite --transactions 50");
     let path = records(folder.path()).remove(0);
-    let shared = say(
-        folder.path(),
-        &format!("show --json --share {}", path.display()),
-    );
+    let shared = say(folder.path(), &format!("show --json --share {}", path.display()));
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
     let here = folder.path().display().to_string();
     assert_eq!(shared.code, 0);
@@ -151,17 +122,11 @@ fn a_report_is_written_whole() {
     let folder = folder();
     quick_run(folder.path(), "--on null --transactions 100");
     let path = records(folder.path()).remove(0);
-    let said = say(
-        folder.path(),
-        &format!("show --html report.html {}", path.display()),
-    );
+    let said = say(folder.path(), &format!("show --html report.html {}", path.display()));
     assert_eq!(said.code, 0, "{said:?}");
     let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
-    assert!(
-        !page.contains("http://") || page.contains("http://www.w3.org"),
-        "it loads nothing"
-    );
+    assert!(!page.contains("http://") || page.contains("http://www.w3.org"), "it loads nothing");
 }
 
 #[test]
@@ -169,10 +134,8 @@ fn runs_are_shown_beside_what_was_published() {
     let folder = folder();
     let line = "--on sqlite --clients 1 --transactions 40 --sweep commit-every=1,10";
     assert_eq!(quick_run(folder.path(), line).code, 0);
-    let paths: Vec<String> = records(folder.path())
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
+    let paths: Vec<String> =
+        records(folder.path()).iter().map(|path| path.display().to_string()).collect();
     assert_eq!(paths.len(), 2);
     let paths = paths.join(" ");
     let curve = say(folder.path(), &format!("show --as fromdual {paths}"));
@@ -180,10 +143,7 @@ fn runs_are_shown_beside_what_was_published() {
     for said in ["2008", "55.6/s", "inserts a commit", "now 2", "sqlite"] {
         assert!(curve.out.contains(said), "{said}: {}", curve.out);
     }
-    let matrix = say(
-        folder.path(),
-        &format!("show --share --as mail2002 {paths}"),
-    );
+    let matrix = say(folder.path(), &format!("show --share --as mail2002 {paths}"));
     assert_eq!(matrix.code, 0, "{matrix:?}");
     assert!(matrix.out.contains("above the ceiling"), "{}", matrix.out);
     let here = folder.path().display().to_string();
@@ -196,10 +156,7 @@ fn runs_are_shown_beside_what_was_published() {
         assert!(refused.err.contains("syncline run "), "{refused:?}");
     }
     for other in ["--json", "--html x.html"] {
-        let refused = say(
-            folder.path(),
-            &format!("show --as fromdual {other} {paths}"),
-        );
+        let refused = say(folder.path(), &format!("show --as fromdual {other} {paths}"));
         assert_eq!((refused.code, refused.out.as_str()), (2, ""), "{refused:?}");
     }
 }
@@ -223,10 +180,7 @@ fn slower_where_ranges_do_not_meet_is_a_regression() {
     let folder = folder();
     let line = "--on null --clients 4 --duration 100ms --repeat 4";
     quick_run(folder.path(), line);
-    quick_run(
-        folder.path(),
-        &format!("{line} --rate 1000 --arrival fixed"),
-    );
+    quick_run(folder.path(), &format!("{line} --rate 1000 --arrival fixed"));
     let paths = records(folder.path());
     let (fast, slow) = match &paths[..] {
         [one, other] => {
@@ -243,10 +197,7 @@ fn slower_where_ranges_do_not_meet_is_a_regression() {
         other => panic!("{other:?}"),
     };
     let refused = say(folder.path(), &format!("compare {fast} {slow}"));
-    assert_eq!(
-        refused.code, 2,
-        "another arrival is not compared unasked: {refused:?}"
-    );
+    assert_eq!(refused.code, 2, "another arrival is not compared unasked: {refused:?}");
     let slower = say(folder.path(), &format!("compare --unequal {fast} {slow}"));
     assert_eq!(slower.code, 1, "{slower:?}");
     assert!(slower.out.contains("slower"), "{slower:?}");
@@ -258,10 +209,7 @@ fn slower_where_ranges_do_not_meet_is_a_regression() {
 fn records_of_unequal_durability_are_not_compared_unasked() {
     let folder = folder();
     quick_run(folder.path(), "--on sqlite?durability=os --transactions 50");
-    quick_run(
-        folder.path(),
-        "--on sqlite?durability=data --transactions 50",
-    );
+    quick_run(folder.path(), "--on sqlite?durability=data --transactions 50");
     let paths = records(folder.path());
     let both = format!("{} {}", paths[0].display(), paths[1].display());
     let said = say(folder.path(), &format!("compare {both}"));
@@ -274,10 +222,7 @@ fn records_of_unequal_durability_are_not_compared_unasked() {
 fn a_comparison_is_written_as_a_page_and_a_refusal_says_why_on_it() {
     let folder = folder();
     for line in ["--clients 1", "--clients 1", "--clients 2"] {
-        quick_run(
-            folder.path(),
-            &format!("--on null --transactions 100 {line}"),
-        );
+        quick_run(folder.path(), &format!("--on null --transactions 100 {line}"));
     }
     let clients = |path: &std::path::PathBuf| {
         let said = say(folder.path(), &format!("show --json {}", path.display()));
@@ -306,17 +251,9 @@ fn a_comparison_is_written_as_a_page_and_a_refusal_says_why_on_it() {
 #[test]
 fn a_report_goes_into_what_is_no_file_and_replaces_no_device_and_no_link() {
     let folder = folder();
-    assert_eq!(
-        quick_run(folder.path(), "--on null --transactions 10").code,
-        0
-    );
+    assert_eq!(quick_run(folder.path(), "--on null --transactions 10").code, 0);
     let record = records(folder.path()).remove(0);
-    let show = |path: &str| {
-        say(
-            folder.path(),
-            &format!("show --html {path} {}", record.display()),
-        )
-    };
+    let show = |path: &str| say(folder.path(), &format!("show --html {path} {}", record.display()));
     let full = show("/dev/full");
     assert_eq!(full.code, 2, "{full:?}");
     assert!(full.err.contains("No space left"), "{full:?}");
@@ -325,10 +262,7 @@ fn a_report_goes_into_what_is_no_file_and_replaces_no_device_and_no_link() {
     assert!(piped.out.contains("<!DOCTYPE html>"), "{piped:?}");
     for device in ["/dev/full", "/dev/null"] {
         let kind = std::fs::metadata(device).unwrap().file_type();
-        assert!(
-            std::os::unix::fs::FileTypeExt::is_char_device(&kind),
-            "{device}"
-        );
+        assert!(std::os::unix::fs::FileTypeExt::is_char_device(&kind), "{device}");
     }
     std::os::unix::fs::symlink("page.html", folder.path().join("link.html")).unwrap();
     assert_eq!(show("link.html").code, 0);

@@ -20,10 +20,8 @@ fn sum_holds(record: &Value) -> bool {
 #[test]
 fn null_stops_at_the_exact_count() {
     let folder = folder();
-    let said = quick_run(
-        folder.path(),
-        "--on null --clients 7 --workers 2 --transactions 5000 --json",
-    );
+    let said =
+        quick_run(folder.path(), "--on null --clients 7 --workers 2 --transactions 5000 --json");
     assert_eq!(said.code, 0, "{said:?}");
     let record = said.json();
     assert!((figure(&record, "outcomes.attempted") - 5_000.0).abs() < 0.5);
@@ -31,11 +29,7 @@ fn null_stops_at_the_exact_count() {
     assert!(sum_holds(&record));
     let checks = record["checks"].as_array().unwrap();
     assert!(!checks.is_empty());
-    assert!(
-        checks
-            .iter()
-            .all(|check| check["outcome"] == "not applicable")
-    );
+    assert!(checks.iter().all(|check| check["outcome"] == "not applicable"));
 }
 
 #[test]
@@ -46,16 +40,10 @@ fn sqlite_keeps_every_acknowledged_row_by_threads_and_by_queue() {
         let said = quick_run(folder.path(), &line);
         assert_eq!(said.code, 0, "{url}: {said:?}");
         let record = said.json();
-        assert!(
-            (figure(&record, "outcomes.attempted") - 300.0).abs() < 0.5,
-            "{url}"
-        );
+        assert!((figure(&record, "outcomes.attempted") - 300.0).abs() < 0.5, "{url}");
         assert!(sum_holds(&record), "{url}");
         let checks = record["checks"].as_array().unwrap();
-        assert!(
-            checks.iter().all(|check| check["outcome"] == "held"),
-            "{url}: {checks:?}"
-        );
+        assert!(checks.iter().all(|check| check["outcome"] == "held"), "{url}: {checks:?}");
         assert_eq!(record["target"]["durability"], "data");
         assert_eq!(left_behind(folder.path()), Vec::<String>::new(), "{url}");
     }
@@ -64,23 +52,15 @@ fn sqlite_keeps_every_acknowledged_row_by_threads_and_by_queue() {
 #[test]
 fn the_engine_keeps_every_acknowledged_row() {
     let folder = folder();
-    let said = quick_run(
-        folder.path(),
-        "--on engine --clients 50 --transactions 2000 --check get --json",
-    );
+    let said =
+        quick_run(folder.path(), "--on engine --clients 50 --transactions 2000 --check get --json");
     assert_eq!(said.code, 0, "{said:?}");
     let record = said.json();
     assert_eq!(record["target"]["name"], "engine");
     assert_eq!(record["target"]["isolation"], "serializable");
     let checks = record["checks"].as_array().unwrap();
-    assert!(
-        checks.iter().any(|check| check["outcome"] == "held"),
-        "{checks:?}"
-    );
-    assert!(
-        checks.iter().all(|check| check["outcome"] != "violated"),
-        "{checks:?}"
-    );
+    assert!(checks.iter().any(|check| check["outcome"] == "held"), "{checks:?}");
+    assert!(checks.iter().all(|check| check["outcome"] != "violated"), "{checks:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
 
@@ -94,35 +74,21 @@ fn overload_is_measured_as_waiting_and_not_as_service() {
     assert_eq!(said.code, 0, "{said:?}");
     let record = said.json();
     let of = |name: &str| figure(&record, &format!("arrivals.{name}"));
-    assert!(
-        (of("offered") - of("started") - of("abandoned")).abs() < 0.5,
-        "{record}"
-    );
+    assert!((of("offered") - of("started") - of("abandoned")).abs() < 0.5, "{record}");
     assert!(of("abandoned") > 0.0 && of("late") > 0.0);
     let times = &record["transactions"][0];
-    let (service, response) = (
-        figure(times, "service_ns.p50"),
-        figure(times, "response_ns.p50"),
-    );
-    assert!(
-        response > 20.0 * service,
-        "the queue grows: service {service}, response {response}"
-    );
+    let (service, response) = (figure(times, "service_ns.p50"), figure(times, "response_ns.p50"));
+    assert!(response > 20.0 * service, "the queue grows: service {service}, response {response}");
 }
 
 #[test]
 fn a_store_that_does_not_sync_is_flagged_by_its_counts_where_syncs_can_be_counted() {
     let folder = folder();
-    let said = quick_run(
-        folder.path(),
-        "--on sqlite?durability=os --clients 1 --duration 1s --json",
-    );
+    let said =
+        quick_run(folder.path(), "--on sqlite?durability=os --clients 1 --duration 1s --json");
     let record = said.json();
-    let flagged = record["warnings"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .any(|one| one["name"] == "durability");
+    let flagged =
+        record["warnings"].as_array().unwrap().iter().any(|one| one["name"] == "durability");
     let counted = !record["per_commit"]["syncs"]["value"].is_null()
         && !record["per_commit"]["flushes"]["value"].is_null();
     assert!(flagged || !counted, "{record}");
@@ -201,9 +167,7 @@ fn what_people_type_by_habit_is_taken() {
 /// The lines of progress on standard error: " 42 %  4 s of about 13 s  sqlite: measuring".
 fn progress(said: &str) -> Vec<(u64, &str)> {
     let line = |line: &'_ str| -> Option<u64> { line.split_once(" %  ")?.0.trim().parse().ok() };
-    said.lines()
-        .filter_map(|text| Some((line(text)?, text)))
-        .collect()
+    said.lines().filter_map(|text| Some((line(text)?, text))).collect()
 }
 
 // D13, D20
@@ -215,22 +179,13 @@ fn a_run_whose_output_is_a_pipe_prints_its_phases_and_none_with_quiet() {
     assert_eq!(said.code, 0, "{said:?}");
     let lines = progress(&said.err);
     assert!(lines.len() >= 2, "{said:?}");
-    assert!(
-        lines.iter().any(|(_, text)| text.contains("  null: ")),
-        "{said:?}"
-    );
+    assert!(lines.iter().any(|(_, text)| text.contains("  null: ")), "{said:?}");
     assert!(lines.is_sorted_by_key(|(share, _)| *share), "{said:?}");
     assert!(
-        lines
-            .iter()
-            .all(|(share, text)| *share < 100 && text.contains(" of about ")),
+        lines.iter().all(|(share, text)| *share < 100 && text.contains(" of about ")),
         "{said:?}"
     );
     assert!(!said.err.contains("1 of 1"), "{said:?}");
     let quiet = say(folder.path(), &format!("{line} --quiet"));
-    assert_eq!(
-        (quiet.code, progress(&quiet.err).len()),
-        (0, 0),
-        "{quiet:?}"
-    );
+    assert_eq!((quiet.code, progress(&quiet.err).len()), (0, 0), "{quiet:?}");
 }

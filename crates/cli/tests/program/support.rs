@@ -14,10 +14,7 @@ pub(crate) fn folder() -> TempDir {
 pub(crate) fn program(folder: &Path, line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_syncline"));
     command.current_dir(folder).args(line.split_whitespace());
-    command
-        .stdin(Stdio::null())
-        .env("NO_COLOR", "1")
-        .env_remove("RUST_BACKTRACE");
+    command.stdin(Stdio::null()).env("NO_COLOR", "1").env_remove("RUST_BACKTRACE");
     command
 }
 
@@ -64,15 +61,9 @@ pub(crate) fn agree(folder: &Path) {
 }
 
 /// A run that lasts as few moments as it can.
-#[allow(
-    dead_code,
-    reason = "the tests of servers share this file and need no such run"
-)]
+#[allow(dead_code, reason = "the tests of servers share this file and need no such run")]
 pub(crate) fn quick_run(folder: &Path, line: &str) -> ProgramOutput {
-    say(
-        folder,
-        &format!("run insert --warm-up 0 --line none {line}"),
-    )
+    say(folder, &format!("run insert --warm-up 0 --line none {line}"))
 }
 
 /// The record files of that folder, oldest first.
@@ -84,10 +75,7 @@ pub(crate) fn records(folder: &Path) -> Vec<PathBuf> {
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
     // Names tell the second only, and two short runs may share one.
     paths.sort_by_cached_key(|path| {
-        (
-            path.metadata().and_then(|file| file.modified()).ok(),
-            path.clone(),
-        )
+        (path.metadata().and_then(|file| file.modified()).ok(), path.clone())
     });
     paths
 }
@@ -102,7 +90,5 @@ pub(crate) fn left_behind(folder: &Path) -> Vec<String> {
 /// The figure at a path like `outcomes.committed`.
 pub(crate) fn figure(record: &Value, path: &str) -> f64 {
     let found = path.split('.').fold(record, |value, name| &value[name]);
-    found
-        .as_f64()
-        .unwrap_or_else(|| panic!("{path} is {found}"))
+    found.as_f64().unwrap_or_else(|| panic!("{path} is {found}"))
 }

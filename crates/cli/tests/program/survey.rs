@@ -11,20 +11,13 @@ fn an_alias_withholds_what_a_target_is_and_leaves_the_others_their_names() {
     assert_eq!(said.code, 0, "{said:?}");
     let all = said.json();
     let runs = &all.as_array().unwrap()[1..];
-    let named = |name: &str| {
-        runs.iter()
-            .filter(|run| run["target"]["name"] == name)
-            .count()
-    };
+    let named = |name: &str| runs.iter().filter(|run| run["target"]["name"] == name).count();
     assert_eq!((runs.len(), named("StoreA")), (4, 1));
     for file in records(folder.path()) {
         let text = std::fs::read_to_string(&file).unwrap();
         let name = file.display().to_string();
         for word in ["lmdb", "LMDB"] {
-            assert!(
-                !text.contains(word) && !name.contains(word),
-                "{word} in {name}: {text}"
-            );
+            assert!(!text.contains(word) && !name.contains(word), "{word} in {name}: {text}");
         }
     }
 }
@@ -41,57 +34,32 @@ fn a_survey_places_stores_on_the_line_of_a_real_disk() {
     assert_eq!(probe["kind"], "probe");
     assert!(figure(probe, "sync_line.line_1") > 0.0);
     assert!(figure(probe, "sync_line.line_max") > 0.0);
-    assert_eq!(
-        runs.len(),
-        6,
-        "the engine, SQLite by threads and by queue, on two rungs"
-    );
+    assert_eq!(runs.len(), 6, "the engine, SQLite by threads and by queue, on two rungs");
     for run in runs {
         assert_eq!(run["survey"], probe["survey"]);
         assert!(figure(run, "throughput_per_s") > 0.0);
         assert!(figure(run, "sync_line.line_1") > 0.0);
         assert!(!run["sync_line"]["after"].as_array().unwrap().is_empty());
         assert!(
-            run["checks"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .all(|check| check["outcome"] != "violated")
+            run["checks"].as_array().unwrap().iter().all(|check| check["outcome"] != "violated")
         );
     }
     assert_eq!(records(folder.path()).len(), all.as_array().unwrap().len());
-    let files: Vec<String> = records(folder.path())
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
+    let files: Vec<String> =
+        records(folder.path()).iter().map(|path| path.display().to_string()).collect();
     let shown = say(folder.path(), &format!("show {}", files.join(" ")));
     assert_eq!(shown.code, 0, "{shown:?}");
-    for words in [
-        "disk syncs",
-        "x disk (max)",
-        "sqlite",
-        "engine",
-        "Not known here",
-    ] {
+    for words in ["disk syncs", "x disk (max)", "sqlite", "engine", "Not known here"] {
         assert!(shown.out.contains(words), "{words}: {}", shown.out);
     }
     // D15: the survey has an id of its own, which names all of it.
     let id = probe["survey"].as_str().unwrap();
-    assert!(
-        all.as_array().unwrap().iter().all(|one| one["id"] != id),
-        "{id}"
-    );
+    assert!(all.as_array().unwrap().iter().all(|one| one["id"] != id), "{id}");
     let again = say(folder.path(), &format!("show --json {id}"));
-    assert_eq!(
-        again.json().as_array().unwrap().len(),
-        all.as_array().unwrap().len()
-    );
+    assert_eq!(again.json().as_array().unwrap().len(), all.as_array().unwrap().len());
     assert_eq!(again.json()[0]["kind"], "probe", "its probe comes first");
     let member = runs[0]["id"].as_str().unwrap();
-    assert_eq!(
-        say(folder.path(), &format!("show --json {member}")).json()["id"],
-        member
-    );
+    assert_eq!(say(folder.path(), &format!("show --json {member}")).json()["id"], member);
     let listed = say(folder.path(), "list runs");
     let row = |line: &&str| line.contains("survey: ") && line.trim_end().ends_with(id);
     assert!(listed.out.lines().any(|line| row(&line)), "{listed:?}");
@@ -101,9 +69,5 @@ fn a_survey_places_stores_on_the_line_of_a_real_disk() {
     assert!(text.contains("<title>Syncline survey: "), "{text}");
     let page = std::fs::read_dir(folder.path().join("syncline-runs")).unwrap();
     let page = page.map(|entry| entry.unwrap().path());
-    assert_eq!(
-        page.filter(|path| path.extension().is_some_and(|e| e == "html"))
-            .count(),
-        1
-    );
+    assert_eq!(page.filter(|path| path.extension().is_some_and(|e| e == "html")).count(), 1);
 }

@@ -9,10 +9,7 @@ fn sysbench(folder: &Path, line: &str) -> ProgramOutput {
 
 /// The first number behind a label of the result.
 fn value(said: &ProgramOutput, label: &str) -> f64 {
-    let line = said
-        .out
-        .lines()
-        .find(|line| line.trim_start().starts_with(label));
+    let line = said.out.lines().find(|line| line.trim_start().starts_with(label));
     let line = line.unwrap_or_else(|| panic!("no {label}: {said:?}"));
     let rest = line.trim_start().strip_prefix(label).unwrap_or_default();
     let number = rest.split_whitespace().next().unwrap_or_default();
@@ -78,10 +75,7 @@ fn what_was_prepared_serves_several_runs_and_is_cleaned_up() {
         assert_eq!(record["workload"]["rows_kept"], true, "{test}");
         assert!((figure(&record, "outcomes.committed") - 40.0).abs() < 0.5);
         let checks = record["checks"].as_array().unwrap();
-        assert!(
-            checks.iter().all(|check| check["outcome"] == "held"),
-            "{checks:?}"
-        );
+        assert!(checks.iter().all(|check| check["outcome"] == "held"), "{checks:?}");
     }
     let other = sysbench(
         folder.path(),
@@ -100,21 +94,14 @@ fn what_was_prepared_serves_several_runs_and_is_cleaned_up() {
 fn intervals_are_told_while_it_runs_and_a_file_may_hold_the_options() {
     let folder = folder();
     let file = folder.path().join("options");
-    std::fs::write(
-        &file,
-        "# as sysbench takes them\ntable-size=100\nthreads=2\n",
-    )
-    .unwrap();
+    std::fs::write(&file, "# as sysbench takes them\ntable-size=100\nthreads=2\n").unwrap();
     let said = sysbench(
         folder.path(),
         "oltp_read_only --config-file=options --on=sqlite?durability=os --time=2 --report-interval=1 \
          --percentile=99 --rate=200 run",
     );
     assert_eq!(said.code, 0, "{said:?}");
-    let lines = said
-        .out
-        .lines()
-        .filter(|line| line.contains("thds: 2 tps: "));
+    let lines = said.out.lines().filter(|line| line.contains("thds: 2 tps: "));
     let lines: Vec<_> = lines.collect();
     assert!(!lines.is_empty(), "{said:?}");
     assert!(lines[0].starts_with("[ 1s ]") && lines[0].contains("lat (ms,99%): "));
@@ -145,26 +132,11 @@ fn what_cannot_be_done_is_one_sentence() {
     for (line, said) in [
         ("", "no test was named"),
         ("oltp_read_write run", "no store was named"),
-        (
-            "oltp_read_write --on=sqlite prepare",
-            "name a place that stays",
-        ),
-        (
-            "oltp_read_write --on=sqlite --table-size=0 run",
-            "from 1 to 2147483647",
-        ),
-        (
-            "oltp_read_write --on=sqlite --report-checkpoints=1 run",
-            "does not apply",
-        ),
-        (
-            "oltp_read_write --on=sqlite --nothing=1 run",
-            "has no option --nothing",
-        ),
-        (
-            "fileio --on=sqlite run",
-            "fileio does not apply: `syncline probe DIR`",
-        ),
+        ("oltp_read_write --on=sqlite prepare", "name a place that stays"),
+        ("oltp_read_write --on=sqlite --table-size=0 run", "from 1 to 2147483647"),
+        ("oltp_read_write --on=sqlite --report-checkpoints=1 run", "does not apply"),
+        ("oltp_read_write --on=sqlite --nothing=1 run", "has no option --nothing"),
+        ("fileio --on=sqlite run", "fileio does not apply: `syncline probe DIR`"),
     ] {
         let answer = sysbench(folder.path(), line);
         assert_eq!(answer.code, 2, "{line}: {answer:?}");
@@ -200,10 +172,7 @@ fn a_dry_run_says_what_it_would_do_and_touches_nothing() {
 #[test]
 fn a_part_of_what_was_prepared_is_enough_for_a_run() {
     let folder = folder();
-    for url in [
-        "sqlite:store.db?durability=os",
-        "engine:./store?segment_kib=1024",
-    ] {
+    for url in ["sqlite:store.db?durability=os", "engine:./store?segment_kib=1024"] {
         let run = |line: &str| sysbench(folder.path(), &format!("{line} --on={url}"));
         let made = run("oltp_read_write --tables=3 --table-size=200 prepare");
         assert_eq!(made.code, 0, "{made:?}");
@@ -213,24 +182,15 @@ fn a_part_of_what_was_prepared_is_enough_for_a_run() {
             "--tables=2 --table-size=70",
         ] {
             for test in ["oltp_point_select", "oltp_read_write"] {
-                let said = run(&format!(
-                    "{test} {part} --threads=2 --events=30 --time=0 run"
-                ));
+                let said = run(&format!("{test} {part} --threads=2 --events=30 --time=0 run"));
                 assert_eq!(said.code, 0, "{url} {test} {part}: {said:?}");
                 assert!((value(&said, "total number of events:") - 30.0).abs() < 0.5);
             }
         }
         let more = run("oltp_point_select --tables=4 --table-size=200 --events=1 run");
         assert_eq!(more.code, 2, "{more:?}");
-        assert!(
-            more.err
-                .contains("3 tables of 200 rows were prepared there"),
-            "{more:?}"
-        );
-        assert!(
-            !more.err.contains("schema="),
-            "it is no option of sysbench: {more:?}"
-        );
+        assert!(more.err.contains("3 tables of 200 rows were prepared there"), "{more:?}");
+        assert!(!more.err.contains("schema="), "it is no option of sysbench: {more:?}");
         let gone = run("oltp_read_write cleanup");
         assert_eq!(gone.code, 0, "{gone:?}");
     }
@@ -240,10 +200,7 @@ fn a_part_of_what_was_prepared_is_enough_for_a_run() {
         "oltp_read_only --table-size=100 --events=5 --on=sqlite:none.db run",
     );
     assert_eq!(unprepared.code, 0, "{unprepared:?}");
-    assert!(
-        unprepared.err.contains("removed after it"),
-        "{unprepared:?}"
-    );
+    assert!(unprepared.err.contains("removed after it"), "{unprepared:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
 

@@ -36,16 +36,11 @@ fn a_setting_that_holds_ends_with_0_and_says_what_is_not_known() {
     );
     assert!(said.out.contains("Not known from here"), "{said:?}");
     assert!(
-        said.out
-            .contains("Control WAL, synchronous=OFF (must lose data): lost data in "),
+        said.out.contains("Control WAL, synchronous=OFF (must lose data): lost data in "),
         "{said:?}"
     );
     assert!(said.err.contains("record: syncline-runs/"), "{said:?}");
-    assert_eq!(
-        left_behind(folder.path()),
-        Vec::<String>::new(),
-        "nothing else stays"
-    );
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new(), "nothing else stays");
 }
 
 #[test]
@@ -60,19 +55,10 @@ fn a_setting_that_loses_ends_with_1_if_it_must_hold_and_keeps_images_that_fail_a
     assert!(said.out.contains(": not durable: "), "{said:?}");
     assert!(said.err.contains("not durable"), "{said:?}");
     assert_eq!(left_behind(folder.path()), ["syncline-kept"]);
-    let again = say(
-        folder.path(),
-        "verify durability --again syncline-kept/image-1",
-    );
+    let again = say(folder.path(), "verify durability --again syncline-kept/image-1");
     assert_eq!(again.code, 1, "{again:?}");
-    assert!(
-        again.out.contains("Then: ") && again.out.contains("Now: "),
-        "{again:?}"
-    );
-    let again = say(
-        folder.path(),
-        "verify durability --again syncline-kept/image-1 --json",
-    );
+    assert!(again.out.contains("Then: ") && again.out.contains("Now: "), "{again:?}");
+    let again = say(folder.path(), "verify durability --again syncline-kept/image-1 --json");
     assert_eq!(again.code, 1, "{again:?}");
     let found = again.json();
     assert_eq!(found["store"], "sqlite");
@@ -85,14 +71,8 @@ fn the_same_setting_ends_with_0_if_it_promises_nothing() {
     let said = small(folder.path(), "sqlite?durability=os --json");
     assert_eq!(said.code, 0, "{said:?}");
     let record = said.json()["finding"].clone();
-    assert!(
-        record["verdict"]["promises_nothing"].is_string(),
-        "{record}"
-    );
-    assert_eq!(
-        (&record["store"], &record["tears"]),
-        (&"sqlite".into(), &true.into())
-    );
+    assert!(record["verdict"]["promises_nothing"].is_string(), "{record}");
+    assert_eq!((&record["store"], &record["tears"]), (&"sqlite".into(), &true.into()));
 }
 
 #[test]
@@ -119,24 +99,18 @@ fn what_is_not_ours_to_kill_is_refused_with_2_before_anything_is_made() {
 fn what_a_killed_verification_has_left_is_removed_by_the_next_and_said() {
     let folder = folder();
     // No process has so large a number.
-    let [dead, locked, named] = [
-        "syncline-verify-4200001",
-        "syncline-verify-4200002",
-        "syncline-verify-mine",
-    ]
-    .map(|name| {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.join("image-0")).unwrap();
-        path
-    });
+    let [dead, locked, named] =
+        ["syncline-verify-4200001", "syncline-verify-4200002", "syncline-verify-mine"].map(
+            |name| {
+                let path = folder.path().join(name);
+                std::fs::create_dir_all(path.join("image-0")).unwrap();
+                path
+            },
+        );
     let lives = std::fs::File::open(&locked).unwrap();
     lives.try_lock().unwrap();
     let said = small(folder.path(), "sqlite --dir . --keep kept");
-    assert!(
-        said.err
-            .contains("removed ./syncline-verify-4200001, which"),
-        "{said:?}"
-    );
+    assert!(said.err.contains("removed ./syncline-verify-4200001, which"), "{said:?}");
     assert!(!dead.exists() && locked.exists() && named.exists());
     drop(lives);
 }
@@ -145,13 +119,8 @@ fn what_a_killed_verification_has_left_is_removed_by_the_next_and_said() {
 fn a_verification_that_is_killed_under_load_leaves_nothing_that_the_next_cannot_remove() {
     let folder = folder();
     let line = "verify durability sqlite --dir . --load 60s --kills 0";
-    let mut killed = program(folder.path(), line)
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let left = folder
-        .path()
-        .join(format!("syncline-verify-{}", killed.id()));
+    let mut killed = program(folder.path(), line).stderr(Stdio::null()).spawn().unwrap();
+    let left = folder.path().join(format!("syncline-verify-{}", killed.id()));
     let point = left.join("load/point");
     let mounted = || point.join("store.db").exists();
     for _ in 0..2000 {
@@ -205,9 +174,5 @@ fn no_figure_of_speed_is_printed_from_where_a_verification_records() {
     let private = "run insert --on sqlite --duration 100ms --line none";
     refused(&at("recorded"), private);
     drop(mount);
-    assert_eq!(
-        std::fs::read_dir(at("backing")).unwrap().count(),
-        0,
-        "and nothing is made"
-    );
+    assert_eq!(std::fs::read_dir(at("backing")).unwrap().count(), 0, "and nothing is made");
 }

@@ -102,19 +102,13 @@ fn blocks_that_are_not_what_was_promised_are_named_and_the_exit_is_one() {
     std::fs::write(blocks(folder.path()), bytes).unwrap();
     let said = say(folder.path(), &witness.line("--check --json"));
     assert_eq!(said.code, 1, "{said:?}");
-    assert!(
-        said.err.contains("not durable: after a process kill"),
-        "{said:?}"
-    );
+    assert!(said.err.contains("not durable: after a process kill"), "{said:?}");
     let record = said.json()["finding"].clone();
     let bad = &record["judgement"]["bad"];
     // One of them may have been under way.
     let count = |class: &str| bad[class].as_u64().unwrap_or(0);
     assert!(count("lost") == 2 && count("torn") <= 1, "{record}");
-    assert!(
-        record["judgement"]["reordered"].as_u64() > Some(0),
-        "{record}"
-    );
+    assert!(record["judgement"]["reordered"].as_u64() > Some(0), "{record}");
     assert!(record["verdict"]["not_durable"].is_string(), "{record}");
 }
 
@@ -145,18 +139,12 @@ fn a_disk_cannot_be_tested_without_a_witness_or_with_nonsense() {
     let nobody = gone.address.clone();
     drop(gone);
     for (line, words) in [
-        (
-            format!("verify disk --witness {nobody} ."),
-            "cannot reach the witness",
-        ),
+        (format!("verify disk --witness {nobody} ."), "cannot reach the witness"),
         (witness.line("--slots 33"), "no power of two"),
         (witness.line("--block 700"), "multiple of 512"),
         (witness.line("--check"), "nothing was ever promised for"),
         (witness.line("--cut plug-pull"), "--check"),
-        (
-            format!("verify disk --witness {} absent", witness.address),
-            "absent",
-        ),
+        (format!("verify disk --witness {} absent", witness.address), "absent"),
         ("verify disk .".to_owned(), "--witness"),
         ("verify witness --listen nowhere".to_owned(), "nowhere"),
     ] {

@@ -11,24 +11,15 @@ fn histories_are_taken_written_read_and_judged() {
         "verify isolation sqlite?durability=os --no-schedules --transactions 400 --history h.jsonl",
     );
     assert_eq!(said.code, 0, "{said:?}");
-    assert!(
-        said.out.contains("no anomaly that serializable forbids"),
-        "{said:?}"
-    );
+    assert!(said.out.contains("no anomaly that serializable forbids"), "{said:?}");
     assert!(said.out.contains("Not known from a history"), "{said:?}");
-    let said = say(
-        folder.path(),
-        "verify isolation --check h.jsonl --claimed serializable --json",
-    );
+    let said = say(folder.path(), "verify isolation --check h.jsonl --claimed serializable --json");
     assert_eq!(said.code, 0, "{said:?}");
     let record = said.json()["finding"].clone();
     assert!(record["committed"].as_u64() > Some(100), "{record}");
     assert_eq!(record["forbidden"], Value::Array(Vec::new()));
     assert!(record["check_cpu_ns"].as_u64() > Some(0), "{record}");
-    assert!(
-        record["memory_bytes_max"].as_u64() > Some(1 << 20),
-        "{record}"
-    );
+    assert!(record["memory_bytes_max"].as_u64() > Some(1 << 20), "{record}");
     let records = std::fs::read_dir(folder.path().join("syncline-runs")).unwrap();
     assert_eq!(records.count(), 2, "a record each");
 }
@@ -46,29 +37,13 @@ const SKEW: &str = r#"{"type":"invoke","process":0,"index":0,"f":"txn","value":[
 fn an_anomaly_is_forbidden_by_one_level_and_allowed_by_another() {
     let folder = folder();
     std::fs::write(folder.path().join("skew.jsonl"), SKEW).unwrap();
-    let said = say(
-        folder.path(),
-        "verify isolation --check skew.jsonl --claimed serializable",
-    );
+    let said = say(folder.path(), "verify isolation --check skew.jsonl --claimed serializable");
     assert_eq!(said.code, 1, "{said:?}");
-    assert!(
-        said.out.contains("not serializable: write skew (G2-item)"),
-        "{said:?}"
-    );
-    assert!(
-        said.err
-            .contains("an anomaly was seen that the level forbids"),
-        "{said:?}"
-    );
-    let said = say(
-        folder.path(),
-        "verify isolation --check skew.jsonl --claimed snapshot",
-    );
+    assert!(said.out.contains("not serializable: write skew (G2-item)"), "{said:?}");
+    assert!(said.err.contains("an anomaly was seen that the level forbids"), "{said:?}");
+    let said = say(folder.path(), "verify isolation --check skew.jsonl --claimed snapshot");
     assert_eq!(said.code, 0, "{said:?}");
-    assert!(
-        said.out.contains("Allowed: write skew (G2-item)"),
-        "{said:?}"
-    );
+    assert!(said.out.contains("Allowed: write skew (G2-item)"), "{said:?}");
 }
 
 #[test]
@@ -76,14 +51,8 @@ fn a_history_that_cannot_be_read_is_named_with_its_line() {
     let folder = folder();
     std::fs::write(folder.path().join("half.jsonl"), &SKEW[..SKEW.len() - 30]).unwrap();
     for (line, words) in [
-        (
-            "--check half.jsonl --claimed serializable",
-            "line 6 of the history",
-        ),
-        (
-            "--check absent.jsonl --claimed serializable",
-            "No such file",
-        ),
+        ("--check half.jsonl --claimed serializable", "line 6 of the history"),
+        ("--check absent.jsonl --claimed serializable", "No such file"),
         ("--check half.jsonl", "--claimed"),
         ("nosuchstore", "nosuchstore"),
         ("sqlite --transactions 0", "at least 1"),
@@ -109,15 +78,9 @@ fn a_history_goes_on_behind_crashes() {
         assert!(record["cuts"]["committed"].as_u64() > Some(10), "{record}");
     } else {
         assert_eq!(said.code, 2, "{said:?}");
-        assert!(
-            said.err.contains("power loss was not simulated"),
-            "{said:?}"
-        );
+        assert!(said.err.contains("power loss was not simulated"), "{said:?}");
     }
-    let live = say(
-        folder.path(),
-        "verify isolation sqlite:live.db --crashes 10",
-    );
+    let live = say(folder.path(), "verify isolation sqlite:live.db --crashes 10");
     assert_eq!(live.code, 2, "{live:?}");
     assert!(live.err.contains("a temporary one"), "{live:?}");
 }
@@ -148,19 +111,10 @@ fn a_verification_is_listed_and_shown_by_its_id_like_any_record() {
     );
     let shown = say(folder.path(), &format!("show {id}"));
     assert_eq!(shown.code, 0, "{shown:?}");
-    assert!(
-        shown.out.contains("skew.jsonl: not serializable"),
-        "{shown:?}"
-    );
-    assert_eq!(
-        say(folder.path(), &format!("show --json {id}")).json(),
-        record
-    );
+    assert!(shown.out.contains("skew.jsonl: not serializable"), "{shown:?}");
+    assert_eq!(say(folder.path(), &format!("show --json {id}")).json(), record);
     let page = say(folder.path(), &format!("show --html page.html {id}"));
     assert_eq!(page.code, 0, "{page:?}");
     let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
-    assert!(
-        page.contains("Syncline verification: isolation of skew.jsonl"),
-        "{page}"
-    );
+    assert!(page.contains("Syncline verification: isolation of skew.jsonl"), "{page}");
 }

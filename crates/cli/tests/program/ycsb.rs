@@ -90,10 +90,7 @@ fn the_six_core_files_run_as_they_are() {
     }
     assert_eq!(records(folder.path()).len(), 6);
     let left = left_behind(folder.path());
-    assert!(
-        left.iter().all(|name| name.starts_with("workload")),
-        "{left:?}"
-    );
+    assert!(left.iter().all(|name| name.starts_with("workload")), "{left:?}");
 }
 
 #[test]
@@ -103,25 +100,15 @@ fn a_load_stays_for_the_runs_that_follow() {
     for url in ["engine:./kept", "sqlite:./kept.db"] {
         let said = ycsb(folder.path(), &format!("load -P workloada --on {url}"));
         assert_eq!(said.code, 0, "{said:?}");
-        assert_eq!(
-            value(&said, "[INSERT], Return=OK"),
-            Some(1_000.0),
-            "{said:?}"
-        );
+        assert_eq!(value(&said, "[INSERT], Return=OK"), Some(1_000.0), "{said:?}");
         for letter in ["a", "b", "c", "f"] {
-            let said = ycsb(
-                folder.path(),
-                &format!("run -P workload{letter} --on {url}"),
-            );
+            let said = ycsb(folder.path(), &format!("run -P workload{letter} --on {url}"));
             assert_eq!(said.code, 0, "{url} {letter}: {said:?}");
         }
         let again = ycsb(folder.path(), &format!("load -P workloadb --on {url}"));
         assert_eq!(again.code, 0, "{again:?}");
         assert_eq!(value(&again, "[INSERT], Return=OK"), Some(0.0), "{again:?}");
-        let other = ycsb(
-            folder.path(),
-            &format!("run -P workloadc -p recordcount=999 --on {url}"),
-        );
+        let other = ycsb(folder.path(), &format!("run -P workloadc -p recordcount=999 --on {url}"));
         assert_eq!(other.code, 2, "other rows are refused: {other:?}");
         assert!(other.err.contains("keeps rows of"), "{other:?}");
     }
@@ -141,10 +128,8 @@ fn a_target_rate_is_kept_and_intended_latencies_are_told() {
     assert!(value(&said, "[READ], 50thPercentileLatency(us)").is_some());
     assert!(value(&said, "[Intended-READ], 99.9PercentileLatency(us)").is_some());
     assert!(value(&said, "[READ], 99thPercentileLatency(us)").is_none());
-    let listed = say(
-        folder.path(),
-        &format!("show --json {}", records(folder.path())[0].display()),
-    );
+    let listed =
+        say(folder.path(), &format!("show --json {}", records(folder.path())[0].display()));
     let record = listed.json();
     assert_eq!(record["plan"]["arrival"], "fixed");
     assert!((figure(&record, "plan.rate_per_s") - 500.0).abs() < 1e-9);
@@ -161,15 +146,8 @@ fn what_means_nothing_is_warned_about_and_what_is_wrong_is_one_sentence() {
         assert_eq!(said.err.matches(warned).count(), 1, "{warned}: {said:?}");
     }
     // YCSB's own percentiles, the least time, and in a file where one is named.
-    let exported = ycsb(
-        folder.path(),
-        "run -P workloadc -p exportfile=lines.txt --on null",
-    );
-    assert_eq!(
-        (exported.code, exported.out.as_str()),
-        (0, ""),
-        "{exported:?}"
-    );
+    let exported = ycsb(folder.path(), "run -P workloadc -p exportfile=lines.txt --on null");
+    assert_eq!((exported.code, exported.out.as_str()), (0, ""), "{exported:?}");
     let lines = ProgramOutput {
         out: std::fs::read_to_string(folder.path().join("lines.txt")).unwrap(),
         ..exported
@@ -188,20 +166,11 @@ fn what_means_nothing_is_warned_about_and_what_is_wrong_is_one_sentence() {
             "run -P workloadc -p recordcuont=5 --on null",
             "is not a property of YCSB's core workload",
         ),
-        (
-            "run -P nowhere --on null",
-            "cannot read the properties nowhere",
-        ),
+        ("run -P nowhere --on null", "cannot read the properties nowhere"),
         ("run -P workloadc", "no target was named"),
-        (
-            "load -P workloadc --on sqlite",
-            "name a place, such as sqlite:./store",
-        ),
+        ("load -P workloadc --on sqlite", "name a place, such as sqlite:./store"),
         ("run -p recordcount=5 --on null", "a run needs an end"),
-        (
-            "run -P workloadc -p table=Users --on null",
-            "it takes lower case",
-        ),
+        ("run -P workloadc -p table=Users --on null", "it takes lower case"),
         (
             "run -P workloadc -p hdrhistogram.percentiles=50,101 --on null",
             "percentiles such as 50,99",
@@ -235,14 +204,8 @@ fn a_dry_run_of_either_phase_says_what_it_would_do_and_touches_nothing() {
             assert!(said.err.contains("nothing was touched"), "{said:?}");
         }
     }
-    let private = say(
-        folder.path(),
-        "ycsb run -P workloada --on redis:private --dry-run",
-    );
-    assert!(
-        private.out.contains("a temporary server would be started"),
-        "{private:?}"
-    );
+    let private = say(folder.path(), "ycsb run -P workloada --on redis:private --dry-run");
+    assert!(private.out.contains("a temporary server would be started"), "{private:?}");
     // And what would be done there, as of a server that has a URL.
     for words in ["would make", "would open", "would load"] {
         assert!(private.out.contains(words), "{words}: {private:?}");
@@ -255,20 +218,16 @@ fn a_dry_run_of_either_phase_says_what_it_would_do_and_touches_nothing() {
 fn a_mix_that_inserts_spends_a_load_and_never_removes_it() {
     let folder = folder();
     write_files(folder.path());
-    for (url, place) in [
-        ("engine:./kept?segment_kib=1024", "kept"),
-        ("sqlite:./kept.db?durability=os", "kept.db"),
-    ] {
+    for (url, place) in
+        [("engine:./kept?segment_kib=1024", "kept"), ("sqlite:./kept.db?durability=os", "kept.db")]
+    {
         let alone = ycsb(folder.path(), &format!("run -P workloadd --on {url}"));
         assert_eq!(alone.code, 0, "{alone:?}");
         assert!(!folder.path().join(place).exists(), "its own rows go");
         let load = ycsb(folder.path(), &format!("load -P workloada --on {url}"));
         assert_eq!(load.code, 0, "{load:?}");
         for letter in ["a", "b", "c", "f", "d"] {
-            let said = ycsb(
-                folder.path(),
-                &format!("run -P workload{letter} --on {url}"),
-            );
+            let said = ycsb(folder.path(), &format!("run -P workload{letter} --on {url}"));
             assert_eq!(said.code, 0, "{url} {letter}: {said:?}");
             let last = records(folder.path()).pop().unwrap();
             let record = std::fs::read_to_string(last).unwrap();
@@ -278,10 +237,7 @@ fn a_mix_that_inserts_spends_a_load_and_never_removes_it() {
         for line in ["run -P workloadc", "run -P workloade", "load -P workloada"] {
             let said = ycsb(folder.path(), &format!("{line} --on {url}"));
             assert_eq!(said.code, 2, "{url} {line}: {said:?}");
-            assert!(
-                said.err.contains("inserts or deletes has left other rows"),
-                "{said:?}"
-            );
+            assert!(said.err.contains("inserts or deletes has left other rows"), "{said:?}");
         }
         assert!(folder.path().join(place).exists(), "{url}");
     }
@@ -324,10 +280,7 @@ fn records_are_loaded_in_parts_and_run_as_a_whole() {
         assert_eq!(value(&said, "[INSERT], Return=OK"), Some(300.0), "{said:?}");
         let early = run("");
         assert_eq!(early.code, 2, "only a part is there: {early:?}");
-        assert!(
-            early.err.contains("of which are there 500+300"),
-            "{early:?}"
-        );
+        assert!(early.err.contains("of which are there 500+300"), "{early:?}");
         let again = part(600, 100);
         assert_eq!(again.code, 0, "{again:?}");
         assert_eq!(value(&again, "[INSERT], Return=OK"), Some(0.0), "{again:?}");
@@ -341,19 +294,13 @@ fn records_are_loaded_in_parts_and_run_as_a_whole() {
             let loaded = value(&said, "[INSERT], Return=OK");
             assert_eq!(loaded, Some(count as f64), "{said:?}");
         }
-        for more in [
-            "",
-            "-p insertstart=900 -p insertcount=50 -p requestdistribution=sequential",
-        ] {
+        for more in ["", "-p insertstart=900 -p insertcount=50 -p requestdistribution=sequential"] {
             let said = run(more);
             assert_eq!(said.code, 0, "{url}: {said:?}");
             let verified = value(&said, "[VERIFY], Return=OK");
             assert_eq!(verified, value(&said, "[READ], Operations"), "{said:?}");
         }
-        let whole = ycsb(
-            folder.path(),
-            &format!("load -p recordcount=1000 --on {url}"),
-        );
+        let whole = ycsb(folder.path(), &format!("load -p recordcount=1000 --on {url}"));
         assert_eq!(value(&whole, "[INSERT], Return=OK"), Some(0.0), "{whole:?}");
     }
 }
@@ -394,14 +341,7 @@ fn verified_reads_have_lines_of_their_own() {
          -p readmodifywriteproportion=0.5 -p dataintegrity=true -p maxscanrate=0 --on sqlite?durability=os",
     );
     assert_eq!(said.code, 0, "{said:?}");
-    assert_eq!(
-        value(&said, "[VERIFY], Operations"),
-        Some(100.0),
-        "{said:?}"
-    );
+    assert_eq!(value(&said, "[VERIFY], Operations"), Some(100.0), "{said:?}");
     assert_eq!(value(&said, "[VERIFY], Return=OK"), Some(100.0), "{said:?}");
-    assert!(
-        said.err.contains("property maxscanrate means nothing here"),
-        "{said:?}"
-    );
+    assert!(said.err.contains("property maxscanrate means nothing here"), "{said:?}");
 }

@@ -18,10 +18,7 @@ impl ForeignServer {
             directory: Some(folder.path().to_owned()),
             ..LaunchSpec::new(Product::Postgres)
         });
-        ForeignServer {
-            server: server.unwrap(),
-            _folder: folder,
-        }
+        ForeignServer { server: server.unwrap(), _folder: folder }
     }
 
     /// The URL with a password and without options.
@@ -58,9 +55,7 @@ impl ForeignServer {
     /// What a statement answers, unaligned.
     pub(crate) fn ask(&self, sql: &str) -> String {
         let mut psql = self.client("psql");
-        let output = psql
-            .args(["-X", "-A", "-t", "-q", "-c", sql, "postgres"])
-            .output();
+        let output = psql.args(["-X", "-A", "-t", "-q", "-c", sql, "postgres"]).output();
         answered(&output.unwrap())
     }
 
@@ -74,8 +69,7 @@ impl ForeignServer {
         let mut psql = self.client("psql");
         psql.env("PGAPPNAME", name);
         let sql = "BEGIN; SELECT 1; SELECT pg_sleep(60)";
-        psql.args(["-X", "-q", "-c", sql, "postgres"])
-            .stdout(Stdio::null());
+        psql.args(["-X", "-q", "-c", sql, "postgres"]).stdout(Stdio::null());
         let foreign = ForeignSession(psql.stderr(Stdio::null()).spawn().unwrap());
         let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
         while self.ask(sleeping) != "1" {
@@ -103,11 +97,7 @@ impl ForeignServer {
     /// Runs pgbench to whatever end.
     pub(crate) fn try_pgbench(&self, folder: &Path, arguments: &[&str]) -> Output {
         let mut pgbench = self.client("pgbench");
-        pgbench
-            .current_dir(folder)
-            .args(arguments)
-            .output()
-            .unwrap()
+        pgbench.current_dir(folder).args(arguments).output().unwrap()
     }
 
     /// Everything that stands in the server, in words.
@@ -164,10 +154,7 @@ impl Drop for ForeignSession {
 fn answered(output: &Output) -> String {
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
-    String::from_utf8(output.stdout.clone())
-        .unwrap()
-        .trim()
-        .to_owned()
+    String::from_utf8(output.stdout.clone()).unwrap().trim().to_owned()
 }
 
 /// The command lines of all processes that can be seen.

@@ -17,11 +17,7 @@ const KEPT: [(&str, &str, &str); 8] = [
     ),
     ("tpcc", "--warehouses 10", "--items 100 --customers 30"),
     ("ycsb", "--records 3000000", "--records 100"),
-    (
-        "oltp",
-        "--test read_only --table-size 3000000",
-        "--table-size 100",
-    ),
+    ("oltp", "--test read_only --table-size 3000000", "--table-size 100"),
     ("script", "--check none --scale 30", "--builtin select-only"),
 ];
 
@@ -47,11 +43,7 @@ fn who_comes_after_a_killed_load_is_refused_until_it_is_cleaned() {
              ON n.oid = relnamespace WHERE nspname = 'syncline_{schema}' AND relkind = 'r'"
         );
         while world.ask(&loaded) != "t" {
-            assert_eq!(
-                load.try_wait().unwrap(),
-                None,
-                "{name} ended before it was killed"
-            );
+            assert_eq!(load.try_wait().unwrap(), None, "{name} ended before it was killed");
         }
         load.kill().unwrap();
         load.wait().unwrap();

@@ -25,11 +25,8 @@ fn waits_for_a_lost_standby(world: &ForeignServer, folder: &Path) -> Child {
         "run select --rows 3000000 --warm-up 0 --transactions 20 --line none --on {}?live=yes",
         world.url()
     );
-    let mut child = program(folder, &line)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        program(folder, &line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let loads = "SELECT coalesce(sum(pg_relation_size(c.oid)), 0) > 1000000 FROM pg_class c JOIN pg_namespace n \
                  ON n.oid = relnamespace WHERE nspname LIKE 'syncline\\_%' AND relkind = 'r'";
     while world.ask(loads) != "t" {
@@ -50,10 +47,7 @@ fn ended(mut child: Child) -> ProgramOutput {
         std::thread::sleep(LOOKS_EVERY);
     }
     child.kill().unwrap();
-    panic!(
-        "it hangs: {:?}",
-        ProgramOutput::of(child.wait_with_output().unwrap())
-    );
+    panic!("it hangs: {:?}", ProgramOutput::of(child.wait_with_output().unwrap()));
 }
 
 // B.F6
@@ -85,10 +79,7 @@ fn clean_ends_the_sessions_that_a_killed_program_has_left_waiting() {
     let said = say(folder.path(), &format!("clean {}", world.url()));
     assert_eq!(said.code, 0, "{said:?}");
     let ended = "of a program that has ended, which waits in SyncRep for a synchronous standby";
-    assert!(
-        said.out.contains(ended) && said.out.contains("schema syncline_"),
-        "{said:?}"
-    );
+    assert!(said.out.contains(ended) && said.out.contains("schema syncline_"), "{said:?}");
     assert_eq!(world.ours(), Vec::<String>::new());
     assert_eq!(world.ask(WAITING), "0");
 }
@@ -102,8 +93,7 @@ fn clean_names_the_sessions_of_programs_that_it_does_not_know() {
     let said = say(folder.path(), &format!("clean {}", world.url()));
     assert_eq!(said.code, 2, "{said:?}");
     assert!(
-        said.err
-            .contains("which waits in PgSleep, is of a program that is not known here")
+        said.err.contains("which waits in PgSleep, is of a program that is not known here")
             && said.err.contains("SELECT pg_terminate_backend("),
         "{said:?}"
     );

@@ -2,10 +2,7 @@
 //!
 //! What is not installed fails these tests; `./test` installs it first.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "what fails here fails the test that called it"
-)]
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test that called it")]
 
 mod foreign_server;
 mod killed_load;

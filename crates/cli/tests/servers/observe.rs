@@ -37,26 +37,14 @@ fn an_observation_agrees_with_pgbench_and_with_the_traced_sync_calls() {
     let off = (seen - f64::from(LOAD)).abs() / f64::from(LOAD);
     assert!(off < 0.02, "{seen} commits seen of {LOAD}");
     let by_store = figure(&record, "commits_per_sync.value");
-    assert!(
-        (1.0..=2.0).contains(&by_store),
-        "{by_store} commits a sync from two clients"
-    );
+    assert!((1.0..=2.0).contains(&by_store), "{by_store} commits a sync from two clients");
     match record["commits_per_sync_call"]["value"].as_f64() {
         Some(by_kernel) => {
             let off = (by_store - by_kernel).abs() / by_store;
-            assert!(
-                off < 0.1,
-                "{by_store} by the store, {by_kernel} by the kernel"
-            );
+            assert!(off < 0.1, "{by_store} by the store, {by_kernel} by the kernel");
         }
         // Where tracing is not allowed the record says so.
-        None => assert!(
-            record["commits_per_sync_call"]["source"]
-                .as_str()
-                .unwrap()
-                .len()
-                > 10
-        ),
+        None => assert!(record["commits_per_sync_call"]["source"].as_str().unwrap().len() > 10),
     }
     let schema = std::fs::read_to_string(concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -64,10 +52,7 @@ fn an_observation_agrees_with_pgbench_and_with_the_traced_sync_calls() {
     ));
     let schema = serde_json::from_str(&schema.unwrap()).unwrap();
     let valid = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<_> = valid
-        .iter_errors(&record)
-        .map(|error| error.to_string())
-        .collect();
+    let errors: Vec<_> = valid.iter_errors(&record).map(|error| error.to_string()).collect();
     assert!(errors.is_empty(), "{errors:?}");
 }
 
@@ -79,19 +64,14 @@ fn now(world: &ForeignServer) -> f64 {
 
 /// Waits until the observer has looked after that time.
 fn look_after(world: &ForeignServer, seconds: f64) {
-    world.wait_while(&format!(
-        "coalesce(max(extract(epoch FROM query_start)), 0) < {seconds}"
-    ));
+    world.wait_while(&format!("coalesce(max(extract(epoch FROM query_start)), 0) < {seconds}"));
 }
 
 #[test]
 fn an_observation_changes_nothing_and_is_shown_again_from_its_record() {
     let (world, folder) = (ForeignServer::new(), folder());
     let before = world.everything();
-    let said = say(
-        folder.path(),
-        &format!("observe {} --for 1s --every 500ms", world.url()),
-    );
+    let said = say(folder.path(), &format!("observe {} --for 1s --every 500ms", world.url()));
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.out.contains("commits per sync"), "{said:?}");
     assert_eq!(world.everything(), before);
@@ -133,17 +113,12 @@ fn a_load_that_only_reads_is_not_taken_for_commits_of_the_log() {
 #[test]
 fn an_alias_keeps_product_user_and_place_out_of_every_line_of_the_record() {
     let (world, folder) = (ForeignServer::new(), folder());
-    let mut observe = program(
-        folder.path(),
-        &format!("observe {} --for 200ms --every 100ms", world.url()),
-    );
+    let mut observe =
+        program(folder.path(), &format!("observe {} --for 200ms --every 100ms", world.url()));
     let said = ProgramOutput::of(observe.args(["--alias", "Store A"]).output().unwrap());
     assert_eq!(said.code, 0, "{said:?}");
     let text = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();
-    assert!(
-        text.lines().count() == 2 && text.contains("Store A"),
-        "{text}"
-    );
+    assert!(text.lines().count() == 2 && text.contains("Store A"), "{text}");
     for name in ["postgres", "PostgreSQL", "127.0.0.1", "pg_", "xact"] {
         assert!(!text.contains(name), "{name}: {text}");
         assert!(!said.out.contains(name), "{name}: {said:?}");

@@ -19,10 +19,7 @@ fn both(world: &ForeignServer, protocol: &str, script: &str) -> [String; 2] {
     let theirs = world.ask(ANSWERS);
     world.ask(FRESH);
     let flags = flags.join(" ");
-    let said = say(
-        folder.path(),
-        &format!("pgbench {flags} -f a.sql --on {}", world.url()),
-    );
+    let said = say(folder.path(), &format!("pgbench {flags} -f a.sql --on {}", world.url()));
     assert_eq!(said.code, 0, "{protocol}: {said:?}");
     assert_mode(&said, protocol);
     [theirs, world.ask(ANSWERS)]
@@ -64,10 +61,7 @@ INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';') || \
         ("-M prepared", "prepared"),
         ("-M simple -C", "simple"),
     ] {
-        let line = format!(
-            "pgbench -c 3 -t 20 --max-tries 100 {flags} --on {}",
-            world.url()
-        );
+        let line = format!("pgbench -c 3 -t 20 --max-tries 100 {flags} --on {}", world.url());
         let said = say(folder.path(), &line);
         assert_eq!(said.code, 0, "{flags}: {said:?}");
         assert_mode(&said, mode);
@@ -87,22 +81,14 @@ fn each_statement_has_the_time_to_its_own_answer() {
     std::fs::write(folder.path().join("a.sql"), script).unwrap();
     for protocol in ["simple", "extended", "prepared"] {
         let url = world.url();
-        let said = say(
-            folder.path(),
-            &format!("pgbench -n -r -t 3 -M {protocol} -f a.sql --on {url}"),
-        );
+        let said =
+            say(folder.path(), &format!("pgbench -n -r -t 3 -M {protocol} -f a.sql --on {url}"));
         assert_eq!(said.code, 0, "{said:?}");
-        let (_, lines) = said
-            .out
-            .split_once("statement latencies in milliseconds and failures:")
-            .unwrap();
-        let times: Vec<f64> = lines
-            .lines()
-            .filter_map(|line| line.split_whitespace().next()?.parse().ok())
-            .collect();
-        let [first, insert, last] = times[..] else {
-            panic!("three statements: {said:?}")
-        };
+        let (_, lines) =
+            said.out.split_once("statement latencies in milliseconds and failures:").unwrap();
+        let times: Vec<f64> =
+            lines.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok()).collect();
+        let [first, insert, last] = times[..] else { panic!("three statements: {said:?}") };
         assert!(insert >= 100.0, "{protocol}: {said:?}");
         assert!(first < 80.0 && last < 80.0, "{protocol}: {said:?}");
     }
@@ -114,11 +100,7 @@ fn a_script_reaches_the_tables_of_its_user_behind_ours() {
     world.ask("CREATE TABLE t17 (n int)");
     let script = folder.path().join("own.sql");
     std::fs::write(&script, "INSERT INTO t17 VALUES (1);\n").unwrap();
-    let line = format!(
-        "pgbench -n -f {} -c 1 -t 5 --on {}",
-        script.display(),
-        world.url()
-    );
+    let line = format!("pgbench -n -f {} -c 1 -t 5 --on {}", script.display(), world.url());
     let said = say(folder.path(), &line);
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(world.ask("SELECT count(*) FROM t17"), "5");
@@ -305,10 +287,7 @@ INSERT INTO public.answers VALUES (2, 'two');
 ";
     for protocol in ["extended", "prepared"] {
         let [theirs, ours] = both(&world, protocol, pipeline);
-        assert_eq!(
-            (ours.as_str(), theirs.as_str()),
-            ("1|one\n2|two", "1|one\n2|two")
-        );
+        assert_eq!((ours.as_str(), theirs.as_str()), ("1|one\n2|two", "1|one\n2|two"));
     }
     // What only texts can hold: values in quotes and as parts of names, and several statements at once.
     let texts = "SELECT 5 AS five, 'two words' AS words, true AS yes \\gset p_

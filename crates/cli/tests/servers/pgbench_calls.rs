@@ -105,42 +105,24 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("-M prepared", "\\set a 1\nSELECT :a::int;"),
     ("-D a=7", "SELECT :a;"),
     ("", "\\set a 1 + \\\n 2\nSELECT :a;"),
-    (
-        "",
-        "\\if true\nSELECT 1;\n\\elif false\nSELECT x;\n\\else\nSELECT y;\n\\endif",
-    ),
-    (
-        "",
-        "\\if false\n\\if true\nSELECT x;\n\\endif\n\\else\nSELECT 1;\n\\endif",
-    ),
+    ("", "\\if true\nSELECT 1;\n\\elif false\nSELECT x;\n\\else\nSELECT y;\n\\endif"),
+    ("", "\\if false\n\\if true\nSELECT x;\n\\endif\n\\else\nSELECT 1;\n\\endif"),
     ("", "\\if null\nSELECT x;\n\\endif\nSELECT 1;"),
     ("", "SELECT 1 AS a \\gset\nSELECT :a;"),
     ("", "SELECT 1 AS a, 2 AS b \\gset p_\nSELECT :p_a + :p_b;"),
-    (
-        "",
-        "SELECT 1 AS a \\; SELECT 2 AS b \\aset\nSELECT :a + :b;",
-    ),
+    ("", "SELECT 1 AS a \\; SELECT 2 AS b \\aset\nSELECT :a + :b;"),
     ("", "SELECT 1 WHERE false \\aset\nSELECT 1;"),
     ("", "SELECT \\gset\nSELECT 1;"),
     ("", "\\sleep 1 us\n\\sleep 1ms\nSELECT 1;"),
     ("", "\\setshell a expr 1 + 1\nSELECT :a;"),
     ("", "\\shell true\nSELECT 1;"),
-    (
-        "-M extended",
-        "\\startpipeline\nSELECT 1;\nSELECT 2;\n\\endpipeline",
-    ),
-    (
-        "-M prepared",
-        "\\startpipeline\nSELECT 1;\nSELECT 2;\n\\endpipeline",
-    ),
+    ("-M extended", "\\startpipeline\nSELECT 1;\nSELECT 2;\n\\endpipeline"),
+    ("-M prepared", "\\startpipeline\nSELECT 1;\nSELECT 2;\n\\endpipeline"),
     (
         "",
         "\\set r random(1, 10)\n\\set g random_gaussian(1, 10, 2.5)\n\\set e random_exponential(1, 10, 2.5)\n\\set z random_zipfian(1, 10, 1.5)\nSELECT :r, :g, :e, :z;",
     ),
-    (
-        "",
-        "\\set h hash(:client_id)\n\\set p permute(0, 10)\nSELECT :h, :p;",
-    ),
+    ("", "\\set h hash(:client_id)\n\\set p permute(0, 10)\nSELECT :h, :p;"),
     ("", "\\set d debug(1)\nSELECT :d;"),
     (
         "",
@@ -200,16 +182,10 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("", "SELECT 1 AS \"a b\" \\gset\nSELECT 1;"),
     ("", "BEGIN \\gset"),
     ("-M extended", "\\startpipeline\nSELECT 1;"),
-    (
-        "-M extended",
-        "\\startpipeline\n\\startpipeline\n\\endpipeline",
-    ),
+    ("-M extended", "\\startpipeline\n\\startpipeline\n\\endpipeline"),
     ("-M extended", "\\endpipeline"),
     ("-M simple", "\\startpipeline\nSELECT 1;\n\\endpipeline"),
-    (
-        "-M extended",
-        "\\startpipeline\nSELECT 1 AS a \\gset\n\\endpipeline",
-    ),
+    ("-M extended", "\\startpipeline\nSELECT 1 AS a \\gset\n\\endpipeline"),
     ("", "COPY pgbench_branches TO STDOUT;"),
 ];
 
@@ -243,9 +219,7 @@ fn replay(world: &ForeignServer, folder: &Path, call: &str) -> Result<End, Strin
     // What pgbench meets in the run may be known here before it.
     let same = there == here || there == End::BrokeOff && here == End::Refused;
     if !same {
-        return Err(format!(
-            "{call}: {there:?} there ({said}), {here:?} here: {ours:?}"
-        ));
+        return Err(format!("{call}: {there:?} there ({said}), {here:?} here: {ours:?}"));
     }
     let counts = processed(&String::from_utf8_lossy(&theirs.stdout));
     if there == End::Ran && counts != processed(&ours.out) {
@@ -290,16 +264,8 @@ fn calls_like_those_of_pgbench_s_own_tests_end_as_there() {
     });
     assert_eq!(ends.len(), calls.len());
     let wrong: Vec<_> = ends.iter().filter_map(|end| end.as_ref().err()).collect();
-    assert!(
-        wrong.is_empty(),
-        "{} of {}: {wrong:#?}",
-        wrong.len(),
-        calls.len()
-    );
+    assert!(wrong.is_empty(), "{} of {}: {wrong:#?}", wrong.len(), calls.len());
     let count = |wanted: End| ends.iter().filter(|end| **end == Ok(wanted)).count();
     let counts = [End::Ran, End::Refused, End::BrokeOff].map(count);
-    println!(
-        "{} calls: {counts:?} ran, were refused, broke off, each as by pgbench",
-        calls.len()
-    );
+    println!("{} calls: {counts:?} ran, were refused, broke off, each as by pgbench", calls.len());
 }

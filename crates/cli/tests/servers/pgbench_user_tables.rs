@@ -26,9 +26,7 @@ fn under(
     variables: &[(&str, &str)],
 ) -> ProgramOutput {
     let mut program = program(folder, line);
-    without_libpq(&mut program)
-        .env("PGPASSWORD", world.password())
-        .envs(variables.iter().copied());
+    without_libpq(&mut program).env("PGPASSWORD", world.password()).envs(variables.iter().copied());
     ProgramOutput::of(program.output().unwrap())
 }
 
@@ -58,25 +56,14 @@ fn tables_that_pgbench_made_are_used_as_they_are() {
         "\\set aid random(1, 100000 * :scale)\n\
          UPDATE pgbench_accounts SET seen_at = now() WHERE aid = :aid;\n",
     );
-    let own = say(
-        &world,
-        folder.path(),
-        &format!("pgbench -n -t 5 -f own.sql {flags} postgres"),
-    );
+    let own = say(&world, folder.path(), &format!("pgbench -n -t 5 -f own.sql {flags} postgres"));
     assert_eq!(own.code, 0, "{own:?}");
     assert!(own.out.contains("actually processed: 5/5"), "{own:?}");
-    assert!(
-        own.out.contains("scaling factor: 1\n"),
-        "as pgbench: of no -s it is 1: {own:?}"
-    );
+    assert!(own.out.contains("scaling factor: 1\n"), "as pgbench: of no -s it is 1: {own:?}");
     let seen = world
         .ask("SELECT count(*) BETWEEN 1 AND 5 FROM pgbench_accounts WHERE seen_at IS NOT NULL");
     assert_eq!(seen, "t");
-    for (more, warned) in [
-        ("-S -n", ""),
-        ("-n -s 7", "scale option ignored"),
-        ("", "as with -n"),
-    ] {
+    for (more, warned) in [("-S -n", ""), ("-n -s 7", "scale option ignored"), ("", "as with -n")] {
         let line = format!("pgbench {more} -c 2 -t 20 --max-tries 50 {flags} postgres");
         let said = say(&world, folder.path(), &line);
         assert_eq!(said.code, 0, "{said:?}");
@@ -85,18 +72,10 @@ fn tables_that_pgbench_made_are_used_as_they_are() {
     }
     assert_eq!(world.ask("SELECT count(*) FROM pgbench_history"), "80");
     assert_eq!(world.everything(), everything, "nothing is left without -i");
-    let on = say(
-        &world,
-        folder.path(),
-        &format!("pgbench -n -S -t 5 --on {}", world.url()),
-    );
+    let on = say(&world, folder.path(), &format!("pgbench -n -S -t 5 --on {}", world.url()));
     assert_eq!(on.code, 0, "{on:?}");
     assert!(on.out.contains("scaling factor: 2\n"), "{on:?}");
-    let filling = say(
-        &world,
-        folder.path(),
-        &format!("pgbench -i -q {flags} postgres"),
-    );
+    let filling = say(&world, folder.path(), &format!("pgbench -i -q {flags} postgres"));
     assert_eq!(filling.code, 2, "{filling:?}");
     assert!(
         filling.err.contains("public.pgbench_accounts is at")
@@ -105,16 +84,9 @@ fn tables_that_pgbench_made_are_used_as_they_are() {
     );
     assert_eq!(world.everything(), everything);
     // What is only named alike is not meant.
-    write(
-        folder.path(),
-        "alike.sql",
-        "CREATE TEMP TABLE pgbench_accounts_copy (n int);\n",
-    );
-    let alike = say(
-        &world,
-        folder.path(),
-        &format!("pgbench -n -t 1 -f alike.sql {flags} postgres"),
-    );
+    write(folder.path(), "alike.sql", "CREATE TEMP TABLE pgbench_accounts_copy (n int);\n");
+    let alike =
+        say(&world, folder.path(), &format!("pgbench -n -t 1 -f alike.sql {flags} postgres"));
     assert_eq!(alike.code, 0, "{alike:?}");
 }
 
@@ -124,44 +96,21 @@ fn without_i_nothing_is_made_and_of_two_kinds_of_tables_none_is_chosen() {
     let (world, folder) = (ForeignServer::new(), folder());
     let flags = flags(&world);
     let everything = world.everything();
-    let missing = say(
-        &world,
-        folder.path(),
-        &format!("pgbench -S -t 1 {flags} postgres"),
-    );
+    let missing = say(&world, folder.path(), &format!("pgbench -S -t 1 {flags} postgres"));
     assert_eq!(missing.code, 2, "{missing:?}");
     assert!(missing.err.contains("make them by -i first"), "{missing:?}");
     assert_eq!(world.everything(), everything);
-    let made = say(
-        &world,
-        folder.path(),
-        &format!("pgbench -i -q {flags} postgres"),
-    );
+    let made = say(&world, folder.path(), &format!("pgbench -i -q {flags} postgres"));
     assert_eq!(made.code, 0, "{made:?}");
-    let ours = say(
-        &world,
-        folder.path(),
-        &format!("pgbench -t 5 {flags} postgres"),
-    );
+    let ours = say(&world, folder.path(), &format!("pgbench -t 5 {flags} postgres"));
     assert_eq!(ours.code, 0, "{ours:?}");
     // What a script makes is where it would be without us.
     write(folder.path(), "make.sql", "CREATE TABLE made (a int);\n");
-    let make = say(
-        &world,
-        folder.path(),
-        &format!("pgbench -n -t 1 -f make.sql {flags} postgres"),
-    );
+    let make = say(&world, folder.path(), &format!("pgbench -n -t 1 -f make.sql {flags} postgres"));
     assert_eq!(make.code, 0, "{make:?}");
-    assert_eq!(
-        world.ask("SELECT to_regclass('public.made') IS NOT NULL"),
-        "t"
-    );
+    assert_eq!(world.ask("SELECT to_regclass('public.made') IS NOT NULL"), "t");
     world.pgbench(&["-i", "-q", "postgres"]);
-    let both = say(
-        &world,
-        folder.path(),
-        &format!("pgbench -S -t 1 {flags} postgres"),
-    );
+    let both = say(&world, folder.path(), &format!("pgbench -S -t 1 {flags} postgres"));
     assert_eq!(both.code, 2, "{both:?}");
     assert!(
         both.err.contains("public.pgbench_accounts is at") && both.err.contains("are there too"),
@@ -222,10 +171,7 @@ fn the_environment_of_libpq_and_connection_strings_say_where_and_how() {
     }
     let records = crate::support::records(folder.path());
     let newest = std::fs::read_to_string(records.last().unwrap()).unwrap();
-    assert!(
-        !newest.contains(&password) && newest.contains("application_name"),
-        "{newest}"
-    );
+    assert!(!newest.contains(&password) && newest.contains("application_name"), "{newest}");
     let url = format!("postgresql://postgres@127.0.0.1:{port}/postgres?sslmode=prefer");
     let pasted = say(
         &world,
@@ -245,10 +191,7 @@ fn the_environment_of_libpq_and_connection_strings_say_where_and_how() {
         let said = say(&world, folder.path(), &line);
         assert_eq!(said.code, 0, "{said:?}");
         let rows: u64 = world.ask("SELECT count(*) FROM made_here").parse().unwrap();
-        assert!(
-            said.out.contains(&format!("actually processed: {rows}/20")),
-            "{rows}: {said:?}"
-        );
+        assert!(said.out.contains(&format!("actually processed: {rows}/20")), "{rows}: {said:?}");
         assert!(rows >= 17, "each client loses at most its first: {said:?}");
         let again = say(&world, folder.path(), &format!("{line} --max-tries 10"));
         assert!(again.out.contains("actually processed: 20/20"), "{again:?}");

@@ -72,10 +72,7 @@ impl Pooler {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn();
-        let mut pooler = Pooler {
-            process: process.unwrap(),
-            directory,
-        };
+        let mut pooler = Pooler { process: process.unwrap(), directory };
         let mut log = BufReader::new(pooler.process.stderr.take().unwrap()).lines();
         let mut read = Vec::new();
         let ready = log.by_ref().map_while(Result::ok).any(|line| {
@@ -103,9 +100,7 @@ impl Pooler {
     fn application(&self, sql: &str) -> String {
         let output = Command::new("psql")
             .args(["-h", &self.socket(), "-p", &PORT.to_string()])
-            .args([
-                "-U", "postgres", "-X", "-A", "-t", "-q", "-c", sql, DATABASE,
-            ])
+            .args(["-U", "postgres", "-X", "-A", "-t", "-q", "-c", sql, DATABASE])
             .env_remove("PGOPTIONS")
             .stdin(Stdio::null())
             .output()
@@ -135,9 +130,7 @@ impl Drop for Pooler {
 fn installed() -> Option<PathBuf> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&paths).chain([PathBuf::from("/usr/sbin")]);
-    folders
-        .map(|folder| folder.join("pgbouncer"))
-        .find(|path| path.is_file())
+    folders.map(|folder| folder.join("pgbouncer")).find(|path| path.is_file())
 }
 
 /// Runs the program to its end, and says how long that took.
@@ -153,10 +146,7 @@ fn ends(folder: &Path, line: &str, target: &str) -> (ProgramOutput, Duration) {
     while process.try_wait().unwrap().is_none() {
         if passed() > HANGS_AFTER {
             process.kill().unwrap();
-            panic!(
-                "{line}: {:?}",
-                ProgramOutput::of(process.wait_with_output().unwrap())
-            );
+            panic!("{line}: {:?}", ProgramOutput::of(process.wait_with_output().unwrap()));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -180,12 +170,9 @@ fn a_pooler_that_shares_connections_is_refused_and_its_application_finds_its_ses
         let folder = folder();
         let sessions = pooler.sessions();
         assert!(sessions[0].ends_with("|f|0"), "{sessions:?}");
-        for (options, clients) in [
-            ("", 1),
-            ("", 4),
-            ("&durability=none&isolation=serializable", 2),
-            ("&live=yes", 2),
-        ] {
+        for (options, clients) in
+            [("", 1), ("", 4), ("&durability=none&isolation=serializable", 2), ("&live=yes", 2)]
+        {
             let line = format!("{RUN} --clients {clients}");
             let (said, took) = ends(folder.path(), &line, &pooler.url(options));
             assert_eq!(said.code, 2, "{mode} {options}: {said:?}");
@@ -248,10 +235,7 @@ fn more_clients_than_a_pool_has_connections_end_in_a_sentence() {
         assert!(took < REFUSED_WITHIN, "{mode}: {took:?}");
         assert_eq!(world.everything(), before, "{mode}");
         let sessions = pooler.sessions();
-        assert!(
-            sessions.iter().all(|one| one == &sessions[0]),
-            "{sessions:?}"
-        );
+        assert!(sessions.iter().all(|one| one == &sessions[0]), "{sessions:?}");
         assert!(sessions[0].ends_with("|f|0"), "{sessions:?}");
     }
 }

@@ -16,18 +16,14 @@ fn started(folder: &Path) -> (Child, String) {
         .spawn()
         .unwrap();
     let mut url = String::new();
-    BufReader::new(child.stdout.take().unwrap())
-        .read_line(&mut url)
-        .unwrap();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
     (child, url.trim().to_owned())
 }
 
 fn servers_of(folder: &Path) -> usize {
     let directory = folder.display().to_string();
     let lines = command_lines().into_iter();
-    lines
-        .filter(|line| line.contains("redis-server") && line.contains(&directory))
-        .count()
+    lines.filter(|line| line.contains("redis-server") && line.contains(&directory)).count()
 }
 
 #[test]
@@ -73,10 +69,7 @@ fn a_run_starts_its_private_server_and_removes_it() {
     assert_eq!(record["target"]["durability"], "os", "{record}");
     assert_eq!(record["target"]["url"], "postgres:private?durability=os");
     let counters = record["counters"].as_array().unwrap();
-    let commits = counters
-        .iter()
-        .find(|one| one["meaning"] == "commits")
-        .unwrap();
+    let commits = counters.iter().find(|one| one["meaning"] == "commits").unwrap();
     assert!(commits["grown"].as_u64().unwrap() >= 50, "{commits}");
     assert!(record["sync_line"]["round_trip_ns"].as_u64().unwrap() > 0);
     // Counted in ticks of 10 ms, of which so few commits may not fill one.
@@ -93,11 +86,8 @@ fn a_server_killed_in_mid_run_ends_the_run_with_a_record_that_says_so() {
     let folder = folder();
     let line =
         "run insert --on postgres:private --clients 8 --duration 10m --warm-up 0 --line none";
-    let mut child = program(folder.path(), line)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        program(folder.path(), line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let run = Pid::from_child(&child);
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     let server = server_named(&mut errors);
@@ -113,19 +103,12 @@ fn a_server_killed_in_mid_run_ends_the_run_with_a_record_that_says_so() {
         kill_process(run, Signal::KILL).unwrap();
         panic!("the run hangs on a server that is gone");
     };
-    let said = ProgramOutput {
-        err,
-        ..ProgramOutput::of(output)
-    };
+    let said = ProgramOutput { err, ..ProgramOutput::of(output) };
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.err.contains("cannot be reached"), "{said:?}");
     let files = records(folder.path());
     assert_eq!(files.len(), 1);
-    let record = say(
-        folder.path(),
-        &format!("show --json {}", files[0].display()),
-    )
-    .json();
+    let record = say(folder.path(), &format!("show --json {}", files[0].display())).json();
     assert_eq!(record["stopped_by"], "failure", "{record}");
     let why = record["cut_short"].as_str().unwrap();
     assert!(why.contains("cannot be reached"), "{why}");
@@ -165,10 +148,7 @@ fn what_a_private_server_cannot_be_is_said_in_one_sentence() {
         let said = say(folder.path(), line);
         assert_eq!(said.code, 2, "{line}: {said:?}");
         assert!(said.err.contains("durability=full"), "{line}: {said:?}");
-        assert!(
-            !said.err.contains("started a temporary"),
-            "{line}: {said:?}"
-        );
+        assert!(!said.err.contains("started a temporary"), "{line}: {said:?}");
     }
     let said = say(folder.path(), "private oracle");
     assert_eq!(said.code, 2);
@@ -180,10 +160,7 @@ fn what_a_private_server_cannot_be_is_said_in_one_sentence() {
 fn a_server_that_dies_with_its_directory_leaves_the_record_of_its_run() {
     let (world, folder) = (ForeignServer::new(), folder());
     let data = world.ask("SHOW data_directory");
-    let line = format!(
-        "run insert --on {} --duration 8s --warm-up 0 --clients 2",
-        world.url()
-    );
+    let line = format!("run insert --on {} --duration 8s --warm-up 0 --clients 2", world.url());
     let child = program(folder.path(), &line)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

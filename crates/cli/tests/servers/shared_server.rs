@@ -15,11 +15,8 @@ fn a_run_leaves_a_strangers_tables_as_they_were_and_nothing_of_its_own() {
     let (world, folder) = (ForeignServer::new(), folder());
     world.ask(STRANGERS);
     let before = world.everything();
-    let line = format!(
-        "run tpcb --on {} --transactions 20 --warm-up 0 --line none",
-        world.url()
-    )
-    .replace("tpcb", "debit-credit");
+    let line = format!("run tpcb --on {} --transactions 20 --warm-up 0 --line none", world.url())
+        .replace("tpcb", "debit-credit");
     let said = say(folder.path(), &line);
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(world.everything(), before);
@@ -30,19 +27,12 @@ fn a_run_leaves_a_strangers_tables_as_they_were_and_nothing_of_its_own() {
 fn a_dry_run_says_everything_and_touches_nothing() {
     let (world, folder) = (ForeignServer::new(), folder());
     let before = world.everything();
-    let line = format!(
-        "run debit-credit --on {} --clients 4 --dry-run",
-        world.url()
-    );
+    let line = format!("run debit-credit --on {} --clients 4 --dry-run", world.url());
     let said = say(folder.path(), &line);
     assert_eq!(said.code, 0, "{said:?}");
-    for words in [
-        "CREATE TABLE",
-        "UPDATE",
-        "connections",
-        "would load about",
-        "nothing was touched",
-    ] {
+    for words in
+        ["CREATE TABLE", "UPDATE", "connections", "would load about", "nothing was touched"]
+    {
         let all = format!("{}{}", said.out, said.err);
         assert!(all.contains(words), "{words}: {all}");
     }
@@ -54,10 +44,7 @@ fn a_dry_run_says_everything_and_touches_nothing() {
 fn a_server_on_which_others_work_is_refused_unless_that_is_allowed() {
     let (world, folder) = (ForeignServer::new(), folder());
     let foreign = world.foreign_session();
-    let line = format!(
-        "run insert --on {} --transactions 5 --warm-up 0 --line none",
-        world.url()
-    );
+    let line = format!("run insert --on {} --transactions 5 --warm-up 0 --line none", world.url());
     let said = say(folder.path(), &line);
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.err.contains("other session"), "{said:?}");
@@ -70,15 +57,9 @@ fn a_server_on_which_others_work_is_refused_unless_that_is_allowed() {
 
 /// A run that was started and has connected.
 fn under_way(world: &ForeignServer, folder: &std::path::Path) -> std::process::Child {
-    let line = format!(
-        "run insert --on {} --duration 60s --warm-up 0 --line none",
-        world.url()
-    );
-    let child = program(folder, &line)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let line = format!("run insert --on {} --duration 60s --warm-up 0 --line none", world.url());
+    let child =
+        program(folder, &line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     first_interval(folder);
     child
 }
@@ -97,10 +78,7 @@ fn tables_that_a_run_works_on_are_not_made_anew() {
     first_interval(folder.path());
     let refused = make();
     assert_eq!(refused.code, 2, "{refused:?}");
-    assert!(
-        refused.err.contains("a run of syncline is in progress"),
-        "{refused:?}"
-    );
+    assert!(refused.err.contains("a run of syncline is in progress"), "{refused:?}");
     assert!(child.try_wait().unwrap().is_none(), "the run goes on");
     child.kill().unwrap();
     child.wait().unwrap();
@@ -114,20 +92,13 @@ fn what_a_killed_run_leaves_is_cleaned_and_nothing_else() {
     world.ask(STRANGERS);
     let before = world.everything();
     let mut child = under_way(&world, folder.path());
-    assert_eq!(
-        world.ours().len(),
-        2,
-        "ours, and the stranger's that is named alike"
-    );
+    assert_eq!(world.ours().len(), 2, "ours, and the stranger's that is named alike");
     child.kill().unwrap();
     child.wait().unwrap();
     let said = say(folder.path(), &format!("clean {}", world.url()));
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.out.contains("syncline_"), "{said:?}");
-    assert!(
-        !said.out.contains("syncline_like"),
-        "a stranger's schema went: {said:?}"
-    );
+    assert!(!said.out.contains("syncline_like"), "a stranger's schema went: {said:?}");
     assert_eq!(world.everything(), before);
     let again = say(folder.path(), &format!("clean {}", world.url()));
     assert_eq!((again.code, again.out.as_str()), (0, ""), "{again:?}");
@@ -147,23 +118,15 @@ fn a_stopped_run_removes_what_it_made() {
 #[test]
 fn a_record_keeps_the_statements_and_an_alias_keeps_the_product_out_of_it() {
     let (world, folder) = (ForeignServer::new(), folder());
-    let line = format!(
-        "run insert --on {} --transactions 5 --warm-up 0 --line none",
-        world.url()
-    );
+    let line = format!("run insert --on {} --transactions 5 --warm-up 0 --line none", world.url());
     assert_eq!(say(folder.path(), &line).code, 0);
     let file = records(folder.path()).remove(0);
-    let shown = say(
-        folder.path(),
-        &format!("show {} --statements", file.display()),
-    );
+    let shown = say(folder.path(), &format!("show {} --statements", file.display()));
     assert!(shown.out.contains("INSERT INTO"), "{shown:?}");
     std::fs::remove_file(&file).unwrap();
     let said = say(folder.path(), &format!("{line} --alias A"));
     assert_eq!(said.code, 0, "{said:?}");
-    let text = std::fs::read_to_string(records(folder.path()).remove(0))
-        .unwrap()
-        .to_lowercase();
+    let text = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap().to_lowercase();
     for name in ["postgres", "pg_", "wal_"] {
         assert!(!text.contains(name), "{name} is in {text}");
     }

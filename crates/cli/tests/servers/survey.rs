@@ -14,10 +14,7 @@ fn a_survey_places_private_servers_on_the_lines_of_their_own_log_directories() {
     let records = records.as_array().unwrap();
     let runs: Vec<&Value> = records.iter().filter(|one| one["kind"] == "run").collect();
     for name in ["engine", "sqlite", "postgres", "mariadb"] {
-        let of: Vec<_> = runs
-            .iter()
-            .filter(|run| run["target"]["name"] == name)
-            .collect();
+        let of: Vec<_> = runs.iter().filter(|run| run["target"]["name"] == name).collect();
         assert!(of.len() >= 2, "{name}: {} rungs", of.len());
         for run in of {
             assert_eq!(run["target"]["durability"], "data", "{name}");
@@ -27,19 +24,9 @@ fn a_survey_places_private_servers_on_the_lines_of_their_own_log_directories() {
             assert_eq!(line["directory"], run["target"]["log_directory"], "{name}");
         }
     }
-    let probed: Vec<&Value> = records
-        .iter()
-        .filter(|one| one["kind"] == "probe")
-        .collect();
-    assert_eq!(
-        probed.len(),
-        3,
-        "the current directory and two log directories"
-    );
-    let shown = say(
-        folder.path(),
-        &format!("show {}", all_records(folder.path())),
-    );
+    let probed: Vec<&Value> = records.iter().filter(|one| one["kind"] == "probe").collect();
+    assert_eq!(probed.len(), 3, "the current directory and two log directories");
+    let shown = say(folder.path(), &format!("show {}", all_records(folder.path())));
     let table = shown.out.as_str();
     let (_, together) = table
         .split_once("every store beside the sync rate of its log's disk")

@@ -21,20 +21,13 @@ fn tables_of_sysbench_are_refused_and_a_loop_over_all_tests_needs_one_prepare() 
     for command in ["prepare", "run", "cleanup"] {
         let said = run(&format!("oltp_read_write {command}"));
         assert_eq!(said.code, 2, "{command}: {said:?}");
-        assert!(
-            said.err.contains("public.sbtest1 is at"),
-            "{command}: {said:?}"
-        );
+        assert!(said.err.contains("public.sbtest1 is at"), "{command}: {said:?}");
     }
     assert_eq!(world.everything(), everything);
     world.ask("DROP TABLE public.sbtest1");
     let alone = run("oltp_read_only run");
     assert_eq!(alone.code, 0, "{alone:?}");
-    assert_eq!(
-        world.ours(),
-        Vec::<String>::new(),
-        "without prepare nothing is left"
-    );
+    assert_eq!(world.ours(), Vec::<String>::new(), "without prepare nothing is left");
     assert_eq!(run("oltp_read_write prepare").code, 0);
     for test in [
         "oltp_point_select",
@@ -73,10 +66,7 @@ fn tables_of_sysbench_are_refused_on_mariadb_too() {
     script("CREATE DATABASE other;\nCREATE TABLE other.sbtest1 (id int);\n");
     let run = |database: &str| {
         let flags = "--table-size=50 --events=5 --time=0";
-        let line = format!(
-            "sysbench oltp_point_select {flags} --on={} run",
-            of(database)
-        );
+        let line = format!("sysbench oltp_point_select {flags} --on={} run", of(database));
         say(folder.path(), &line)
     };
     let refused = run("/other");

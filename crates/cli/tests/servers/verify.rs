@@ -26,10 +26,7 @@ fn a_twin_has_the_live_servers_settings_and_the_server_is_left_alone() {
     assert!(copied.contains("synchronous_commit=off"), "{copied}");
     assert!(!said.out.contains("archive_command"), "{said:?}");
     assert_eq!(record["store"], "postgres", "{record}");
-    assert!(
-        record["verdict"]["promises_nothing"].is_string(),
-        "{record}"
-    );
+    assert!(record["verdict"]["promises_nothing"].is_string(), "{record}");
 
     assert_eq!(world.ask("SELECT pg_postmaster_start_time()"), began);
     let ours = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'syncline%'";
@@ -96,10 +93,7 @@ fn a_mariadb_has_a_twin_of_its_version_with_its_settings() {
     assert_eq!(record["settings"]["version"], version.as_str(), "{record}");
     assert_eq!(record["settings"]["durability"], "os", "{record}");
     assert_eq!(record["images"]["images"], 10, "{record}");
-    assert!(
-        record["verdict"]["promises_nothing"].is_string(),
-        "{record}"
-    );
+    assert!(record["verdict"]["promises_nothing"].is_string(), "{record}");
     assert_eq!(asked(&url, "SHOW DATABASES"), databases);
 }
 

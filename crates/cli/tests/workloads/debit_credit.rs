@@ -18,12 +18,7 @@ const PROFILES: [&str; 7] = [
 #[test]
 fn sums_agree_in_every_profile() {
     for profile in PROFILES {
-        let options = [
-            ("profile", profile),
-            ("scale", "3"),
-            ("accounts", "50"),
-            ("think_s", "0"),
-        ];
+        let options = [("profile", profile), ("scale", "3"), ("accounts", "50"), ("think_s", "0")];
         runs_everywhere(&workload("debit-credit", &options), 6, 300);
     }
 }
@@ -31,11 +26,7 @@ fn sums_agree_in_every_profile() {
 #[test]
 fn sums_agree_where_the_branch_is_read_and_written() {
     for profile in ["tpcb", "pgbench", "derby", "berkeley"] {
-        let options = [
-            ("profile", profile),
-            ("accounts", "50"),
-            ("branch", "read-write"),
-        ];
+        let options = [("profile", profile), ("accounts", "50"), ("branch", "read-write")];
         runs_everywhere(&workload("debit-credit", &options), 4, 200);
     }
 }
@@ -45,10 +36,7 @@ fn a_hot_branch_shows_as_conflicts_only_if_it_is_read() {
     let conflicts = |branch| {
         let options = [("accounts", "100000"), ("branch", branch)];
         let load = workload("debit-credit", &options);
-        let plan = RunPlan {
-            retries: 0,
-            ..plan(16, 2_000)
-        };
+        let plan = RunPlan { retries: 0, ..plan(16, 2_000) };
         let outcomes = run_on(STORES[0], &load, &plan).outcomes;
         let [_, _, serialization] = outcomes.conflicted;
         assert_eq!(Cause::ALL[2], Cause::Serialization);
@@ -84,24 +72,12 @@ fn terminals_think_and_arrivals_do_not() {
     // Poisson count.
     let committed = result.outcomes.committed;
     assert!((35..=125).contains(&committed), "{committed}");
-    let open = RunPlan {
-        arrival: Arrival::Poisson { rate_per_s: 500.0 },
-        ..closed
-    };
+    let open = RunPlan { arrival: Arrival::Poisson { rate_per_s: 500.0 }, ..closed };
     let result = run_on("null", &load, &open);
     let committed = result.outcomes.committed;
     assert!((800..=1_200).contains(&committed), "{committed}");
-    let judged = result
-        .checks
-        .iter()
-        .find(|check| check.name.contains("within 2 s"));
-    assert_eq!(
-        judged.map(|check| &check.outcome),
-        Some(&CheckOutcome::Held)
-    );
-    let figure = result
-        .figures
-        .first()
-        .expect("what the scale allows is said");
+    let judged = result.checks.iter().find(|check| check.name.contains("within 2 s"));
+    assert_eq!(judged.map(|check| &check.outcome), Some(&CheckOutcome::Held));
+    let figure = result.figures.first().expect("what the scale allows is said");
     assert!(figure.name.contains("(not scaled)"), "{}", figure.name);
 }

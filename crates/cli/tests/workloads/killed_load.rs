@@ -14,10 +14,7 @@ use syncline_runner::{Event, Observer, RunPlan, run};
 use syncline_stores::AnyTarget;
 use syncline_workloads::AnyWorkload;
 
-const STORES: [&str; 2] = [
-    "engine:{}?durability=none&segment_kib=1024",
-    "sqlite:{}?durability=os",
-];
+const STORES: [&str; 2] = ["engine:{}?durability=none&segment_kib=1024", "sqlite:{}?durability=os"];
 /// Tells the program that it is the one to be killed: the name of the workload, then the URL.
 const VICTIM: &str = "SYNCLINE_TEST_KILLED_LOAD";
 
@@ -36,10 +33,7 @@ impl Observer for KillsItself {
 }
 
 fn keeping() -> RunPlan {
-    RunPlan {
-        reuse: true,
-        ..plan(1, 5)
-    }
+    RunPlan { reuse: true, ..plan(1, 5) }
 }
 
 /// Does nothing but in the process that is to be killed.
@@ -51,10 +45,7 @@ fn the_process_that_is_killed() {
     let (name, url) = asked.split_once(' ').expect("a name and a URL");
     let load = of(name);
     let target = AnyTarget::open(url).expect("a target");
-    let plan = RunPlan {
-        reuse: load.loaded_as().is_some(),
-        ..keeping()
-    };
+    let plan = RunPlan { reuse: load.loaded_as().is_some(), ..keeping() };
     let ended = run(&target, &load, &plan, &AtomicBool::new(false), &KillsItself);
     panic!("{name} on {url} was loaded before anybody killed it: {ended:?}");
 }
@@ -101,10 +92,7 @@ fn is_refused(name: &str, url: &str) {
         let target = AnyTarget::open(url).expect("a target");
         let refused = run(&target, &load, &keeping(), &stop, &());
         let why = refused.expect_err("rows are missing").to_string();
-        assert!(
-            why.contains("its rows were not loaded to the end"),
-            "{name} on {url}: {why}"
-        );
+        assert!(why.contains("its rows were not loaded to the end"), "{name} on {url}: {why}");
         assert!(why.contains("remove it"), "{name} on {url}: {why}");
         assert_eq!(why.lines().count(), 1, "{why}");
     }

@@ -18,12 +18,7 @@ const TESTS: [&str; 9] = [
 #[test]
 fn every_test_runs_and_its_checks_hold() {
     for test in TESTS {
-        let options = [
-            ("test", test),
-            ("tables", "3"),
-            ("table_size", "200"),
-            ("bulk_rows", "7"),
-        ];
+        let options = [("test", test), ("tables", "3"), ("table_size", "200"), ("bulk_rows", "7")];
         runs_everywhere(&workload("oltp", &options), 4, 300);
     }
 }
@@ -61,12 +56,8 @@ fn rows_are_found_by_a_secondary_index_or_without_one_on_k() {
 #[test]
 fn ids_are_counted_up_by_the_store_or_drawn_once_each() {
     for auto_inc in ["on", "off"] {
-        let options = [
-            ("test", "insert"),
-            ("tables", "2"),
-            ("table_size", "60"),
-            ("auto_inc", auto_inc),
-        ];
+        let options =
+            [("test", "insert"), ("tables", "2"), ("table_size", "60"), ("auto_inc", auto_inc)];
         runs_everywhere(&workload("oltp", &options), 3, 400);
     }
 }

@@ -21,10 +21,7 @@ fn the_one_writer_pauses() {
     let result = run_on("null", &workload("mrow", &options), &plan(2, 400_000));
     let writes = result.transactions[1].outcomes.committed;
     let spans = result.measured_ns / 20_000_000;
-    assert!(
-        writes >= 1 && writes <= spans + 1,
-        "{writes} writes in {spans} pauses"
-    );
+    assert!(writes >= 1 && writes <= spans + 1, "{writes} writes in {spans} pauses");
 }
 
 #[test]

@@ -6,18 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_runner::{Error, Event, Observer, RunPlan, RunResult, run};
 use syncline_stores::AnyTarget;
 
-const STORES: [&str; 2] = [
-    "engine:{}?durability=none&segment_kib=1024",
-    "sqlite:{}?durability=os",
-];
+const STORES: [&str; 2] = ["engine:{}?durability=none&segment_kib=1024", "sqlite:{}?durability=os"];
 
 /// Selects on so many rows, in a store at that path that stays.
 fn select(url: &str, path: &Path, rows: &str, seed: u64) -> Result<RunResult, Error> {
-    let plan = RunPlan {
-        reuse: true,
-        seed,
-        ..plan(2, 50)
-    };
+    let plan = RunPlan { reuse: true, seed, ..plan(2, 50) };
     go(url, path, rows, &plan, &AtomicBool::new(false), &())
 }
 
@@ -74,16 +67,10 @@ fn an_interrupted_load_leaves_nothing_that_a_later_run_could_take_for_whole() {
     for url in STORES {
         let folder = tempfile::tempdir().expect("a folder for the store");
         let path = folder.path().join("store");
-        let plan = RunPlan {
-            reuse: true,
-            ..plan(1, 50)
-        };
+        let plan = RunPlan { reuse: true, ..plan(1, 50) };
         let stop = AtomicBool::new(false);
         let ended = go(url, &path, "200000", &plan, &stop, &StopsLoading(&stop));
-        assert!(
-            matches!(ended, Err(Error::Stopped { .. })),
-            "{url}: {ended:?}"
-        );
+        assert!(matches!(ended, Err(Error::Stopped { .. })), "{url}: {ended:?}");
         let result = select(url, &path, "500", 1).expect("the place is free");
         assert!(!result.head.workload.rows_kept, "{url}");
     }

@@ -18,9 +18,8 @@ pub(crate) const STORES: [&str; 3] = [
 /// A workload with options, given as pairs.
 pub(crate) fn workload(name: &str, options: &[(&str, &str)]) -> AnyWorkload {
     let pairs = options.iter();
-    let pairs: Vec<_> = pairs
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-        .collect();
+    let pairs: Vec<_> =
+        pairs.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     AnyWorkload::parse(name, &pairs).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -62,17 +61,8 @@ pub(crate) fn runs_everywhere_but(
     let plan = plan(clients, transactions);
     for url in STORES {
         let result = run_on(url, workload, &plan);
-        assert!(
-            result.outcomes.committed > 0,
-            "{url}: {:?}",
-            result.outcomes
-        );
-        assert_eq!(
-            result.outcomes.failed_all(),
-            0,
-            "{url}: {:?}",
-            result.stopped_by
-        );
+        assert!(result.outcomes.committed > 0, "{url}: {:?}", result.outcomes);
+        assert_eq!(result.outcomes.failed_all(), 0, "{url}: {:?}", result.stopped_by);
         assert!(!result.checks.is_empty(), "{url}: nothing was checked");
         for check in &result.checks {
             if unknown.contains(&check.name.as_str()) {

@@ -53,24 +53,16 @@ fn fails(text: &str) -> String {
 
 #[test]
 fn built_in_scripts_keep_their_sums_under_conflicts() {
-    for builtin in [
-        "tpcb-like",
-        "simple-update",
-        "select-only",
-        "tpcb-like@2,simple-update,select-only@3",
-    ] {
+    for builtin in
+        ["tpcb-like", "simple-update", "select-only", "tpcb-like@2,simple-update,select-only@3"]
+    {
         let load = workload("script", &[("builtin", builtin)]);
         let result = run_on(SQLITE, &load, &plan(4, 120));
         assert_eq!(result.outcomes.failed_all(), 0, "{:?}", result.stopped_by);
         assert!(result.outcomes.committed > 0, "{builtin}");
         assert_eq!(result.checks.len(), 2, "{builtin}");
         for check in &result.checks {
-            assert_eq!(
-                check.outcome,
-                CheckOutcome::Held,
-                "{builtin}: {}",
-                check.name
-            );
+            assert_eq!(check.outcome, CheckOutcome::Held, "{builtin}: {}", check.name);
         }
         let counts = result.transactions.iter().map(|one| one.outcomes.committed);
         assert_eq!(counts.sum::<u64>(), result.outcomes.committed, "{builtin}");
@@ -96,14 +88,8 @@ fn on_null_nothing_is_checked_and_the_engine_refuses() {
 fn rows_stay_for_a_later_run_that_finds_what_a_script_changed() {
     let folder = tempfile::tempdir().expect("a folder for the store");
     let url = format!("sqlite:{}?durability=os", folder.path().join("s").display());
-    let keeping = RunPlan {
-        reuse: true,
-        ..plan(1, 1)
-    };
-    let breaks = of(
-        "UPDATE pgbench_tellers SET tbalance = 5 WHERE tid = 1;",
-        &[("check", "none")],
-    );
+    let keeping = RunPlan { reuse: true, ..plan(1, 1) };
+    let breaks = of("UPDATE pgbench_tellers SET tbalance = 5 WHERE tid = 1;", &[("check", "none")]);
     let result = run_on(&url, &breaks, &keeping);
     assert_eq!(result.outcomes.committed, 1, "{:?}", result.stopped_by);
     let outcome = &result.checks[0].outcome;
@@ -171,10 +157,7 @@ fn one_row_is_wanted_where_one_row_is_stored() {
     assert!(fails(&format!("{one} < 0 \\gset")).contains("answers 0"));
     assert!(fails(&format!("{one} < 3 \\gset")).contains("answers 2"));
     let nothing = fails("DELETE FROM pgbench_history \\gset");
-    assert!(
-        nothing.contains("a.sql:1: \\gset wants one row"),
-        "{nothing}"
-    );
+    assert!(nothing.contains("a.sql:1: \\gset wants one row"), "{nothing}");
     assert!(fails("SELECT count(*) FROM pgbench_tellers \\gset").contains("by AS"));
     holds("DELETE FROM pgbench_history \\aset");
     holds(
@@ -187,10 +170,7 @@ fn a_request_of_several_statements_is_one_transaction() {
     // The second statement meets a row that is there, so the first must not stay.
     let folder = tempfile::tempdir().expect("a folder for the store");
     let url = format!("sqlite:{}?durability=os", folder.path().join("s").display());
-    let keeping = RunPlan {
-        reuse: true,
-        ..plan(1, 1)
-    };
+    let keeping = RunPlan { reuse: true, ..plan(1, 1) };
     let run = |text: &str| run_on(&url, &of(text, &[("check", "none")]), &keeping);
     let broken = "INSERT INTO pgbench_history (tid) VALUES (1) \\; \
                   INSERT INTO pgbench_branches (bid) VALUES (1);";
@@ -255,10 +235,7 @@ SELECT (SELECT sum(delta) FROM pgbench_history) - abalance AS differ
 \\set x 1 / 0
 \\endif";
     let load = of(text, &[]);
-    let many = RunPlan {
-        retries: 10_000,
-        ..plan(4, 400)
-    };
+    let many = RunPlan { retries: 10_000, ..plan(4, 400) };
     let result = run_on(SQLITE, &load, &many);
     assert_eq!(result.outcomes.committed, 400, "{:?}", result.stopped_by);
     assert!(result.outcomes.retries() > 0, "{:?}", result.outcomes);
@@ -280,10 +257,7 @@ fn a_sleep_lasts_inside_its_transaction_and_ends_with_the_run() {
     let began = clock::now();
     let result = run_on(SQLITE, &of("SELECT 1;\n\\sleep 1000", &[]), &short);
     assert_eq!(result.outcomes.unfinished, 2, "{:?}", result.outcomes);
-    assert!(
-        clock::now() - began < 60 * clock::SECOND,
-        "nobody waits for it"
-    );
+    assert!(clock::now() - began < 60 * clock::SECOND, "nobody waits for it");
 }
 
 #[test]
@@ -323,11 +297,7 @@ INSERT INTO pgbench_history (tid, aid) VALUES (:client_id, :v);";
     let drawn = |seed: u64| {
         let folder = tempfile::tempdir().expect("a folder for the store");
         let url = format!("sqlite:{}?durability=os", folder.path().join("s").display());
-        let plan = RunPlan {
-            seed,
-            reuse: true,
-            ..plan(1, 5)
-        };
+        let plan = RunPlan { seed, reuse: true, ..plan(1, 5) };
         run_on(&url, &of(text, &[("check", "none")]), &plan);
         let out = folder.path().join("sum");
         let text = format!(
@@ -337,10 +307,7 @@ INSERT INTO pgbench_history (tid, aid) VALUES (:client_id, :v);";
         run_on(
             &url,
             &of(&text, &[("check", "none")]),
-            &RunPlan {
-                reuse: true,
-                ..crate::run_on::plan(1, 1)
-            },
+            &RunPlan { reuse: true, ..crate::run_on::plan(1, 1) },
         );
         std::fs::read_to_string(out).expect("the sum was written")
     };
@@ -357,10 +324,7 @@ SELECT min(n) AS n FROM mine \\gset
 \\set x 1 / (:n - 4)",
     );
     let why = fails("SELECT n FROM nowhere;");
-    assert!(
-        why.contains("a.sql:1 SELECT n") && why.contains("no such table"),
-        "{why}"
-    );
+    assert!(why.contains("a.sql:1 SELECT n") && why.contains("no such table"), "{why}");
 }
 
 #[test]
@@ -368,18 +332,9 @@ fn what_goes_wrong_in_a_script_says_its_line() {
     for (text, said) in [
         ("SELECT 1;\n\\set x 1 / 0", "a.sql:2: division by zero"),
         ("SELECT :nope;", "a.sql:1: the variable :nope has no value"),
-        (
-            "BEGIN;\nSELECT 1;",
-            "began a transaction and did not end it",
-        ),
-        (
-            "\\sleep :nope s",
-            "a.sql:1: the variable :nope has no value",
-        ),
-        (
-            "SELECT 1;\n\nINSERT INTO pgbench_branches (bid) VALUES (1);",
-            "a.sql:3 INSERT INTO",
-        ),
+        ("BEGIN;\nSELECT 1;", "began a transaction and did not end it"),
+        ("\\sleep :nope s", "a.sql:1: the variable :nope has no value"),
+        ("SELECT 1;\n\nINSERT INTO pgbench_branches (bid) VALUES (1);", "a.sql:3 INSERT INTO"),
     ] {
         let why = fails(text);
         assert!(why.contains(said), "{text}: {why}");
@@ -392,63 +347,34 @@ fn bad_scripts_are_refused_before_anything_runs() {
         ("SELECT 1;\n\\set x 1 @ 2", "a.sql:2:10: the character '@'"),
         ("\\set 1a 3", "a.sql:1:6: \"1a\" is no name of a variable"),
         ("\\set x", "a.sql:1:7: an expression is expected"),
-        (
-            "\\set",
-            "a.sql:1:1: \\set takes a variable and an expression",
-        ),
+        ("\\set", "a.sql:1:1: \\set takes a variable and an expression"),
         ("\\foo", "a.sql:1:1: there is no command \\foo"),
         ("SELECT 1;\n\\if 1", "a.sql:2:1: this \\if has no \\endif"),
         ("\\endif", "a.sql:1:1: \\endif comes after no \\if"),
         ("\\elif 1", "a.sql:1:1: \\elif comes after no \\if"),
-        (
-            "\\if 1\n\\else\n\\else\n\\endif",
-            "a.sql:3:1: \\else comes after an \\else",
-        ),
+        ("\\if 1\n\\else\n\\else\n\\endif", "a.sql:3:1: \\else comes after an \\else"),
         ("\\sleep 3 h", "a.sql:1:10: \"h\" is no unit of \\sleep"),
         ("\\sleep 1xs", "a.sql:1:9: \"xs\" is no unit of \\sleep"),
         ("\\sleep", "a.sql:1:1: \\sleep takes a time"),
         ("\\sleep x ms", "a.sql:1:8: "),
         ("\\gset", "a.sql:1:1: \\gset comes after no statement"),
-        (
-            "SELECT 1 AS a \\gset\n\\gset",
-            "a.sql:2:1: \\gset comes after no statement",
-        ),
-        (
-            "SELECT 1 AS x \\gset a b",
-            "a.sql:1:23: \\gset takes one argument at most",
-        ),
-        (
-            "SELECT 1 AS a \\gset 1x",
-            "a.sql:1:21: no variable can have a name",
-        ),
+        ("SELECT 1 AS a \\gset\n\\gset", "a.sql:2:1: \\gset comes after no statement"),
+        ("SELECT 1 AS x \\gset a b", "a.sql:1:23: \\gset takes one argument at most"),
+        ("SELECT 1 AS a \\gset 1x", "a.sql:1:21: no variable can have a name"),
         (
             "\\startpipeline\nSELECT 1 AS a \\gset\n\\endpipeline",
             "a.sql:2:15: \\gset cannot stand in a pipeline",
         ),
-        (
-            "\\endpipeline",
-            "a.sql:1:1: \\endpipeline is outside a pipeline",
-        ),
-        (
-            "\\startpipeline x",
-            "a.sql:1:16: \\startpipeline takes no argument",
-        ),
-        (
-            "\\setshell x",
-            "a.sql:1:1: \\setshell takes a variable and a command",
-        ),
+        ("\\endpipeline", "a.sql:1:1: \\endpipeline is outside a pipeline"),
+        ("\\startpipeline x", "a.sql:1:16: \\startpipeline takes no argument"),
+        ("\\setshell x", "a.sql:1:1: \\setshell takes a variable and a command"),
         ("SELECT 'a", "a.sql:1:8: this quote is not closed"),
-        (
-            "\\set id 1\nSELECT 'a:id';",
-            "a.sql:2:10: the variable :id is in quotes",
-        ),
+        ("\\set id 1\nSELECT 'a:id';", "a.sql:2:10: the variable :id is in quotes"),
         ("-- nothing", "a script has no commands"),
     ] {
         let (_folder, path) = script(text);
         let options = [("file".to_owned(), path)];
-        let refused = AnyWorkload::parse("script", &options)
-            .expect_err(text)
-            .to_string();
+        let refused = AnyWorkload::parse("script", &options).expect_err(text).to_string();
         assert!(refused.contains(said), "{text}: {refused}");
         assert_eq!(refused.lines().count(), 1, "{refused}");
     }
@@ -457,38 +383,19 @@ fn bad_scripts_are_refused_before_anything_runs() {
 #[test]
 fn bad_choices_are_refused_in_a_sentence() {
     for (options, said) in [
-        (
-            &[("file", "no/such.sql")][..],
-            "the script no/such.sql cannot be read",
-        ),
-        (
-            &[("builtin", "s")],
-            "several built-in scripts begin with \"s\"",
-        ),
+        (&[("file", "no/such.sql")][..], "the script no/such.sql cannot be read"),
+        (&[("builtin", "s")], "several built-in scripts begin with \"s\""),
         (&[("builtin", "none")], "no script is left to run"),
         (&[("builtin", "tpcb-like@0")], "no script is left to run"),
-        (
-            &[("builtin", "tpcb-like@x")],
-            "is no script, or no script and its weight",
-        ),
-        (
-            &[("builtin", "tpcb-like@-1")],
-            "is no script, or no script and its weight",
-        ),
-        (
-            &[("define", "1a=2")],
-            "\"1a=2\" is no variable and its value",
-        ),
+        (&[("builtin", "tpcb-like@x")], "is no script, or no script and its weight"),
+        (&[("builtin", "tpcb-like@-1")], "is no script, or no script and its weight"),
+        (&[("define", "1a=2")], "\"1a=2\" is no variable and its value"),
         (&[("scale", "0")], "it takes a whole number from 1 to 20000"),
         (&[("check", "maybe")], "it takes sums or none"),
     ] {
-        let owned = options
-            .iter()
-            .map(|(a, b)| ((*a).to_owned(), (*b).to_owned()));
+        let owned = options.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned()));
         let owned: Vec<_> = owned.collect();
-        let refused = AnyWorkload::parse("script", &owned)
-            .expect_err(said)
-            .to_string();
+        let refused = AnyWorkload::parse("script", &owned).expect_err(said).to_string();
         assert!(refused.contains(said), "{refused}");
     }
 }
@@ -501,10 +408,7 @@ fn weights_choose_and_a_weight_of_zero_leaves_out() {
     let files = format!("{first}@3,{second},{first}@0");
     let load = workload("script", &[("file", &files)]);
     assert_eq!(load.transactions(), [first.as_str(), second.as_str()]);
-    assert!(
-        load.loads().is_empty(),
-        "no script names a table of pgbench's"
-    );
+    assert!(load.loads().is_empty(), "no script names a table of pgbench's");
     assert_eq!(load.notice(), None);
     let result = run_on("null", &load, &plan(2, 8_000));
     let share = result.transactions[0].outcomes.committed as f64 / 8_000.0;

@@ -5,11 +5,7 @@ use crate::run_on::{STORES, plan, run_on, runs_everywhere, workload};
 #[test]
 fn the_register_stays_whole() {
     for (lookup, distribution) in [("index", "non-uniform"), ("table", "uniform")] {
-        let options = [
-            ("subscribers", "60"),
-            ("lookup", lookup),
-            ("distribution", distribution),
-        ];
+        let options = [("subscribers", "60"), ("lookup", lookup), ("distribution", distribution)];
         runs_everywhere(&workload("tatp", &options), 4, 600);
     }
 }
@@ -20,9 +16,5 @@ fn transactions_abort_as_often_as_the_description_says() {
     let result = run_on(STORES[0], &workload("tatp", &options), &plan(4, 20_000));
     // 76.1 % of 10, 37.5 % of 35 and of 2, 68.75 % of 2 and of 2 of a hundred: 24.2 %.
     let share = result.outcomes.aborted as f64 / 20_000.0;
-    assert!(
-        (0.22..0.265).contains(&share),
-        "{share}: {:?}",
-        result.outcomes
-    );
+    assert!((0.22..0.265).contains(&share), "{share}: {:?}", result.outcomes);
 }

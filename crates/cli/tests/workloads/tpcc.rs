@@ -39,11 +39,8 @@ fn it_runs_by_the_rules_of_k2() {
 
 #[test]
 fn deliveries_wait_for_the_next_transaction_and_go_in_batches() {
-    let options = [
-        ("delivery", "deferred"),
-        ("delivery_batch", "3"),
-        ("weights", "30,10,10,40,10"),
-    ];
+    let options =
+        [("delivery", "deferred"), ("delivery_batch", "3"), ("weights", "30,10,10,40,10")];
     runs_everywhere(&small(&options), 4, 400);
     runs_everywhere(&small(&[("weights", "0,0,0,1,0"), options[0]]), 2, 50);
 }
@@ -58,11 +55,7 @@ fn one_warehouse_has_no_other_and_every_loaded_order_can_be_delivered() {
 #[test]
 fn an_unknown_item_rolls_back_without_a_failure_or_a_retry() {
     let only_new_orders = small(&[("weights", "1,0,0,0,0")]);
-    let result = run_on(
-        "engine:{}?durability=none",
-        &only_new_orders,
-        &plan(1, 3_000),
-    );
+    let result = run_on("engine:{}?durability=none", &only_new_orders, &plan(1, 3_000));
     let outcomes = &result.outcomes;
     assert!((10..70).contains(&outcomes.aborted), "{outcomes:?}");
     assert_eq!(outcomes.committed + outcomes.aborted, 3_000, "{outcomes:?}");
@@ -70,10 +63,8 @@ fn an_unknown_item_rolls_back_without_a_failure_or_a_retry() {
         let found = result.figures.iter().find(|figure| figure.name == name);
         found.unwrap_or_else(|| panic!("{name} is a figure")).value
     };
-    let (committed, all) = (
-        figure("new orders/min"),
-        figure("new orders/min, rolled-back ones included"),
-    );
+    let (committed, all) =
+        (figure("new orders/min"), figure("new orders/min, rolled-back ones included"));
     assert!(all > committed && committed > 0.0, "{committed} of {all}");
 }
 
@@ -95,11 +86,7 @@ fn terminals_key_and_think() {
 
 #[test]
 fn keying_and_thinking_of_a_deferred_delivery_come_before_the_next_transaction() {
-    let options = [
-        ("think", "spec"),
-        ("delivery", "deferred"),
-        ("weights", "1,0,0,1,0"),
-    ];
+    let options = [("think", "spec"), ("delivery", "deferred"), ("weights", "1,0,0,1,0")];
     let waiting = small(&options);
     let mut client = waiting.client(0, 1, 7);
     let (mut queued, mut thought) = (0_u64, 0);
@@ -208,9 +195,7 @@ fn checks_after(
         let session = target.connect(&plan, &worker).await;
         let mut session = session.unwrap_or_else(|failure| panic!("{failure}"));
         workload.run_begins(0);
-        load(workload, &plan, &mut session)
-            .await
-            .expect("rows are loaded");
+        load(workload, &plan, &mut session).await.expect("rows are loaded");
         let mut tallies = Vec::new();
         for (number, count) in transactions.iter().enumerate() {
             let mut client = workload.client(number, transactions.len(), 42);
@@ -273,10 +258,7 @@ const STORES: [&str; 2] = ["engine:{}?durability=none", "sqlite:{}?durability=os
 
 #[test]
 fn without_damage_every_check_holds_and_with_unknown_endings_too() {
-    let (nothing, twice) = (
-        |_: &Damage, _: &mut Transaction<'_, AnySession>| Ok(()),
-        [60, 60],
-    );
+    let (nothing, twice) = (|_: &Damage, _: &mut Transaction<'_, AnySession>| Ok(()), [60, 60]);
     for url in STORES {
         for unknown in [false, true] {
             let told = |ending| if unknown { Ending::Unknown } else { ending };
@@ -292,11 +274,7 @@ fn without_damage_every_check_holds_and_with_unknown_endings_too() {
 #[test]
 fn right_after_the_load_every_condition_holds() {
     let checks = checks_after(STORES[0], &small(&[]), &[], |_, _| Ok(()), |ending| ending);
-    assert!(
-        checks
-            .iter()
-            .all(|check| check.outcome == CheckOutcome::Held)
-    );
+    assert!(checks.iter().all(|check| check.outcome == CheckOutcome::Held));
 }
 
 /// Loaded orders of a small district: 20, of which 14 are delivered.
@@ -322,10 +300,7 @@ fn wrong_sums_are_found_by_the_conditions_on_them() {
         assert_eq!(found, ["condition 12"]);
         let found = finds(url, |damage, to| {
             to.write(&damage.balance, (1, 1, 1, CENT))?;
-            let less = Decimal {
-                units: -1,
-                scale: 2,
-            };
+            let less = Decimal { units: -1, scale: 2 };
             to.write(&damage.paid, (1, 1, 1, less))
         });
         assert_eq!(found, ["condition 10"]);
@@ -337,13 +312,9 @@ fn orders_out_of_number_are_found() {
     for url in STORES {
         let found = finds(url, |damage, to| to.write(&damage.next_order, (1, 4, 1)));
         assert_eq!(found, ["condition 2"]);
-        let found = finds(url, |damage, to| {
-            to.write(&damage.lose_new_order, (1, 2, NEW))
-        });
+        let found = finds(url, |damage, to| to.write(&damage.lose_new_order, (1, 2, NEW)));
         assert_eq!(found, ["condition 3", "condition 5", "condition 11"]);
-        let found = finds(url, |damage, to| {
-            to.write(&damage.lose_order, (1, 2, DELIVERED))
-        });
+        let found = finds(url, |damage, to| to.write(&damage.lose_order, (1, 2, DELIVERED)));
         let all = ["4", "6", "11"].map(|number| format!("condition {number}"));
         assert_eq!(found[..3], all);
         assert_eq!(found[3..], ["every acknowledged", "the loaded"]);
@@ -353,9 +324,7 @@ fn orders_out_of_number_are_found() {
 #[test]
 fn lines_and_carriers_that_do_not_fit_are_found() {
     for url in STORES {
-        let found = finds(url, |damage, to| {
-            to.write(&damage.lose_line, (2, 3, DELIVERED, 2))
-        });
+        let found = finds(url, |damage, to| to.write(&damage.lose_line, (2, 3, DELIVERED, 2)));
         assert_eq!(found, ["condition 4", "condition 6"]);
         // Another order may make up for it in the sum.
         let found = finds(url, |damage, to| {
@@ -363,13 +332,9 @@ fn lines_and_carriers_that_do_not_fit_are_found() {
             to.write(&damage.line_count, (2, 3, DELIVERED + 1, -1))
         });
         assert_eq!(found, ["condition 6"]);
-        let found = finds(url, |damage, to| {
-            to.write(&damage.date, (2, 3, DELIVERED, 1, None))
-        });
+        let found = finds(url, |damage, to| to.write(&damage.date, (2, 3, DELIVERED, 1, None)));
         assert_eq!(found, ["condition 7"]);
-        let found = finds(url, |damage, to| {
-            to.write(&damage.carrier, (2, 3, DELIVERED, None))
-        });
+        let found = finds(url, |damage, to| to.write(&damage.carrier, (2, 3, DELIVERED, None)));
         assert_eq!(found, ["condition 5", "condition 7", "the loaded"]);
     }
 }
@@ -391,11 +356,9 @@ fn a_lost_customer_and_a_payment_of_nobody_are_found() {
 #[test]
 fn acknowledged_transactions_that_are_gone_are_found() {
     let (new_orders, payments, deliveries) = ("1,0,0,0,0", "0,1,0,0,0", "0,0,0,1,0");
-    for (weights, check) in [
-        (new_orders, "every acknowledged"),
-        (payments, "history has"),
-        (deliveries, "the loaded"),
-    ] {
+    for (weights, check) in
+        [(new_orders, "every acknowledged"), (payments, "history has"), (deliveries, "the loaded")]
+    {
         let only = small(&[("weights", weights)]);
         let nowhere = AnyTarget::open("null").unwrap_or_else(|error| panic!("{error}"));
         let worker = nowhere.worker().expect("a worker's part");
@@ -416,14 +379,11 @@ fn acknowledged_transactions_that_are_gone_are_found() {
             let session = target.connect(only.plan(), &worker).await;
             let mut session = session.unwrap_or_else(|failure| panic!("{failure}"));
             only.run_begins(0);
-            load(&only, only.plan(), &mut session)
-                .await
-                .expect("rows are loaded");
+            load(&only, only.plan(), &mut session).await.expect("rows are loaded");
             looked(&only, vec![lost], &mut session).await
         });
-        let violated = checks
-            .iter()
-            .filter(|check| matches!(check.outcome, CheckOutcome::Violated(_)));
+        let violated =
+            checks.iter().filter(|check| matches!(check.outcome, CheckOutcome::Violated(_)));
         let violated: Vec<_> = violated.map(|check| short(&check.name)).collect();
         assert_eq!(violated, [check], "{weights}");
     }
@@ -432,15 +392,9 @@ fn acknowledged_transactions_that_are_gone_are_found() {
 #[test]
 fn what_an_earlier_run_left_is_gone_on_from_and_its_counts_are_not_known() {
     let folder = tempfile::tempdir().expect("a folder for the store");
-    let url = format!(
-        "sqlite:{}?durability=os",
-        folder.path().join("kept").display()
-    );
+    let url = format!("sqlite:{}?durability=os", folder.path().join("kept").display());
     let load = small(&[]);
-    let plan = syncline_runner::RunPlan {
-        reuse: true,
-        ..plan(2, 100)
-    };
+    let plan = syncline_runner::RunPlan { reuse: true, ..plan(2, 100) };
     for kept in [false, true] {
         let target = AnyTarget::open(&url).unwrap_or_else(|error| panic!("{error}"));
         let stop = std::sync::atomic::AtomicBool::new(false);

@@ -6,25 +6,16 @@ use syncline_contract::CheckOutcome;
 #[test]
 fn every_letter_runs_and_its_checks_hold() {
     for letter in ["core", "a", "b", "c", "d", "e", "f"] {
-        let load = workload(
-            "ycsb",
-            &[("workload", letter), ("records", "700"), ("verify", "row")],
-        );
+        let load = workload("ycsb", &[("workload", letter), ("records", "700"), ("verify", "row")]);
         runs_everywhere(&load, 4, 400);
     }
 }
 
 #[test]
 fn every_distribution_finds_its_rows() {
-    for distribution in [
-        "uniform",
-        "zipfian",
-        "scrambled",
-        "latest",
-        "hotspot",
-        "sequential",
-        "exponential",
-    ] {
+    for distribution in
+        ["uniform", "zipfian", "scrambled", "latest", "hotspot", "sequential", "exponential"]
+    {
         let options = [
             ("distribution", distribution),
             ("records", "300"),

@@ -26,11 +26,7 @@ pub(super) fn joins<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
         let rows: Result<Vec<_>, _> = tx.answers(&joins.box_with_parts).await?.collect();
         let mut rows = rows?;
         rows.sort_unstable();
-        same(
-            rows,
-            [1, 2, 3].map(|number| ("first", number)),
-            "box 1 with each of its parts",
-        )?;
+        same(rows, [1, 2, 3].map(|number| ("first", number)), "box 1 with each of its parts")?;
         let none = tx.answers(&joins.box_with_parts).await?.count();
         same(none, 0, "the number of rows of a join without a match")?;
         seat.session.commit().await?;
@@ -43,33 +39,17 @@ pub(super) fn aggregates<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     let figures = fixture.scene.figures.as_ref().expect(DECLARED);
     fixture.run(async {
         let mut seat = filled(fixture).await?;
-        same(
-            numbers(&mut seat, &figures.count, (2,)).await?,
-            [4],
-            "the count of box 2",
-        )?;
-        same(
-            numbers(&mut seat, &figures.colours, (2,)).await?,
-            [3],
-            "the colours of box 2",
-        )?;
+        same(numbers(&mut seat, &figures.count, (2,)).await?, [4], "the count of box 2")?;
+        same(numbers(&mut seat, &figures.colours, (2,)).await?, [3], "the colours of box 2")?;
         let from = numbers(&mut seat, &figures.count_from, (2, -3)).await?;
         same(from, [3], "the count of box 2 from -3 on")?;
         let mut tx = seat.begin(AccessPattern::ReadOnly);
-        same(
-            tx.read(&figures.stock, (1,)).await?,
-            (Some(12),),
-            "the sum of stock",
-        )?;
+        same(tx.read(&figures.stock, (1,)).await?, (Some(12),), "the sum of stock")?;
         let price = tx.read(&figures.price, (1,)).await?;
         same(price, (Some(cents(399)),), "the sum of a decimal")?;
         let colour = tx.read(&figures.least_colour, (1,)).await?;
         same(colour, (Some("blue"),), "the least text")?;
-        same(
-            tx.read(&figures.most_stock, (1,)).await?,
-            (Some(7),),
-            "the greatest stock",
-        )?;
+        same(tx.read(&figures.most_stock, (1,)).await?, (Some(7),), "the greatest stock")?;
         seat.session.commit().await?;
         seat.commits(AccessPattern::Several, async |tx| {
             fixture.scene.plain(tx, 1, 1)?;
@@ -77,11 +57,7 @@ pub(super) fn aggregates<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
         })
         .await?;
         let mut tx = seat.begin(AccessPattern::Single);
-        same(
-            tx.read(&figures.sample_parts, ()).await?,
-            (Some(1.0),),
-            "the sum of a float",
-        )?;
+        same(tx.read(&figures.sample_parts, ()).await?, (Some(1.0),), "the sum of a float")?;
         seat.session.commit().await?;
         Ok(())
     })
@@ -92,37 +68,13 @@ pub(super) fn over_no_rows<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     let figures = fixture.scene.figures.as_ref().expect(DECLARED);
     fixture.run(async {
         let mut seat = filled(fixture).await?;
-        same(
-            numbers(&mut seat, &figures.count, (3,)).await?,
-            [0],
-            "a count over no rows",
-        )?;
-        same(
-            numbers(&mut seat, &figures.colours, (3,)).await?,
-            [0],
-            "a distinct count over none",
-        )?;
+        same(numbers(&mut seat, &figures.count, (3,)).await?, [0], "a count over no rows")?;
+        same(numbers(&mut seat, &figures.colours, (3,)).await?, [0], "a distinct count over none")?;
         let mut tx = seat.begin(AccessPattern::ReadOnly);
-        same(
-            tx.read(&figures.stock, (3,)).await?,
-            (None,),
-            "a sum over no rows",
-        )?;
-        same(
-            tx.read(&figures.price, (3,)).await?,
-            (None,),
-            "a sum of decimals over no rows",
-        )?;
-        same(
-            tx.read(&figures.least_colour, (3,)).await?,
-            (None,),
-            "a least text over no rows",
-        )?;
-        same(
-            tx.read(&figures.most_stock, (3,)).await?,
-            (None,),
-            "a greatest over no rows",
-        )?;
+        same(tx.read(&figures.stock, (3,)).await?, (None,), "a sum over no rows")?;
+        same(tx.read(&figures.price, (3,)).await?, (None,), "a sum of decimals over no rows")?;
+        same(tx.read(&figures.least_colour, (3,)).await?, (None,), "a least text over no rows")?;
+        same(tx.read(&figures.most_stock, (3,)).await?, (None,), "a greatest over no rows")?;
         seat.session.commit().await?;
         Ok(())
     })

@@ -147,10 +147,7 @@ mod tests {
                 Poll::Pending
             }),
         );
-        assert_eq!(
-            (output, worker.started.get(), worker.ended.get()),
-            ("done", 2, 2)
-        );
+        assert_eq!((output, worker.started.get(), worker.ended.get()), ("done", 2, 2));
     }
 
     #[test]

@@ -42,8 +42,7 @@ pub(super) fn uncommitted_is_hidden<T: Target>(fixture: &Fixture<'_, T>) -> Verd
     let scene = fixture.scene;
     fixture.run(async {
         let mut seat = fixture.client().await?;
-        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1))
-            .await?;
+        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1)).await?;
         Ok::<(), CaseFailure>(())
     })?;
     let (written, looked) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -53,11 +52,7 @@ pub(super) fn uncommitted_is_hidden<T: Target>(fixture: &Fixture<'_, T>) -> Verd
         scene.plain(&mut tx, 2, 2)?;
         tx.write(&scene.set_whole, (1, 100))?;
         // A pipelining store has sent nothing before an answer is asked for.
-        same(
-            tx.read(&scene.get_whole, (1,)).await?,
-            (100,),
-            "a row updated in the transaction",
-        )?;
+        same(tx.read(&scene.get_whole, (1,)).await?, (100,), "a row updated in the transaction")?;
         written.store(true, Ordering::Release);
         until(|| looked.load(Ordering::Acquire), HOLD_TIMEOUT_NS).await;
         seat.session.abort().await;
@@ -77,11 +72,7 @@ pub(super) fn uncommitted_is_hidden<T: Target>(fixture: &Fixture<'_, T>) -> Verd
         looked.store(true, Ordering::Release);
         match seen {
             Err(Stop::Conflict(_)) => Ok(()),
-            seen => same(
-                seen?,
-                (1, None),
-                "what another client sees of an open transaction",
-            ),
+            seen => same(seen?, (1, None), "what another client sees of an open transaction"),
         }
     };
     fixture.side_by_side(hold, look).map(|_| ())
@@ -92,8 +83,7 @@ pub(super) fn no_update_is_lost<T: Target>(fixture: &Fixture<'_, T>) -> Verdict 
     let scene = fixture.scene;
     fixture.run(async {
         let mut seat = fixture.client().await?;
-        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 0))
-            .await?;
+        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 0)).await?;
         Ok::<(), CaseFailure>(())
     })?;
     let (ready, read) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -108,14 +98,9 @@ pub(super) fn no_update_is_lost<T: Target>(fixture: &Fixture<'_, T>) -> Verdict 
     fixture.side_by_side(add, add)?;
     fixture.run(async {
         let mut seat = fixture.client().await?;
-        let total = seat.commits(AccessPattern::Single, async |tx| {
-            tx.read(&scene.get_whole, (1,)).await
-        });
-        same(
-            total.await?,
-            (2 * ADDITIONS,),
-            "the sum of two clients' additions",
-        )
+        let total =
+            seat.commits(AccessPattern::Single, async |tx| tx.read(&scene.get_whole, (1,)).await);
+        same(total.await?, (2 * ADDITIONS,), "the sum of two clients' additions")
     })
 }
 
@@ -148,9 +133,6 @@ async fn add_one<S: Session>(
         }
     }
     holds(false, || {
-        format!(
-            "an addition conflicted for {} seconds",
-            RETRY_TIMEOUT_NS / clock::SECOND
-        )
+        format!("an addition conflicted for {} seconds", RETRY_TIMEOUT_NS / clock::SECOND)
     })
 }

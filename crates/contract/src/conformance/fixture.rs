@@ -28,10 +28,7 @@ impl<T: Target> Fixture<'_, T> {
     /// A new client.
     pub(super) async fn client(&self) -> Result<TestClient<T::Session>, CaseFailure> {
         let session = self.target.connect(&self.scene.plan, self.worker).await?;
-        Ok(TestClient {
-            session,
-            asked: RequestTracker::new(false),
-        })
+        Ok(TestClient { session, asked: RequestTracker::new(false) })
     }
 
     /// Runs two at once: on two threads where clients block their threads, else on this one.
@@ -48,17 +45,11 @@ impl<T: Target> Fixture<'_, T> {
         thread::scope(|scope| {
             let other = scope.spawn(move || {
                 let worker = &target.worker()?;
-                let fixture = Fixture {
-                    target,
-                    worker,
-                    scene,
-                };
+                let fixture = Fixture { target, worker, scene };
                 block_on(worker, other(&fixture))
             });
             let one = self.run(one(self));
-            let other = other
-                .join()
-                .unwrap_or_else(|panic| panic::resume_unwind(panic));
+            let other = other.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
             Ok((one?, other?))
         })
     }
@@ -121,10 +112,7 @@ impl<S: Session> TestClient<S> {
     ) -> Result<(), CaseFailure> {
         let wrong = match self.commits(shape, perform).await {
             Err(Stop::Failed(failure)) if failure.kind != FailureKind::Statement => {
-                format!(
-                    "is a failure of kind {} instead of statement",
-                    failure.kind.name()
-                )
+                format!("is a failure of kind {} instead of statement", failure.kind.name())
             }
             Err(Stop::Failed(failure)) if failure.operation == Some(operation) => return Ok(()),
             Err(Stop::Failed(failure)) => {

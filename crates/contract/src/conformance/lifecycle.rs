@@ -31,17 +31,7 @@ pub(super) fn loads<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
         let mut other = fixture.client().await?;
         for id in [0, 1, LOADED / 2, LOADED - 1] {
             let mut tx = other.begin(AccessPattern::Single);
-            let row = (
-                id,
-                -id,
-                0.5,
-                cents(id),
-                "loaded",
-                &b"\0"[..],
-                id,
-                None,
-                Some(id),
-            );
+            let row = (id, -id, 0.5, cents(id), "loaded", &b"\0"[..], id, None, Some(id));
             same(tx.read(&scene.get, (id,)).await?, row, "a loaded row")?;
             other.session.commit().await?;
         }
@@ -70,21 +60,15 @@ fn sample(id: i64) -> [Value<'static>; 9] {
 
 /// Keys given by the store are distinct over clients and transactions.
 pub(super) fn given_keys_are_distinct<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
-    let by_server = fixture
-        .scene
-        .by_server
-        .as_ref()
-        .expect("the scene declares it");
+    let by_server = fixture.scene.by_server.as_ref().expect("the scene declares it");
     let Some(all) = &by_server.all else {
         return Ok(());
     };
     fixture.run(async {
         let (mut one, mut other) = (fixture.client().await?, fixture.client().await?);
         for _ in 0..20 {
-            one.commits(AccessPattern::Single, async |tx| {
-                tx.write(&by_server.insert, ("one",))
-            })
-            .await?;
+            one.commits(AccessPattern::Single, async |tx| tx.write(&by_server.insert, ("one",)))
+                .await?;
             other
                 .commits(AccessPattern::Several, async |tx| {
                     tx.write(&by_server.insert, ("other",))?;
@@ -101,21 +85,13 @@ pub(super) fn given_keys_are_distinct<T: Target>(fixture: &Fixture<'_, T>) -> Ve
             ones += usize::from(body == "one");
         }
         one.session.commit().await?;
-        same(
-            (keys.len(), ones),
-            (60, 20),
-            "the number of distinct keys, and of one client's rows,",
-        )
+        same((keys.len(), ones), (60, 20), "the number of distinct keys, and of one client's rows,")
     })
 }
 
 /// Keys given by the store keep clear of those that were loaded.
 pub(super) fn given_keys_keep_clear_of_loaded<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
-    let by_server = fixture
-        .scene
-        .by_server
-        .as_ref()
-        .expect("the scene declares it");
+    let by_server = fixture.scene.by_server.as_ref().expect("the scene declares it");
     fixture.run(async {
         let mut seat = fixture.client().await?;
         let mut batch = Rows::new(2);
@@ -124,19 +100,13 @@ pub(super) fn given_keys_keep_clear_of_loaded<T: Target>(fixture: &Fixture<'_, T
         }
         seat.session.load(by_server.notes, &batch).await?;
         for _ in 0..5 {
-            seat.commits(AccessPattern::Single, async |tx| {
-                tx.write(&by_server.insert, ("given",))
-            })
-            .await?;
+            seat.commits(AccessPattern::Single, async |tx| tx.write(&by_server.insert, ("given",)))
+                .await?;
         }
         for id in 1..=10 {
             let mut tx = seat.begin(AccessPattern::Single);
             let kept = tx.read_if_any(&by_server.get, (id,)).await?;
-            same(
-                kept,
-                Some(("loaded",)),
-                "a loaded row after keys were given",
-            )?;
+            same(kept, Some(("loaded",)), "a loaded row after keys were given")?;
             seat.session.commit().await?;
         }
         Ok(())
@@ -148,8 +118,7 @@ pub(super) fn remove_and_create_again<T: Target>(fixture: &Fixture<'_, T>) -> Ve
     let scene = fixture.scene;
     fixture.run(async {
         let mut seat = fixture.client().await?;
-        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1))
-            .await?;
+        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1)).await?;
         drop(seat);
         fixture.target.remove().await?;
         fixture.target.remove().await?;
@@ -162,9 +131,7 @@ pub(super) fn remove_and_create_again<T: Target>(fixture: &Fixture<'_, T>) -> Ve
     again.run(async {
         let mut seat = again.client().await?;
         let left = seat
-            .commits(AccessPattern::Single, async |tx| {
-                tx.read_if_any(&scene.get_whole, (1,)).await
-            })
+            .commits(AccessPattern::Single, async |tx| tx.read_if_any(&scene.get_whole, (1,)).await)
             .await?;
         same(left, None, "a row of the store's former life")
     })
@@ -173,24 +140,14 @@ pub(super) fn remove_and_create_again<T: Target>(fixture: &Fixture<'_, T>) -> Ve
 /// What a store says of itself is not empty.
 pub(super) fn evidence_is_given<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     let evidence = fixture.run(fixture.target.evidence())?;
-    holds(!evidence.product.is_empty(), || {
-        "its evidence names no product".to_owned()
-    })?;
-    holds(!evidence.version.is_empty(), || {
-        "its evidence names no version".to_owned()
-    })?;
+    holds(!evidence.product.is_empty(), || "its evidence names no product".to_owned())?;
+    holds(!evidence.version.is_empty(), || "its evidence names no version".to_owned())?;
     holds(!evidence.durability_evidence.is_empty(), || {
         "its evidence does not say why its durability holds".to_owned()
     })?;
-    let unsaid = evidence
-        .settings
-        .iter()
-        .find(|setting| setting.said_by.is_empty());
+    let unsaid = evidence.settings.iter().find(|setting| setting.said_by.is_empty());
     holds(unsaid.is_none(), || {
-        format!(
-            "nobody says its setting {}",
-            unsaid.map_or("", |setting| &setting.name)
-        )
+        format!("nobody says its setting {}", unsaid.map_or("", |setting| &setting.name))
     })
 }
 

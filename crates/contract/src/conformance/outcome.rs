@@ -70,11 +70,7 @@ impl From<Failure> for CaseFailure {
 
 /// Holds a case to a claim.
 pub(super) fn holds(claim: bool, otherwise: impl FnOnce() -> String) -> Verdict {
-    if claim {
-        Ok(())
-    } else {
-        Err(CaseFailure(otherwise()))
-    }
+    if claim { Ok(()) } else { Err(CaseFailure(otherwise())) }
 }
 
 /// Holds a case to an equality.
@@ -87,7 +83,5 @@ pub(super) fn same<A: PartialEq<B> + fmt::Debug, B: fmt::Debug>(
     wanted: B,
     of: &str,
 ) -> Verdict {
-    holds(got == wanted, || {
-        format!("{of} is {got:?} where {wanted:?} was due")
-    })
+    holds(got == wanted, || format!("{of} is {got:?} where {wanted:?} was due"))
 }

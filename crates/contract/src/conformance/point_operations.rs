@@ -22,17 +22,9 @@ pub(super) fn get_hits_and_misses<T: Target>(fixture: &Fixture<'_, T>) -> Verdic
         let missed = tx.read_if_any(&scene.get_whole, (8,)).await?;
         same(missed, None, "the row with key 8, which nobody inserted,")?;
         let part = tx.read(&scene.get_part, (2, -3)).await?;
-        same(
-            part,
-            ("green", 2, cents(2), 10),
-            "the part with key (2, -3)",
-        )?;
+        same(part, ("green", 2, cents(2), 10), "the part with key (2, -3)")?;
         let missed = tx.read_if_any(&scene.get_part, (-3, 2)).await?;
-        same(
-            missed,
-            None,
-            "the part with key (-3, 2), which nobody inserted,",
-        )?;
+        same(missed, None, "the part with key (-3, 2), which nobody inserted,")?;
         seat.session.commit().await?;
         Ok(())
     })
@@ -43,23 +35,14 @@ pub(super) fn duplicate_key_is_refused<T: Target>(fixture: &Fixture<'_, T>) -> V
     let scene = fixture.scene;
     fixture.run(async {
         let mut seat = fixture.client().await?;
-        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1))
-            .await?;
+        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1)).await?;
         for shape in [AccessPattern::Single, AccessPattern::Several] {
             let what = "a second insert of one key";
-            seat.is_refused(shape, scene.insert.id, what, async |tx| {
-                scene.plain(tx, 1, 2)
-            })
-            .await?;
+            seat.is_refused(shape, scene.insert.id, what, async |tx| scene.plain(tx, 1, 2)).await?;
         }
-        let kept = seat.commits(AccessPattern::Single, async |tx| {
-            tx.read(&scene.get_whole, (1,)).await
-        });
-        same(
-            kept.await?,
-            (1,),
-            "the first row of a key that was inserted twice",
-        )
+        let kept =
+            seat.commits(AccessPattern::Single, async |tx| tx.read(&scene.get_whole, (1,)).await);
+        same(kept.await?, (1,), "the first row of a key that was inserted twice")
     })
 }
 
@@ -79,17 +62,7 @@ pub(super) fn update_sets_and_adds<T: Target>(fixture: &Fixture<'_, T>) -> Verdi
             tx.write(&scene.add_amount, (1, Some(4)))
         })
         .await?;
-        let set = (
-            1,
-            -9,
-            0.75,
-            cents(-30),
-            "plain",
-            &b"plain"[..],
-            0,
-            Some("set"),
-            Some(7),
-        );
+        let set = (1, -9, 0.75, cents(-30), "plain", &b"plain"[..], 0, Some("set"), Some(7));
         let mut tx = seat.begin(AccessPattern::Single);
         same(tx.read(&scene.get, (1,)).await?, set, "the updated row")?;
         seat.session.commit().await?;
@@ -98,25 +71,11 @@ pub(super) fn update_sets_and_adds<T: Target>(fixture: &Fixture<'_, T>) -> Verdi
             tx.write(&scene.add_amount, (1, Some(4)))
         })
         .await?;
-        let nulled = (
-            1,
-            1,
-            0.75,
-            cents(-30),
-            "plain",
-            &b"plain"[..],
-            0,
-            None,
-            None,
-        );
+        let nulled = (1, 1, 0.75, cents(-30), "plain", &b"plain"[..], 0, None, None);
         let mut tx = seat.begin(AccessPattern::ReadOnly);
         let what = "the row set to null, to which an addition changes nothing,";
         same(tx.read(&scene.get, (1,)).await?, nulled, what)?;
-        same(
-            tx.read(&scene.get_whole, (2,)).await?,
-            (20,),
-            "the row beside the updated one",
-        )?;
+        same(tx.read(&scene.get_whole, (2,)).await?, (20,), "the row beside the updated one")?;
         seat.session.commit().await?;
         Ok(())
     })
@@ -127,35 +86,23 @@ pub(super) fn absent_rows_are_refused<T: Target>(fixture: &Fixture<'_, T>) -> Ve
     let scene = fixture.scene;
     fixture.run(async {
         let mut seat = fixture.client().await?;
-        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1))
-            .await?;
+        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1)).await?;
         for shape in [AccessPattern::Single, AccessPattern::Several] {
             let (update, delete) = (scene.set_whole.id, scene.delete.id);
-            seat.is_refused(
-                shape,
-                update,
-                "an update of a row that is not there",
-                async |tx| tx.write(&scene.set_whole, (9, 9)),
-            )
+            seat.is_refused(shape, update, "an update of a row that is not there", async |tx| {
+                tx.write(&scene.set_whole, (9, 9))
+            })
             .await?;
-            seat.is_refused(
-                shape,
-                delete,
-                "a delete of a row that is not there",
-                async |tx| tx.write(&scene.delete, (9,)),
-            )
+            seat.is_refused(shape, delete, "a delete of a row that is not there", async |tx| {
+                tx.write(&scene.delete, (9,))
+            })
             .await?;
         }
         let what = "an update of a row deleted before";
-        seat.is_refused(
-            AccessPattern::Several,
-            scene.set_whole.id,
-            what,
-            async |tx| {
-                tx.write(&scene.delete, (1,))?;
-                tx.write(&scene.set_whole, (1, 2))
-            },
-        )
+        seat.is_refused(AccessPattern::Several, scene.set_whole.id, what, async |tx| {
+            tx.write(&scene.delete, (1,))?;
+            tx.write(&scene.set_whole, (1, 2))
+        })
         .await
     })
 }
@@ -167,10 +114,7 @@ pub(super) fn put_and_remove_take_either<T: Target>(fixture: &Fixture<'_, T>) ->
         let mut seat = fixture.client().await?;
         for (colour, stock) in [("red", 1), ("blue", 2)] {
             let part = (7, 1, colour, stock, cents(stock), stock);
-            seat.commits(AccessPattern::Single, async |tx| {
-                tx.write(&scene.put_part, part)
-            })
-            .await?;
+            seat.commits(AccessPattern::Single, async |tx| tx.write(&scene.put_part, part)).await?;
             let mut tx = seat.begin(AccessPattern::ReadOnly);
             let found = tx.read(&scene.get_part, (7, 1)).await?;
             let wanted = (colour, stock, cents(stock), stock);
@@ -187,19 +131,13 @@ pub(super) fn put_and_remove_take_either<T: Target>(fixture: &Fixture<'_, T>) ->
         .await?;
         let mut tx = seat.begin(AccessPattern::ReadOnly);
         let found = tx.read(&scene.get_part, (7, 1)).await?;
-        same(
-            found,
-            ("green", 3, cents(3), 3),
-            "a row put after its removal",
-        )?;
+        same(found, ("green", 3, cents(3), 3), "a row put after its removal")?;
         let gone = tx.read_if_any(&scene.get_part, (7, 2)).await?;
         same(gone, None, "a row removed after it was put")?;
         seat.session.commit().await?;
         for _ in 0..2 {
-            seat.commits(AccessPattern::Single, async |tx| {
-                tx.write(&scene.remove_part, (7, 1))
-            })
-            .await?;
+            seat.commits(AccessPattern::Single, async |tx| tx.write(&scene.remove_part, (7, 1)))
+                .await?;
         }
         let mut tx = seat.begin(AccessPattern::ReadOnly);
         let gone = tx.read_if_any(&scene.get_part, (7, 1)).await?;
@@ -215,10 +153,7 @@ pub(super) fn change_takes_either<T: Target>(fixture: &Fixture<'_, T>) -> Verdic
     fixture.run(async {
         let mut seat = fixture.client().await?;
         for shape in [AccessPattern::Single, AccessPattern::Several] {
-            seat.commits(shape, async |tx| {
-                tx.write(&scene.change_part, (7, 1, "blue", 2))
-            })
-            .await?;
+            seat.commits(shape, async |tx| tx.write(&scene.change_part, (7, 1, "blue", 2))).await?;
             let mut tx = seat.begin(AccessPattern::ReadOnly);
             let absent = tx.read_if_any(&scene.get_part, (7, 1)).await?;
             same(absent, None, "a row that only a change has named")?;
@@ -253,27 +188,15 @@ pub(super) fn delete_frees_the_key<T: Target>(fixture: &Fixture<'_, T>) -> Verdi
     let scene = fixture.scene;
     fixture.run(async {
         let mut seat = fixture.client().await?;
-        seat.commits(AccessPattern::Several, async |tx| scene.plain(tx, 1, 1))
-            .await?;
-        seat.commits(AccessPattern::Single, async |tx| {
-            tx.write(&scene.delete, (1,))
-        })
-        .await?;
+        seat.commits(AccessPattern::Several, async |tx| scene.plain(tx, 1, 1)).await?;
+        seat.commits(AccessPattern::Single, async |tx| tx.write(&scene.delete, (1,))).await?;
         let gone = seat
-            .commits(AccessPattern::Single, async |tx| {
-                tx.read_if_any(&scene.get_whole, (1,)).await
-            })
+            .commits(AccessPattern::Single, async |tx| tx.read_if_any(&scene.get_whole, (1,)).await)
             .await?;
         same(gone, None, "a deleted row")?;
-        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 2))
-            .await?;
-        let again = seat.commits(AccessPattern::Single, async |tx| {
-            tx.read(&scene.get_whole, (1,)).await
-        });
-        same(
-            again.await?,
-            (2,),
-            "a row inserted again after its deletion",
-        )
+        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 2)).await?;
+        let again =
+            seat.commits(AccessPattern::Single, async |tx| tx.read(&scene.get_whole, (1,)).await);
+        same(again.await?, (2,), "a row inserted again after its deletion")
     })
 }

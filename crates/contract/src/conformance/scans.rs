@@ -15,8 +15,7 @@ pub(super) async fn filled<T: Target>(
     fixture: &Fixture<'_, T>,
 ) -> Result<TestClient<T::Session>, CaseFailure> {
     let mut seat = fixture.client().await?;
-    seat.commits(AccessPattern::Several, async |tx| fixture.scene.fill(tx))
-        .await?;
+    seat.commits(AccessPattern::Several, async |tx| fixture.scene.fill(tx)).await?;
     Ok(seat)
 }
 
@@ -28,10 +27,7 @@ pub(super) async fn numbers<S: Session, K: Fields>(
 ) -> Result<Vec<i64>, Stop> {
     seat.commits(AccessPattern::Single, async |tx| {
         tx.ask(read, given)?;
-        tx.answers(read)
-            .await?
-            .map(|row| row.map(|(number,)| number))
-            .collect()
+        tx.answers(read).await?.map(|row| row.map(|(number,)| number)).collect()
     })
     .await
 }
@@ -77,48 +73,27 @@ pub(super) fn by_key<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     fixture.run(async {
         let mut seat = filled(fixture).await?;
         let s = &mut seat;
-        same(
-            numbers(s, &scans.of_box, (2,)).await?,
-            [-20, -3, 4, 10],
-            "a scan of box 2",
-        )?;
-        same(
-            numbers(s, &scans.of_box, (3,)).await?,
-            [0; 0],
-            "a scan of the empty box",
-        )?;
+        same(numbers(s, &scans.of_box, (2,)).await?, [-20, -3, 4, 10], "a scan of box 2")?;
+        same(numbers(s, &scans.of_box, (3,)).await?, [0; 0], "a scan of the empty box")?;
         let from = numbers(s, &scans.from_asked, (2, -3, 2)).await?;
         same(from, [-3, 4], "a scan of box 2 from -3, two rows,")?;
         let from = numbers(s, &scans.from_asked, (2, -19, 100)).await?;
-        same(
-            from,
-            [-3, 4, 10],
-            "a scan of box 2 from -19, a hundred rows,",
-        )?;
+        same(from, [-3, 4, 10], "a scan of box 2 from -19, a hundred rows,")?;
         let none = numbers(s, &scans.from_asked, (2, -20, 0)).await?;
         same(none, [0; 0], "a scan of box 2 that asks for no row")?;
         let between = numbers(s, &scans.between_backwards_two, (2, -20, 4)).await?;
-        same(
-            between,
-            [4, -3],
-            "a scan of box 2 between -20 and 4, backwards, two rows,",
-        )?;
+        same(between, [4, -3], "a scan of box 2 between -20 and 4, backwards, two rows,")?;
         let between = numbers(s, &scans.between_backwards_two, (2, 5, 9)).await?;
         same(between, [0; 0], "a scan between keys that hold no row")?;
         let all = [(1, 1), (1, 2), (1, 3), (2, -20), (2, -3), (2, 4), (2, 10)];
         same(pairs(s, &scans.all, ()).await?, all, "a scan of all parts")?;
         let from = pairs(s, &scans.from_box, (2,)).await?;
-        same(
-            from,
-            [(2, 10), (2, 4), (2, -3), (2, -20)],
-            "a scan from box 2 on, backwards,",
-        )?;
+        same(from, [(2, 10), (2, 4), (2, -3), (2, -20)], "a scan from box 2 on, backwards,")?;
         let backwards: Vec<_> = seat
             .commits(AccessPattern::Single, async |tx| {
                 tx.ask(&scans.of_box_backwards, (1,))?;
                 let rows = tx.answers(&scans.of_box_backwards).await?;
-                rows.map(|row| row.map(|(number, colour)| (number, colour.to_owned())))
-                    .collect()
+                rows.map(|row| row.map(|(number, colour)| (number, colour.to_owned()))).collect()
             })
             .await?;
         let wanted = [(3, "red"), (2, "blue"), (1, "red")].map(|(n, c)| (n, c.to_owned()));
@@ -137,18 +112,12 @@ pub(super) fn without_key<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     fixture.run(async {
         let mut seat = fixture.client().await?;
         for event in [(1, 5), (1, 5), (2, -5)] {
-            seat.commits(AccessPattern::Single, async |tx| {
-                tx.write(&scans.insert_event, event)
-            })
-            .await?;
+            seat.commits(AccessPattern::Single, async |tx| tx.write(&scans.insert_event, event))
+                .await?;
         }
         let mut events = pairs(&mut seat, &scans.events, ()).await?;
         events.sort_unstable();
-        same(
-            events,
-            [(1, 5), (1, 5), (2, -5)],
-            "a scan of a table without a key",
-        )
+        same(events, [(1, 5), (1, 5), (2, -5)], "a scan of a table without a key")
     })
 }
 
@@ -159,42 +128,22 @@ pub(super) fn by_index<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     fixture.run(async {
         let mut seat = filled(fixture).await?;
         let red = pairs(&mut seat, &indexed.of_colour, ("red",)).await?;
-        same(
-            red,
-            [(2, -20), (2, 4), (1, 1), (1, 3)],
-            "a scan of the red parts by stock",
-        )?;
+        same(red, [(2, -20), (2, 4), (1, 1), (1, 3)], "a scan of the red parts by stock")?;
         let stock = numbers(&mut seat, &indexed.of_colour_from_backwards, ("red", 3)).await?;
-        same(
-            stock,
-            [7, 5, 3],
-            "a scan of the red parts from stock 3, backwards,",
-        )?;
+        same(stock, [7, 5, 3], "a scan of the red parts from stock 3, backwards,")?;
         let code = pairs(&mut seat, &indexed.of_code, (10,)).await?;
         same(code, [(2, -3)], "a scan by a unique index")?;
         let codes = numbers(&mut seat, &indexed.codes_between, (-7, 100)).await?;
-        same(
-            codes,
-            [-7, 9, 10, 100],
-            "a scan of a unique index between -7 and 100",
-        )?;
+        same(codes, [-7, 9, 10, 100], "a scan of a unique index between -7 and 100")?;
         seat.commits(AccessPattern::Several, async |tx| {
             tx.write(&scene.set_colour, (1, 1, "blue"))?;
             tx.write(&scene.delete_part, (2, 4))
         })
         .await?;
         let red = pairs(&mut seat, &indexed.of_colour, ("red",)).await?;
-        same(
-            red,
-            [(2, -20), (1, 3)],
-            "a scan of the red parts after an update and a delete",
-        )?;
+        same(red, [(2, -20), (1, 3)], "a scan of the red parts after an update and a delete")?;
         let blue = pairs(&mut seat, &indexed.of_colour, ("blue",)).await?;
-        same(
-            blue,
-            [(1, 2), (2, 10), (1, 1)],
-            "a scan of the blue parts after an update",
-        )
+        same(blue, [(1, 2), (2, 10), (1, 1)], "a scan of the blue parts after an update")
     })
 }
 
@@ -205,12 +154,9 @@ pub(super) fn unique_index_refuses<T: Target>(fixture: &Fixture<'_, T>) -> Verdi
         let mut seat = filled(fixture).await?;
         let price = super::test_schema::cents(1);
         let what = "a second insert of one key of a unique index";
-        seat.is_refused(
-            AccessPattern::Several,
-            scene.insert_part.id,
-            what,
-            async |tx| tx.write(&scene.insert_part, (3, 1, "red", 5, price, 100)),
-        )
+        seat.is_refused(AccessPattern::Several, scene.insert_part.id, what, async |tx| {
+            tx.write(&scene.insert_part, (3, 1, "red", 5, price, 100))
+        })
         .await?;
         seat.commits(AccessPattern::Single, async |tx| {
             tx.write(&scene.insert_part, (3, 1, "red", 5, price, 103))

@@ -13,11 +13,7 @@ use crate::target::Target;
 /// Runs every case that the target claims to pass, each on a store freshly made by `make`, created
 /// before the case and removed after it.
 pub fn conforms<T: Target>(make: impl Fn() -> T) -> Conformance {
-    let mut suite = Suite {
-        can: make().capabilities(),
-        make,
-        outcome: Conformance::default(),
-    };
+    let mut suite = Suite { can: make().capabilities(), make, outcome: Conformance::default() };
     suite.values_and_rows();
     suite.walks();
     suite.transactions();
@@ -37,51 +33,23 @@ type Need = (bool, &'static str);
 impl<T: Target, M: Fn() -> T> Suite<M> {
     fn values_and_rows(&mut self) {
         let rows = (self.can.keeps_rows, "it keeps no rows");
-        self.case(
-            "answers have the declared kinds",
-            &[],
-            value_kinds::are_declared,
-        );
-        self.case(
-            "values come back as written",
-            &[rows],
-            value_kinds::come_back,
-        );
-        self.case(
-            "get hits and misses",
-            &[rows],
-            point_operations::get_hits_and_misses,
-        );
+        self.case("answers have the declared kinds", &[], value_kinds::are_declared);
+        self.case("values come back as written", &[rows], value_kinds::come_back);
+        self.case("get hits and misses", &[rows], point_operations::get_hits_and_misses);
         self.case(
             "a duplicate key is refused",
             &[rows],
             point_operations::duplicate_key_is_refused,
         );
-        self.case(
-            "update sets and adds",
-            &[rows],
-            point_operations::update_sets_and_adds,
-        );
-        self.case(
-            "absent rows are refused",
-            &[rows],
-            point_operations::absent_rows_are_refused,
-        );
+        self.case("update sets and adds", &[rows], point_operations::update_sets_and_adds);
+        self.case("absent rows are refused", &[rows], point_operations::absent_rows_are_refused);
         self.case(
             "put and remove take either",
             &[rows],
             point_operations::put_and_remove_take_either,
         );
-        self.case(
-            "a change takes either",
-            &[rows],
-            point_operations::change_takes_either,
-        );
-        self.case(
-            "delete frees the key",
-            &[rows],
-            point_operations::delete_frees_the_key,
-        );
+        self.case("a change takes either", &[rows], point_operations::change_takes_either);
+        self.case("delete frees the key", &[rows], point_operations::delete_frees_the_key);
     }
 
     fn walks(&mut self) {
@@ -92,77 +60,35 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
         let aggregates = (self.can.aggregates, "it cannot aggregate");
         self.case("scans by key", &[rows, scanning], scans::by_key);
         self.case("sorted answers", &[rows, scanning], scans::sorted);
-        self.case(
-            "a table without a key",
-            &[rows, scanning],
-            scans::without_key,
-        );
-        self.case(
-            "scans by index",
-            &[rows, scanning, indexes],
-            scans::by_index,
-        );
-        self.case(
-            "a unique index refuses",
-            &[rows, indexes],
-            scans::unique_index_refuses,
-        );
+        self.case("a table without a key", &[rows, scanning], scans::without_key);
+        self.case("scans by index", &[rows, scanning, indexes], scans::by_index);
+        self.case("a unique index refuses", &[rows, indexes], scans::unique_index_refuses);
         self.case("joins", &[rows, joins], aggregates::joins);
         self.case("aggregates", &[rows, aggregates], aggregates::aggregates);
-        self.case(
-            "aggregates over no rows",
-            &[rows, aggregates],
-            aggregates::over_no_rows,
-        );
+        self.case("aggregates over no rows", &[rows, aggregates], aggregates::over_no_rows);
     }
 
     fn transactions(&mut self) {
         use transactions as of;
         let rows = (self.can.keeps_rows, "it keeps no rows");
         let aborts = (self.can.aborts, "its aborts undo nothing");
-        let indexes = (
-            self.can.indexes && self.can.scans,
-            "it cannot scan by index",
-        );
-        self.case(
-            "answers keep the order of asking",
-            &[rows, aborts],
-            of::answers_keep_order,
-        );
-        self.case(
-            "own writes are read",
-            &[rows, aborts],
-            of::own_writes_are_read,
-        );
+        let indexes = (self.can.indexes && self.can.scans, "it cannot scan by index");
+        self.case("answers keep the order of asking", &[rows, aborts], of::answers_keep_order);
+        self.case("own writes are read", &[rows, aborts], of::own_writes_are_read);
         self.case("abort undoes", &[rows, aborts], of::abort_undoes);
         let entries = "abort undoes index entries";
-        self.case(
-            entries,
-            &[rows, aborts, indexes],
-            of::abort_undoes_index_entries,
-        );
-        self.case(
-            "the session survives errors",
-            &[rows, aborts],
-            of::session_survives_errors,
-        );
+        self.case(entries, &[rows, aborts, indexes], of::abort_undoes_index_entries);
+        self.case("the session survives errors", &[rows, aborts], of::session_survives_errors);
         self.case("a commit is visible", &[rows], of::commit_is_visible);
         let dropped = "a dropped session leaves nothing";
         self.case(dropped, &[rows, aborts], of::dropped_session_leaves_nothing);
-        let isolated = (
-            self.can.keeps_rows && self.is_isolated(),
-            "it claims no isolation",
-        );
+        let isolated = (self.can.keeps_rows && self.is_isolated(), "it claims no isolation");
         self.case(
             "uncommitted rows are hidden",
             &[isolated, aborts],
             concurrency::uncommitted_is_hidden,
         );
-        self.case(
-            "no update is lost",
-            &[isolated, aborts],
-            concurrency::no_update_is_lost,
-        );
+        self.case("no update is lost", &[isolated, aborts], concurrency::no_update_is_lost);
     }
 
     fn life(&mut self) {
@@ -173,22 +99,10 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
         self.case("evidence is given", &[], lifecycle::evidence_is_given);
         self.case("batches are loaded", &[rows, loads], lifecycle::loads);
         let given = "keys given by the store are distinct";
-        self.case(
-            given,
-            &[rows, keys, scanning],
-            lifecycle::given_keys_are_distinct,
-        );
+        self.case(given, &[rows, keys, scanning], lifecycle::given_keys_are_distinct);
         let clear = "keys given by the store keep clear of loaded ones";
-        self.case(
-            clear,
-            &[rows, keys, loads],
-            lifecycle::given_keys_keep_clear_of_loaded,
-        );
-        self.case(
-            "remove and create again",
-            &[rows],
-            lifecycle::remove_and_create_again,
-        );
+        self.case(clear, &[rows, keys, loads], lifecycle::given_keys_keep_clear_of_loaded);
+        self.case("remove and create again", &[rows], lifecycle::remove_and_create_again);
         self.removes_nothing();
     }
 
@@ -246,9 +160,5 @@ fn on_fresh_ground<T: Target>(
     let scene = &TestSchema::new(can);
     block_on(&(), target.create(&scene.plan))?;
     let worker = &target.worker()?;
-    case(&Fixture {
-        target,
-        worker,
-        scene,
-    })
+    case(&Fixture { target, worker, scene })
 }

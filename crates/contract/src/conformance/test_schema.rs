@@ -11,17 +11,8 @@ use crate::transaction::Transaction;
 use crate::value::{Decimal, Kind};
 
 /// A row of table samples: one column of every kind.
-pub(super) type Sample = (
-    Int,
-    Int,
-    Float,
-    Exact,
-    Text,
-    Bytes,
-    Timestamp,
-    Nullable<Text>,
-    Nullable<Int>,
-);
+pub(super) type Sample =
+    (Int, Int, Float, Exact, Text, Bytes, Timestamp, Nullable<Text>, Nullable<Int>);
 
 /// The plan and its handles.
 #[derive(Debug)]
@@ -126,15 +117,9 @@ impl TestSchema {
         let mut plan = Plan::new();
         let samples = plan.table(samples());
         let parts = plan.table(parts(can.indexes));
-        let boxes = plan.table(
-            Table::new("boxes")
-                .column("box", Kind::Int)
-                .text("label", 20)
-                .key(&["box"]),
-        );
-        let all = [
-            "id", "whole", "part", "price", "name", "blob", "at", "note", "amount",
-        ];
+        let boxes = plan
+            .table(Table::new("boxes").column("box", Kind::Int).text("label", 20).key(&["box"]));
+        let all = ["id", "whole", "part", "price", "name", "blob", "at", "note", "amount"];
         TestSchema {
             samples,
             insert: plan.insert("insert sample", samples),
@@ -179,12 +164,8 @@ impl TestSchema {
             scans: can.scans.then(|| Scans::new(&mut plan, parts)),
             indexed: (can.scans && can.indexes).then(|| Indexed::new(&mut plan, parts)),
             joins: can.joins.then(|| Joins::new(&mut plan, parts, boxes)),
-            figures: can
-                .aggregates
-                .then(|| Figures::new(&mut plan, parts, samples)),
-            by_server: can
-                .keys_by_server
-                .then(|| ByServer::new(&mut plan, can.scans)),
+            figures: can.aggregates.then(|| Figures::new(&mut plan, parts, samples)),
+            by_server: can.keys_by_server.then(|| ByServer::new(&mut plan, can.scans)),
             plan,
         }
     }
@@ -211,17 +192,7 @@ impl TestSchema {
         id: i64,
         whole: i64,
     ) -> Result<(), Stop> {
-        let row = (
-            id,
-            whole,
-            0.5,
-            cents(100),
-            "plain",
-            &b"plain"[..],
-            0,
-            None,
-            None,
-        );
+        let row = (id, whole, 0.5, cents(100), "plain", &b"plain"[..], 0, None, None);
         transaction.write(&self.insert, row)
     }
 }
@@ -257,31 +228,22 @@ fn parts(indexes: bool) -> Table {
         .column("code", Kind::Int)
         .key(&["box", "number"]);
     if indexes {
-        table
-            .index("parts_by_colour", &["colour", "stock"], false)
-            .index("parts_by_code", &["code"], true)
+        table.index("parts_by_colour", &["colour", "stock"], false).index(
+            "parts_by_code",
+            &["code"],
+            true,
+        )
     } else {
         table
     }
 }
 
 fn path(table: TableId, by: By, equal: usize, range: Range) -> Path {
-    Path {
-        table,
-        by,
-        equal,
-        range,
-    }
+    Path { table, by, equal, range }
 }
 
 fn scan(path: Path, order: Order, limit: Limit, columns: &'static [&'static str]) -> Scan<'static> {
-    Scan {
-        path,
-        order,
-        limit,
-        columns,
-        lock: Lock::None,
-    }
+    Scan { path, order, limit, columns, lock: Lock::None }
 }
 
 impl Scans {
@@ -289,24 +251,14 @@ impl Scans {
         use Limit::{Fixed, None, Parameter};
         use Order::{Ascending, Descending};
         let by_key = |equal, range| path(parts, By::Key, equal, range);
-        let events = plan.table(
-            Table::new("events")
-                .column("happened", Kind::Int)
-                .column("what", Kind::Int),
-        );
+        let events = plan
+            .table(Table::new("events").column("happened", Kind::Int).column("what", Kind::Int));
         Scans {
-            of_box: plan.scan(
-                "scan box",
-                scan(by_key(1, Range::All), Ascending, None, &["number"]),
-            ),
+            of_box: plan
+                .scan("scan box", scan(by_key(1, Range::All), Ascending, None, &["number"])),
             of_box_backwards: plan.scan(
                 "scan box backwards",
-                scan(
-                    by_key(1, Range::All),
-                    Descending,
-                    None,
-                    &["number", "colour"],
-                ),
+                scan(by_key(1, Range::All), Descending, None, &["number", "colour"]),
             ),
             from_asked: plan.scan(
                 "scan box from",
@@ -316,29 +268,20 @@ impl Scans {
                 "scan box between",
                 scan(by_key(1, Range::Between), Descending, Fixed(2), &["number"]),
             ),
-            all: plan.scan(
-                "scan all",
-                scan(by_key(0, Range::All), Ascending, None, &["box", "number"]),
-            ),
+            all: plan
+                .scan("scan all", scan(by_key(0, Range::All), Ascending, None, &["box", "number"])),
             from_box: plan.scan(
                 "scan from box",
                 scan(by_key(0, Range::From), Descending, None, &["box", "number"]),
             ),
-            exactly: plan.scan(
-                "scan one",
-                scan(by_key(2, Range::All), Ascending, None, &["colour"]),
-            ),
+            exactly: plan
+                .scan("scan one", scan(by_key(2, Range::All), Ascending, None, &["colour"])),
             sorted_stocks: plan.sorted("sort stocks", by_key(1, Range::All), "stock", false),
             distinct_colours: plan.sorted("sort colours", by_key(1, Range::All), "colour", true),
             insert_event: plan.insert("insert event", events),
             events: plan.scan(
                 "scan events",
-                scan(
-                    path(events, By::Key, 0, Range::All),
-                    Ascending,
-                    None,
-                    &["happened", "what"],
-                ),
+                scan(path(events, By::Key, 0, Range::All), Ascending, None, &["happened", "what"]),
             ),
         }
     }
@@ -360,30 +303,15 @@ impl Indexed {
             ),
             of_colour_from_backwards: plan.scan(
                 "scan colour from",
-                scan(
-                    path(parts, colour, 1, Range::From),
-                    Descending,
-                    Limit::None,
-                    &["stock"],
-                ),
+                scan(path(parts, colour, 1, Range::From), Descending, Limit::None, &["stock"]),
             ),
             of_code: plan.scan(
                 "scan code",
-                scan(
-                    path(parts, code, 1, Range::All),
-                    Ascending,
-                    Limit::None,
-                    &["box", "number"],
-                ),
+                scan(path(parts, code, 1, Range::All), Ascending, Limit::None, &["box", "number"]),
             ),
             codes_between: plan.scan(
                 "scan codes between",
-                scan(
-                    path(parts, code, 0, Range::Between),
-                    Ascending,
-                    Limit::None,
-                    &["code"],
-                ),
+                scan(path(parts, code, 0, Range::Between), Ascending, Limit::None, &["code"]),
             ),
         }
     }
@@ -440,10 +368,7 @@ impl Figures {
 impl ByServer {
     fn new(plan: &mut Plan, scans: bool) -> ByServer {
         let notes = plan.table(
-            Table::new("notes")
-                .column("id", Kind::Int)
-                .text("body", 20)
-                .key_by_server("id"),
+            Table::new("notes").column("id", Kind::Int).text("body", 20).key_by_server("id"),
         );
         let all = path(notes, By::Key, 0, Range::All);
         let columns = &["id", "body"];
@@ -451,10 +376,7 @@ impl ByServer {
             notes,
             insert: plan.insert("insert note", notes),
             all: scans.then(|| {
-                plan.scan(
-                    "scan notes",
-                    scan(all, Order::Ascending, Limit::None, columns),
-                )
+                plan.scan("scan notes", scan(all, Order::Ascending, Limit::None, columns))
             }),
             get: plan.get("get note", notes, &["body"], Lock::None),
         }

@@ -25,31 +25,11 @@ pub(super) fn answers_keep_order<T: Target>(fixture: &Fixture<'_, T>) -> Verdict
         let third = tx.answer(&scene.get_whole).await?;
         same(third, (30,), "the first answer of five")?;
         tx.ask(&scene.get_whole, (2,))?;
-        same(
-            tx.answer(&scene.get_whole).await?,
-            (10,),
-            "the second answer of five",
-        )?;
-        same(
-            tx.answer_if_any(&scene.get_whole).await?,
-            None,
-            "the third answer, of no row,",
-        )?;
-        same(
-            tx.answer(&scene.get_whole).await?,
-            (90,),
-            "the fourth answer of five",
-        )?;
-        same(
-            tx.answer(&scene.get_whole).await?,
-            (11,),
-            "the answer after a write",
-        )?;
-        same(
-            tx.answer(&scene.get_whole).await?,
-            (20,),
-            "the answer asked for last",
-        )?;
+        same(tx.answer(&scene.get_whole).await?, (10,), "the second answer of five")?;
+        same(tx.answer_if_any(&scene.get_whole).await?, None, "the third answer, of no row,")?;
+        same(tx.answer(&scene.get_whole).await?, (90,), "the fourth answer of five")?;
+        same(tx.answer(&scene.get_whole).await?, (11,), "the answer after a write")?;
+        same(tx.answer(&scene.get_whole).await?, (20,), "the answer asked for last")?;
         seat.session.commit().await?;
         Ok(())
     })
@@ -62,17 +42,9 @@ pub(super) fn own_writes_are_read<T: Target>(fixture: &Fixture<'_, T>) -> Verdic
         let mut seat = filled(fixture).await?;
         let mut tx = seat.begin(AccessPattern::Several);
         scene.plain(&mut tx, 1, 5)?;
-        same(
-            tx.read(&scene.get_whole, (1,)).await?,
-            (5,),
-            "a row inserted in the transaction",
-        )?;
+        same(tx.read(&scene.get_whole, (1,)).await?, (5,), "a row inserted in the transaction")?;
         tx.write(&scene.set_whole, (1, 6))?;
-        same(
-            tx.read(&scene.get_whole, (1,)).await?,
-            (6,),
-            "a row updated in the transaction",
-        )?;
+        same(tx.read(&scene.get_whole, (1,)).await?, (6,), "a row updated in the transaction")?;
         tx.write(&scene.delete, (1,))?;
         let gone = tx.read_if_any(&scene.get_whole, (1,)).await?;
         same(gone, None, "a row deleted in the transaction")?;
@@ -108,19 +80,10 @@ pub(super) fn abort_undoes<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
         let mut tx = seat.begin(AccessPattern::ReadOnly);
         let inserted = tx.read_if_any(&scene.get_whole, (3,)).await?;
         same(inserted, None, "a row whose insert was aborted")?;
-        same(
-            tx.read(&scene.get_whole, (1,)).await?,
-            (1,),
-            "a row whose update was aborted",
-        )?;
-        same(
-            tx.read(&scene.get_whole, (2,)).await?,
-            (2,),
-            "a row whose delete was aborted",
-        )?;
+        same(tx.read(&scene.get_whole, (1,)).await?, (1,), "a row whose update was aborted")?;
+        same(tx.read(&scene.get_whole, (2,)).await?, (2,), "a row whose delete was aborted")?;
         seat.session.commit().await?;
-        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 3, 33))
-            .await?;
+        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 3, 33)).await?;
         Ok(())
     })
 }
@@ -128,10 +91,7 @@ pub(super) fn abort_undoes<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
 /// An abort undoes index entries too.
 pub(super) fn abort_undoes_index_entries<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     let scene = fixture.scene;
-    let indexed = scene
-        .indexed
-        .as_ref()
-        .expect("the scene declares what the case needs");
+    let indexed = scene.indexed.as_ref().expect("the scene declares what the case needs");
     fixture.run(async {
         let mut seat = filled(fixture).await?;
         seat.aborts(async |tx| {
@@ -156,8 +116,7 @@ pub(super) fn session_survives_errors<T: Target>(fixture: &Fixture<'_, T>) -> Ve
     let scene = fixture.scene;
     fixture.run(async {
         let mut seat = fixture.client().await?;
-        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1))
-            .await?;
+        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1)).await?;
         for round in 2..5 {
             let what = "an insert of a key that is there";
             seat.is_refused(AccessPattern::Several, scene.insert.id, what, async |tx| {
@@ -172,10 +131,7 @@ pub(super) fn session_survives_errors<T: Target>(fixture: &Fixture<'_, T>) -> Ve
                 })
                 .await?;
             same(left, None, "a row of a transaction that failed later")?;
-            seat.commits(AccessPattern::Several, async |tx| {
-                scene.plain(tx, round, round)
-            })
-            .await?;
+            seat.commits(AccessPattern::Several, async |tx| scene.plain(tx, round, round)).await?;
         }
         Ok(())
     })
@@ -187,14 +143,10 @@ pub(super) fn commit_is_visible<T: Target>(fixture: &Fixture<'_, T>) -> Verdict 
     fixture.run(async {
         let (mut writer, mut before) = (fixture.client().await?, fixture.client().await?);
         let absent = before
-            .commits(AccessPattern::Single, async |tx| {
-                tx.read_if_any(&scene.get_whole, (1,)).await
-            })
+            .commits(AccessPattern::Single, async |tx| tx.read_if_any(&scene.get_whole, (1,)).await)
             .await?;
         same(absent, None, "a row before its insert")?;
-        writer
-            .commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1))
-            .await?;
+        writer.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1)).await?;
         writer
             .commits(AccessPattern::Several, async |tx| {
                 scene.plain(tx, 2, 2)?;
@@ -205,16 +157,8 @@ pub(super) fn commit_is_visible<T: Target>(fixture: &Fixture<'_, T>) -> Verdict 
         for (who, seat) in [("before", &mut before), ("after", &mut after)] {
             let mut tx = seat.begin(AccessPattern::ReadOnly);
             let what = format!("a committed row, seen by a client that connected {who},");
-            same(
-                tx.read_if_any(&scene.get_whole, (1,)).await?,
-                Some((10,)),
-                &what,
-            )?;
-            same(
-                tx.read_if_any(&scene.get_whole, (2,)).await?,
-                Some((2,)),
-                &what,
-            )?;
+            same(tx.read_if_any(&scene.get_whole, (1,)).await?, Some((10,)), &what)?;
+            same(tx.read_if_any(&scene.get_whole, (2,)).await?, Some((2,)), &what)?;
             seat.session.commit().await?;
         }
         Ok(())
@@ -226,24 +170,15 @@ pub(super) fn dropped_session_leaves_nothing<T: Target>(fixture: &Fixture<'_, T>
     let scene = fixture.scene;
     fixture.run(async {
         let mut seat = fixture.client().await?;
-        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1))
-            .await?;
+        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1)).await?;
         let mut tx = seat.begin(AccessPattern::Several);
         tx.write(&scene.set_whole, (1, 2))?;
         scene.plain(&mut tx, 2, 2)?;
-        same(
-            tx.read(&scene.get_whole, (2,)).await?,
-            (2,),
-            "a row inserted in the transaction",
-        )?;
+        same(tx.read(&scene.get_whole, (2,)).await?, (2,), "a row inserted in the transaction")?;
         drop(seat);
         let mut other = fixture.client().await?;
         let mut tx = other.begin(AccessPattern::ReadOnly);
-        same(
-            tx.read(&scene.get_whole, (1,)).await?,
-            (1,),
-            "a row updated by a dropped session",
-        )?;
+        same(tx.read(&scene.get_whole, (1,)).await?, (1,), "a row updated by a dropped session")?;
         let left = tx.read_if_any(&scene.get_whole, (2,)).await?;
         same(left, None, "a row inserted by a dropped session")?;
         other.session.commit().await?;

@@ -53,10 +53,8 @@ pub(super) fn come_back<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     fixture.run(async {
         let mut seat = fixture.client().await?;
         for row in rows {
-            seat.commits(AccessPattern::Single, async |tx| {
-                tx.write(&fixture.scene.insert, row)
-            })
-            .await?;
+            seat.commits(AccessPattern::Single, async |tx| tx.write(&fixture.scene.insert, row))
+                .await?;
         }
         for row in rows {
             let mut tx = seat.begin(AccessPattern::Single);
@@ -84,14 +82,9 @@ pub(super) fn are_declared<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
                 continue;
             }
             seat.session.begin(AccessPattern::Single);
-            seat.session
-                .send(OperationId(position), &parameters(plan, position))?;
+            seat.session.send(OperationId(position), &parameters(plan, position))?;
             let rows = seat.session.receive().await?;
-            same(
-                rows.width(),
-                answer.len(),
-                &format!("the width of \"{}\"", operation.name),
-            )?;
+            same(rows.width(), answer.len(), &format!("the width of \"{}\"", operation.name))?;
             for row in rows.iter() {
                 for (value, (kind, nullable)) in row.values().zip(&answer) {
                     let fits = value.kind().map_or(*nullable, |got| got == *kind);

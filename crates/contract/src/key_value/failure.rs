@@ -92,10 +92,7 @@ mod tests {
             commit(ErrorKind::InvalidInput),
             Stop::Failed(failure) if failure.kind == FailureKind::Limit
         ));
-        assert!(matches!(
-            commit(ErrorKind::Deadlock),
-            Stop::Conflict(Cause::Deadlock)
-        ));
+        assert!(matches!(commit(ErrorKind::Deadlock), Stop::Conflict(Cause::Deadlock)));
         assert!(matches!(
             of_commit(&Error::other(WatchedKeyChanged), "s"),
             Stop::Conflict(Cause::Serialization)

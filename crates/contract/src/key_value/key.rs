@@ -60,9 +60,7 @@ pub(super) fn misfit(column: &Column, value: Value<'_>) -> Failure {
     let given = value.kind();
     let given = given.map_or("null".to_owned(), |kind| format!("{kind:?}"));
     let (name, kind) = (&column.name, column.kind);
-    statement(format!(
-        "column {name} of kind {kind:?} cannot hold {given}"
-    ))
+    statement(format!("column {name} of kind {kind:?} cannot hold {given}"))
 }
 
 fn put_float(key: &mut Vec<u8>, number: f64) {
@@ -139,29 +137,14 @@ mod tests {
     #[test]
     fn numbers_sort_as_numbers() {
         let columns = columns();
-        sorts_as(
-            &INTS,
-            |int| key(&[(&columns[0], Value::Int(*int))]),
-            Ord::cmp,
-        );
+        sorts_as(&INTS, |int| key(&[(&columns[0], Value::Int(*int))]), Ord::cmp);
         let price = |units: &i64| {
             let (units, scale) = (*units, 2);
             key(&[(&columns[2], Value::Decimal(Decimal { units, scale }))])
         };
         sorts_as(&INTS, price, Ord::cmp);
         let least = f64::MIN_POSITIVE;
-        let floats = [
-            f64::MIN,
-            -1.5,
-            -1.0,
-            -least,
-            -0.0,
-            0.0,
-            least,
-            1.0,
-            1.5,
-            f64::MAX,
-        ];
+        let floats = [f64::MIN, -1.5, -1.0, -least, -0.0, 0.0, least, 1.0, 1.5, f64::MAX];
         let float = |number: &f64| key(&[(&columns[1], Value::Float(*number))]);
         sorts_as(&floats, float, |one, other| one.partial_cmp(other).unwrap());
     }
@@ -193,15 +176,10 @@ mod tests {
     fn several_columns_sort_by_their_first_difference() {
         let columns = columns();
         let short: Vec<_> = strings().into_iter().filter(|s| s.len() < 3).collect();
-        let pairs: Vec<_> = short
-            .iter()
-            .flat_map(|bytes| INTS.map(|int| (bytes.clone(), int)))
-            .collect();
+        let pairs: Vec<_> =
+            short.iter().flat_map(|bytes| INTS.map(|int| (bytes.clone(), int))).collect();
         let pair = |(bytes, int): &(Vec<u8>, i64)| {
-            key(&[
-                (&columns[3], Value::Bytes(bytes)),
-                (&columns[0], Value::Int(*int)),
-            ])
+            key(&[(&columns[3], Value::Bytes(bytes)), (&columns[0], Value::Int(*int))])
         };
         sorts_as(&pairs, pair, Ord::cmp);
     }
@@ -215,11 +193,7 @@ mod tests {
             for string in &strings {
                 let whole = [&[0, 7], string.as_slice()].concat();
                 let inside = string >= prefix && whole < end;
-                assert_eq!(
-                    inside,
-                    string.starts_with(prefix),
-                    "{string:?} in {prefix:?}"
-                );
+                assert_eq!(inside, string.starts_with(prefix), "{string:?} in {prefix:?}");
             }
         }
     }

@@ -55,9 +55,7 @@ impl Layout {
         into.clear();
         into.extend(self.number);
         let columns = self.key.iter().map(|id| &self.columns[id.0]);
-        columns
-            .zip(values)
-            .try_for_each(|(column, value)| key::put(into, column, value))
+        columns.zip(values).try_for_each(|(column, value)| key::put(into, column, value))
     }
 
     /// The key of the row with that number, of a table that [`Layout::counts`].

@@ -239,10 +239,7 @@ mod tests {
                     })
                 })
                 .collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap())
-                .sum()
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
         });
         assert_eq!(deadlocks, 1, "one gives way, two commit");
         assert!(is_free(&locks));

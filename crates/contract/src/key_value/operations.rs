@@ -40,35 +40,19 @@ impl<K: KeyValue> TransactionState<K> {
     /// Performs an operation.
     pub(super) fn perform(&mut self, action: &Action, values: &[Value<'_>]) -> Result<(), Stop> {
         match action {
-            Action::Get {
-                table,
-                columns,
-                lock,
-            } => self.get(table.0, columns, *lock, values),
-            Action::Scan {
-                path,
-                order,
-                limit,
-                columns,
-                lock,
-            } => {
+            Action::Get { table, columns, lock } => self.get(table.0, columns, *lock, values),
+            Action::Scan { path, order, limit, columns, lock } => {
                 let (values, limit) = limited(*limit, values);
                 let keys = of(&self.layouts, path.table).span(path, values)?;
-                let way = ScanRange {
-                    keys,
-                    order: *order,
-                    limit,
-                };
+                let way = ScanRange { keys, order: *order, limit };
                 match lock {
                     Lock::None => self.scan(path, &way, columns),
                     Lock::Update => self.scan_for_update(path, &way, columns),
                 }
             }
-            Action::Sorted {
-                path,
-                column,
-                distinct,
-            } => self.sorted(path, *column, *distinct, values),
+            Action::Sorted { path, column, distinct } => {
+                self.sorted(path, *column, *distinct, values)
+            }
             Action::Aggregate { path, function } => self.aggregate(path, *function, values),
             Action::Insert { table } => self.insert(table.0, values),
             Action::Put { table } => self.put(table.0, values),
@@ -307,16 +291,10 @@ impl<K: KeyValue> TransactionState<K> {
         };
         let mut figure = Accumulator::new(function, &layout.columns);
         let places = &mut self.places;
-        walk(
-            &shared.store,
-            &shared.name,
-            &self.pending,
-            &way,
-            |_, row| {
-                locate_columns(places, layout, shared, row)?;
-                Ok(figure.take(row, places)?)
-            },
-        )?;
+        walk(&shared.store, &shared.name, &self.pending, &way, |_, row| {
+            locate_columns(places, layout, shared, row)?;
+            Ok(figure.take(row, places)?)
+        })?;
         figure.answer(places, self.replies.push(1));
         Ok(())
     }
@@ -370,10 +348,8 @@ fn locate_columns<K>(
 ) -> Result<(), Stop> {
     places.find(&layout.columns, row).ok_or_else(|| {
         let (store, table) = (&shared.name, &layout.name);
-        statement(format!(
-            "{store} answered for table {table} other bytes than were written"
-        ))
-        .into()
+        statement(format!("{store} answered for table {table} other bytes than were written"))
+            .into()
     })
 }
 
@@ -432,9 +408,7 @@ fn limited<'v, 'a>(limit: Limit, values: &'v [Value<'a>]) -> (&'v [Value<'a>], u
 fn loaded_number(value: Value<'_>) -> Result<i64, Failure> {
     match value {
         Value::Int(number) => Ok(number),
-        other => Err(statement(format!(
-            "a key to be counted up is no integer: {other:?}"
-        ))),
+        other => Err(statement(format!("a key to be counted up is no integer: {other:?}"))),
     }
 }
 

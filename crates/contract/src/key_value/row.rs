@@ -161,18 +161,11 @@ mod tests {
     }
 
     fn values(number: i64) -> [Value<'static>; 6] {
-        let at = if number == 0 {
-            Value::Null
-        } else {
-            Value::Timestamp(number)
-        };
+        let at = if number == 0 { Value::Null } else { Value::Timestamp(number) };
         [
             Value::Int(number),
             Value::Float(number as f64),
-            Value::Decimal(Decimal {
-                units: number,
-                scale: 2,
-            }),
+            Value::Decimal(Decimal { units: number, scale: 2 }),
             Value::Text("søk"),
             Value::Bytes(&[0, 255, 128]),
             at,

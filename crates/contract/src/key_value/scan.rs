@@ -33,9 +33,7 @@ pub(super) fn walk<K: KeyValue>(
     if way.keys.is_empty() || left == 0 {
         return Ok(());
     }
-    let mut own = pending
-        .range(&way.keys.start, &way.keys.end, order)
-        .peekable();
+    let mut own = pending.range(&way.keys.start, &way.keys.end, order).peekable();
     let mut pages = Pages::new(store, name, way.keys.clone(), order);
     let mut stored = pages.next(left)?;
     while left > 0 {
@@ -82,14 +80,7 @@ struct Pages<'s, K> {
 
 impl<'s, K: KeyValue> Pages<'s, K> {
     fn new(store: &'s K, name: &'s str, keys: Range<Vec<u8>>, order: Order) -> Pages<'s, K> {
-        Pages {
-            store,
-            name,
-            keys,
-            order,
-            page: Vec::new().into_iter(),
-            more: true,
-        }
+        Pages { store, name, keys, order, page: Vec::new().into_iter(), more: true }
     }
 
     /// The next pair; `wanted` is how many are still of use.

@@ -199,13 +199,8 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
     }
 
     async fn evidence(&self) -> TargetResult<ReportedSettings> {
-        let StoreInfo {
-            name,
-            version,
-            durability,
-            durability_evidence,
-            ..
-        } = self.shared.store.about();
+        let StoreInfo { name, version, durability, durability_evidence, .. } =
+            self.shared.store.about();
         let mut settings = self.shared.store.settings();
         let (value, said_by) = if self.shared.store.watches() {
             (

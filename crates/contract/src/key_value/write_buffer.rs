@@ -135,11 +135,7 @@ mod tests {
         pending.clear();
         assert!(pending.changes().is_empty());
         let buffers = [pending.buffer(), pending.buffer()];
-        assert!(
-            buffers
-                .iter()
-                .all(|bytes| bytes.is_empty() && bytes.capacity() > 0)
-        );
+        assert!(buffers.iter().all(|bytes| bytes.is_empty() && bytes.capacity() > 0));
         assert_eq!(pending.buffer().capacity(), 0, "both were given back");
     }
 }

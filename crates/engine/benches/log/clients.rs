@@ -109,11 +109,7 @@ impl Wake for ClientWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ready
-            .queue
-            .lock()
-            .expect("no panic")
-            .push_back(self.client);
+        self.ready.queue.lock().expect("no panic").push_back(self.client);
         if self.ready.asleep.swap(false, Ordering::SeqCst) {
             self.ready.thread.unpark();
         }
@@ -130,12 +126,8 @@ impl Executor {
             asleep: AtomicBool::new(false),
             thread: std::thread::current(),
         });
-        let waker = |client| {
-            Waker::from(Arc::new(ClientWaker {
-                ready: Arc::clone(&ready),
-                client,
-            }))
-        };
+        let waker =
+            |client| Waker::from(Arc::new(ClientWaker { ready: Arc::clone(&ready), client }));
         let wakers: Vec<Waker> = (0..clients.len()).map(waker).collect();
         let (mut running, mut sum) = (clients.len(), 0);
         let mut pass = VecDeque::new();

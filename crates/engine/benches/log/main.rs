@@ -43,23 +43,15 @@ fn main() {
         arguments.get(at + 1).cloned()
     };
     let number = |name: &str, default: u64| {
-        value(name).map_or(default, |text| {
-            text.parse().expect("a number follows the flag")
-        })
+        value(name).map_or(default, |text| text.parse().expect("a number follows the flag"))
     };
     let is_bench = arguments.iter().any(|argument| argument == "--bench");
-    let (slice_ms, rounds) = if is_bench {
-        (number("--slice-ms", 300), number("--rounds", 3))
-    } else {
-        (20, 1)
-    };
+    let (slice_ms, rounds) =
+        if is_bench { (number("--slice-ms", 300), number("--rounds", 3)) } else { (20, 1) };
     let only = value("--only");
     let folder = Folder::make(is_bench);
     let mut rows = rows(is_bench);
-    rows.retain(|row| {
-        only.as_ref()
-            .is_none_or(|only| row.name.contains(only.as_str()))
-    });
+    rows.retain(|row| only.as_ref().is_none_or(|only| row.name.contains(only.as_str())));
     let mut hash = 0_u64;
     for round in 0..rounds {
         for row in &mut rows {
@@ -84,27 +76,13 @@ fn main() {
 fn rows(is_bench: bool) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut add = |name: String, measure: Measure| {
-        rows.push(Row {
-            name,
-            measure,
-            rates_per_s: Vec::new(),
-            notes: String::new(),
-        });
+        rows.push(Row { name, measure, rates_per_s: Vec::new(), notes: String::new() });
     };
     let segment_bytes: u64 = if is_bench { 64 << 20 } else { 1 << 20 };
-    let options = move || Options {
-        segment_bytes,
-        frame_bytes_max: 256 << 10,
-        ..Options::default()
-    };
-    add(
-        "publish, 132 B, one thread".to_owned(),
-        Box::new(clients::publish_cost),
-    );
-    add(
-        "raw O_DIRECT|O_DSYNC 4 KiB, 1 outstanding".to_owned(),
-        Box::new(raw::line),
-    );
+    let options =
+        move || Options { segment_bytes, frame_bytes_max: 256 << 10, ..Options::default() };
+    add("publish, 132 B, one thread".to_owned(), Box::new(clients::publish_cost));
+    add("raw O_DIRECT|O_DSYNC 4 KiB, 1 outstanding".to_owned(), Box::new(raw::line));
     for clients in [1, 8, 64] {
         add(
             format!("threads, {clients} clients"),
@@ -117,10 +95,7 @@ fn rows(is_bench: bool) -> Vec<Row> {
                 if workers > clients {
                     continue;
                 }
-                let options = move || Options {
-                    writer,
-                    ..options()
-                };
+                let options = move || Options { writer, ..options() };
                 add(
                     format!("tickets, {clients} clients, {workers} workers, by {writer:?}"),
                     Box::new(move |path, ms| {
@@ -152,11 +127,7 @@ fn on_log(path: &Path, options: Options, load: Load, slice_ms: u64) -> Outcome {
     assert!(hash >= commits, "every counted commit is stable");
     log.close().expect("the log works to its end");
     std::fs::remove_dir_all(path).expect("the benchmark's folder goes away");
-    Outcome {
-        rate_per_s: commits as f64 / elapsed_s,
-        hash,
-        notes,
-    }
+    Outcome { rate_per_s: commits as f64 / elapsed_s, hash, notes }
 }
 
 /// A folder, for a benchmark in the current directory, removed at the end: the current directory is
@@ -165,11 +136,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn make(is_bench: bool) -> Folder {
-        let place = if is_bench {
-            "."
-        } else {
-            env!("CARGO_TARGET_TMPDIR")
-        };
+        let place = if is_bench { "." } else { env!("CARGO_TARGET_TMPDIR") };
         let path = Path::new(place).join(format!("bench-log-{}", std::process::id()));
         std::fs::create_dir(&path).expect("a folder for the benchmark");
         Folder(path)

@@ -12,12 +12,8 @@ const BLOCK_BYTES: usize = 4096;
 pub(crate) fn line(path: &Path, slice_ms: u64) -> Outcome {
     std::fs::create_dir(path).expect("a folder for the raw file");
     let file = path.join("raw");
-    let buffered = RealDisk
-        .open(&file, OpenOptions::READ_WRITE)
-        .expect("the raw file");
-    buffered
-        .preallocate(FILE_BYTES)
-        .expect("space for the raw file");
+    let buffered = RealDisk.open(&file, OpenOptions::READ_WRITE).expect("the raw file");
+    buffered.preallocate(FILE_BYTES).expect("space for the raw file");
     buffered.sync_all().expect("a sync of the raw file");
     let options = |direct| OpenOptions {
         access: Access::ReadWrite,
@@ -26,9 +22,8 @@ pub(crate) fn line(path: &Path, slice_ms: u64) -> Outcome {
         write_sync: WriteSync::Data,
     };
     // A file system without direct writes is measured without them.
-    let open = RealDisk
-        .open(&file, options(true))
-        .or_else(|_| RealDisk.open(&file, options(false)));
+    let open =
+        RealDisk.open(&file, options(true)).or_else(|_| RealDisk.open(&file, options(false)));
     let file = open.expect("the raw file again");
     let mut block = AlignedBuffer::zeroed(BLOCK_BYTES);
     let started = clock::now();
@@ -41,9 +36,5 @@ pub(crate) fn line(path: &Path, slice_ms: u64) -> Outcome {
     }
     let elapsed_s = (clock::now() - started) as f64 / clock::SECOND as f64;
     std::fs::remove_dir_all(path).expect("the raw folder goes away");
-    Outcome {
-        rate_per_s: writes as f64 / elapsed_s,
-        hash: writes,
-        notes: String::new(),
-    }
+    Outcome { rate_per_s: writes as f64 / elapsed_s, hash: writes, notes: String::new() }
 }

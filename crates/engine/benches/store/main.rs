@@ -47,9 +47,7 @@ fn main() {
         arguments.get(at + 1).cloned()
     };
     let number = |name: &str, default: u64| {
-        value(name).map_or(default, |text| {
-            text.parse().expect("a number follows the flag")
-        })
+        value(name).map_or(default, |text| text.parse().expect("a number follows the flag"))
     };
     let is_bench = arguments.iter().any(|argument| argument == "--bench");
     let scale = if is_bench {
@@ -59,11 +57,7 @@ fn main() {
             operations: 500_000,
         }
     } else {
-        Scale {
-            rows: 2_000,
-            rounds: 1,
-            operations: 500,
-        }
+        Scale { rows: 2_000, rounds: 1, operations: 500 }
     };
     let only = value("--only");
     let folder = Folder::make(is_bench);
@@ -91,11 +85,8 @@ struct Folder(PathBuf);
 impl Folder {
     /// In the current directory for a benchmark, since the disk counts there; else with the build.
     fn make(is_bench: bool) -> Folder {
-        let within = if is_bench {
-            PathBuf::from(".")
-        } else {
-            PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
-        };
+        let within =
+            if is_bench { PathBuf::from(".") } else { PathBuf::from(env!("CARGO_TARGET_TMPDIR")) };
         let path = within.join(format!("syncline-store-bench-{}", std::process::id()));
         std::fs::create_dir_all(&path).expect("a folder can be made");
         Folder(path)

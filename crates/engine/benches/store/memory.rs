@@ -26,10 +26,7 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
             .args([CHILD, name, &scale.rows.to_string()])
             .arg(folder.join(name))
             .status();
-        assert!(
-            child.expect("the child starts").success(),
-            "{name} has failed"
-        );
+        assert!(child.expect("the child starts").success(), "{name} has failed");
     }
     scale.rows
 }
@@ -40,16 +37,8 @@ pub(crate) fn run_child(name: &str, rows: u64, folder: &Path) {
     let (_, order) = order.expect("the order is one of ours");
     let grown = grow(folder, rows, *order).expect("the store works");
     let raw = (rows * ROW_BYTES) as f64;
-    show(
-        &format!("resident set, {name} / bytes of rows"),
-        "x",
-        &mut [grown.resident / raw],
-    );
-    show(
-        &format!("counted, {name} / bytes of rows"),
-        "x",
-        &mut [grown.counted / raw],
-    );
+    show(&format!("resident set, {name} / bytes of rows"), "x", &mut [grown.resident / raw]);
+    show(&format!("counted, {name} / bytes of rows"), "x", &mut [grown.counted / raw]);
 }
 
 type Order = fn(u64) -> u64;
@@ -64,16 +53,11 @@ struct Grown {
 fn grow(folder: &Path, rows: u64, order: Order) -> Result<Grown> {
     let options = Options {
         resident_bytes_max: 64 << 30,
-        log: log::Options {
-            durability: Durability::None,
-            ..log::Options::default()
-        },
+        log: log::Options { durability: Durability::None, ..log::Options::default() },
         ..Options::default()
     };
     let database = Database::create(folder, options)?;
-    let schema = Schema::table("rows")
-        .column("id", Kind::Int)
-        .column("payload", Kind::Bytes);
+    let schema = Schema::table("rows").column("id", Kind::Int).column("payload", Kind::Bytes);
     let table = database.create_table(schema.key(["id"]).build()?)?;
     let before = resident_bytes();
     let mut session = database.session()?;

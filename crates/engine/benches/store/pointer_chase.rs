@@ -1,9 +1,6 @@
 //! A random way through memory: how long a load takes that only the one before makes possible.
 
-#![allow(
-    unsafe_code,
-    reason = "the system is told which memory large pages shall back"
-)]
+#![allow(unsafe_code, reason = "the system is told which memory large pages shall back")]
 
 use std::hint::black_box;
 

@@ -69,11 +69,7 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
     for round in 0..u64::from(scale.rounds) {
         let mut limit = [0.0; 2];
         for (loads, all) in loads.iter().zip(&mut of_loads) {
-            let each = timed(
-                scale.operations,
-                |_, seen| loads.chain.next(seen),
-                &mut hash,
-            );
+            let each = timed(scale.operations, |_, seen| loads.chain.next(seen), &mut hash);
             all.push(each);
             for (limit, pages) in limit.iter_mut().zip(LIMITS) {
                 if loads.pages.is_none_or(|of| of == pages) {
@@ -93,9 +89,7 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
             &mut hash,
         ));
         session.abort();
-        spread_session
-            .begin(Begin::ReadOnly)
-            .expect("the store works");
+        spread_session.begin(Begin::ReadOnly).expect("the store works");
         costs[6].push(timed(
             operations,
             |at, seen| get(&mut spread_session, &spread_table, scattered(key(at, seen))),
@@ -110,17 +104,9 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
         };
         costs[1].push(timed(operations, &mut alone, &mut hash));
         costs[2].push(lmdb.read(|get| timed(operations, |at, seen| get(key(at, seen)), &mut hash)));
-        costs[3].push(timed(
-            operations,
-            |at, seen| lmdb.read(|get| get(key(at, seen))),
-            &mut hash,
-        ));
+        costs[3].push(timed(operations, |at, seen| lmdb.read(|get| get(key(at, seen))), &mut hash));
         costs[4].push(redb.read(|get| timed(operations, |at, seen| get(key(at, seen)), &mut hash)));
-        costs[5].push(timed(
-            operations,
-            |at, seen| redb.read(|get| get(key(at, seen))),
-            &mut hash,
-        ));
+        costs[5].push(timed(operations, |at, seen| redb.read(|get| get(key(at, seen))), &mut hash));
     }
     print(&loads, &mut of_loads, &limits, &costs);
     hash
@@ -134,25 +120,13 @@ fn print(
 ) {
     for (loads, each) in loads.iter().zip(of_loads) {
         let mib = loads.chain.bytes() as f64 / f64::from(1 << 20);
-        let name = format!(
-            "a load, {}, {mib:.2} MiB; a read makes {}",
-            loads.name, loads.count
-        );
+        let name = format!("a load, {}, {mib:.2} MiB; a read makes {}", loads.name, loads.count);
         show(&name, "ns", each);
     }
-    let of_limit = loads
-        .iter()
-        .filter(|loads| loads.pages != Some(Pages::Usual));
+    let of_limit = loads.iter().filter(|loads| loads.pages != Some(Pages::Usual));
     let count: u64 = of_limit.map(|loads| loads.count).sum();
-    for (name, limits) in ["leaves in large pages", "all in usual pages"]
-        .iter()
-        .zip(limits)
-    {
-        show(
-            &format!("limit: {count} loads in turn, {name}"),
-            "ns",
-            &mut limits.clone(),
-        );
+    for (name, limits) in ["leaves in large pages", "all in usual pages"].iter().zip(limits) {
+        show(&format!("limit: {count} loads in turn, {name}"), "ns", &mut limits.clone());
     }
     let names = [
         "get, in one read-only transaction",
@@ -167,32 +141,16 @@ fn print(
         show(name, "ns", &mut costs.clone());
     }
     let ratio = |name: &str, one: &[f64], other: &[f64]| {
-        let mut ratios: Vec<f64> = one
-            .iter()
-            .zip(other)
-            .map(|(one, other)| one / other)
-            .collect();
+        let mut ratios: Vec<f64> = one.iter().zip(other).map(|(one, other)| one / other).collect();
         show(name, "x ", &mut ratios);
     };
-    ratio(
-        "get in one transaction / limit, large pages",
-        &costs[0],
-        &limits[0],
-    );
-    ratio(
-        "get in one transaction / limit, usual pages",
-        &costs[0],
-        &limits[1],
-    );
+    ratio("get in one transaction / limit, large pages", &costs[0], &limits[0]);
+    ratio("get in one transaction / limit, usual pages", &costs[0], &limits[1]);
     ratio("LMDB / get, in one transaction", &costs[2], &costs[0]);
     ratio("LMDB / get, a transaction each", &costs[3], &costs[1]);
     ratio("redb / get, in one transaction", &costs[4], &costs[0]);
     ratio("redb / get, a transaction each", &costs[5], &costs[1]);
-    ratio(
-        "LMDB / get of scattered numbers, in one transaction",
-        &costs[2],
-        &costs[6],
-    );
+    ratio("LMDB / get of scattered numbers, in one transaction", &costs[2], &costs[6]);
 }
 
 /// Nanoseconds of one operation. Each is given its number and what the one before has found.
@@ -208,9 +166,7 @@ fn timed(operations: u64, mut each: impl FnMut(u64, u64) -> u64, hash: &mut u64)
 }
 
 fn get(session: &mut TypedSession<RealDisk>, table: &Table, id: i64) -> u64 {
-    let row = session
-        .get(table, &[Value::Int(id)])
-        .expect("the store works");
+    let row = session.get(table, &[Value::Int(id)]).expect("the store works");
     match row.expect("the row was loaded").value(1) {
         Ok(Value::Bytes(bytes)) => u64::from(bytes[3]),
         other => panic!("a payload is bytes, not {other:?}"),
@@ -224,16 +180,11 @@ fn scattered(row: i64) -> i64 {
 
 fn load(folder: &Path, rows: u64, number: fn(i64) -> i64) -> Result<(Database, Table)> {
     let options = Options {
-        log: log::Options {
-            durability: Durability::None,
-            ..log::Options::default()
-        },
+        log: log::Options { durability: Durability::None, ..log::Options::default() },
         ..Options::default()
     };
     let database = Database::create(folder, options)?;
-    let schema = Schema::table("rows")
-        .column("id", Kind::Int)
-        .column("payload", Kind::Bytes);
+    let schema = Schema::table("rows").column("id", Kind::Int).column("payload", Kind::Bytes);
     let loaded = (0..rows as i64).map(|row| [Value::Int(number(row)), Value::Bytes(&PAYLOAD)]);
     let table = database.load_table(schema.key(["id"]).build()?, loaded)?;
     Ok((database, table))
@@ -244,12 +195,7 @@ fn loads_of(levels: &[u64]) -> Vec<Loads> {
     let mut all = Vec::new();
     let mut add = |name: String, count, bytes, pages: Option<Pages>| {
         let chain = PointerChase::new(bytes, pages.unwrap_or(Pages::Usual));
-        all.push(Loads {
-            name,
-            count,
-            pages,
-            chain,
-        });
+        all.push(Loads { name, count, pages, chain });
     };
     for (level, pages) in levels.iter().enumerate().skip(1).rev() {
         let name = format!("level {level} of {pages} pages");
@@ -258,12 +204,7 @@ fn loads_of(levels: &[u64]) -> Vec<Loads> {
         add(name, 5, bytes, None);
     }
     let leaves = levels[0];
-    add(
-        format!("entries of {leaves} leaves"),
-        1,
-        leaves * ENTRY_BYTES,
-        None,
-    );
+    add(format!("entries of {leaves} leaves"), 1, leaves * ENTRY_BYTES, None);
     for (pages, in_pages) in [(Pages::Large, "large pages"), (Pages::Usual, "usual pages")] {
         let name = format!("leaves: first lines, then row; {in_pages}");
         add(name, 2, leaves * (FRAME_BYTES + LEAF_BYTES), Some(pages));

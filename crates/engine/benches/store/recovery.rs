@@ -29,10 +29,7 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
 fn options() -> Options {
     Options {
         checkpoint_by_itself: false,
-        log: log::Options {
-            durability: Durability::None,
-            ..log::Options::default()
-        },
+        log: log::Options { durability: Durability::None, ..log::Options::default() },
         ..Options::default()
     }
 }
@@ -40,17 +37,11 @@ fn options() -> Options {
 /// Half of the commits insert in the order of keys, the others change rows at random.
 fn write(folder: &Path, commits: u64) -> Result<()> {
     let database = Database::create(folder, options())?;
-    let schema = Schema::table("rows")
-        .column("id", Kind::Int)
-        .column("payload", Kind::Bytes);
+    let schema = Schema::table("rows").column("id", Kind::Int).column("payload", Kind::Bytes);
     let table = database.create_table(schema.key(["id"]).build()?)?;
     let mut session = database.session()?;
     for number in 0..commits {
-        let id = if number % 2 == 0 {
-            number / 2
-        } else {
-            scramble(number) % number.div_ceil(2)
-        };
+        let id = if number % 2 == 0 { number / 2 } else { scramble(number) % number.div_ceil(2) };
         session.begin(Begin::Serializable)?;
         session.put(&table, &[Value::Int(id as i64), Value::Bytes(&PAYLOAD)])?;
         session.commit()?;

@@ -30,10 +30,7 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
     let map: BTreeMap<i64, [u8; 100]> = (0..scale.rows as i64).map(|id| (id, PAYLOAD)).collect();
     let mut hash = 0;
     let mut measure = |name: &str, each: &mut dyn FnMut(&mut Session, u64) -> Result<u64>| {
-        let mut session = store
-            .database
-            .session()
-            .expect("there is room for a session");
+        let mut session = store.database.session().expect("there is room for a session");
         let mut costs = Vec::new();
         for round in 0..scale.rounds {
             let started = clock::now();
@@ -57,15 +54,11 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
         session.begin(Begin::Serializable)?;
         Ok(session.commit()?.csn().0)
     });
-    let mut reader = store
-        .database
-        .session()
-        .expect("there is room for a session");
+    let mut reader = store.database.session().expect("there is room for a session");
     reader.begin(Begin::ReadOnly).expect("the store works");
-    measure(
-        "get, random, in one read-only transaction",
-        &mut |_, random| get(&mut reader, &store.large, key(random)),
-    );
+    measure("get, random, in one read-only transaction", &mut |_, random| {
+        get(&mut reader, &store.large, key(random))
+    });
     reader.abort();
     measure("begin, get, end, read-only", &mut |session, random| {
         session.begin(Begin::ReadOnly)?;
@@ -79,69 +72,48 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
         session.commit()?;
         Ok(seen)
     });
-    measure(
-        "begin, scan of 100 rows, end, read-only",
-        &mut |session, random| {
-            session.begin(Begin::ReadOnly)?;
-            let lower = [Value::Int(key(random))];
-            let mut seen = 0;
-            let visit = |row: syncline_engine::Row<'_>| {
-                seen ^= row.value(0)?.as_int().unwrap_or(0) as u64;
-                Ok(ControlFlow::Continue(()))
-            };
-            session.scan(
-                &store.large,
-                KeyRange::from(&lower),
-                Direction::Ascending,
-                100,
-                visit,
-            )?;
-            session.commit()?;
-            Ok(seen)
-        },
-    );
+    measure("begin, scan of 100 rows, end, read-only", &mut |session, random| {
+        session.begin(Begin::ReadOnly)?;
+        let lower = [Value::Int(key(random))];
+        let mut seen = 0;
+        let visit = |row: syncline_engine::Row<'_>| {
+            seen ^= row.value(0)?.as_int().unwrap_or(0) as u64;
+            Ok(ControlFlow::Continue(()))
+        };
+        session.scan(&store.large, KeyRange::from(&lower), Direction::Ascending, 100, visit)?;
+        session.commit()?;
+        Ok(seen)
+    });
     measure("begin, put of 100 B, commit", &mut |session, random| {
         session.begin(Begin::Serializable)?;
-        session.put(
-            &store.large,
-            &[Value::Int(key(random)), Value::Bytes(&PAYLOAD)],
-        )?;
+        session.put(&store.large, &[Value::Int(key(random)), Value::Bytes(&PAYLOAD)])?;
         Ok(session.commit()?.csn().0)
     });
     let mut next = scale.rows as i64;
-    measure(
-        "begin, insert of 100 B behind the last, commit",
-        &mut |session, _| {
-            session.begin(Begin::Serializable)?;
-            session.insert(&store.large, &[Value::Int(next), Value::Bytes(&PAYLOAD)])?;
-            next += 1;
-            Ok(session.commit()?.csn().0)
-        },
-    );
+    measure("begin, insert of 100 B behind the last, commit", &mut |session, _| {
+        session.begin(Begin::Serializable)?;
+        session.insert(&store.large, &[Value::Int(next), Value::Bytes(&PAYLOAD)])?;
+        next += 1;
+        Ok(session.commit()?.csn().0)
+    });
     for touched in [1, 2, 4, 8] {
-        measure(
-            &format!("begin, get in {touched} tables, end"),
-            &mut |session, random| {
-                session.begin(Begin::Serializable)?;
-                let mut seen = 0;
-                for table in &store.small[..touched] {
-                    seen ^= get(session, table, key(random) % store.rows.min(1_000) as i64)?;
-                }
-                session.commit()?;
-                Ok(seen)
-            },
-        );
-        measure(
-            &format!("begin, add in {touched} tables, commit"),
-            &mut |session, random| {
-                session.begin(Begin::Serializable)?;
-                let id = [Value::Int(key(random) % store.rows.min(1_000) as i64)];
-                for table in &store.small[..touched] {
-                    session.update(table, &id, &[Change::add(1, Value::Int(1))])?;
-                }
-                Ok(session.commit()?.csn().0)
-            },
-        );
+        measure(&format!("begin, get in {touched} tables, end"), &mut |session, random| {
+            session.begin(Begin::Serializable)?;
+            let mut seen = 0;
+            for table in &store.small[..touched] {
+                seen ^= get(session, table, key(random) % store.rows.min(1_000) as i64)?;
+            }
+            session.commit()?;
+            Ok(seen)
+        });
+        measure(&format!("begin, add in {touched} tables, commit"), &mut |session, random| {
+            session.begin(Begin::Serializable)?;
+            let id = [Value::Int(key(random) % store.rows.min(1_000) as i64)];
+            for table in &store.small[..touched] {
+                session.update(table, &id, &[Change::add(1, Value::Int(1))])?;
+            }
+            Ok(session.commit()?.csn().0)
+        });
     }
     hash
 }
@@ -149,16 +121,11 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
 impl Store {
     fn make(folder: &Path, rows: u64) -> Result<Store> {
         let options = Options {
-            log: log::Options {
-                durability: Durability::None,
-                ..log::Options::default()
-            },
+            log: log::Options { durability: Durability::None, ..log::Options::default() },
             ..Options::default()
         };
         let database = Database::create(folder, options)?;
-        let schema = Schema::table("large")
-            .column("id", Kind::Int)
-            .column("payload", Kind::Bytes);
+        let schema = Schema::table("large").column("id", Kind::Int).column("payload", Kind::Bytes);
         let loaded = (0..rows as i64).map(|id| [Value::Int(id), Value::Bytes(&PAYLOAD)]);
         let large = database.load_table(schema.key(["id"]).build()?, loaded)?;
         let mut small = Vec::new();
@@ -169,12 +136,7 @@ impl Store {
             let loaded = (0..rows.min(1_000) as i64).map(|id| [Value::Int(id), Value::Int(0)]);
             small.push(database.load_table(schema.key(["id"]).build()?, loaded)?);
         }
-        Ok(Store {
-            database,
-            large,
-            small,
-            rows,
-        })
+        Ok(Store { database, large, small, rows })
     }
 }
 

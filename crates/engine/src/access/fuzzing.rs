@@ -29,31 +29,16 @@ fn schemas() -> &'static [Schema] {
             let (nullable, in_row) = (format!("n{name}"), format!("r{name}"));
             all = all.column(name, kind).nullable(nullable.clone(), kind);
             all = all.nullable(in_row, kind).column(format!("p{name}"), kind);
-            key.push(if key.len() % 2 == 0 {
-                asc(name)
-            } else {
-                desc(name)
-            });
+            key.push(if key.len() % 2 == 0 { asc(name) } else { desc(name) });
         }
-        let all = all
-            .key(key)
-            .unique("u", [asc("nt").nulls_last(), desc("nb")]);
+        let all = all.key(key).unique("u", [asc("nt").nulls_last(), desc("nb")]);
         let all = all.index("x", [desc("nf"), asc("pt"), asc("ns")]).build();
-        let small = Schema::table("small")
-            .column("id", Kind::Int)
-            .column("v", Kind::Text);
+        let small = Schema::table("small").column("id", Kind::Int).column("v", Kind::Text);
         let small = small.key(["id"]).build().expect("a good schema");
         let grown = small.with_nullable("w", Kind::Bytes, Value::Null);
-        let grown = grown
-            .expect("a good schema")
-            .with_column("x", Kind::Int, Value::Int(7));
-        let grown = grown
-            .expect("a good schema")
-            .with_column("y", Kind::Text, Value::Text("y"));
-        let bare = Schema::table("bare")
-            .column("id", Kind::Text)
-            .key([desc("id")])
-            .build();
+        let grown = grown.expect("a good schema").with_column("x", Kind::Int, Value::Int(7));
+        let grown = grown.expect("a good schema").with_column("y", Kind::Text, Value::Text("y"));
+        let bare = Schema::table("bare").column("id", Kind::Text).key([desc("id")]).build();
         let (all, bare) = (all.expect("a good schema"), bare.expect("a good schema"));
         vec![all, small, grown.expect("a good schema"), bare]
     })
@@ -81,22 +66,12 @@ pub fn row(data: &[u8]) {
     let reread = RowView::open(schema, key, &again, &mut plain_again).expect("it was written");
     assert_eq!(reread.check(), Ok(()));
     for (column, value) in values.iter().enumerate() {
-        assert!(
-            same(reread.value(column), *value),
-            "column {column} comes back"
-        );
+        assert!(same(reread.value(column), *value), "column {column} comes back");
     }
     for index in 0..schema.indexes().len() {
         let mut entry = Vec::new();
         entry_key(schema, index, &view, &mut entry).expect("an indexed column has its kind");
-        let key_of_entry = primary_key_of(
-            schema,
-            index,
-            Entry {
-                key: &entry,
-                value: key,
-            },
-        );
+        let key_of_entry = primary_key_of(schema, index, Entry { key: &entry, value: key });
         assert_eq!(key_of_entry, Ok(key), "an index leads back to its row");
     }
 }
@@ -122,10 +97,7 @@ pub fn patch(data: &[u8]) {
         return;
     };
     let opened = Raw::open(&new, |version| schema.layout(version));
-    assert_eq!(
-        opened.expect("a patched row is one").version,
-        schema.version()
-    );
+    assert_eq!(opened.expect("a patched row is one").version, schema.version());
 }
 
 /// The row that came out, if one did.
@@ -133,11 +105,7 @@ fn check_patch(patch: &[u8], row: &[u8]) -> Option<Vec<u8>> {
     let mut new = vec![1, 2, 3];
     let outcome = patch::apply(patch, row, &mut new);
     let mut again = Vec::new();
-    assert_eq!(
-        patch::apply(patch, row, &mut again),
-        outcome,
-        "a patch is a function"
-    );
+    assert_eq!(patch::apply(patch, row, &mut again), outcome, "a patch is a function");
     match outcome {
         Ok(()) => {
             assert_eq!(new, again, "a patch is a function");
@@ -153,10 +121,7 @@ fn values(schema: &Schema, with_nulls: bool) -> Vec<Value<'static>> {
         _ if with_nulls && column.is_nullable() => Value::Null,
         Kind::Int => Value::Int(-300),
         Kind::Float => Value::Float(-0.5),
-        Kind::Decimal { scale } => Value::Decimal(Decimal {
-            units: 12_345,
-            scale,
-        }),
+        Kind::Decimal { scale } => Value::Decimal(Decimal { units: 12_345, scale }),
         Kind::Text => Value::Text("one\0two\u{1}three"),
         Kind::Bytes => Value::Bytes(&[0, 1, 2, 255]),
         Kind::Timestamp => Value::Timestamp(1),
@@ -184,9 +149,7 @@ pub(crate) fn row_seeds() -> Vec<Vec<u8>> {
         seed.extend_from_slice(row);
         seed
     };
-    let mut seeds: Vec<_> = rows()
-        .map(|(number, key, row)| seed(number, &key, &row))
-        .collect();
+    let mut seeds: Vec<_> = rows().map(|(number, key, row)| seed(number, &key, &row)).collect();
     let older = rows().filter(|(number, ..)| *number == 1);
     seeds.extend(older.map(|(_, key, row)| seed(2, &key, &row)));
     seeds
@@ -201,10 +164,7 @@ pub(crate) fn patch_seeds() -> Vec<Vec<u8>> {
         patch::begin(schema, &mut whole);
         let head = whole.len();
         for (column, value) in values(schema, false).into_iter().enumerate() {
-            let no_bounds = Bounds {
-                lower: None,
-                upper: None,
-            };
+            let no_bounds = Bounds { lower: None, upper: None };
             // Key columns are refused, and additions to what is no number.
             let sets = patch::set(schema, column, value, &mut whole).is_ok();
             let adds = patch::add(schema, column, value, no_bounds, &mut whole).is_ok();

@@ -106,14 +106,9 @@ impl Default for PageBytes {
 
 impl From<Box<[u8]>> for PageBytes {
     fn from(boxed: Box<[u8]>) -> PageBytes {
-        let bytes = u32::try_from(boxed.len())
-            .ok()
-            .filter(|bytes| *bytes < IS_CELL);
+        let bytes = u32::try_from(boxed.len()).ok().filter(|bytes| *bytes < IS_CELL);
         let bytes = bytes.expect("a page has a few kilobytes");
-        PageBytes {
-            start: NonNull::from(Box::leak(boxed)).cast(),
-            bytes,
-        }
+        PageBytes { start: NonNull::from(Box::leak(boxed)).cast(), bytes }
     }
 }
 
@@ -255,14 +250,9 @@ impl Blocks {
 
     /// The bytes in a cell. None if there is no free one and no block `may_come`, or none is to be had.
     pub(super) fn copy(&self, page: &[u8], may_come: bool) -> Option<PageBytes> {
-        assert!(
-            page.len() == self.shelf.cells_of.bytes,
-            "a page fills a cell"
-        );
-        let mut cell = PageBytes {
-            start: self.shelf.take(may_come)?,
-            bytes: page.len() as u32 | IS_CELL,
-        };
+        assert!(page.len() == self.shelf.cells_of.bytes, "a page fills a cell");
+        let mut cell =
+            PageBytes { start: self.shelf.take(may_come)?, bytes: page.len() as u32 | IS_CELL };
         cell.copy_from_slice(page);
         Some(cell)
     }
@@ -271,10 +261,7 @@ impl Blocks {
     /// cell and no block `may_come`, or none is to be had.
     pub(super) fn hold<T>(&self, value: T, may_come: bool) -> Result<NonNull<T>, T> {
         const { assert!(align_of::<T>() <= LINE_BYTES) };
-        assert!(
-            size_of::<T>() <= self.shelf.cells_of.bytes,
-            "a value fits into a cell"
-        );
+        assert!(size_of::<T>() <= self.shelf.cells_of.bytes, "a value fits into a cell");
         let Some(cell) = self.shelf.take(may_come) else {
             return Err(value);
         };
@@ -351,9 +338,8 @@ impl Drop for Blocks {
         state.ends = true;
         let unused = std::mem::take(&mut state.unused);
         let unused = unused.into_iter();
-        let gone: Vec<Block> = unused
-            .map(|address| self.shelf.remove(&mut state, address))
-            .collect();
+        let gone: Vec<Block> =
+            unused.map(|address| self.shelf.remove(&mut state, address)).collect();
         drop(state);
         drop(gone);
     }
@@ -434,12 +420,7 @@ impl Cells {
         for index in 0..count {
             free[index / 64] |= 1 << (index % 64);
         }
-        Cells {
-            block,
-            free,
-            free_count: count,
-            count,
-        }
+        Cells { block, free, free_count: count, count }
     }
 
     fn is_unused(&self) -> bool {

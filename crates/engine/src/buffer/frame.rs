@@ -21,10 +21,7 @@ pub(crate) struct Frame {
     pub(super) modified_in: AtomicU64,
 }
 
-const _: () = assert!(
-    IS_MODEL || size_of::<Frame>() == 64,
-    "a frame is a cache line"
-);
+const _: () = assert!(IS_MODEL || size_of::<Frame>() == 64, "a frame is a cache line");
 
 /// `modified_in` of a page that is as the last finished checkpoint has it.
 pub(super) const CLEAN: u64 = 0;
@@ -181,8 +178,7 @@ impl FrameMemory {
 
     /// A frame with its page waits for its last reader.
     pub(super) fn retire(&self) {
-        self.retired_bytes
-            .fetch_add(self.frame_bytes, Ordering::Relaxed);
+        self.retired_bytes.fetch_add(self.frame_bytes, Ordering::Relaxed);
     }
 
     /// Bytes of frames that wait for their last reader.
@@ -192,8 +188,7 @@ impl FrameMemory {
 
     /// A frame with its page that waited was freed.
     pub(super) fn discharge(&self) {
-        self.retired_bytes
-            .fetch_sub(self.frame_bytes, Ordering::Relaxed);
+        self.retired_bytes.fetch_sub(self.frame_bytes, Ordering::Relaxed);
         self.bytes.fetch_sub(self.frame_bytes, Ordering::Relaxed);
     }
 

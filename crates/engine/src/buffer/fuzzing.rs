@@ -25,20 +25,10 @@ pub fn page(data: &[u8]) {
     image[28..28 + content.len()].copy_from_slice(content);
     page::label(&mut image, PAGE, TREE, kind, u8::from(kind == Kind::Inner));
     let crc = page::seal(&mut image, 5);
-    assert_eq!(
-        page::verify(&image, PAGE),
-        Ok(crc),
-        "a sealed page verifies"
-    );
+    assert_eq!(page::verify(&image, PAGE), Ok(crc), "a sealed page verifies");
     let flipped = with_a_bit_flipped(&image, image.len());
-    assert!(
-        page::verify(&flipped, PAGE).is_err(),
-        "a flipped bit is noticed"
-    );
-    assert!(
-        page::verify(&image, PageId(10)).is_err(),
-        "it is another page"
-    );
+    assert!(page::verify(&flipped, PAGE).is_err(), "a flipped bit is noticed");
+    assert!(page::verify(&image, PageId(10)).is_err(), "it is another page");
     look(&image);
 }
 
@@ -58,11 +48,7 @@ fn look_at_packed(kind: Kind, content: &[u8]) {
     let mut again = vec![0; page.len()];
     let used = page_packing::pack(&page, &mut again);
     let unpacked = page_packing::unpack(&again[..used], 1024);
-    assert_eq!(
-        unpacked.as_deref(),
-        Ok(&*page),
-        "unpacked, packed, unpacked"
-    );
+    assert_eq!(unpacked.as_deref(), Ok(&*page), "unpacked, packed, unpacked");
 }
 
 fn look(image: &[u8]) {
@@ -81,11 +67,7 @@ fn look_at_leaf(leaf: &Leaf) {
     let mut key = Vec::new();
     for slot in 0..leaf.count() {
         leaf.key_into(slot, &mut key);
-        assert_eq!(
-            leaf.search(&key),
-            Ok(slot),
-            "a key is found where it stands"
-        );
+        assert_eq!(leaf.search(&key), Ok(slot), "a key is found where it stands");
         assert_eq!(leaf.key_bytes(slot), key.len());
         assert!(leaf.value(slot).len() <= leaf.capacity(slot));
         assert!(leaf.covers(&key), "keys lie between the fences");
@@ -112,11 +94,7 @@ fn look_at_inner(inner: &Inner) {
     let node = branches.node(bytes, PAGE, inner.tree(), inner.level());
     // Written anew a node shares the longest prefix, so it takes no more room than before.
     let node = node.expect("what came out of a page fits into one");
-    assert_eq!(
-        node.branches(),
-        branches,
-        "taken apart, put together, taken apart"
-    );
+    assert_eq!(node.branches(), branches, "taken apart, put together, taken apart");
     assert_eq!(node.check_frame(), Ok(()));
     for (index, separator) in separators().enumerate() {
         assert_eq!(node.index_of(separator), index + 1);
@@ -127,18 +105,12 @@ fn look_at_inner(inner: &Inner) {
 /// Pages as trees fill them.
 pub(crate) fn page_seeds() -> Vec<Vec<u8>> {
     let mut leaf = Leaf::empty(512, PAGE, TREE, b"a", Some(b"c"));
-    for (slot, key) in [b"ab".as_slice(), b"abacus", b"abacuses", b"b"]
-        .iter()
-        .enumerate()
-    {
+    for (slot, key) in [b"ab".as_slice(), b"abacus", b"abacuses", b"b"].iter().enumerate() {
         let word = VersionWord::of(Csn(slot as u64 + 1));
         assert!(leaf.insert(slot, key, word, 20).is_ok());
     }
     let mut branches = Branches::of(PageId(1));
-    for (at, separator) in [b"ab".as_slice(), b"abacus", b"abx", b"ac"]
-        .iter()
-        .enumerate()
-    {
+    for (at, separator) in [b"ab".as_slice(), b"abacus", b"abx", b"ac"].iter().enumerate() {
         branches.insert(at, separator, PageId(at as u64 + 2));
     }
     let inner = branches.node(512, PAGE, TREE, 1).expect("it fits");

@@ -77,11 +77,7 @@ fn is_large(pool_bytes: u64) -> bool {
 impl ImagePool {
     /// Empty.
     pub(super) fn new() -> ImagePool {
-        ImagePool {
-            saved: BTreeMap::new(),
-            copied_bytes: 0,
-            all_bytes: 0,
-        }
+        ImagePool { saved: BTreeMap::new(), copied_bytes: 0, all_bytes: 0 }
     }
 
     /// Bytes that count against the limit.

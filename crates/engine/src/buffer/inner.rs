@@ -97,11 +97,7 @@ impl Inner {
     /// The child at that place.
     #[inline]
     pub(crate) fn child(&self, index: usize) -> PageId {
-        assert!(
-            index <= self.count(),
-            "child {index} of {}",
-            self.count() + 1
-        );
+        assert!(index <= self.count(), "child {index} of {}", self.count() + 1);
         let children = self.heads_at() + HEAD_BYTES * self.count();
         PageId(u64_at(&self.bytes, children + CHILD_BYTES * index))
     }
@@ -169,9 +165,7 @@ impl Inner {
         let (tail, suffix_bytes) = self.tail(index);
         let of_key = suffix.get(HEAD_BYTES..).unwrap_or_default();
         let heads = self.head(index).cmp(&head_of(suffix));
-        heads
-            .then_with(|| tail.cmp(of_key))
-            .then(suffix_bytes.cmp(&suffix.len()))
+        heads.then_with(|| tail.cmp(of_key)).then(suffix_bytes.cmp(&suffix.len()))
     }
 
     /// Puts a separator into `out`, as much of it as fits; answers its length in bytes.
@@ -199,10 +193,7 @@ impl Inner {
         let ends = lengths + 2 * self.count();
         let suffix_bytes = usize::from(u16_at(&self.bytes, lengths + 2 * index));
         let end = usize::from(u16_at(&self.bytes, ends + 2 * index));
-        (
-            &self.bytes[end - suffix_bytes.saturating_sub(HEAD_BYTES)..end],
-            suffix_bytes,
-        )
+        (&self.bytes[end - suffix_bytes.saturating_sub(HEAD_BYTES)..end], suffix_bytes)
     }
 
     /// The node with a separator put in at that place, and the child right of it: byte for byte what
@@ -282,9 +273,7 @@ impl Inner {
             let (tail, suffix_bytes) = self.tail(index);
             let head = self.head(index).to_be_bytes();
             branches.bytes.extend_from_slice(prefix);
-            branches
-                .bytes
-                .extend_from_slice(&head[..suffix_bytes.min(HEAD_BYTES)]);
+            branches.bytes.extend_from_slice(&head[..suffix_bytes.min(HEAD_BYTES)]);
             branches.bytes.extend_from_slice(tail);
             branches.ends.push(branches.bytes.len());
         }
@@ -327,10 +316,7 @@ pub(crate) struct Branches {
 impl Branches {
     /// One child, no separator.
     pub(crate) fn of(child: PageId) -> Branches {
-        Branches {
-            children: vec![child],
-            ..Branches::default()
-        }
+        Branches { children: vec![child], ..Branches::default() }
     }
 
     /// Separators; there is one child more.
@@ -382,10 +368,7 @@ impl Branches {
         };
         let right = Branches {
             bytes: self.bytes[end..].to_vec(),
-            ends: self.ends[index + 1..]
-                .iter()
-                .map(|later| later - end)
-                .collect(),
+            ends: self.ends[index + 1..].iter().map(|later| later - end).collect(),
             children: self.children[index + 1..].to_vec(),
         };
         (left, self.bytes[start..end].to_vec(), right)
@@ -396,11 +379,7 @@ impl Branches {
     pub(crate) fn split_index(&self, grown_at: usize) -> usize {
         let count = self.count();
         assert!(count >= 3, "a full inner node has three separators");
-        if grown_at + 1 == count {
-            count - 2
-        } else {
-            count / 2
-        }
+        if grown_at + 1 == count { count - 2 } else { count / 2 }
     }
 
     /// The node that holds all this; none if it does not fit into a page.
@@ -415,9 +394,7 @@ impl Branches {
         let prefix = self.prefix_bytes();
         let fixed = HEADER_BYTES + prefix + SEPARATOR_BYTES * count + CHILD_BYTES;
         let suffix_bytes = |index| self.separator(index).len() - prefix;
-        let tails: usize = (0..count)
-            .map(|i| suffix_bytes(i).saturating_sub(HEAD_BYTES))
-            .sum();
+        let tails: usize = (0..count).map(|i| suffix_bytes(i).saturating_sub(HEAD_BYTES)).sum();
         if fixed + tails > page_bytes {
             return None;
         }

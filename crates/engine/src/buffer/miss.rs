@@ -66,10 +66,7 @@ impl Forced {
     /// Every n-th translation misses.
     pub(super) fn new(every: u32) -> Forced {
         assert!(every > 0, "every 0th translation is none");
-        Forced {
-            every,
-            count: AtomicU64::new(0),
-        }
+        Forced { every, count: AtomicU64::new(0) }
     }
 
     /// True if this translation shall miss.

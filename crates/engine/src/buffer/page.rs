@@ -69,9 +69,7 @@ pub(crate) fn tree(page: &[u8]) -> TreeId {
 
 /// What the page is; none if the byte names no kind.
 pub(crate) fn kind(page: &[u8]) -> Option<Kind> {
-    [Kind::Leaf, Kind::Inner, Kind::Overflow]
-        .into_iter()
-        .find(|kind| kind.byte() == page[12])
+    [Kind::Leaf, Kind::Inner, Kind::Overflow].into_iter().find(|kind| kind.byte() == page[12])
 }
 
 /// How far the page stands above the leaves.
@@ -186,15 +184,8 @@ mod tests {
         label(&mut page, PageId(9), TreeId(3), Kind::Inner, 2);
         let crc = seal(&mut page, 41);
         assert_eq!(verify(&page, PageId(9)), Ok(crc));
-        assert_eq!(
-            (tree(&page), kind(&page), level(&page)),
-            (TreeId(3), Some(Kind::Inner), 2)
-        );
-        assert_ne!(
-            seal(&mut page, 42),
-            crc,
-            "the checkpoint's number is covered"
-        );
+        assert_eq!((tree(&page), kind(&page), level(&page)), (TreeId(3), Some(Kind::Inner), 2));
+        assert_ne!(seal(&mut page, 42), crc, "the checkpoint's number is covered");
         for bit in 0..512 * 8 {
             page[bit / 8] ^= 1 << (bit % 8);
             assert!(verify(&page, PageId(9)).is_err(), "bit {bit}");

@@ -16,10 +16,7 @@ pub(super) const PAGE_ID_END: u64 = 1 << 40;
 impl PageAllocator {
     /// No page is in use.
     pub(super) fn new() -> PageAllocator {
-        PageAllocator {
-            next: 1,
-            freed: BTreeSet::new(),
-        }
+        PageAllocator { next: 1, freed: BTreeSet::new() }
     }
 
     /// A number for a new page.
@@ -27,10 +24,7 @@ impl PageAllocator {
         if let Some(number) = self.freed.pop_first() {
             return PageId(number);
         }
-        assert!(
-            self.next < PAGE_ID_END,
-            "memory ends long before page numbers do"
-        );
+        assert!(self.next < PAGE_ID_END, "memory ends long before page numbers do");
         self.next += 1;
         PageId(self.next - 1)
     }
@@ -48,14 +42,9 @@ impl PageAllocator {
 
     /// At open: numbers below `next` are in use if `is_there`, else free.
     pub(super) fn restore(&mut self, next: PageId, is_there: impl Fn(PageId) -> bool) {
-        assert!(
-            (1..=PAGE_ID_END).contains(&next.0),
-            "{next} ends no database"
-        );
+        assert!((1..=PAGE_ID_END).contains(&next.0), "{next} ends no database");
         self.next = next.0;
-        self.freed = (1..next.0)
-            .filter(|number| !is_there(PageId(*number)))
-            .collect();
+        self.freed = (1..next.0).filter(|number| !is_there(PageId(*number))).collect();
     }
 }
 
@@ -72,11 +61,7 @@ mod tests {
         allocator.free(PageId(4));
         allocator.free(PageId(2));
         assert_eq!(
-            [
-                allocator.allocate().0,
-                allocator.allocate().0,
-                allocator.allocate().0
-            ],
+            [allocator.allocate().0, allocator.allocate().0, allocator.allocate().0],
             [2, 4, 6]
         );
         allocator.restore(PageId(5), |page| page.0 != 3);

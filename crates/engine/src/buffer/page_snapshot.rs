@@ -196,10 +196,7 @@ impl PageSnapshots {
 
 /// Takes the page from the running cut's captures, or from its changes; false if the other side did.
 fn win(frame: &Frame, seen: u64) -> bool {
-    frame
-        .modified_in
-        .compare_exchange(seen, CLEAN, Ordering::AcqRel, Ordering::Acquire)
-        .is_ok()
+    frame.modified_in.compare_exchange(seen, CLEAN, Ordering::AcqRel, Ordering::Acquire).is_ok()
 }
 
 impl Buffer {
@@ -228,31 +225,18 @@ impl Buffer {
 
     /// Tells what changed in the epoch that a cut has ended. Before its first capture.
     pub(crate) fn end_snapshot(&self, begun: StartedSnapshot) -> PageSnapshot {
-        let StartedSnapshot {
-            epoch,
-            mut listed,
-            next_page,
-        } = begun;
+        let StartedSnapshot { epoch, mut listed, next_page } = begun;
         // Stable: what became of a page last stays behind.
         listed.sort_by_key(|entry| entry.page());
         let (mut dirty, mut freed) = (Vec::with_capacity(listed.len()), Vec::new());
         for of_page in listed.chunk_by(|one, other| one.page() == other.page()) {
             let last = of_page[of_page.len() - 1];
             // A detached page may be where one was freed: for the checkpoint that one is gone.
-            let pages = if last.is_freed() {
-                &mut freed
-            } else {
-                &mut dirty
-            };
+            let pages = if last.is_freed() { &mut freed } else { &mut dirty };
             pages.push(last.page());
         }
         self.cuts.left.store(dirty.len() as u64, Ordering::Release);
-        PageSnapshot {
-            epoch,
-            dirty,
-            freed,
-            next_page,
-        }
+        PageSnapshot { epoch, dirty, freed, next_page }
     }
 
     /// Both at once.
@@ -270,10 +254,7 @@ impl Buffer {
     /// cut, from any thread, while transactions go on.
     pub(crate) fn capture(&self, epoch: u64, page: PageId, out: &mut [u8]) {
         let cuts = &self.cuts;
-        assert!(
-            epoch == cuts.running.load(Ordering::Acquire),
-            "no cut of epoch {epoch} runs"
-        );
+        assert!(epoch == cuts.running.load(Ordering::Acquire), "no cut of epoch {epoch} runs");
         if !self.capture_in_place(epoch, page, out) {
             let found = cuts.images.lock().take(page);
             let image = found.unwrap_or_else(|| {
@@ -332,10 +313,7 @@ impl Buffer {
         let images = cuts.images.lock();
         assert!(images.is_empty(), "images wait that no capture asks for");
         let running = cuts.running.swap(0, Ordering::AcqRel);
-        assert!(
-            running == epoch,
-            "the cut of epoch {running} runs, not that of {epoch}"
-        );
+        assert!(running == epoch, "the cut of epoch {running} runs, not that of {epoch}");
         cuts.room.notify_all();
     }
 
@@ -344,20 +322,15 @@ impl Buffer {
     pub(crate) fn abandon_snapshot(&self, epoch: u64, dirty: &[PageId], freed: &[PageId]) {
         let cuts = &self.cuts;
         let running = cuts.running.load(Ordering::Acquire);
-        assert!(
-            running == epoch,
-            "the cut of epoch {running} runs, not that of {epoch}"
-        );
+        assert!(running == epoch, "the cut of epoch {running} runs, not that of {epoch}");
         let guard = crossbeam_epoch::pin();
         for page in dirty {
             if let Some(frame) = self.translation.get(*page, &guard) {
                 // Who changes the page at this moment moves it there, too.
                 let _moved =
-                    frame
-                        .modified_in
-                        .fetch_update(Ordering::AcqRel, Ordering::Acquire, |seen| {
-                            (seen <= epoch).then_some(epoch + 1)
-                        });
+                    frame.modified_in.fetch_update(Ordering::AcqRel, Ordering::Acquire, |seen| {
+                        (seen <= epoch).then_some(epoch + 1)
+                    });
             }
         }
         // They come before what was listed since: the last entry of a page counts.
@@ -427,7 +400,6 @@ impl Buffer {
         let inner = frame.inner().expect("the frame of an inner node");
         let share = |_| Image::Shared(inner.image().clone());
         let free_bytes = || self.free_for_images();
-        self.cuts
-            .first_change(frame, inner.page(), free_bytes, share)
+        self.cuts.first_change(frame, inner.page(), free_bytes, share)
     }
 }

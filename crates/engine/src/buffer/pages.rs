@@ -97,8 +97,7 @@ impl Buffer {
     /// What the cap leaves for images, in bytes.
     pub(super) fn free_for_images(&self) -> u64 {
         let promised = self.promised.load(Ordering::Relaxed) * self.account.frame_bytes();
-        self.resident_bytes_max
-            .saturating_sub(self.bytes_beside_images() + promised)
+        self.resident_bytes_max.saturating_sub(self.bytes_beside_images() + promised)
     }
 
     /// A number for a new page of that kind: the lowest freed one first. The page comes with
@@ -187,10 +186,8 @@ impl Buffer {
     pub(crate) fn attach(&self, page: PageId) {
         let guard = crossbeam_epoch::pin();
         let mut listed = self.cuts.listed.lock();
-        let frame = self
-            .translation
-            .get(page, &guard)
-            .expect("a detached page stays until attached");
+        let frame =
+            self.translation.get(page, &guard).expect("a detached page stays until attached");
         let before = frame.modified_in.swap(self.cuts.epoch(), Ordering::AcqRel);
         assert!(before == DETACHED, "{page} was not detached");
         listed.push(PageChange::changed(page));
@@ -198,17 +195,9 @@ impl Buffer {
 
     /// Puts a page read from the data file, verified by the caller; it is clean.
     pub(crate) fn install(&self, page: PageId, image: Box<[u8]>) {
-        assert!(
-            image.len() == self.page_bytes(),
-            "{page} has {} bytes",
-            image.len()
-        );
+        assert!(image.len() == self.page_bytes(), "{page} has {} bytes", image.len());
         let content = self.settled(Content::from_image(image));
-        assert!(
-            content.page() == page,
-            "{page} carries the number of {}",
-            content.page()
-        );
+        assert!(content.page() == page, "{page} carries the number of {}", content.page());
         self.put_new(content, CLEAN);
     }
 
@@ -224,10 +213,7 @@ impl Buffer {
     pub(crate) fn replace(&self, content: Content, guard: &Guard) {
         let content = self.settled(content);
         let page = content.page();
-        let frame = self
-            .translation
-            .get(page, guard)
-            .expect("a page to be replaced is there");
+        let frame = self.translation.get(page, guard).expect("a page to be replaced is there");
         let epoch = self.cuts.epoch();
         assert!(
             frame.modified_in.load(Ordering::Acquire) == epoch,
@@ -242,19 +228,14 @@ impl Buffer {
     /// image takes was taken before.
     pub(crate) fn free(&self, page: PageId) {
         let guard = crossbeam_epoch::pin();
-        let frame = self
-            .translation
-            .get(page, &guard)
-            .expect("a page to be freed is there");
+        let frame = self.translation.get(page, &guard).expect("a page to be freed is there");
         match &frame.body {
             Body::Leaf(latch) => self.retire_leaf(frame, &mut latch.write()),
             Body::Inner(inner) => {
-                self.cuts
-                    .hand_over(frame, page, Image::Shared(inner.image().clone()));
+                self.cuts.hand_over(frame, page, Image::Shared(inner.image().clone()));
             }
             Body::Overflow(bytes) => {
-                self.cuts
-                    .hand_over(frame, page, Image::Shared(bytes.clone()));
+                self.cuts.hand_over(frame, page, Image::Shared(bytes.clone()));
             }
         }
         self.forget(page, &guard);
@@ -274,10 +255,7 @@ impl Buffer {
             .translation
             .get(page, guard)
             .is_some_and(|frame| frame.modified_in.load(Ordering::Acquire) == DETACHED);
-        assert!(
-            self.translation.remove(page, guard),
-            "{page} is freed twice"
-        );
+        assert!(self.translation.remove(page, guard), "{page} is freed twice");
         if !is_detached {
             listed.push(PageChange::freed(page));
         }
@@ -381,9 +359,7 @@ impl Buffer {
     pub(crate) fn is_labelled(&self, page: PageId, tree: TreeId) -> bool {
         let guard = crossbeam_epoch::pin();
         let frame = self.translation.get(page, &guard);
-        let label = frame
-            .filter(|frame| !frame.is_detached())
-            .and_then(Frame::label);
+        let label = frame.filter(|frame| !frame.is_detached()).and_then(Frame::label);
         label.is_some_and(|(_, label)| label == tree)
     }
 
@@ -502,10 +478,7 @@ impl Buffer {
     fn put_new(&self, content: Content, modified_in: u64) {
         let guard = crossbeam_epoch::pin();
         let page = content.page();
-        assert!(
-            self.translation.get(page, &guard).is_none(),
-            "{page} is there already"
-        );
+        assert!(self.translation.get(page, &guard).is_none(), "{page} is there already");
         self.put_frame(page, Frame::new(content, modified_in), &guard);
     }
 }

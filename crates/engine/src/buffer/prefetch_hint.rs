@@ -53,9 +53,7 @@ impl PrefetchHint {
     pub(super) fn of(leaf: &Leaf) -> PrefetchHint {
         let prefetch_hint = PrefetchHint::lines_of(leaf);
         let is_whole = leaf.image().as_ptr().addr().is_multiple_of(LINE_BYTES);
-        leaf.even()
-            .filter(|_| is_whole)
-            .map_or(prefetch_hint, |even| prefetch_hint.with(even))
+        leaf.even().filter(|_| is_whole).map_or(prefetch_hint, |even| prefetch_hint.with(even))
     }
 
     /// The same without a look at whether it is even.
@@ -147,10 +145,7 @@ mod tests {
     #[test]
     fn what_is_known_of_rows_leaves_the_lines_as_they_are() {
         let lines = PrefetchHint::lines(0x7fff_ffff_f000, 300);
-        let even = EvenRows {
-            rows_bytes: 32_000,
-            row_bytes: 125,
-        };
+        let even = EvenRows { rows_bytes: 32_000, row_bytes: 125 };
         let prefetch_hint = lines.with(even);
         assert!(
             prefetch_hint != lines
@@ -160,10 +155,7 @@ mod tests {
         assert_eq!(prefetch_hint.start(), lines.start());
         assert_eq!(prefetch_hint.0 >> super::ROWS_SHIFT, 32_000);
         assert!(!prefetch_hint.has_lines_of(PrefetchHint::lines(0x7fff_ffff_f000, 400)));
-        let long = EvenRows {
-            row_bytes: 961,
-            ..even
-        };
+        let long = EvenRows { row_bytes: 961, ..even };
         assert_eq!(lines.with(long), lines, "rows too long to be asked for");
         prefetch_hint.prefetch_row(32_768, || Some(0.99));
         lines.prefetch_row(32_768, || panic!("it is not even"));
@@ -183,8 +175,7 @@ mod tests {
         for at in rows {
             let slot = leaf.search(&key(at)).unwrap_err();
             let value = vec![1; value_bytes(at)];
-            leaf.insert(slot, &key(at), VersionWord::of(Csn(1)), value.len())
-                .unwrap();
+            leaf.insert(slot, &key(at), VersionWord::of(Csn(1)), value.len()).unwrap();
             leaf.set_value(slot, &value);
         }
         leaf
@@ -204,10 +195,7 @@ mod tests {
                 let end = start + (value.end.addr() - leaf.image().as_ptr().addr());
                 let row = end - even.row_bytes..end;
                 let lines = prefetch_hint.lines_of_row(PAGE_BYTES, slot as f64 / f64::from(steps));
-                assert!(
-                    lines.start <= row.start && lines.end >= row.end,
-                    "{lines:?} {row:?}"
-                );
+                assert!(lines.start <= row.start && lines.end >= row.end, "{lines:?} {row:?}");
                 assert!(lines.end < row.end + 64 && lines.start + 192 > row.start);
             }
         }
@@ -219,24 +207,12 @@ mod tests {
         let same = |_| 50;
         assert!(leaf(steps, 0..steps, same).even().is_some());
         assert_eq!(leaf(7, 0..7, same).even(), None, "few rows");
-        assert_eq!(
-            leaf(steps, 0..steps - 1, same).even(),
-            None,
-            "one is missing"
-        );
-        assert_eq!(
-            leaf(steps, (0..steps).rev(), same).even(),
-            None,
-            "the other way"
-        );
+        assert_eq!(leaf(steps, 0..steps - 1, same).even(), None, "one is missing");
+        assert_eq!(leaf(steps, (0..steps).rev(), same).even(), None, "the other way");
         let longer = |at| if at == 3 { 58 } else { 50 };
         assert_eq!(leaf(steps, 0..steps, longer).even(), None, "a longer row");
         let uneven = (0..steps).filter(|at| at % 2 == 0);
-        assert_eq!(
-            leaf(steps - 1, uneven, same).even(),
-            None,
-            "a step too long"
-        );
+        assert_eq!(leaf(steps - 1, uneven, same).even(), None, "a step too long");
         let lower = (7_000_000_000_u64).to_be_bytes();
         let mut last = Leaf::empty(PAGE_BYTES, PageId(1), TreeId(1), &lower, None);
         for at in 0..steps {

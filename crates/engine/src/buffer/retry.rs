@@ -31,12 +31,7 @@ mod tests {
     use crate::error::{Error, Result};
 
     fn capped<R>() -> Result<R> {
-        Err(Error::Capped {
-            what: "memory",
-            bytes: 2,
-            bytes_max: 1,
-            advice: "wait",
-        })
+        Err(Error::Capped { what: "memory", bytes: 2, bytes_max: 1, advice: "wait" })
     }
 
     /// A writer near the cap was refused because another one took what had been made free for it.

@@ -95,11 +95,7 @@ impl SeparatorIndex {
         mut separator: impl FnMut(usize, &mut [u8; BYTES_MAX]) -> usize,
     ) -> SeparatorIndex {
         let mut first = [0; BYTES_MAX];
-        let mut longest = if count > 0 {
-            separator(0, &mut first)
-        } else {
-            0
-        };
+        let mut longest = if count > 0 { separator(0, &mut first) } else { 0 };
         let mut differs = [false; BYTES_MAX];
         let mut bytes = [0; BYTES_MAX];
         for index in 1..count {
@@ -248,16 +244,10 @@ impl SeparatorIndex {
     #[cold]
     fn beside(&self, key: &[u8], at: usize, is_above: bool) -> Digest {
         let positions = self.positions();
-        let before = positions
-            .iter()
-            .filter(|position| usize::from(**position) < at);
+        let before = positions.iter().filter(|position| usize::from(**position) < at);
         let rest = u64::MAX.checked_shr(8 * before.count() as u32).unwrap_or(0);
         let digest = gathered(positions, key) & !rest;
-        if is_above {
-            Digest::Above(digest | rest)
-        } else {
-            Digest::Below(digest)
-        }
+        if is_above { Digest::Above(digest | rest) } else { Digest::Below(digest) }
     }
 
     #[inline]
@@ -303,11 +293,7 @@ fn gathered(positions: [u16; TELLING_MAX], bytes: &[u8]) -> u64 {
 fn run_of(positions: [u16; TELLING_MAX]) -> u64 {
     let count = positions.iter().take_while(|at| **at != NONE).count();
     let are_neighbours = positions[..count].windows(2).all(|at| at[0] + 1 == at[1]);
-    if count > 0 && are_neighbours {
-        u64::from(positions[0]) | (count as u64) << 8
-    } else {
-        0
-    }
+    if count > 0 && are_neighbours { u64::from(positions[0]) | (count as u64) << 8 } else { 0 }
 }
 
 /// A word of a string that goes on with zeros.
@@ -375,20 +361,16 @@ mod tests {
                 let separator = key(&mut random);
                 if let Err(at) = separators.binary_search(&separator) {
                     separators.insert(at, separator.clone());
-                    grown = grown
-                        .with(at, &separator)
-                        .unwrap_or_else(|| separator_index(&separators));
+                    grown =
+                        grown.with(at, &separator).unwrap_or_else(|| separator_index(&separators));
                 }
             }
             let made = separator_index(&separators);
             for separator_index in [&made, &grown] {
                 let marks =
                     &separator_index.0[separator_index.marks_at()..separator_index.digests_at()];
-                let last_ones: Vec<u64> = separator_index
-                    .digests()
-                    .chunks_exact(MARKED)
-                    .map(|some| some[15])
-                    .collect();
+                let last_ones: Vec<u64> =
+                    separator_index.digests().chunks_exact(MARKED).map(|some| some[15]).collect();
                 assert_eq!(
                     (marks, separator_index.digests().len()),
                     (&last_ones[..], separators.len())
@@ -417,15 +399,11 @@ mod tests {
 
     #[test]
     fn digests_of_one_number_are_read_at_once() {
-        let separators: Vec<Vec<u8>> = (0..1000_u64)
-            .map(|at| ((700 * at) | (1 << 63)).to_be_bytes().to_vec())
-            .collect();
+        let separators: Vec<Vec<u8>> =
+            (0..1000_u64).map(|at| ((700 * at) | (1 << 63)).to_be_bytes().to_vec()).collect();
         let separator_index = separator_index(&separators);
         // The lowest three bytes differ, and the first of those is the fifth.
-        assert_eq!(
-            separator_index.0[super::COUNTS_AT] as u32,
-            1 | 5 << 8 | 3 << 16
-        );
+        assert_eq!(separator_index.0[super::COUNTS_AT] as u32, 1 | 5 << 8 | 3 << 16);
         let rank = separator_index.rank(&((700 * 411_u64 + 9) | (1 << 63)).to_be_bytes(), |_| ());
         assert_eq!(rank, Rank::Behind(412));
     }
@@ -456,9 +434,6 @@ mod tests {
             let rank = separator_index.rank(&key(2501 + 3 * at, 4), |_| ());
             assert_eq!(rank, Rank::Behind(at as usize + 1));
         }
-        assert_eq!(
-            separator_index.rank(&separators[5], |_| ()),
-            Rank::Among(5, 6)
-        );
+        assert_eq!(separator_index.rank(&separators[5], |_| ()), Rank::Among(5, 6));
     }
 }

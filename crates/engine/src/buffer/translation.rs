@@ -80,18 +80,14 @@ impl Translation {
     /// What is known of the page before it is looked at.
     #[inline]
     pub(super) fn prefetch_hint(&self, page: PageId) -> Option<PrefetchHint> {
-        Some(PrefetchHint(
-            self.find(page)?.prefetch_hint.load(Ordering::Relaxed),
-        ))
+        Some(PrefetchHint(self.find(page)?.prefetch_hint.load(Ordering::Relaxed)))
     }
 
     /// Puts that right. Whoever does is looking at the page.
     #[inline]
     pub(super) fn update_hint(&self, page: PageId, prefetch_hint: PrefetchHint) {
         if let Some(entry) = self.find(page) {
-            entry
-                .prefetch_hint
-                .store(prefetch_hint.0, Ordering::Relaxed);
+            entry.prefetch_hint.store(prefetch_hint.0, Ordering::Relaxed);
         }
     }
 
@@ -113,9 +109,7 @@ impl Translation {
     pub(super) fn put(&self, page: PageId, frame: Frame, may_come: bool, guard: &Guard) {
         self.account.charge();
         let entry = self.entry(page);
-        entry
-            .prefetch_hint
-            .store(frame.prefetch_hint().0, Ordering::Relaxed);
+        entry.prefetch_hint.store(frame.prefetch_hint().0, Ordering::Relaxed);
         let frame = match self.frames.hold(frame, may_come) {
             Ok(place) => Shared::from(place.as_ptr().cast_const()).with_tag(IN_CELL),
             Err(frame) => Owned::new(frame).into_shared(guard),
@@ -127,9 +121,7 @@ impl Translation {
     /// Takes the page's frame away; false if there was none.
     pub(super) fn remove(&self, page: PageId, guard: &Guard) -> bool {
         let entry = self.entry(page);
-        entry
-            .prefetch_hint
-            .store(PrefetchHint::NONE.0, Ordering::Relaxed);
+        entry.prefetch_hint.store(PrefetchHint::NONE.0, Ordering::Relaxed);
         let before = entry.frame.swap(Shared::null(), Ordering::AcqRel, guard);
         let was_there = !before.is_null();
         self.retire(before, guard);
@@ -178,10 +170,7 @@ impl Drop for Translation {
         let guard = crossbeam_epoch::pin();
         let chunks = self.chunks.iter().filter_map(OnceLock::get);
         for entry in chunks.flat_map(|chunk| chunk.iter()) {
-            self.retire(
-                entry.frame.swap(Shared::null(), Ordering::AcqRel, &guard),
-                &guard,
-            );
+            self.retire(entry.frame.swap(Shared::null(), Ordering::AcqRel, &guard), &guard);
         }
         guard.flush();
     }
@@ -191,11 +180,7 @@ impl Drop for Translation {
 #[inline]
 fn place(page: PageId) -> (usize, usize) {
     let bits = u64::BITS - (page.0 >> FIRST_CHUNK_BITS).leading_zeros();
-    let start = if bits == 0 {
-        0
-    } else {
-        1_u64 << (FIRST_CHUNK_BITS + bits - 1)
-    };
+    let start = if bits == 0 { 0 } else { 1_u64 << (FIRST_CHUNK_BITS + bits - 1) };
     (bits as usize, (page.0 - start) as usize)
 }
 

@@ -106,9 +106,6 @@ mod tests {
         assert!(word.is_locked() && word.is_ghost() && !word.is_overflow());
         assert_eq!(word.csn(), Csn(7));
         assert_eq!(word.unlocked(), VersionWord::of(Csn(7)).ghost());
-        assert_eq!(
-            format!("{:?}", word.overflow()),
-            "csn 7 locked ghost overflow"
-        );
+        assert_eq!(format!("{:?}", word.overflow()), "csn 7 locked ghost overflow");
     }
 }

@@ -81,8 +81,7 @@ impl<'a> Reader<'a> {
     pub(super) fn name(&mut self) -> Result<String, Malformed> {
         let length = self.u8()?;
         let name = str::from_utf8(self.bytes(length.into())?);
-        name.map(str::to_owned)
-            .map_err(|_utf8| Malformed("a name in the catalogue is not UTF-8"))
+        name.map(str::to_owned).map_err(|_utf8| Malformed("a name in the catalogue is not UTF-8"))
     }
 
     pub(super) fn end(&self) -> Result<(), Malformed> {

@@ -31,19 +31,10 @@ impl Catalog {
         let (id, tree) = (next.new_object(), next.new_tree());
         let mut indexes = Vec::new();
         for _ in schema.indexes() {
-            indexes.push(IndexEntry {
-                id: next.new_object(),
-                tree: next.new_tree(),
-            });
+            indexes.push(IndexEntry { id: next.new_object(), tree: next.new_tree() });
         }
-        let entry = Arc::new(TableEntry {
-            id,
-            tree,
-            state: State::Ready,
-            generation: 1,
-            schema,
-            indexes,
-        });
+        let entry =
+            Arc::new(TableEntry { id, tree, state: State::Ready, generation: 1, schema, indexes });
         Ok((next, entry))
     }
 
@@ -88,8 +79,7 @@ impl Catalog {
         {
             next.names.remove(table.schema.name());
         }
-        next.aside
-            .retain(|index, aside| *index != id && aside.table != id);
+        next.aside.retain(|index, aside| *index != id && aside.table != id);
         next
     }
 
@@ -124,15 +114,10 @@ impl Catalog {
         let entry = self.existing(schema.name())?;
         let index = schema.indexes().last().cloned();
         let mut definition = entry.schema.definition().clone();
-        definition
-            .indexes
-            .push(index.expect("the index to be built is the schema's last"));
+        definition.indexes.push(index.expect("the index to be built is the schema's last"));
         let schema = Schema::checked(definition)?;
         let mut next = self.clone();
-        let index = IndexEntry {
-            id: next.new_object(),
-            tree: next.new_tree(),
-        };
+        let index = IndexEntry { id: next.new_object(), tree: next.new_tree() };
         let entry = next.replace(entry, |entry| {
             entry.schema = schema;
             entry.indexes.push(index);
@@ -151,10 +136,7 @@ impl Catalog {
 
     /// The same tables; trees that it makes get numbers behind that one.
     pub(crate) fn with_trees_behind(&self, tree: TreeId) -> Catalog {
-        Catalog {
-            next_tree: self.next_tree.max(tree.0 + 1),
-            ..self.clone()
-        }
+        Catalog { next_tree: self.next_tree.max(tree.0 + 1), ..self.clone() }
     }
 
     /// With an index that is being dropped: its name is free, its tree is to be dropped.
@@ -168,21 +150,14 @@ impl Catalog {
         name: &str,
     ) -> Result<(Catalog, IndexEntry)> {
         let entry = self.existing(table)?;
-        let at = entry
-            .schema
-            .index(name)
-            .ok_or_else(|| no_such("index", name))?;
+        let at = entry.schema.index(name).ok_or_else(|| no_such("index", name))?;
         let mut definition = entry.schema.definition().clone();
         let index: Index = definition.indexes.remove(at);
         let schema = Schema::checked(definition)?;
         let gone = entry.indexes[at];
         let mut next = self.clone();
-        let aside = PendingIndex {
-            table: entry.id,
-            tree: gone.tree,
-            state: State::Dropping,
-            index,
-        };
+        let aside =
+            PendingIndex { table: entry.id, tree: gone.tree, state: State::Dropping, index };
         next.aside.insert(gone.id, aside);
         next.replace(entry, |entry| {
             entry.schema = schema;
@@ -198,28 +173,20 @@ impl Catalog {
     fn check_free(&self, name: &str) -> Result<()> {
         if self.names.contains_key(name) {
             let name = name.to_owned();
-            return Err(Error::Taken {
-                kind: "table",
-                name,
-            });
+            return Err(Error::Taken { kind: "table", name });
         }
         Ok(())
     }
 
     fn new_object(&mut self) -> ObjectId {
         let id = ObjectId(self.next_object);
-        self.next_object =
-            id.0.checked_add(1)
-                .expect("32 bits of objects last for ever");
+        self.next_object = id.0.checked_add(1).expect("32 bits of objects last for ever");
         id
     }
 
     fn new_tree(&mut self) -> TreeId {
         let tree = TreeId(self.next_tree);
-        self.next_tree = tree
-            .0
-            .checked_add(1)
-            .expect("32 bits of trees last for ever");
+        self.next_tree = tree.0.checked_add(1).expect("32 bits of trees last for ever");
         tree
     }
 

@@ -81,10 +81,7 @@ pub(super) fn read<'r>(rows: impl IntoIterator<Item = (&'r [u8], &'r [u8])>) -> 
                 let of = definitions.get_mut(&aside.table);
                 let (entry, definition) = of.ok_or(Malformed("an index has no table"))?;
                 if aside.state == State::Ready {
-                    entry.indexes.push(IndexEntry {
-                        id,
-                        tree: aside.tree,
-                    });
+                    entry.indexes.push(IndexEntry { id, tree: aside.tree });
                     definition.indexes.push(aside.index);
                 } else {
                     catalog.aside.insert(id, aside);
@@ -128,9 +125,8 @@ fn check_trees(catalog: &Catalog) -> Read<()> {
         let indexes = table.indexes.iter().map(|index| index.tree);
         indexes.chain([table.tree])
     });
-    let mut trees: Vec<TreeId> = of_tables
-        .chain(catalog.aside.values().map(|aside| aside.tree))
-        .collect();
+    let mut trees: Vec<TreeId> =
+        of_tables.chain(catalog.aside.values().map(|aside| aside.tree)).collect();
     let count = trees.len();
     trees.sort_unstable();
     trees.dedup();
@@ -195,16 +191,9 @@ fn read_table(id: ObjectId, value: &[u8]) -> Read<(TableEntry, Definition)> {
     let name = reader.name()?;
     let key = read_key(&mut reader)?;
     let count = reader.u16()?;
-    let columns = (0..count)
-        .map(|_| read_column(&mut reader))
-        .collect::<Read<Vec<_>>>()?;
+    let columns = (0..count).map(|_| read_column(&mut reader)).collect::<Read<Vec<_>>>()?;
     reader.end()?;
-    let definition = Definition {
-        name,
-        columns,
-        key,
-        indexes: Vec::new(),
-    };
+    let definition = Definition { name, columns, key, indexes: Vec::new() };
     let unusable = Malformed("the catalogue holds a schema that cannot be");
     let entry = TableEntry {
         id,
@@ -238,16 +227,7 @@ fn read_index(value: &[u8]) -> Read<PendingIndex> {
     let unique = reader.flags(1)? == 1;
     let columns = read_key(&mut reader)?;
     reader.end()?;
-    Ok(PendingIndex {
-        table,
-        tree,
-        state,
-        index: Index {
-            name,
-            columns,
-            unique,
-        },
-    })
+    Ok(PendingIndex { table, tree, state, index: Index { name, columns, unique } })
 }
 
 fn write_key(key: &[KeyColumn], row: &mut Writer) {

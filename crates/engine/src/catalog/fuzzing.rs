@@ -25,36 +25,23 @@ pub fn catalog(data: &[u8]) {
 }
 
 fn read(rows: &Rows) -> Result<Catalog, crate::access::key::Malformed> {
-    codec::read(
-        rows.iter()
-            .map(|(key, value)| (key.as_slice(), value.as_slice())),
-    )
+    codec::read(rows.iter().map(|(key, value)| (key.as_slice(), value.as_slice())))
 }
 
 /// Catalogues as changes of tables make them.
 pub(crate) fn catalog_seeds() -> Vec<Vec<u8>> {
     let empty = Catalog::new();
     let one = schema("accounts");
-    let grown = one
-        .with_nullable("note", Kind::Text, Value::Text("none"))
-        .expect("a good column");
-    let grown = grown
-        .with_column("rate", Kind::Float, Value::Float(0.5))
-        .expect("a good column");
+    let grown = one.with_nullable("note", Kind::Text, Value::Text("none")).expect("a good column");
+    let grown = grown.with_column("rate", Kind::Float, Value::Float(0.5)).expect("a good column");
     let with_one = empty.with_table(one).expect("a good table").0;
     let with_columns = with_one.with_columns_of(grown).expect("good columns").0;
-    let with_two = with_columns
-        .with_table(schema("orders"))
-        .expect("a good table")
-        .0;
+    let with_two = with_columns.with_table(schema("orders")).expect("a good table").0;
     let indexed = schema("orders")
         .with_index("by_owner_and_time", ["owner", "at"], false)
         .expect("a good index");
     let indexed = with_two.with_index(&indexed).expect("a good index").0;
-    let dropping = indexed
-        .with_table_dropping("accounts")
-        .expect("it is there")
-        .0;
+    let dropping = indexed.with_table_dropping("accounts").expect("it is there").0;
     let seed = |catalog: &Catalog| {
         let mut seed = Vec::new();
         for (key, value) in codec::rows(catalog) {
@@ -63,10 +50,7 @@ pub(crate) fn catalog_seeds() -> Vec<Vec<u8>> {
         }
         seed
     };
-    [empty, with_one, with_columns, with_two, indexed, dropping]
-        .iter()
-        .map(seed)
-        .collect()
+    [empty, with_one, with_columns, with_two, indexed, dropping].iter().map(seed).collect()
 }
 
 fn schema(name: &str) -> Schema {

@@ -15,10 +15,7 @@ use std::sync::Arc;
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn read(rows: &Rows) -> Result<Catalog> {
-    Catalog::read(
-        rows.iter()
-            .map(|(key, value)| (key.as_slice(), value.as_slice())),
-    )
+    Catalog::read(rows.iter().map(|(key, value)| (key.as_slice(), value.as_slice())))
 }
 
 /// A random schema under a given name.
@@ -62,8 +59,7 @@ fn with_index_building(catalog: &Catalog, schema: &Schema) -> Result<Catalog> {
         state: State::Building,
         index: entry.schema.indexes()[entry.indexes.len() - 1].clone(),
     };
-    next.tables
-        .insert(entry.id, Arc::clone(&catalog.tables[&entry.id]));
+    next.tables.insert(entry.id, Arc::clone(&catalog.tables[&entry.id]));
     next.aside.insert(index.id, aside);
     Ok(next)
 }
@@ -95,9 +91,7 @@ fn change(rng: &mut Rng, catalog: &Catalog) -> Result<Catalog> {
         }
         (5, Some(schema), _) if !schema.indexes().is_empty() => {
             let index = rng.usize(..schema.indexes().len());
-            catalog
-                .with_index_dropping(name, schema.indexes()[index].name())?
-                .0
+            catalog.with_index_dropping(name, schema.indexes()[index].name())?.0
         }
         (6, _, _) => catalog.with_numbers_of(&catalog.with_table(named(rng, name))?.0),
         (_, _, Some(object)) => catalog.without(object.id),
@@ -109,13 +103,7 @@ fn ids(catalog: &Catalog) -> BTreeSet<ObjectId> {
     let tables = catalog.tables.values();
     let indexes = tables.flat_map(|table| table.indexes.iter().map(|index| index.id));
     let aside = catalog.aside.keys().copied();
-    catalog
-        .tables
-        .keys()
-        .copied()
-        .chain(indexes)
-        .chain(aside)
-        .collect()
+    catalog.tables.keys().copied().chain(indexes).chain(aside).collect()
 }
 
 #[test]
@@ -138,23 +126,13 @@ fn rows_and_catalogue_say_the_same_after_every_change() {
                 }
             }
             assert_eq!(rows, codec::rows(&next), "seed {seed}");
-            assert_eq!(
-                read(&rows).expect("the rows are whole"),
-                next,
-                "seed {seed}"
-            );
+            assert_eq!(read(&rows).expect("the rows are whole"), next, "seed {seed}");
             gone.extend(ids(&catalog).difference(&ids(&next)).copied());
-            assert!(
-                gone.is_disjoint(&ids(&next)),
-                "a number was given twice, seed {seed}"
-            );
+            assert!(gone.is_disjoint(&ids(&next)), "a number was given twice, seed {seed}");
             catalog = next;
         }
     }
-    assert!(
-        refused > 100,
-        "changes that cannot be are tried too: {refused}"
-    );
+    assert!(refused > 100, "changes that cannot be are tried too: {refused}");
 }
 
 // Suspicion of 2026-11-28: the catalogue was cloned and compared as a whole, 2,000 tables took 11.9 s.
@@ -180,11 +158,7 @@ fn the_thousandth_table_costs_about_what_the_first_ones_did() {
 
 #[test]
 fn a_table_is_found_while_it_is_ready() {
-    let schema = Schema::table("t")
-        .column("a", Kind::Int)
-        .key(["a"])
-        .build()
-        .unwrap();
+    let schema = Schema::table("t").column("a", Kind::Int).key(["a"]).build().unwrap();
     let (catalog, table) = Catalog::new().with_table(schema.clone()).unwrap();
     assert_eq!(catalog.table("t"), Some(&table));
     let cut_off = with_table_building(&Catalog::new(), schema.clone()).unwrap();

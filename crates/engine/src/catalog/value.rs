@@ -73,10 +73,8 @@ impl Catalog {
     pub(crate) fn read<'r>(
         rows: impl IntoIterator<Item = (&'r [u8], &'r [u8])>,
     ) -> Result<Catalog> {
-        codec::read(rows).map_err(|what| Error::DamagedRow {
-            object: "the catalogue".to_owned(),
-            what: what.0,
-        })
+        codec::read(rows)
+            .map_err(|what| Error::DamagedRow { object: "the catalogue".to_owned(), what: what.0 })
     }
 
     /// A table that is ready, by its name.

@@ -70,9 +70,7 @@ impl<D: Disk> DataFile<D> {
     pub(super) fn check_alive(&self) -> Result<()> {
         match &self.failure {
             None => Ok(()),
-            Some(because) => Err(Error::Poisoned {
-                because: Arc::clone(because),
-            }),
+            Some(because) => Err(Error::Poisoned { because: Arc::clone(because) }),
         }
     }
 
@@ -141,11 +139,7 @@ pub(super) fn open_io<D: Disk>(
 /// How an existing file is opened.
 pub(super) fn open_options(read_only: bool, direct: bool) -> OpenOptions {
     OpenOptions {
-        access: if read_only {
-            Access::Read
-        } else {
-            Access::ReadWrite
-        },
+        access: if read_only { Access::Read } else { Access::ReadWrite },
         create: Create::Never,
         direct,
         write_sync: WriteSync::No,

@@ -161,10 +161,7 @@ impl FileGrowth {
     ) -> Result<Option<u64>> {
         file.io.set_len(from).map_err(|error| file.fail(error))?;
         let was_short = self.is_short;
-        *self = FileGrowth {
-            is_short: !was_short,
-            ..FileGrowth::default()
-        };
+        *self = FileGrowth { is_short: !was_short, ..FileGrowth::default() };
         if !was_short {
             return Ok(Some(0));
         }
@@ -202,9 +199,7 @@ fn part_bytes(file_bytes: u64) -> u64 {
 fn missing<D: Disk>(wanted: SpaceNeeded, stream: u64, file: &DataFile<D>) -> u64 {
     let at_least = wanted.at_least(file.slot_bytes());
     let usable = file.slots.free_in_runs(at_least);
-    let SpaceNeeded {
-        single, in_a_row, ..
-    } = wanted;
+    let SpaceNeeded { single, in_a_row, .. } = wanted;
     let missing = (stream + single + in_a_row).saturating_sub(usable);
     if in_a_row == 0 || file.slots.find_run(in_a_row).is_some() {
         return missing;

@@ -53,12 +53,7 @@ pub(crate) fn root_seeds() -> Vec<Vec<u8>> {
         pages: 50,
         image_bytes: 20_000,
         wall_ns: 78,
-        directory: Directory {
-            slot: SlotId(90),
-            map_pages: 1,
-            meta_bytes: 11,
-            crc: 0xabcd,
-        },
+        directory: Directory { slot: SlotId(90), map_pages: 1, meta_bytes: 11, crc: 0xabcd },
         file_slots: 99,
         home: (number % 2) as u8,
     };
@@ -95,28 +90,15 @@ pub fn map(data: &[u8]) {
         Err(what) => panic!("a written map page is refused: {what}"),
     };
     assert_eq!(reread, entries, "read, written, read");
-    assert!(
-        page_map::read(&page, index.wrapping_add(1), entry).is_err(),
-        "it stands elsewhere"
-    );
+    assert!(page_map::read(&page, index.wrapping_add(1), entry).is_err(), "it stands elsewhere");
     let flipped = with_a_bit_flipped(&page, MAP_PAGE_BYTES);
-    assert!(
-        page_map::read(&flipped, index, entry).is_err(),
-        "a flipped bit is noticed"
-    );
-    assert!(
-        page_map::read(&page, index, named(crc ^ 1)).is_err(),
-        "it is of another time"
-    );
+    assert!(page_map::read(&flipped, index, entry).is_err(), "a flipped bit is noticed");
+    assert!(page_map::read(&page, index, named(crc ^ 1)).is_err(), "it is of another time");
 }
 
 /// The entry of a map page with that checksum.
 fn named(crc: u32) -> Entry {
-    Entry {
-        offset: 2_560,
-        bytes: MAP_PAGE_BYTES as u32,
-        crc,
-    }
+    Entry { offset: 2_560, bytes: MAP_PAGE_BYTES as u32, crc }
 }
 
 /// Map pages as checkpoints write them.
@@ -152,13 +134,6 @@ pub(crate) fn forest_seeds() -> Vec<Vec<u8>> {
     for (id, root) in [(1, 3), (2, 9), (7, 1 << 35)] {
         forest.add(Arc::new(Tree::existing(TreeId(id), PageId(root))));
     }
-    let orphan = OverflowPointer {
-        bytes: 5_000,
-        first: PageId(77),
-    };
-    vec![
-        empty,
-        forest.snapshot().to_bytes(&[]),
-        forest.snapshot().to_bytes(&[orphan, orphan]),
-    ]
+    let orphan = OverflowPointer { bytes: 5_000, first: PageId(77) };
+    vec![empty, forest.snapshot().to_bytes(&[]), forest.snapshot().to_bytes(&[orphan, orphan])]
 }

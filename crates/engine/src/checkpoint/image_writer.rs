@@ -96,10 +96,7 @@ impl ImageWriter {
 
     /// The end of the stream: frees what it has not used.
     pub(super) fn end<D: Disk>(&mut self, file: &mut DataFile<D>) {
-        assert!(
-            self.carried.is_none(),
-            "an image was captured and not written"
-        );
+        assert!(self.carried.is_none(), "an image was captured and not written");
         for run in self.runs.drain(..) {
             give_back(file, run);
         }
@@ -127,11 +124,8 @@ impl ImageWriter {
                 break;
             }
             self.buffer[used..used + sealed.bytes].copy_from_slice(&self.next[..sealed.bytes]);
-            let entry = Entry {
-                offset: offset + used as u64,
-                bytes: sealed.bytes as u32,
-                crc: sealed.crc,
-            };
+            let entry =
+                Entry { offset: offset + used as u64, bytes: sealed.bytes as u32, crc: sealed.crc };
             written(sealed, entry);
             used += sealed.bytes;
         }

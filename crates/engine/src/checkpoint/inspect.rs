@@ -57,11 +57,7 @@ impl fmt::Display for Inspection {
         writeln!(f, "database {}", root.database)?;
         writeln!(f, "checkpoint {} at {}", root.number, root.csn)?;
         for (block, what) in self.blocks.iter().enumerate() {
-            let name = if block == usize::from(COPY_BLOCK) {
-                "copy"
-            } else {
-                "root"
-            };
+            let name = if block == usize::from(COPY_BLOCK) { "copy" } else { "root" };
             writeln!(f, "{name} block {block}: {what}")?;
         }
         let access = if self.is_direct { "direct" } else { "buffered" };
@@ -71,11 +67,8 @@ impl fmt::Display for Inspection {
             root.pages, root.page_bytes, root.image_bytes
         )?;
         writeln!(f, "next page id {}", root.next_page.0)?;
-        let directory = format!(
-            "{} slots, {} bytes of meta",
-            self.directory_slots,
-            root.meta.len()
-        );
+        let directory =
+            format!("{} slots, {} bytes of meta", self.directory_slots, root.meta.len());
         writeln!(f, "map pages {}, directory {directory}", self.map_pages)?;
         write!(f, "slots {}, free {}", self.slots, self.free_slots)
     }

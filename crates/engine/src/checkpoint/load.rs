@@ -133,10 +133,7 @@ impl<D: Disk> DataFile<D> {
     fn read_between(&self, from: u64, to: u64) -> Result<FileRange> {
         let first = SlotId(from / self.slot_bytes());
         let slots = to.div_ceil(self.slot_bytes()) - first.0;
-        Ok(FileRange {
-            bytes: self.read_slots(first, slots)?,
-            offset: self.offset(first),
-        })
+        Ok(FileRange { bytes: self.read_slots(first, slots)?, offset: self.offset(first) })
     }
 
     fn verify(&self, image: &[u8], page: PageId, entry: Entry) -> Result<()> {

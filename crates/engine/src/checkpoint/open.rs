@@ -92,10 +92,7 @@ impl<D: Disk> DataFile<D> {
             return Err(damaged(
                 &self.path,
                 block_offset(self.root.home),
-                format!(
-                    "the root names {} map pages, not {expected}",
-                    self.map.map_pages.len()
-                ),
+                format!("the root names {} map pages, not {expected}", self.map.map_pages.len()),
             ));
         }
         let next = self.root.next_page.0 as usize - 1;
@@ -133,10 +130,7 @@ impl<D: Disk> DataFile<D> {
         let page_bytes = self.root.page_bytes;
         let is_odd = |entry: &&Entry| !(HEADER_BYTES as u32..=page_bytes).contains(&entry.bytes);
         if let Some(odd) = named.iter().find(is_odd) {
-            let what = format!(
-                "an image has {} bytes, of a page of {page_bytes}",
-                odd.bytes
-            );
+            let what = format!("an image has {} bytes, of a page of {page_bytes}", odd.bytes);
             return Err(damaged(&self.path, odd.offset, what));
         }
         let held = self.slots.hold_named(named, self.slot_bytes());
@@ -165,10 +159,7 @@ struct ChosenRoot {
 }
 
 fn open_lock<D: Disk>(disk: &D, path: &Path, options: &FileOptions) -> Result<D::File> {
-    let nothing = |what| Error::NoDataFile {
-        path: path.to_owned(),
-        what,
-    };
+    let nothing = |what| Error::NoDataFile { path: path.to_owned(), what };
     let lock = match disk.open(path, open_options(options.read_only, false)) {
         Err(error) if error.kind() == Some(ErrorKind::NotFound) => {
             return Err(nothing(
@@ -206,10 +197,7 @@ pub(super) fn read_blocks<F: File>(file: &F) -> Result<[BlockRead; BLOCKS]> {
         };
     }
     let is_root = |block: &BlockRead| {
-        matches!(
-            block,
-            BlockRead::Sound(_) | BlockRead::Newer(_) | BlockRead::Older(_)
-        )
+        matches!(block, BlockRead::Sound(_) | BlockRead::Newer(_) | BlockRead::Older(_))
     };
     match failure {
         Some(error) if !blocks.iter().any(is_root) => Err(error.into()),
@@ -225,37 +213,28 @@ fn try_block<F: File>(file: &F, offset: u64) -> syncline_vfs::Result<BlockRead> 
 
 fn choose(path: &Path, blocks: &[BlockRead; BLOCKS]) -> Result<ChosenRoot> {
     let of_another_format = blocks.iter().find_map(|block| match *block {
-        BlockRead::Newer(found) => Some(Error::Newer {
-            path: path.to_owned(),
-            found,
-            known: FORMAT,
-        }),
-        BlockRead::Older(found) => Some(Error::Older {
-            path: path.to_owned(),
-            found,
-            known: FORMAT,
-        }),
+        BlockRead::Newer(found) => {
+            Some(Error::Newer { path: path.to_owned(), found, known: FORMAT })
+        }
+        BlockRead::Older(found) => {
+            Some(Error::Older { path: path.to_owned(), found, known: FORMAT })
+        }
         _ => None,
     });
     if let Some(refusal) = of_another_format {
         return Err(refusal);
     }
-    let sound = blocks
-        .iter()
-        .enumerate()
-        .filter_map(|(block, read)| match read {
-            BlockRead::Sound(root) => Some((root, block as u8)),
-            _ => None,
-        });
+    let sound = blocks.iter().enumerate().filter_map(|(block, read)| match read {
+        BlockRead::Sound(root) => Some((root, block as u8)),
+        _ => None,
+    });
     // Of a root and its copy, the root.
     let newest = sound.max_by_key(|(root, block)| (root.number, *block != COPY_BLOCK));
     match newest {
         Some((root, block)) => Ok(ChosenRoot {
             root: root.clone(),
             only_copy: block == COPY_BLOCK,
-            is_fallback: blocks
-                .iter()
-                .any(|block| matches!(block, BlockRead::Bad { .. })),
+            is_fallback: blocks.iter().any(|block| matches!(block, BlockRead::Bad { .. })),
         }),
         None => Err(refuse(path, blocks)),
     }
@@ -271,19 +250,11 @@ fn refuse(path: &Path, blocks: &[BlockRead; BLOCKS]) -> Error {
             what: "the file holds no root, which this engine never leaves; restore it from a backup",
         };
     }
-    Error::NotADataFile {
-        path: path.to_owned(),
-    }
+    Error::NotADataFile { path: path.to_owned() }
 }
 
 fn check_features(path: &Path, features: Features, options: &FileOptions) -> Result<()> {
-    let refused = |bits, advice| {
-        Err(Error::Feature {
-            path: path.to_owned(),
-            bits,
-            advice,
-        })
-    };
+    let refused = |bits, advice| Err(Error::Feature { path: path.to_owned(), bits, advice });
     let unknown = features.incompatible & !Features::KNOWN.incompatible;
     if unknown != 0 {
         return refused(unknown, "use a newer program");

@@ -73,11 +73,7 @@ fn rule(holds: bool, option: &'static str, value: u64, rule: &'static str) -> Re
     if holds {
         return Ok(());
     }
-    Err(Error::Option {
-        option,
-        value,
-        rule,
-    })
+    Err(Error::Option { option, value, rule })
 }
 
 #[cfg(test)]

@@ -40,11 +40,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Nothing.
-    pub(super) const ABSENT: Entry = Entry {
-        offset: 0,
-        bytes: 0,
-        crc: 0,
-    };
+    pub(super) const ABSENT: Entry = Entry { offset: 0, bytes: 0, crc: 0 };
 
     pub(super) fn is_absent(self) -> bool {
         self.offset == 0
@@ -74,11 +70,7 @@ impl Entry {
     }
 
     pub(super) fn from_bytes(bytes: &[u8]) -> Entry {
-        Entry {
-            offset: u64_at(bytes, 0),
-            bytes: u32_at(bytes, 8),
-            crc: u32_at(bytes, 12),
-        }
+        Entry { offset: u64_at(bytes, 0), bytes: u32_at(bytes, 8), crc: u32_at(bytes, 12) }
     }
 }
 
@@ -129,9 +121,7 @@ pub(super) fn write(
     out[8..16].copy_from_slice(&number.to_le_bytes());
     let mut places = out[HEADER_BYTES..].chunks_exact_mut(ENTRY_BYTES);
     for entry in entries {
-        let place = places
-            .next()
-            .expect("a map page has room for all its entries");
+        let place = places.next().expect("a map page has room for all its entries");
         place.copy_from_slice(&entry.to_bytes());
     }
     let crc = crc32c::crc32c(out);
@@ -175,29 +165,17 @@ mod tests {
     }
 
     fn named(bytes: &[u8], crc: u32) -> Entry {
-        Entry {
-            offset: 4096,
-            bytes: bytes.len() as u32,
-            crc,
-        }
+        Entry { offset: 4096, bytes: bytes.len() as u32, crc }
     }
 
     #[test]
     fn an_entry_reads_back_and_tells_its_slots() {
-        let entry = Entry {
-            offset: 1_300,
-            bytes: 800,
-            crc: 0x12ab_cdef,
-        };
+        let entry = Entry { offset: 1_300, bytes: 800, crc: 0x12ab_cdef };
         assert_eq!(Entry::from_bytes(&entry.to_bytes()), entry);
         assert!(!entry.is_absent() && Entry::ABSENT.is_absent());
         assert_eq!((entry.end(), entry.slot(512)), (2_100, SlotId(2)));
         assert_eq!(entry.slots(512), 2..5);
-        let whole = Entry {
-            offset: 1_024,
-            bytes: 512,
-            crc: 0,
-        };
+        let whole = Entry { offset: 1_024, bytes: 512, crc: 0 };
         assert_eq!(whole.slots(512), 2..3);
     }
 

@@ -157,9 +157,7 @@ impl Plan {
             let entry = file.map.map_pages.get(changed.index as usize);
             entry.copied().unwrap_or_default()
         });
-        let of_map = of_map
-            .filter(is_there)
-            .map(|entry| entry.slot(self.slot_bytes));
+        let of_map = of_map.filter(is_there).map(|entry| entry.slot(self.slot_bytes));
         let directory = file.root.directory;
         let of_directory = 0..directory.slots(self.slot_bytes);
         let of_directory = of_directory.map(|at| SlotId(directory.slot.0 + at));
@@ -173,10 +171,7 @@ impl Plan {
 /// Refuses what is no cut: a bug of the caller.
 fn check<D: Disk>(file: &DataFile<D>, work: &Work) {
     let next = work.next_page;
-    assert!(
-        work.csn >= file.root.csn,
-        "a checkpoint goes back in commits"
-    );
+    assert!(work.csn >= file.root.csn, "a checkpoint goes back in commits");
     assert!(next >= file.root.next_page, "page ids went back");
     assert!(next.0 < 1 << 40, "page ids have 40 bits");
     for pages in [&work.dirty, &work.freed] {
@@ -192,10 +187,7 @@ fn check<D: Disk>(file: &DataFile<D>, work: &Work) {
 fn changed_map_pages(map: &PageMap, work: &Work, slot_bytes: u64) -> Vec<ChangedMapPage> {
     let in_map_page = page_map::entries_in(slot_bytes);
     let index_of = |page: &PageId| (page.0 - 1) / in_map_page;
-    let gone = work
-        .freed
-        .iter()
-        .filter(|page| !map.get(**page).is_absent());
+    let gone = work.freed.iter().filter(|page| !map.get(**page).is_absent());
     let mut indices: Vec<u64> = work.dirty.iter().chain(gone).map(index_of).collect();
     indices.sort_unstable();
     indices.dedup();
@@ -218,10 +210,7 @@ fn changed_map_pages(map: &PageMap, work: &Work, slot_bytes: u64) -> Vec<Changed
 fn ids_in(index: u64, next_page: PageId, slot_bytes: u64) -> (PageId, PageId) {
     let in_map_page = page_map::entries_in(slot_bytes);
     let first = index * in_map_page + 1;
-    (
-        PageId(first),
-        PageId((first + in_map_page).min(next_page.0)),
-    )
+    (PageId(first), PageId((first + in_map_page).min(next_page.0)))
 }
 
 /// The part of an ascending list that lies from `first` to before `end`.

@@ -74,11 +74,7 @@ pub(crate) struct Features {
 
 impl Features {
     /// What this program knows: none is in use yet.
-    pub(super) const KNOWN: Features = Features {
-        compatible: 0,
-        read_only: 0,
-        incompatible: 0,
-    };
+    pub(super) const KNOWN: Features = Features { compatible: 0, read_only: 0, incompatible: 0 };
 }
 
 /// See the module.
@@ -216,11 +212,7 @@ pub(super) fn read_block(bytes: &[u8]) -> BlockRead {
         return BlockRead::Older(format);
     }
     let root = decode(bytes);
-    if is_sensible(&root) {
-        BlockRead::Sound(root)
-    } else {
-        BlockRead::Bad { ours }
-    }
+    if is_sensible(&root) { BlockRead::Sound(root) } else { BlockRead::Bad { ours } }
 }
 
 fn decode(bytes: &[u8]) -> Root {
@@ -276,11 +268,7 @@ pub(super) mod tests {
 
     pub(in crate::checkpoint) fn root() -> Root {
         Root {
-            features: Features {
-                compatible: 1,
-                read_only: 2,
-                incompatible: 3,
-            },
+            features: Features { compatible: 1, read_only: 2, incompatible: 3 },
             database: DatabaseId([9; 16]),
             number: 12,
             csn: Csn(34),
@@ -290,12 +278,7 @@ pub(super) mod tests {
             pages: 50,
             image_bytes: 300_000,
             wall_ns: 78,
-            directory: Directory {
-                slot: SlotId(90),
-                map_pages: 1,
-                meta_bytes: 11,
-                crc: 0xabcd,
-            },
+            directory: Directory { slot: SlotId(90), map_pages: 1, meta_bytes: 11, crc: 0xabcd },
             file_slots: 99,
             home: 1,
         }

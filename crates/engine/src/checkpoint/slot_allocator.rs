@@ -28,12 +28,7 @@ pub(super) struct SlotAllocator {
 impl SlotAllocator {
     /// Slots 0 to `count`, of which the first `reserved` are never free.
     pub(super) fn new(reserved: u64, count: u64) -> SlotAllocator {
-        let mut slots = SlotAllocator {
-            taken: Vec::new(),
-            images: Vec::new(),
-            count: 0,
-            free: 0,
-        };
+        let mut slots = SlotAllocator { taken: Vec::new(), images: Vec::new(), count: 0, free: 0 };
         slots.grow(count);
         for slot in 0..reserved.min(count) {
             slots.take(SlotId(slot));
@@ -82,10 +77,7 @@ impl SlotAllocator {
 
     /// Frees a slot in which no image lies.
     pub(super) fn give(&mut self, slot: SlotId) {
-        assert!(
-            slot.0 < self.count && !self.is_free(slot),
-            "{slot} was freed twice"
-        );
+        assert!(slot.0 < self.count && !self.is_free(slot), "{slot} was freed twice");
         assert!(self.images[slot.0 as usize] == 0, "{slot} is in use");
         self.clear(slot.0);
         self.free += 1;
@@ -154,12 +146,8 @@ impl SlotAllocator {
         assert!(wanted <= self.free, "room was made before");
         let mut runs: Vec<Range<u64>> = self.runs().collect();
         runs.sort_by_key(|run| (run.end - run.start, run.start));
-        let mut found: Vec<SlotId> = runs
-            .into_iter()
-            .flatten()
-            .take(wanted as usize)
-            .map(SlotId)
-            .collect();
+        let mut found: Vec<SlotId> =
+            runs.into_iter().flatten().take(wanted as usize).map(SlotId).collect();
         found.sort_unstable();
         for slot in &found {
             self.take(*slot);
@@ -199,9 +187,7 @@ impl SlotAllocator {
     /// How many slots at the file's end are free.
     pub(super) fn free_at_end(&self) -> u64 {
         let from_end = (0..self.count).rev();
-        from_end
-            .take_while(|&slot| self.is_free(SlotId(slot)))
-            .count() as u64
+        from_end.take_while(|&slot| self.is_free(SlotId(slot))).count() as u64
     }
 
     /// All free slots, as runs that lie apart, in ascending order.
@@ -220,11 +206,7 @@ impl SlotAllocator {
         let groups = self.taken.get(first as usize..)?.iter().enumerate();
         for (index, taken) in groups {
             let wanted = if is_taken { *taken } else { !taken };
-            let wanted = if index == 0 {
-                wanted & u64::MAX << bit
-            } else {
-                wanted
-            };
+            let wanted = if index == 0 { wanted & u64::MAX << bit } else { wanted };
             if wanted != 0 {
                 let group = first + index as u64;
                 return Some(group * GROUP_SLOTS + u64::from(wanted.trailing_zeros()));
@@ -326,11 +308,7 @@ mod tests {
 
     #[test]
     fn a_slot_is_taken_as_long_as_an_image_lies_in_it() {
-        let entry = |offset, bytes| Entry {
-            offset,
-            bytes,
-            crc: 0,
-        };
+        let entry = |offset, bytes| Entry { offset, bytes, crc: 0 };
         // The second slot has the end of one, all of another, and the begin of a third.
         let images = [entry(600, 500), entry(1_100, 200), entry(1_300, 300)];
         let mut slots = SlotAllocator::new(1, 9);

@@ -110,10 +110,7 @@ impl<D: Disk> DataFile<D> {
             room: std::mem::take(&mut self.ahead),
             stream: ImageWriter::new(self.page_bytes(), pages),
             taken: None,
-            captured: Captured {
-                pages: vec![false; pages],
-                all_before: 0,
-            },
+            captured: Captured { pages: vec![false; pages], all_before: 0 },
             written: vec![Entry::ABSENT; pages],
             images_written: 0,
             map_written: Vec::new(),
@@ -181,10 +178,7 @@ impl Checkpoint {
     /// Gives the checkpoint up, before its root is written: the slots that it has taken are free again.
     /// Answers what it was about to write. For one that has found no space: a later one may need less.
     pub(crate) fn abandon<D: Disk>(mut self, file: &mut DataFile<D>) -> Work {
-        assert!(
-            self.root.is_none(),
-            "a root that is written may be in force"
-        );
+        assert!(self.root.is_none(), "a root that is written may be in force");
         self.stream.abandon(file);
         let slot_bytes = file.slot_bytes();
         for entry in self.written.iter().filter(|entry| !entry.is_absent()) {
@@ -269,10 +263,7 @@ impl Checkpoint {
                 file.slots.give(*slot);
             }
         }
-        self.taken = Some(MapSlots {
-            map_pages,
-            map_indices,
-        });
+        self.taken = Some(MapSlots { map_pages, map_indices });
     }
 
     /// One write of images. Where they turn out longer than was thought, and the runs that were taken for
@@ -286,9 +277,7 @@ impl Checkpoint {
         if self.stream.wants_runs() {
             let wanted = self.wanted();
             let slots = wanted.stream_slots(file.slot_bytes());
-            let runs = file
-                .slots
-                .take_runs(slots, wanted.at_least(file.slot_bytes()));
+            let runs = file.slots.take_runs(slots, wanted.at_least(file.slot_bytes()));
             if runs.is_empty() {
                 self.state = State::FileGrowth;
                 return self.step(file, pages, durable_lsn);
@@ -318,9 +307,7 @@ impl Checkpoint {
             // The image that waits has no room in what was left of the runs.
             return self.step(file, pages, durable_lsn);
         }
-        Ok(Progress::Worked {
-            bytes: bytes as u64,
-        })
+        Ok(Progress::Worked { bytes: bytes as u64 })
     }
 
     fn write_map_pages<D: Disk>(&mut self, file: &mut DataFile<D>) -> Result<Progress> {
@@ -378,11 +365,8 @@ impl Checkpoint {
         let changed = work.dirty.iter().chain(&work.freed);
         let bytes_before = bytes(&mut changed.map(|page| file.map.get(*page)));
         let bytes_now = bytes(&mut self.written.iter().copied());
-        let home = if planted(PlantedBug::RootsInOneBlock) {
-            file.root.home
-        } else {
-            1 - file.root.home
-        };
+        let home =
+            if planted(PlantedBug::RootsInOneBlock) { file.root.home } else { 1 - file.root.home };
         Root {
             features: file.root.features,
             database: file.root.database,
@@ -412,10 +396,7 @@ impl Checkpoint {
         for (page, entry) in self.plan.work.dirty.iter().zip(&self.written) {
             entries[page.0 as usize - 1] = *entry;
         }
-        file.root = self
-            .root
-            .take()
-            .expect("it was written in the state before");
+        file.root = self.root.take().expect("it was written in the state before");
         file.has_checkpoint = false;
         if !planted(PlantedBug::FreeBeforeRootStable) {
             superseded.give_back(file);
@@ -439,9 +420,7 @@ impl Checkpoint {
 
     fn worked(&mut self, bytes: usize) -> Progress {
         self.remaining_bytes -= bytes as u64;
-        Progress::Worked {
-            bytes: bytes as u64,
-        }
+        Progress::Worked { bytes: bytes as u64 }
     }
 }
 

@@ -103,10 +103,7 @@ impl CheckpointThread {
                 );
             })
             .map_err(|source| Error::Thread { source })?;
-        Ok(CheckpointThread {
-            ending,
-            thread: Some(thread),
-        })
+        Ok(CheckpointThread { ending, thread: Some(thread) })
     }
 }
 
@@ -226,10 +223,7 @@ impl<D: Disk> Rounds<D> {
         };
         let now = clock::now();
         // A failure is told to those whose commits it concerns: the log is closed by it.
-        if !checkpoints
-            .begin(&engine.core, &engine.tree_directory)
-            .is_ok_and(|begun| begun)
-        {
+        if !checkpoints.begin(&engine.core, &engine.tree_directory).is_ok_and(|begun| begun) {
             return;
         }
         self.interval_ns = now.saturating_sub(self.last_began);

@@ -92,10 +92,7 @@ pub(crate) struct Checkpoints<D: Disk> {
 impl<D: Disk> Checkpoints<D> {
     pub(crate) fn new(file: DataFile<D>) -> Checkpoints<D> {
         Checkpoints {
-            inside: Mutex::new(Inside {
-                file,
-                running: None,
-            }),
+            inside: Mutex::new(Inside { file, running: None }),
             finished: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             gate_ns: AtomicU64::new(0),
@@ -133,9 +130,8 @@ impl<D: Disk> Checkpoints<D> {
                 Some(self.inside.lock())
             };
             let inside = inside.filter(|inside| inside.running.is_none());
-            let cut = inside
-                .as_ref()
-                .map(|_inside| take_snapshot(core, tree_directory, closed.as_ref()));
+            let cut =
+                inside.as_ref().map(|_inside| take_snapshot(core, tree_directory, closed.as_ref()));
             drop(closed);
             let held_up = clock::now().saturating_sub(started);
             self.gate_ns.fetch_add(held_up, Ordering::Relaxed);
@@ -286,10 +282,7 @@ impl<D: Disk> Checkpoints<D> {
             Ok(Progress::AwaitHorizon(csn)) => {
                 core.log.make_stable(csn)?;
                 now.log_is_stable = true;
-                Ok(Step::Worked {
-                    bytes: 0,
-                    left_bytes: now.checkpoint.remaining_bytes(file),
-                })
+                Ok(Step::Worked { bytes: 0, left_bytes: now.checkpoint.remaining_bytes(file) })
             }
             Ok(Progress::Done) => {
                 core.buffer.finish_snapshot(now.epoch);
@@ -302,13 +295,9 @@ impl<D: Disk> Checkpoints<D> {
                 Ok(Step::Finished(csn))
             }
             Err(full @ Error::Full { .. }) => {
-                if let Some(Running {
-                    checkpoint, epoch, ..
-                }) = running.take()
-                {
+                if let Some(Running { checkpoint, epoch, .. }) = running.take() {
                     let work = checkpoint.abandon(file);
-                    core.buffer
-                        .abandon_snapshot(epoch, &work.dirty, &work.freed);
+                    core.buffer.abandon_snapshot(epoch, &work.dirty, &work.freed);
                 }
                 Err(full)
             }
@@ -352,11 +341,7 @@ fn begin_checkpoint<D: Disk>(inside: &mut Inside<D>, core: &Core<D>, parts: Snap
     let work = Work {
         csn,
         dirty: cut.dirty,
-        freed: if planted(PlantedBug::ForgetFreedPages) {
-            Vec::new()
-        } else {
-            cut.freed
-        },
+        freed: if planted(PlantedBug::ForgetFreedPages) { Vec::new() } else { cut.freed },
         next_page: cut.next_page,
         meta: if planted(PlantedBug::ForestNotInCheckpoint) {
             Vec::new()
@@ -380,16 +365,9 @@ fn one_io<D: Disk>(
     running: &mut Running,
     core: &Core<D>,
 ) -> Result<Progress> {
-    let mut pages = Captures {
-        buffer: &core.buffer,
-        epoch: running.epoch,
-        page: Vec::new(),
-    };
-    let durable_lsn = if running.log_is_stable {
-        running.checkpoint.csn()
-    } else {
-        core.log.known_stable()
-    };
+    let mut pages = Captures { buffer: &core.buffer, epoch: running.epoch, page: Vec::new() };
+    let durable_lsn =
+        if running.log_is_stable { running.checkpoint.csn() } else { core.log.known_stable() };
     running.checkpoint.step(file, &mut pages, durable_lsn)
 }
 

@@ -98,10 +98,9 @@ impl<D: Disk> Engine<D> {
         let _defining = self.define();
         let name = schema.name();
         let catalog = self.catalog();
-        let entry = catalog.table(name).ok_or_else(|| Error::NoSuch {
-            kind: "table",
-            name: name.to_owned(),
-        })?;
+        let entry = catalog
+            .table(name)
+            .ok_or_else(|| Error::NoSuch { kind: "table", name: name.to_owned() })?;
         let (old, new) = (entry.schema.indexes(), schema.indexes());
         let columns_stay = entry.schema.columns() == schema.columns();
         if columns_stay && new.len() == old.len() + 1 && new.starts_with(old) {
@@ -114,9 +113,7 @@ impl<D: Disk> Engine<D> {
         {
             self.drop_index_alone(name, gone.name())?;
             let catalog = self.catalog();
-            return Ok(Arc::clone(
-                catalog.table(name).expect("a table outlives its index"),
-            ));
+            return Ok(Arc::clone(catalog.table(name).expect("a table outlives its index")));
         }
         let grows = schema.columns().starts_with(entry.schema.columns());
         if grows && old == new && entry.schema.key() == schema.key() {
@@ -177,11 +174,7 @@ impl<D: Disk> Engine<D> {
     pub(crate) fn drop_unfinished(&self) -> Result<()> {
         let _defining = self.define();
         for unfinished in self.catalog().unfinished() {
-            self.drop_in_one(
-                self.catalog().without(unfinished.id),
-                &unfinished.trees,
-                None,
-            )?;
+            self.drop_in_one(self.catalog().without(unfinished.id), &unfinished.trees, None)?;
         }
         Ok(())
     }
@@ -244,8 +237,7 @@ impl<D: Disk> Engine<D> {
                 };
                 from = trees[0].walk_leaf(&self.core.buffer, &key, &mut add)?;
                 // The leaf is latched no more: the builder may wait.
-                run.rows()
-                    .try_for_each(|(entry, value)| builder.push(entry, value))?;
+                run.rows().try_for_each(|(entry, value)| builder.push(entry, value))?;
                 run.clear();
             }
             trees.push(builder.finish()?);
@@ -266,11 +258,9 @@ impl<D: Disk> Engine<D> {
         (id, csn): (TreeId, Csn),
     ) -> Result<TreeBuilder<'e, D>> {
         let bytes_max = self.options.definition_bytes_max;
-        TreeBuilder::new(&self.core, id, csn, bytes_max, move || {
-            Error::DuplicateBuilt {
-                table: schema.name().to_owned(),
-                index: index.map(|index| schema.indexes()[index].name().to_owned()),
-            }
+        TreeBuilder::new(&self.core, id, csn, bytes_max, move || Error::DuplicateBuilt {
+            table: schema.name().to_owned(),
+            index: index.map(|index| schema.indexes()[index].name().to_owned()),
         })
     }
 
@@ -299,12 +289,8 @@ impl<D: Disk> Engine<D> {
 
     /// Takes trees out of the tree directory, with their roots, behind the closed gate.
     fn remove_trees(&self, trees: &[TreeId]) -> Vec<TreeDrop> {
-        let removed = trees
-            .iter()
-            .filter_map(|id| self.tree_directory.remove(*id));
-        removed
-            .map(|tree| tree.begin_drop(&self.core.buffer))
-            .collect()
+        let removed = trees.iter().filter_map(|id| self.tree_directory.remove(*id));
+        removed.map(|tree| tree.begin_drop(&self.core.buffer)).collect()
     }
 
     /// Frees the other pages of such trees, some in a section. What an exclusive transaction that does not
@@ -355,18 +341,13 @@ impl<D: Disk> Engine<D> {
         if trees.is_empty() {
             return;
         }
-        let (known, unknown): (Vec<TreeId>, Vec<TreeId>) = trees
-            .iter()
-            .partition(|id| self.tree_directory.tree(**id).is_some());
+        let (known, unknown): (Vec<TreeId>, Vec<TreeId>) =
+            trees.iter().partition(|id| self.tree_directory.tree(**id).is_some());
         let mut left = BTreeSet::new();
         if !known.is_empty() && !self.remove_known(&known) {
             left.extend(known);
         }
-        left.extend(
-            unknown
-                .into_iter()
-                .filter(|id| !free_pages(&self.core, *id)),
-        );
+        left.extend(unknown.into_iter().filter(|id| !free_pages(&self.core, *id)));
         let is_gone = |id: &TreeId| trees.contains(id) && !left.contains(id);
         self.hidden.lock().retain(|id| !is_gone(id));
         self.abandoned.lock().extend(left);
@@ -468,10 +449,6 @@ pub(super) fn entry_of(
     let row = RowView::open(schema, key, value, &mut plain);
     let row = row.map_err(|what| schema.damaged(what))?;
     entry_key(schema, index, &row, &mut bytes)?;
-    let value = if schema.indexes()[index].is_unique() {
-        key
-    } else {
-        &[]
-    };
+    let value = if schema.indexes()[index].is_unique() { key } else { &[] };
     Ok((bytes, value.to_vec()))
 }

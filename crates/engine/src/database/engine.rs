@@ -40,18 +40,16 @@ pub(crate) struct Engine<D: Disk> {
 impl<D: Disk> Engine<D> {
     /// Lets writers that lack room move the checkpoint on.
     pub(crate) fn relieve_writers(self: &Arc<Self>) {
-        self.core
-            .set_relief(Box::new(Reliever(Arc::downgrade(self))));
+        self.core.set_relief(Box::new(Reliever(Arc::downgrade(self))));
     }
 
     /// A handle of the table of that name.
     pub(crate) fn table(&self, name: &str) -> Result<Table> {
         // Held, so that definition and trees are of one moment.
         let catalog = self.catalog.read();
-        let entry = catalog.table(name).ok_or_else(|| Error::NoSuch {
-            kind: "table",
-            name: name.to_owned(),
-        })?;
+        let entry = catalog
+            .table(name)
+            .ok_or_else(|| Error::NoSuch { kind: "table", name: name.to_owned() })?;
         Ok(Table::new(&self.core.origin, entry, |id| {
             let tree = self.tree_directory.tree(id);
             tree.expect("a tree in the catalogue is in the tree directory")

@@ -110,14 +110,8 @@ impl<D: Disk> Database<D> {
 
     fn started(engine: Arc<Engine<D>>) -> Result<Database<D>> {
         let keeps = engine.options.checkpoint_by_itself;
-        let checkpoint_thread = keeps
-            .then(|| CheckpointThread::start(&engine))
-            .transpose()?;
-        Ok(Database {
-            checkpoint_thread,
-            _stocker: Preallocator::start(&engine)?,
-            engine,
-        })
+        let checkpoint_thread = keeps.then(|| CheckpointThread::start(&engine)).transpose()?;
+        Ok(Database { checkpoint_thread, _stocker: Preallocator::start(&engine)?, engine })
     }
 
     /// Makes an empty table with its indexes.
@@ -408,8 +402,6 @@ impl<D: Disk> Drop for Database<D> {
 impl<D: Disk> fmt::Debug for Database<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Database");
-        debug
-            .field("directory", &self.engine.directory)
-            .finish_non_exhaustive()
+        debug.field("directory", &self.engine.directory).finish_non_exhaustive()
     }
 }

@@ -326,8 +326,7 @@ impl<'e, D: Disk> IndexBuild<'e, D> {
     fn entry_at_snapshot(&mut self, key: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         let position = self.position();
         let row = self.session.get(&self.rows, key)?;
-        row.map(|row| entry_of(&self.schema, position, key, row))
-            .transpose()
+        row.map(|row| entry_of(&self.schema, position, key, row)).transpose()
     }
 
     /// Writes the entry of a row, unless it is there.

@@ -44,26 +44,17 @@ impl<D: Disk> Engine<D> {
     pub(crate) fn inspect(&self) -> Result<Inspection> {
         let catalog = self.catalog();
         let tables = catalog.tables().map(|table| {
-            let names = table
-                .schema
-                .indexes()
-                .iter()
-                .map(|index| index.name().to_owned());
+            let names = table.schema.indexes().iter().map(|index| index.name().to_owned());
             TableInspection {
                 name: table.schema.name().to_owned(),
                 tree: table.tree,
-                indexes: names
-                    .zip(table.indexes.iter().map(|index| index.tree))
-                    .collect(),
+                indexes: names.zip(table.indexes.iter().map(|index| index.tree)).collect(),
             }
         });
         let data_file = match &self.checkpoints {
-            Some(checkpoints) => checkpoints
-                .inspect()?
-                .to_string()
-                .lines()
-                .map(str::to_owned)
-                .collect(),
+            Some(checkpoints) => {
+                checkpoints.inspect()?.to_string().lines().map(str::to_owned).collect()
+            }
             None => Vec::new(),
         };
         Ok(Inspection {
@@ -80,12 +71,7 @@ impl<D: Disk> Engine<D> {
 
 impl fmt::Display for Inspection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "database {} in {}",
-            self.log.database,
-            self.directory.display()
-        )?;
+        writeln!(f, "database {} in {}", self.log.database, self.directory.display())?;
         writeln!(
             f,
             "log in {}: durability {}, segments of {} bytes, stable up to {}",
@@ -94,9 +80,7 @@ impl fmt::Display for Inspection {
             self.log.segment_bytes,
             self.horizon
         )?;
-        self.data_file
-            .iter()
-            .try_for_each(|line| writeln!(f, "{line}"))?;
+        self.data_file.iter().try_for_each(|line| writeln!(f, "{line}"))?;
         for table in &self.tables {
             writeln!(f, "table {}: {}", table.name, table.tree)?;
             for (name, tree) in &table.indexes {

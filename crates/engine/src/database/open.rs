@@ -95,10 +95,7 @@ pub(crate) fn open<D: Disk>(
         });
     }
     let file = DataFile::open(disk, &directory.join(DATA), &file_options(&options))?;
-    let options = Options {
-        page_bytes: file.root().page_bytes,
-        ..options
-    };
+    let options = Options { page_bytes: file.root().page_bytes, ..options };
     options.check()?;
     let listed = listed(&file, directory)?;
     let mut parts = Parts {
@@ -117,17 +114,9 @@ pub(crate) fn open<D: Disk>(
     parts.plant_catalog()?;
     let log = parts.redo(disk, directory, &file, &options, threads);
     let log = log.map_err(|error| match error {
-        Error::Capped {
-            what,
-            bytes,
-            bytes_max,
-            ..
-        } => Error::Capped {
-            what,
-            bytes,
-            bytes_max,
-            advice: ADVICE_AT_OPEN,
-        },
+        Error::Capped { what, bytes, bytes_max, .. } => {
+            Error::Capped { what, bytes, bytes_max, advice: ADVICE_AT_OPEN }
+        }
         other => other,
     })?;
     parts.drop_ghosts();
@@ -139,10 +128,8 @@ pub(crate) fn transient(options: Options) -> Result<Arc<Engine<NullDisk>>> {
     options.check()?;
     let directory = Path::new("");
     let disk = NullDisk::default();
-    let log_options = crate::log::Options {
-        durability: crate::log::Durability::None,
-        ..options.log.clone()
-    };
+    let log_options =
+        crate::log::Options { durability: crate::log::Durability::None, ..options.log.clone() };
     let database = DatabaseId::random();
     let log = Log::create_with(&disk, directory, database, log_options, Threads::Own)?;
     let parts = Parts {
@@ -175,12 +162,7 @@ impl Parts {
             let bytes = self.buffer.resident_bytes();
             if bytes > bytes_max {
                 let what = "the database in memory (resident_bytes_max)";
-                return Err(Error::Capped {
-                    what,
-                    bytes,
-                    bytes_max,
-                    advice: ADVICE_AT_OPEN,
-                });
+                return Err(Error::Capped { what, bytes, bytes_max, advice: ADVICE_AT_OPEN });
             }
             Ok(())
         })?;
@@ -373,9 +355,7 @@ fn claim<D: Disk>(disk: &D, directory: &Path) -> Result<Vec<PathBuf>> {
         return Ok(names);
     }
     disk.create_directory(directory)?;
-    let parent = directory
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
     disk.sync_directory(parent.unwrap_or(Path::new(".")))?;
     Ok(Vec::new())
 }

@@ -46,10 +46,7 @@ impl Preallocator {
                 guarded("page blocks", work, |because| core.log.fail(because));
             })
             .map_err(|source| Error::Thread { source })?;
-        Ok(Preallocator {
-            low,
-            thread: Some(thread),
-        })
+        Ok(Preallocator { low, thread: Some(thread) })
     }
 }
 

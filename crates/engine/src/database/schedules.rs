@@ -137,10 +137,8 @@ fn play(seed: u64, tally: &mut Tally) -> std::result::Result<(), String> {
 impl ScheduleFixture {
     fn new(seed: u64) -> ScheduleFixture {
         let mut random = Rng::with_seed(seed);
-        let options = Options {
-            pre_image_bytes_max: [4, 16][random.usize(0..2)] * 512,
-            ..Options::tiny()
-        };
+        let options =
+            Options { pre_image_bytes_max: [4, 16][random.usize(0..2)] * 512, ..Options::tiny() };
         let disk = SimulatedDisk::new(seed, Metadata::Strict);
         let engine = create(&disk, Path::new("db"), options, Threads::None).expect("a database");
         if random.bool() {
@@ -161,12 +159,7 @@ impl ScheduleFixture {
         let ticket = session.commit().expect("it commits");
         session.wait(ticket).expect("it is stable");
         drop(session);
-        ScheduleFixture {
-            engine,
-            random,
-            from: (ticket.csn, rows),
-            tally: Tally::default(),
-        }
+        ScheduleFixture { engine, random, from: (ticket.csn, rows), tally: Tally::default() }
     }
 
     /// One schedule.
@@ -226,10 +219,7 @@ impl ScheduleFixture {
             let reads = past.reads.iter();
             let mut wrong = reads.filter(|(key, value)| rows.get(key) != value.as_ref());
             if let Some(read) = wrong.next() {
-                return Err(format!(
-                    "{read:?} was read at {}, from {rows:?}: {past:?}",
-                    past.at
-                ));
+                return Err(format!("{read:?} was read at {}, from {rows:?}: {past:?}", past.at));
             }
             if let Some(scan) = past.scans.iter().find(|scan| **scan != rows) {
                 return Err(format!("{scan:?} was scanned at {}, not {rows:?}", past.at));
@@ -268,10 +258,7 @@ impl Tally {
 }
 
 fn rows_table(name: &str) -> Schema {
-    let table = Schema::table(name)
-        .column("k", Kind::Int)
-        .column("n", Kind::Int)
-        .key(["k"]);
+    let table = Schema::table(name).column("k", Kind::Int).column("n", Kind::Int).key(["k"]);
     table.build().expect("a schema that is right")
 }
 
@@ -319,21 +306,13 @@ fn act(engine: &Arc<TestEngine>, role: Role, mut random: Rng) -> Result<Vec<Fini
         Role::Write(begin) => {
             let count = random.u32(1..=2);
             let pasts = (0..count).map(|_| transact(engine, Some(begin), true, &mut random));
-            return Ok(pasts
-                .collect::<Result<Vec<_>>>()?
-                .into_iter()
-                .flatten()
-                .collect());
+            return Ok(pasts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect());
         }
         Role::WriteAlone => {
-            return Ok(transact(engine, None, true, &mut random)?
-                .into_iter()
-                .collect());
+            return Ok(transact(engine, None, true, &mut random)?.into_iter().collect());
         }
         Role::Read(begin) => {
-            return Ok(transact(engine, Some(begin), false, &mut random)?
-                .into_iter()
-                .collect());
+            return Ok(transact(engine, Some(begin), false, &mut random)?.into_iter().collect());
         }
     }
     Ok(Vec::new())
@@ -460,9 +439,7 @@ fn scans(session: &mut TypedSession<SimulatedDisk>, table: &Table) -> Result<Vec
     session.scan(table, all, up, usize::MAX, |row| add(&mut scans[0], &row))?;
     if !table.schema().indexes().is_empty() {
         let mut rows = State::new();
-        session.scan(table.by("i")?, all, up, usize::MAX, |row| {
-            add(&mut rows, &row)
-        })?;
+        session.scan(table.by("i")?, all, up, usize::MAX, |row| add(&mut rows, &row))?;
         scans.push(rows);
     }
     Ok(scans)
@@ -476,10 +453,7 @@ fn no_schedule_of_definitions_and_checkpoints_comes_to_a_standstill() {
     let (tally, wrong) = search_seeds((&seeds, threads), play, Tally::add);
     let seconds = (clock::now() - began) as f64 / 1e9;
     let rate = tally.schedules as f64 / seconds;
-    println!(
-        "seeds from {}: {tally:?}, {rate:.0} schedules/s on {threads} threads",
-        seeds[0]
-    );
+    println!("seeds from {}: {tally:?}, {rate:.0} schedules/s on {threads} threads", seeds[0]);
     if let Some(why) = wrong {
         panic!("{why}");
     }

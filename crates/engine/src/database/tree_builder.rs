@@ -74,11 +74,10 @@ impl Run {
     pub(super) fn sort(&mut self) {
         let bytes = &self.bytes;
         let key = |row: &RunRow| &bytes[row.start..row.start + row.key_bytes as usize];
-        self.rows
-            .sort_unstable_by(|one, other| match one.head.cmp(&other.head) {
-                Ordering::Equal => key(one).cmp(key(other)),
-                decided => decided,
-            });
+        self.rows.sort_unstable_by(|one, other| match one.head.cmp(&other.head) {
+            Ordering::Equal => key(one).cmp(key(other)),
+            decided => decided,
+        });
     }
 
     /// Key and value of a row by its position.
@@ -350,20 +349,14 @@ mod tests {
             let mut random = fastrand::Rng::with_seed(seed);
             let id = TreeId(100 + seed as u32);
             let bytes_max = 4 << 10;
-            let duplicate = || Error::Exists {
-                directory: "".into(),
-            };
+            let duplicate = || Error::Exists { directory: "".into() };
             let builder = TreeBuilder::new(&engine.core, id, Csn(1), bytes_max, duplicate);
             let (mut builder, mut expected) = (builder.unwrap(), BTreeMap::new());
             let is_sorted = seed % 3 == 0;
             for number in 0..1_500_u32 {
                 let key = if is_sorted { number } else { random.u32(..) };
                 // Now and then one that lies in overflow pages.
-                let bytes = if random.u8(0..40) == 0 {
-                    300
-                } else {
-                    random.usize(0..30)
-                };
+                let bytes = if random.u8(0..40) == 0 { 300 } else { random.usize(0..30) };
                 let (key, value) = (key.to_be_bytes().to_vec(), vec![seed as u8; bytes]);
                 if expected.insert(key.clone(), value.clone()).is_none() {
                     builder.push(&key, &value).unwrap();

@@ -149,9 +149,7 @@ fn misnamed(catalog: &Catalog, there: &BTreeSet<TreeId>, hidden: &BTreeSet<TreeI
     // Trees that an earlier program was building may be there or not.
     let unfinished = catalog.unfinished().into_iter().flat_map(|one| one.trees);
     let unfinished: BTreeSet<TreeId> = unfinished.collect();
-    let lost = known
-        .difference(there)
-        .map(|id| format!("{id} of the catalogue is missing"));
+    let lost = known.difference(there).map(|id| format!("{id} of the catalogue is missing"));
     let spare = there
         .difference(&known)
         .filter(|id| !unfinished.contains(id) && !hidden.contains(id))

@@ -63,28 +63,18 @@ impl<D: Disk> Engine<D> {
         let Some((rows, indexes)) = trees else {
             return Err(Error::Conflict(Conflict::Dropped));
         };
-        in_chunks(
-            &mut session,
-            &rows,
-            &mut found,
-            &mut |session, run, found| {
-                run.rows().try_for_each(|(key, row)| {
-                    compare_row(session, (table, &indexes), (key, row), found)
-                })
-            },
-        )?;
+        in_chunks(&mut session, &rows, &mut found, &mut |session, run, found| {
+            run.rows().try_for_each(|(key, row)| {
+                compare_row(session, (table, &indexes), (key, row), found)
+            })
+        })?;
         for (position, index) in indexes.iter().enumerate() {
-            in_chunks(
-                &mut session,
-                index,
-                &mut found,
-                &mut |session, run, found| {
-                    run.rows().try_for_each(|(key, value)| {
-                        let entry = Entry { key, value };
-                        compare_entry(session, (table, &rows), (position, entry), found)
-                    })
-                },
-            )?;
+            in_chunks(&mut session, index, &mut found, &mut |session, run, found| {
+                run.rows().try_for_each(|(key, value)| {
+                    let entry = Entry { key, value };
+                    compare_entry(session, (table, &rows), (position, entry), found)
+                })
+            })?;
         }
         Ok(found)
     }
@@ -180,9 +170,7 @@ fn compare_row<D: Disk>(
         let is_there = session.get(tree, &entry)?;
         if is_there.is_none_or(|value| index.is_unique() && value != key) {
             let (index, table) = (index.name(), schema.name());
-            found.push(format!(
-                "index {index} of table {table} lacks the entry of a row"
-            ));
+            found.push(format!("index {index} of table {table} lacks the entry of a row"));
         }
     }
     Ok(())
@@ -205,9 +193,7 @@ fn compare_entry<D: Disk>(
     };
     if of_row.is_none_or(|(of_row, _value)| of_row != entry.key) {
         let (index, table) = (schema.indexes()[position].name(), schema.name());
-        found.push(format!(
-            "index {index} of table {table} has an entry that no row has"
-        ));
+        found.push(format!("index {index} of table {table} has an entry that no row has"));
     }
     Ok(())
 }

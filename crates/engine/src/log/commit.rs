@@ -53,11 +53,7 @@ impl Ticket {
 
 impl<'l, D: Disk> Permit<'l, D> {
     pub(super) fn new(log: &'l Log<D>, content_bytes: usize) -> Permit<'l, D> {
-        Permit {
-            log,
-            content_bytes,
-            used: false,
-        }
+        Permit { log, content_bytes, used: false }
     }
 
     /// Takes the next number. Call it when all locks are held and before reads are validated: then
@@ -95,10 +91,7 @@ impl<D: Disk> Reserved<'_, D> {
     pub fn publish(mut self, record: &mut Vec<u8>) -> Ticket {
         let _entered = tag::enter(Module::Logging);
         let length = record.len();
-        assert!(
-            length <= self.content_bytes,
-            "a record is no longer than its permit"
-        );
+        assert!(length <= self.content_bytes, "a record is no longer than its permit");
         self.fill(Kind::Transaction, record, length);
         if record.capacity() == 0 {
             *record = self.log.shared().buffers.take();

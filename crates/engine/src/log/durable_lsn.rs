@@ -20,10 +20,7 @@ pub(super) struct DurableLsn {
 
 impl DurableLsn {
     pub(super) fn new(stable: Csn) -> DurableLsn {
-        DurableLsn {
-            stable: AtomicU64::new(stable.0),
-            failure: OnceLock::new(),
-        }
+        DurableLsn { stable: AtomicU64::new(stable.0), failure: OnceLock::new() }
     }
 
     /// The last commit of the contiguous stable prefix.

@@ -73,8 +73,7 @@ impl FlushPolicy {
     /// A worker that had so many clients has so many now.
     pub(super) fn change_clients(&self, before: usize, now: usize) {
         self.clients.fetch_add(now as i64 - before as i64, Relaxed);
-        self.workers
-            .fetch_add(i64::from(now > 0) - i64::from(before > 0), Relaxed);
+        self.workers.fetch_add(i64::from(now > 0) - i64::from(before > 0), Relaxed);
     }
 
     /// A worker's pass took so long and so many commits came of it, at least one.
@@ -171,10 +170,7 @@ mod tests {
         assert!(is_ready_to_flush(5, 250));
         assert!(!is_ready_to_flush(5, 260), "five take 160");
         assert!(is_ready_to_flush(6, 280));
-        assert!(
-            !is_ready_to_flush(9, 190),
-            "the pass is shorter than the write"
-        );
+        assert!(!is_ready_to_flush(9, 190), "the pass is shorter than the write");
         assert!(is_ready_to_flush(10, 200), "nobody is out");
     }
 
@@ -185,10 +181,7 @@ mod tests {
         policy.written((1000, 1100), Csn(9));
         let is_ready_to_flush =
             |staged: u64, now| policy.is_ready_to_flush(Csn(6 + staged), || now);
-        assert!(
-            !is_ready_to_flush(5, 1151),
-            "five in 151, and five are left"
-        );
+        assert!(!is_ready_to_flush(5, 1151), "five in 151, and five are left");
         assert!(is_ready_to_flush(5, 1150));
     }
 
@@ -213,10 +206,7 @@ mod tests {
         let first = WRITES_OVERDUE * FIRST_WRITE_NS;
         assert!(!is_past_deadline(first - 1) && is_past_deadline(first));
         assert!(!policy.is_ready_to_flush(Csn(9), || first));
-        assert!(
-            !policy.is_past_deadline(Csn(1), || first),
-            "nothing is staged"
-        );
+        assert!(!policy.is_past_deadline(Csn(1), || first), "nothing is staged");
         policy.written((0, 7), Csn(1));
         assert!(!is_past_deadline(OVERDUE_NS_MIN + 6) && is_past_deadline(OVERDUE_NS_MIN + 7));
         policy.launched(Csn(9), first);

@@ -66,11 +66,7 @@ impl Flags {
     }
 
     fn from_bits(bits: u16) -> Flags {
-        Flags {
-            fragment: bits & 1 != 0,
-            last: bits & 2 != 0,
-            copied: bits & 4 != 0,
-        }
+        Flags { fragment: bits & 1 != 0, last: bits & 2 != 0, copied: bits & 4 != 0 }
     }
 }
 
@@ -234,11 +230,7 @@ pub(super) fn split_record(bytes: &[u8]) -> Option<(RecordRead<'_>, &[u8])> {
     let (header, rest) = bytes.split_at_checked(RECORD_HEADER_BYTES)?;
     let length = u32::from_le_bytes(array(header, 0)) as usize;
     let (content, rest) = rest.split_at_checked(length)?;
-    let record = RecordRead {
-        kind: header[4],
-        may_be_skipped: header[5] & 1 != 0,
-        content,
-    };
+    let record = RecordRead { kind: header[4], may_be_skipped: header[5] & 1 != 0, content };
     Some((record, rest))
 }
 
@@ -259,11 +251,7 @@ mod tests {
 
     fn header(payload_bytes: u32) -> FrameHeader {
         FrameHeader {
-            flags: Flags {
-                fragment: true,
-                last: false,
-                copied: true,
-            },
+            flags: Flags { fragment: true, last: false, copied: true },
             database: DatabaseId([7; 16]),
             segment: SegmentNumber(3),
             number: FrameNumber(19),

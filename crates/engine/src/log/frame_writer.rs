@@ -142,9 +142,8 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
             return None;
         }
         if self.pipeline.is_idle()
-            && let Some(io_request) = self
-                .late_header
-                .take_if(|_| self.position > u64::from(self.unit))
+            && let Some(io_request) =
+                self.late_header.take_if(|_| self.position > u64::from(self.unit))
         {
             return Some(io_request);
         }
@@ -237,9 +236,7 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
             return Err(NoFrame::NothingPublished);
         }
         let mut buffer = self.buffers.pop().expect("a free flight has a buffer");
-        let room = self
-            .frame_bytes_max
-            .min((self.segment_bytes - self.position) as usize);
+        let room = self.frame_bytes_max.min((self.segment_bytes - self.position) as usize);
         let draft = if self.partial_bytes == 0 {
             self.gather(ring, &mut buffer[..room])
         } else {
@@ -311,16 +308,8 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
         Some(Draft {
             payload_bytes: piece,
             count: u32::from(counts),
-            claimed_bytes: if last {
-                self.claim_bytes(content_bytes)
-            } else {
-                0
-            },
-            flags: Flags {
-                fragment: true,
-                last,
-                copied: false,
-            },
+            claimed_bytes: if last { self.claim_bytes(content_bytes) } else { 0 },
+            flags: Flags { fragment: true, last, copied: false },
         })
     }
 
@@ -371,11 +360,7 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
         }
         let before = self.segments.current();
         let mid_record = self.partial_bytes > 0;
-        let first = if mid_record {
-            self.next.next()
-        } else {
-            self.next
-        };
+        let first = if mid_record { self.next.next() } else { self.next };
         let file = self.segments.advance(first)?;
         let header = self.header(self.segments.current_number());
         let mut buffer = self.header_buffer.take()?;

@@ -35,19 +35,12 @@ fn check_frame(bytes: &[u8]) {
     let mut again = vec![0; header.frame_bytes(UNIT)];
     again[frame::HEADER_BYTES..end].copy_from_slice(payload);
     let (sealed, _) = frame::seal(&mut again, &header, UNIT);
-    assert_eq!(
-        frame::open(&again),
-        Some((header, sealed)),
-        "read, written, read"
-    );
+    assert_eq!(frame::open(&again), Some((header, sealed)), "read, written, read");
     let flipped = with_a_bit_flipped(&bytes[..end], end);
     assert_eq!(frame::open(&flipped), None, "a flipped bit under {crc:x}");
     let mut rest = payload;
     while let Some((record, behind)) = frame::split_record(rest) {
-        assert!(
-            record.content.len() + behind.len() < rest.len(),
-            "records end"
-        );
+        assert!(record.content.len() + behind.len() < rest.len(), "records end");
         rest = behind;
     }
 }
@@ -73,20 +66,11 @@ pub(crate) fn frame_seeds() -> Vec<Vec<u8>> {
         record.resize(record.len() + bytes, 5);
         record
     };
-    let whole = [
-        record(3),
-        record(200),
-        frame::record_header(Kind::Void, 0).to_vec(),
-    ]
-    .concat();
+    let whole = [record(3), record(200), frame::record_header(Kind::Void, 0).to_vec()].concat();
     let piece = record(900)[..400].to_vec();
     let sealed = |payload: &[u8], fragment, count| {
         let header = FrameHeader {
-            flags: Flags {
-                fragment,
-                last: false,
-                copied: false,
-            },
+            flags: Flags { fragment, last: false, copied: false },
             database: DatabaseId([7; 16]),
             segment: SegmentNumber(2),
             number: FrameNumber(9),
@@ -101,18 +85,10 @@ pub(crate) fn frame_seeds() -> Vec<Vec<u8>> {
         let end = frame::HEADER_BYTES + payload.len();
         bytes[frame::HEADER_BYTES..end].copy_from_slice(payload);
         let (crc, _) = frame::seal(&mut bytes, &header, UNIT);
-        assert_eq!(
-            frame::open(&bytes),
-            Some((header, crc)),
-            "what is written is read"
-        );
+        assert_eq!(frame::open(&bytes), Some((header, crc)), "what is written is read");
         bytes
     };
-    vec![
-        sealed(&whole, false, 3),
-        sealed(&piece, true, 0),
-        sealed(&[], false, 0),
-    ]
+    vec![sealed(&whole, false, 3), sealed(&piece, true, 0), sealed(&[], false, 0)]
 }
 
 /// A segment's header: as it is, and with a fitting checksum.
@@ -164,11 +140,7 @@ pub(crate) fn segment_seeds() -> Vec<Vec<u8>> {
     let read = |header: SegmentHeader| {
         let bytes = header.to_bytes();
         let sound = HeaderRead::Sound(header);
-        assert_eq!(
-            segment::read_header(&bytes),
-            sound,
-            "what is written is read"
-        );
+        assert_eq!(segment::read_header(&bytes), sound, "what is written is read");
         bytes.to_vec()
     };
     [Durability::None, Durability::Data, Durability::Full]
@@ -191,42 +163,27 @@ pub fn recovery(data: &[u8]) {
     let mut files = written.files.clone();
     let is_refitted = change(&mut files, Input(data));
     let disk = SimulatedDisk::new(1, Metadata::Strict);
-    disk.create_directory(Path::new(DIRECTORY))
-        .expect("room for a directory");
+    disk.create_directory(Path::new(DIRECTORY)).expect("room for a directory");
     for (path, bytes) in &files {
-        let file = disk
-            .open(path, OpenOptions::READ_WRITE)
-            .expect("room for a file");
+        let file = disk.open(path, OpenOptions::READ_WRITE).expect("room for a file");
         file.write_at(bytes, 0).expect("room for its bytes");
         file.sync_all().expect("a simulated disk syncs");
     }
-    disk.sync_directory(Path::new(DIRECTORY))
-        .expect("a simulated disk syncs");
+    disk.sync_directory(Path::new(DIRECTORY)).expect("a simulated disk syncs");
     let Some(found) = open(&disk) else {
         return;
     };
     if !is_refitted {
         for (at, (csn, record)) in found.iter().enumerate() {
             assert_eq!(*csn, at as u64 + 1, "commits come without a gap");
-            assert_eq!(
-                written.commits.get(csn),
-                Some(record),
-                "commit {csn} is as it was"
-            );
+            assert_eq!(written.commits.get(csn), Some(record), "commit {csn} is as it was");
         }
     }
-    assert_eq!(
-        open(&disk),
-        Some(found),
-        "what was handed out stays committed"
-    );
+    assert_eq!(open(&disk), Some(found), "what was handed out stays committed");
 }
 
 fn options() -> Options {
-    Options {
-        ring_records: 8,
-        ..Options::tiny()
-    }
+    Options { ring_records: 8, ..Options::tiny() }
 }
 
 /// Opens the log and reads every commit; none if it is refused.
@@ -236,15 +193,8 @@ fn open(disk: &SimulatedDisk) -> Option<BTreeMap<u64, Vec<u8>>> {
         found.insert(csn.0, record.to_vec());
     };
     let directory = Path::new(DIRECTORY);
-    let opened = Log::open_with(
-        disk,
-        directory,
-        None,
-        Csn::ZERO,
-        &options(),
-        replay,
-        Threads::None,
-    );
+    let opened =
+        Log::open_with(disk, directory, None, Csn::ZERO, &options(), replay, Threads::None);
     opened.ok().map(|_log| found)
 }
 
@@ -267,9 +217,7 @@ fn write() -> Written {
     paths.sort();
     let read = |name: PathBuf| {
         let path = directory.join(name);
-        let file = disk
-            .open(&path, OpenOptions::READ)
-            .expect("a file of the log");
+        let file = disk.open(&path, OpenOptions::READ).expect("a file of the log");
         let mut bytes = vec![0; file.len().expect("its length") as usize];
         let read = file.read_at(&mut bytes, 0).expect("its bytes");
         assert_eq!(read, bytes.len());

@@ -31,12 +31,7 @@ pub(crate) struct Group {
 impl Group {
     /// A group of those moments, for tests of what is computed from them.
     pub(crate) fn at(launched: Nanos, written: Nanos, stable: Nanos) -> Group {
-        Group {
-            last: Csn::ZERO,
-            launched,
-            written,
-            stable,
-        }
+        Group { last: Csn::ZERO, launched, written, stable }
     }
 }
 
@@ -60,12 +55,7 @@ impl GroupHistory {
             self.groups.pop_front();
         }
         let (launched, written) = self.write;
-        self.groups.push_back(Group {
-            last,
-            launched,
-            written,
-            stable: now,
-        });
+        self.groups.push_back(Group { last, launched, written, stable: now });
     }
 
     /// The group of a commit; none if it is not stable, or forgotten.
@@ -90,15 +80,9 @@ mod tests {
         groups.written((40, 50), true);
         groups.stable(Csn(7), 60);
         let stable = |csn| groups.of(Csn(csn)).map(|group| group.stable);
-        assert_eq!(
-            [1, 3, 4, 7, 8].map(stable),
-            [Some(30), Some(30), Some(60), Some(60), None]
-        );
+        assert_eq!([1, 3, 4, 7, 8].map(stable), [Some(30), Some(30), Some(60), Some(60), None]);
         let synced_by_writing = groups.of(Csn(5)).unwrap();
-        assert_eq!(
-            (synced_by_writing.launched, synced_by_writing.written),
-            (40, 40)
-        );
+        assert_eq!((synced_by_writing.launched, synced_by_writing.written), (40, 40));
         assert_eq!(groups.of(Csn(1)).unwrap().written, 20);
     }
 

@@ -74,15 +74,7 @@ impl<D: Disk> Log<D> {
         options: &Options,
         replay: &mut dyn FnMut(Csn, &[u8]),
     ) -> Result<Log<D>> {
-        Log::open_with(
-            disk,
-            directory,
-            database,
-            replay_from,
-            options,
-            replay,
-            Threads::Own,
-        )
+        Log::open_with(disk, directory, database, replay_from, options, replay, Threads::Own)
     }
 
     /// [`Log::create`] with or without threads.
@@ -179,10 +171,7 @@ impl<D: Disk> Log<D> {
     /// The ticket of a commit of this log.
     #[inline]
     pub(crate) fn ticket(&self, csn: Csn) -> Ticket {
-        Ticket {
-            csn,
-            log: self.shared.number,
-        }
+        Ticket { csn, log: self.shared.number }
     }
 
     /// Blocks until the commit is complete. If nothing is on its way to the disk, the caller writes.
@@ -278,9 +267,7 @@ impl<D: Disk> Log<D> {
     #[inline]
     pub(crate) fn published(&self) -> Csn {
         let _entered = tag::enter(Module::Logging);
-        self.shared
-            .ring
-            .published_prefix(self.shared.durable_lsn.get())
+        self.shared.ring.published_prefix(self.shared.durable_lsn.get())
     }
 
     /// A commit of the contiguous published prefix, often the last: what costs nothing to learn. Never behind

@@ -49,35 +49,20 @@ impl<F: File> IoRequest<F> {
     pub(super) fn perform(self, stats: &SharedStats) -> IoCompletion<F> {
         let started = clock::now();
         let result = match &self {
-            IoRequest::Write {
-                file,
-                buffer,
-                bytes,
-                offset,
-                ..
-            } => file.write_at(&buffer[..*bytes], *offset),
+            IoRequest::Write { file, buffer, bytes, offset, .. } => {
+                file.write_at(&buffer[..*bytes], *offset)
+            }
             IoRequest::Sync { file, level } => sync(file.as_ref(), *level),
             IoRequest::Header { .. } => self.write_header(stats),
         };
         let span = (started, clock::now());
-        let done = IoCompletion {
-            io_request: self,
-            result,
-            span,
-        };
+        let done = IoCompletion { io_request: self, result, span };
         done.count(stats);
         done
     }
 
     fn write_header(&self, stats: &SharedStats) -> Result<()> {
-        let IoRequest::Header {
-            file,
-            before,
-            buffer,
-            bytes,
-            is_sync,
-        } = self
-        else {
+        let IoRequest::Header { file, before, buffer, bytes, is_sync } = self else {
             return Ok(());
         };
         if let Some(before) = before {
@@ -97,9 +82,7 @@ impl<F> IoCompletion<F> {
             IoRequest::Write { bytes, is_sync, .. } => {
                 stats.write_bytes.add(*bytes as u64);
                 stats.write_ns.add(span);
-                stats
-                    .syncs
-                    .fetch_add(u64::from(*is_sync), Ordering::Relaxed);
+                stats.syncs.fetch_add(u64::from(*is_sync), Ordering::Relaxed);
             }
             IoRequest::Sync { .. } => stats.synced(span),
             IoRequest::Header { .. } => {

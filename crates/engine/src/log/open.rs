@@ -72,10 +72,7 @@ pub(super) fn create<D: Disk>(
     segment::prepare(disk, directory, (0, &header), false)?;
     let mut spaces = FreeFiles::default();
     spaces.made(0);
-    let header = SegmentHeader {
-        whole_files: spaces.whole_files(),
-        ..header
-    };
+    let header = SegmentHeader { whole_files: spaces.whole_files(), ..header };
     let mode = resolve_mode(disk, directory, 0, &options)?;
     let current = segment::open(disk, directory, 0, mode)?;
     recovery::write_header(&current, &header, mode)?;
@@ -89,11 +86,8 @@ pub(super) fn create<D: Disk>(
         position: u64::from(options.frame_unit_bytes),
         wall_ns: header.wall_ns,
     };
-    let live = VecDeque::from([LiveSegment {
-        number: header.number,
-        first: header.first,
-        index: 0,
-    }]);
+    let live =
+        VecDeque::from([LiveSegment { number: header.number, first: header.first, index: 0 }]);
     let segments = Segments::new(current, live, spaces, true);
     Ok(opened(options, mode, start, segments, lock))
 }
@@ -134,10 +128,8 @@ pub(super) fn open<D: Disk>(
     replay: &mut dyn FnMut(Csn, &[u8]),
 ) -> Result<Opened<D>> {
     asked.check()?;
-    let missing = |what: &str| Error::Missing {
-        directory: directory.to_owned(),
-        what: what.to_owned(),
-    };
+    let missing =
+        |what: &str| Error::Missing { directory: directory.to_owned(), what: what.to_owned() };
     let names = match disk.list(directory) {
         Ok(names) => names,
         Err(error) if error.kind() == Some(ErrorKind::NotFound) => {
@@ -148,9 +140,7 @@ pub(super) fn open<D: Disk>(
         Err(error) => return Err(error.into()),
     };
     if names.is_empty() {
-        return Err(missing(
-            "the directory is empty; name the right one, or bring its files back",
-        ));
+        return Err(missing("the directory is empty; name the right one, or bring its files back"));
     }
     let lock = lock(disk, directory)?;
     let found = survey::find(disk, directory)?;
@@ -164,13 +154,8 @@ pub(super) fn open<D: Disk>(
     let options = in_force(asked, &newest.header);
     options.check()?;
     let mode = resolve_mode(disk, directory, newest.index, &options)?;
-    let Recovered {
-        start,
-        current,
-        live,
-        spaces,
-        is_begun,
-    } = recovery::recover(disk, directory, chain, replay_from, mode, replay)?;
+    let Recovered { start, current, live, spaces, is_begun } =
+        recovery::recover(disk, directory, chain, replay_from, mode, replay)?;
     let segments = Segments::new(current, live, spaces, is_begun);
     Ok(opened(options, mode, start, segments, lock))
 }
@@ -182,12 +167,10 @@ pub(super) fn newest_header<D: Disk>(disk: &D, directory: &Path) -> Result<Segme
         HeaderRead::Sound(header) => Some(header),
         HeaderRead::Blank | HeaderRead::Bad | HeaderRead::Newer(_) => None,
     });
-    headers
-        .max_by_key(|header| header.number)
-        .ok_or_else(|| Error::Missing {
-            directory: directory.to_owned(),
-            what: "no segment header can be read".to_owned(),
-        })
+    headers.max_by_key(|header| header.number).ok_or_else(|| Error::Missing {
+        directory: directory.to_owned(),
+        what: "no segment header can be read".to_owned(),
+    })
 }
 
 fn opened<D: Disk>(
@@ -236,11 +219,9 @@ fn resolve_mode<D: Disk>(
     let tried: Result<SegmentFile<D::File>> = segment::open(disk, directory, index, mode);
     match tried {
         Ok(_) => Ok(mode),
-        Err(Error::Disk(error)) if mode.direct && is_not_offered(error.kind()) => Ok(Mode {
-            direct: false,
-            write_sync: false,
-            durability,
-        }),
+        Err(Error::Disk(error)) if mode.direct && is_not_offered(error.kind()) => {
+            Ok(Mode { direct: false, write_sync: false, durability })
+        }
         Err(error) => Err(error),
     }
 }
@@ -256,9 +237,7 @@ fn make_directory<D: Disk>(disk: &D, directory: &Path) -> Result<()> {
         Err(error) => return Err(error.into()),
     }
     disk.create_directory(directory)?;
-    let parent = directory
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
     disk.sync_directory(parent.unwrap_or(Path::new(".")))?;
     Ok(())
 }

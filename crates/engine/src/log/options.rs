@@ -114,15 +114,7 @@ impl Options {
     pub fn check(&self) -> Result<()> {
         let unit = u64::from(self.frame_unit_bytes);
         let rule = |holds: bool, option, value, rule| {
-            if holds {
-                Ok(())
-            } else {
-                Err(Error::Option {
-                    option,
-                    value,
-                    rule,
-                })
-            }
+            if holds { Ok(()) } else { Err(Error::Option { option, value, rule }) }
         };
         rule(
             is_unit(self.frame_unit_bytes),
@@ -210,10 +202,7 @@ mod tests {
         assert_eq!(refused(|o| o.frame_bytes_max = 2 << 20), "frame_bytes_max");
         assert_eq!(refused(|o| o.ring_records = 100), "ring_records");
         assert_eq!(refused(|o| o.record_bytes_max = 0), "record_bytes_max");
-        assert_eq!(
-            refused(|o| o.writes_in_flight_max = 5),
-            "writes_in_flight_max"
-        );
+        assert_eq!(refused(|o| o.writes_in_flight_max = 5), "writes_in_flight_max");
         assert_eq!(refused(|o| o.corked_bytes_max = 0), "corked_bytes_max");
     }
 }

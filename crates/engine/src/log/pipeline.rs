@@ -99,19 +99,12 @@ impl Pipeline {
     /// A frame whose last whole commit is `last` goes on its way.
     pub(super) fn launch(&mut self, last: Csn) -> FrameNumber {
         assert!(self.may_launch(), "a launch needs a free place");
-        let newest = self
-            .flights
-            .back()
-            .map_or(self.durable_lsn, |flight| flight.last);
+        let newest = self.flights.back().map_or(self.durable_lsn, |flight| flight.last);
         assert!(last >= newest, "frames hold commits in order");
         let number = self.next;
         self.next = number.next();
         let stage = Stage::Writing;
-        self.flights.push_back(Flight {
-            number,
-            last,
-            stage,
-        });
+        self.flights.push_back(Flight { number, last, stage });
         if planted(PlantedBug::AcknowledgeBeforeSync) {
             self.durable_lsn = last;
         }
@@ -120,11 +113,7 @@ impl Pipeline {
 
     /// A frame's write has succeeded.
     pub(super) fn write_done(&mut self, number: FrameNumber) {
-        let stage = if self.sync_follows {
-            Stage::Written
-        } else {
-            Stage::Stable
-        };
+        let stage = if self.sync_follows { Stage::Written } else { Stage::Stable };
         let flight = self.flights.iter_mut().find(|one| one.number == number);
         let flight = flight.expect("a write that ended was in flight");
         assert!(flight.stage == Stage::Writing, "a write ends once");
@@ -198,11 +187,7 @@ mod tests {
 
     impl Model {
         fn stable(&self, sync_follows: bool) -> usize {
-            let done = if sync_follows {
-                &self.synced
-            } else {
-                &self.written
-            };
+            let done = if sync_follows { &self.synced } else { &self.written };
             done.iter().take_while(|&&done| done).count()
         }
     }
@@ -245,9 +230,8 @@ mod tests {
                     pipeline.sync_done();
                 }
                 nth => {
-                    let open: Vec<usize> = (0..model.launched.len())
-                        .filter(|&i| !model.written[i])
-                        .collect();
+                    let open: Vec<usize> =
+                        (0..model.launched.len()).filter(|&i| !model.written[i]).collect();
                     let index = *open.get(nth - 3)?;
                     model.written[index] = true;
                     pipeline.write_done(FrameNumber(8 + index as u64));

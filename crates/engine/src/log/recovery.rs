@@ -156,22 +156,13 @@ fn begin_segment<D: Disk>(
         index
     };
     let current = segment::open(disk, directory, index, mode)?;
-    let tail = if planted(PlantedBug::SkipTailCopy) {
-        &[]
-    } else {
-        &end.tail[..]
-    };
-    let (start, synced) = (
-        copy(&current, &header, end, tail, mode)?,
-        mode.write_is_sync(),
-    );
+    let tail = if planted(PlantedBug::SkipTailCopy) { &[] } else { &end.tail[..] };
+    let (start, synced) = (copy(&current, &header, end, tail, mode)?, mode.write_is_sync());
     if !synced {
         current.file.sync_data()?;
     }
     write_header(&current, &header, mode)?;
-    let Chain {
-        links, mut spaces, ..
-    } = chain;
+    let Chain { links, mut spaces, .. } = chain;
     spaces.made(index);
     // What was overruled may be written over only now that the new header is stable.
     let free = &mut spaces.free;
@@ -180,18 +171,8 @@ fn begin_segment<D: Disk>(
     if !links.last().as_ref().is_some_and(first_of_log) {
         free.extend(live.pop_back().map(|last| last.index));
     }
-    live.push_back(LiveSegment {
-        number: header.number,
-        first: header.first_whole(),
-        index,
-    });
-    Ok(Recovered {
-        start,
-        current,
-        live,
-        spaces,
-        is_begun: true,
-    })
+    live.push_back(LiveSegment { number: header.number, first: header.first_whole(), index });
+    Ok(Recovered { start, current, live, spaces, is_begun: true })
 }
 
 fn copy<F: File>(
@@ -210,10 +191,7 @@ fn copy<F: File>(
         position: u64::from(unit),
         wall_ns: segment.wall_ns,
     };
-    for Tail {
-        header, payload, ..
-    } in tail
-    {
+    for Tail { header, payload, .. } in tail {
         let mut buffer = AlignedBuffer::zeroed(header.frame_bytes(unit));
         buffer[frame::HEADER_BYTES..][..payload.len()].copy_from_slice(payload);
         let copied = FrameHeader {
@@ -225,10 +203,7 @@ fn copy<F: File>(
                 Durability::Data | Durability::Full => end.stable.frame,
             },
             previous_crc: start.frame_crc,
-            flags: Flags {
-                copied: true,
-                ..header.flags
-            },
+            flags: Flags { copied: true, ..header.flags },
             ..*header
         };
         let (crc, bytes) = frame::seal(&mut buffer, &copied, unit);

@@ -84,11 +84,7 @@ pub(super) fn read<D: Disk>(
         path: PathBuf::new(),
         from: replay_from,
         sink: replay,
-        partial: if first.mid_record {
-            PartialRecord::Skipped
-        } else {
-            PartialRecord::None
-        },
+        partial: if first.mid_record { PartialRecord::Skipped } else { PartialRecord::None },
         boundary: reached,
         stable: joint(first),
         tail: Vec::new(),
@@ -123,10 +119,8 @@ impl Replay<'_> {
             offset = scan::walk(reader, segment, reached, accept)?;
         }
         if reached.frame != limit || reached.crc != successor.after_crc {
-            let what = format!(
-                "{} continues after {limit}, which cannot be read",
-                successor.number
-            );
+            let what =
+                format!("{} continues after {limit}, which cannot be read", successor.number);
             return Err(self.damaged(offset, what));
         }
         reached.stable = reached.stable.max(limit);
@@ -170,11 +164,7 @@ impl Replay<'_> {
         } else {
             self.accept_records(header, payload)?;
         }
-        self.tail.push(Tail {
-            header: *header,
-            payload: payload.to_vec(),
-            crc: reached.crc,
-        });
+        self.tail.push(Tail { header: *header, payload: payload.to_vec(), crc: reached.crc });
         if header.ends_record() {
             self.boundary = *reached;
         }
@@ -237,19 +227,13 @@ impl Replay<'_> {
 
     /// Frames that are known stable leave the tail.
     fn settle(&mut self, stable: FrameNumber) {
-        let settled = self
-            .tail
-            .partition_point(|frame| frame.header.number <= stable);
+        let settled = self.tail.partition_point(|frame| frame.header.number <= stable);
         for frame in self.tail.drain(..settled) {
             let mid_record = !frame.header.ends_record();
             self.stable = Joint {
                 frame: frame.header.number,
                 crc: frame.crc,
-                next: if mid_record {
-                    frame.header.first
-                } else {
-                    frame.header.last().next()
-                },
+                next: if mid_record { frame.header.first } else { frame.header.last().next() },
                 mid_record,
             };
         }
@@ -257,8 +241,7 @@ impl Replay<'_> {
 
     fn end(mut self, position: u64, newest_is_empty: bool) -> LogEnd {
         let boundary = self.boundary;
-        self.tail
-            .retain(|frame| frame.header.number <= boundary.frame);
+        self.tail.retain(|frame| frame.header.number <= boundary.frame);
         // Pieces of a record that never ended may be stable: they are given up all the same.
         if self.stable.frame > boundary.frame {
             self.stable = Joint {
@@ -278,11 +261,7 @@ impl Replay<'_> {
     }
 
     fn damaged(&self, offset: u64, what: String) -> Error {
-        Error::Damaged {
-            path: self.path.clone(),
-            offset,
-            what,
-        }
+        Error::Damaged { path: self.path.clone(), offset, what }
     }
 }
 

@@ -234,10 +234,7 @@ impl Ring {
             return None;
         }
         let content = self.slot(csn).content.lock();
-        Some(look(Published {
-            kind: content.kind,
-            content: &content.record,
-        }))
+        Some(look(Published { kind: content.kind, content: &content.record }))
     }
 
     /// Leaves a waker to be woken when that commit is complete; again under the name that an earlier
@@ -281,8 +278,7 @@ impl Ring {
 
     /// Frees the slots of commits that are complete, after their wakers were taken.
     pub(super) fn complete(&self, commits: u64) {
-        self.claimed
-            .fetch_sub(commits << RECORDS_SHIFT, Ordering::AcqRel);
+        self.claimed.fetch_sub(commits << RECORDS_SHIFT, Ordering::AcqRel);
     }
 
     /// Takes the buffer of a record that was drained, with anything in it; none if the record was unusually
@@ -371,27 +367,21 @@ mod tests {
         }
         let count = || Arc::new(Count(AtomicU64::new(0)));
         let counts = [count(), count(), count()];
-        let wakers = counts
-            .each_ref()
-            .map(|count| Waker::from(Arc::clone(count)));
+        let wakers = counts.each_ref().map(|count| Waker::from(Arc::clone(count)));
         let ring = Ring::new(8, Csn(1));
         ring.set_space(1 << 20);
         ring.claim(512).unwrap();
         let csn = ring.take();
         assert_eq!(ring.register(csn, NO_WORKER, &wakers[0], None), None);
         ring.publish(csn, Kind::Transaction, &mut Vec::new());
-        let names = wakers
-            .each_ref()
-            .map(|waker| ring.register(csn, 3, waker, None));
+        let names = wakers.each_ref().map(|waker| ring.register(csn, 3, waker, None));
         assert_eq!(ring.register(csn, 3, &wakers[1], names[1]), names[1]);
         ring.deregister(csn, names[2]);
         while let Some((waker, worker)) = ring.take_waker(csn) {
             assert_eq!(worker, 3);
             waker.wake();
         }
-        let woken = counts
-            .each_ref()
-            .map(|count| count.0.load(Ordering::SeqCst));
+        let woken = counts.each_ref().map(|count| count.0.load(Ordering::SeqCst));
         assert_eq!(woken, [1, 1, 0]);
     }
 

@@ -41,13 +41,7 @@ impl<F: File> Reader<F> {
     pub(super) fn open<D: Disk<File = F>>(disk: &D, path: &Path) -> Result<Reader<F>> {
         let file = disk.open(path, OpenOptions::READ)?;
         let length = file.len()?;
-        Ok(Reader {
-            file,
-            path: path.to_owned(),
-            length,
-            window: Vec::new(),
-            window_start: 0,
-        })
+        Ok(Reader { file, path: path.to_owned(), length, window: Vec::new(), window_start: 0 })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -224,11 +218,7 @@ fn is_damaged_frame<F: File>(
         return Ok(false);
     }
     // Only its length may be wrong.
-    let bits = if may_be_torn {
-        frame::PAYLOAD_LENGTH_BITS
-    } else {
-        0..sector.len() * 8
-    };
+    let bits = if may_be_torn { frame::PAYLOAD_LENGTH_BITS } else { 0..sector.len() * 8 };
     for bit in bits {
         let (byte, mask) = (bit / 8, 1 << (bit % 8));
         sector[byte] ^= mask;
@@ -258,10 +248,7 @@ pub(super) fn any_frame<F: File>(
 ) -> Result<bool> {
     let mut at = offset;
     while at < reader.length() {
-        if reader
-            .frame(at, unit)?
-            .is_some_and(|(header, ..)| such(&header))
-        {
+        if reader.frame(at, unit)?.is_some_and(|(header, ..)| such(&header)) {
             return Ok(true);
         }
         at += u64::from(unit);

@@ -87,11 +87,7 @@ pub(super) struct SegmentHeader {
 impl SegmentHeader {
     /// The first commit whose record begins in the segment.
     pub(super) fn first_whole(&self) -> Csn {
-        if self.mid_record {
-            self.first.next()
-        } else {
-            self.first
-        }
+        if self.mid_record { self.first.next() } else { self.first }
     }
 
     /// The header as bytes.
@@ -175,11 +171,7 @@ pub(super) fn read_header(bytes: &[u8]) -> HeaderRead {
         begun: SegmentNumber(u64::from_le_bytes(array(bytes, 96))),
         whole_files: u32::from_le_bytes(array(bytes, 104)),
     };
-    if is_sensible(&header) {
-        HeaderRead::Sound(header)
-    } else {
-        HeaderRead::Bad
-    }
+    if is_sensible(&header) { HeaderRead::Sound(header) } else { HeaderRead::Bad }
 }
 
 /// Sizes and sums that reading relies on. A header that fails here was made by a program with a bug, or
@@ -205,10 +197,7 @@ pub(super) struct SegmentFile<F> {
 
 impl<F> Clone for SegmentFile<F> {
     fn clone(&self) -> SegmentFile<F> {
-        SegmentFile {
-            index: self.index,
-            file: Arc::clone(&self.file),
-        }
+        SegmentFile { index: self.index, file: Arc::clone(&self.file) }
     }
 }
 
@@ -302,15 +291,9 @@ pub(super) fn mark<D: Disk>(
     (index, like): (u32, &SegmentHeader),
     is_direct: bool,
 ) -> Result<()> {
-    let header = SegmentHeader {
-        number: SegmentNumber(0),
-        ..*like
-    };
+    let header = SegmentHeader { number: SegmentNumber(0), ..*like };
     let write = || {
-        let options = OpenOptions {
-            create: Create::Never,
-            ..made_with(is_direct)
-        };
+        let options = OpenOptions { create: Create::Never, ..made_with(is_direct) };
         let file = disk.open(&path(directory, index), options)?;
         let mut first = AlignedBuffer::zeroed(header.unit_bytes as usize);
         first[..HEADER_BYTES].copy_from_slice(&header.to_bytes());
@@ -322,20 +305,14 @@ pub(super) fn mark<D: Disk>(
 
 fn full_or_failed(directory: &Path, segment_bytes: u64, error: syncline_vfs::Error) -> Error {
     if error.is_full() {
-        Error::Full {
-            directory: directory.to_owned(),
-            segment_bytes,
-        }
+        Error::Full { directory: directory.to_owned(), segment_bytes }
     } else {
         error.into()
     }
 }
 
 fn made_with(is_direct: bool) -> OpenOptions {
-    OpenOptions {
-        direct: is_direct,
-        ..OpenOptions::READ_WRITE
-    }
+    OpenOptions { direct: is_direct, ..OpenOptions::READ_WRITE }
 }
 
 fn fill<D: Disk>(
@@ -380,10 +357,7 @@ pub(super) fn open<D: Disk>(
     access: Mode,
 ) -> Result<SegmentFile<D::File>> {
     let file = disk.open(&path(directory, index), access.open_options())?;
-    Ok(SegmentFile {
-        index,
-        file: Arc::new(file),
-    })
+    Ok(SegmentFile { index, file: Arc::new(file) })
 }
 
 #[cfg(test)]
@@ -437,12 +411,7 @@ mod tests {
     fn only_the_fixed_names_are_segments() {
         let name = path(Path::new("d"), 7);
         assert_eq!(index_of(Path::new(name.file_name().unwrap())), Some(7));
-        for other in [
-            "segment-07.log",
-            "segment-.log",
-            "lock",
-            "segment-1.log.old",
-        ] {
+        for other in ["segment-07.log", "segment-.log", "lock", "segment-1.log.old"] {
             assert_eq!(index_of(Path::new(other)), None, "{other}");
         }
     }

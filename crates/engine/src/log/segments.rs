@@ -49,10 +49,7 @@ pub(super) struct WholeFiles {
 impl WholeFiles {
     /// All files with a lower index.
     pub(super) fn below(index: u32) -> WholeFiles {
-        WholeFiles {
-            below: index,
-            others: BTreeSet::new(),
-        }
+        WholeFiles { below: index, others: BTreeSet::new() }
     }
 
     fn insert(&mut self, index: u32) {
@@ -147,10 +144,7 @@ impl<F> Segments<F> {
     }
 
     pub(super) fn current_number(&self) -> SegmentNumber {
-        self.live
-            .back()
-            .expect("a log has a current segment")
-            .number
+        self.live.back().expect("a log has a current segment").number
     }
 
     /// The segment before the current one; 0 for none.
@@ -161,11 +155,7 @@ impl<F> Segments<F> {
 
     /// The newest segment whose header is known to be stable; 0 for none.
     pub(super) fn begun(&self) -> SegmentNumber {
-        if self.is_begun {
-            self.current_number()
-        } else {
-            self.previous_number()
-        }
+        if self.is_begun { self.current_number() } else { self.previous_number() }
     }
 
     /// The header of the current segment is stable.
@@ -199,11 +189,7 @@ impl<F> Segments<F> {
     pub(super) fn advance(&mut self, first: Csn) -> Option<Arc<F>> {
         let file = self.spares.pop()?;
         let number = self.current_number().next();
-        self.live.push_back(LiveSegment {
-            number,
-            first,
-            index: file.index,
-        });
+        self.live.push_back(LiveSegment { number, first, index: file.index });
         self.current = file;
         self.is_begun = false;
         Some(self.current())
@@ -230,10 +216,7 @@ impl<F> Segments<F> {
         }
         self.preparing = true;
         Some(match self.spaces.free.last() {
-            Some(&index) => Preparation::Reuse {
-                index,
-                may_mark: self.is_begun,
-            },
+            Some(&index) => Preparation::Reuse { index, may_mark: self.is_begun },
             None => Preparation::Make(self.spaces.index_to_make()),
         })
     }

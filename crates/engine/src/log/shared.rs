@@ -200,9 +200,7 @@ impl<D: Disk> Shared<D> {
     pub(super) fn is_ready_to_flush(&self) -> bool {
         self.hands_over
             && !self.is_busy()
-            && self
-                .ripeness
-                .is_ready_to_flush(self.ring.next(), clock::now)
+            && self.ripeness.is_ready_to_flush(self.ring.next(), clock::now)
     }
 
     /// True if something is staged that may wait no longer for all workers to uncork at once.
@@ -223,9 +221,7 @@ impl<D: Disk> Shared<D> {
         }
         self.buffers.keep(frame_writer.drained());
         let record_bytes = frame_writer.record_bytes();
-        self.stats
-            .record_bytes
-            .store(record_bytes, Ordering::Relaxed);
+        self.stats.record_bytes.store(record_bytes, Ordering::Relaxed);
         let is_header = matches!(io_request, IoRequest::Header { .. });
         if is_header {
             self.count_live(&mut frame_writer);
@@ -305,9 +301,7 @@ impl<D: Disk> Shared<D> {
     /// Fails if the log has failed.
     pub(super) fn check(&self) -> Result<()> {
         match self.durable_lsn.failure() {
-            Some(because) => Err(Error::Poisoned {
-                because: Arc::clone(because),
-            }),
+            Some(because) => Err(Error::Poisoned { because: Arc::clone(because) }),
             None => Ok(()),
         }
     }
@@ -378,9 +372,8 @@ impl<D: Disk> Shared<D> {
             self.frame_writer().segments().end_preparing(how, None);
             self.fail(because);
         };
-        let prepared = panics::failing("the preparation of a log file", fail, || {
-            self.prepared(how, &like)
-        });
+        let prepared =
+            panics::failing("the preparation of a log file", fail, || self.prepared(how, &like));
         let (file, result) = match prepared {
             Ok(file) => (Some(file), Ok(true)),
             Err(error) => (None, Err(error)),
@@ -447,10 +440,7 @@ impl<D: Disk> Shared<D> {
     }
 
     fn wake_complete(&self, from: Csn, to: Csn, me: u32) -> WokenWaiters {
-        let mut woken = WokenWaiters {
-            commits: to.0.saturating_sub(from.0),
-            own: 0,
-        };
+        let mut woken = WokenWaiters { commits: to.0.saturating_sub(from.0), own: 0 };
         for csn in from.0 + 1..=to.0 {
             while let Some((waker, worker)) = self.ring.take_waker(Csn(csn)) {
                 if worker == me {

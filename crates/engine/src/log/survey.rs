@@ -66,11 +66,7 @@ pub(super) fn find<D: Disk>(disk: &D, directory: &Path) -> Result<Vec<SegmentFil
     for name in disk.list(directory)? {
         if let Some(index) = index_of(&name) {
             let (header, bytes) = header_of(disk, directory, index)?;
-            found.push(SegmentFileInfo {
-                index,
-                header,
-                bytes,
-            });
+            found.push(SegmentFileInfo { index, header, bytes });
         }
     }
     found.sort_by_key(|file| file.index);
@@ -117,10 +113,7 @@ pub(super) fn chain<D: Disk>(
         let path = segment::path(directory, file.index);
         match file.header {
             HeaderRead::Sound(header) if header.number > SegmentNumber(0) => {
-                sound.push(ChainSegment {
-                    index: file.index,
-                    header,
-                });
+                sound.push(ChainSegment { index: file.index, header });
             }
             HeaderRead::Newer(found) => {
                 let known = segment::FORMAT;
@@ -167,12 +160,8 @@ struct Evidence {
 
 impl Evidence {
     fn of(found: &[SegmentFileInfo], database: Option<DatabaseId>) -> Evidence {
-        let mut evidence = Evidence {
-            database,
-            whole_files: 0,
-            begun: SegmentNumber(0),
-            segment_bytes: 0,
-        };
+        let mut evidence =
+            Evidence { database, whole_files: 0, begun: SegmentNumber(0), segment_bytes: 0 };
         for file in found {
             if let Some(header) = evidence.header(file) {
                 evidence.whole_files = evidence.whole_files.max(header.whole_files);
@@ -236,10 +225,9 @@ fn refuse_lost_files(
         let is_blank = is_whole && file.header == HeaderRead::Blank;
         let what = match expected {
             _ if is_blank => "it holds nothing, but it had been made and synced".to_owned(),
-            Some(expected) if expected != file.bytes => format!(
-                "it has {} bytes in place of {expected}, which were synced",
-                file.bytes
-            ),
+            Some(expected) if expected != file.bytes => {
+                format!("it has {} bytes in place of {expected}, which were synced", file.bytes)
+            }
             _ => continue,
         };
         return Err(Error::Damaged {
@@ -386,9 +374,7 @@ fn refuse_lost_headers<D: Disk>(
 /// Why there is no log, though there may be files: nothing was ever begun, a first header was
 /// damaged, or the files are not ours.
 fn none_begun<D: Disk>(disk: &D, directory: &Path, found: &[SegmentFileInfo]) -> Error {
-    let is_being_made = disk
-        .list(directory)
-        .is_ok_and(|names| names.contains(&MAKING.into()));
+    let is_being_made = disk.list(directory).is_ok_and(|names| names.contains(&MAKING.into()));
     if is_unused(found, is_being_made) {
         return Error::Missing {
             directory: directory.to_owned(),
@@ -408,11 +394,9 @@ fn none_begun<D: Disk>(disk: &D, directory: &Path, found: &[SegmentFileInfo]) ->
         Ok(ours)
     };
     match Reader::open(disk, &path).and_then(is_ours) {
-        Ok(true) => Error::Damaged {
-            path,
-            offset: 0,
-            what: "the header cannot be read".to_owned(),
-        },
+        Ok(true) => {
+            Error::Damaged { path, offset: 0, what: "the header cannot be read".to_owned() }
+        }
         Ok(false) => Error::Foreign { path },
         Err(error) => error,
     }

@@ -27,15 +27,11 @@ pub(super) struct Running {
 
 impl Running {
     pub(super) fn start<D: Disk>(shared: &Arc<Shared<D>>) -> Result<Running> {
-        let mut threads = Running {
-            handles: Vec::new(),
-        };
+        let mut threads = Running { handles: Vec::new() };
         let started = threads.spawn_all(shared);
         if started.is_err() {
             threads.stop(shared);
-            return started.map(|()| Running {
-                handles: Vec::new(),
-            });
+            return started.map(|()| Running { handles: Vec::new() });
         }
         shared.files_signal.raise();
         Ok(threads)

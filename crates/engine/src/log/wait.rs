@@ -41,13 +41,7 @@ pub struct Completion<'l, D: Disk> {
 
 impl<'l, D: Disk> Completion<'l, D> {
     pub(super) fn new(shared: &'l Shared<D>, ticket: Ticket, worker: u32) -> Completion<'l, D> {
-        Completion {
-            shared,
-            ticket,
-            worker,
-            registered: false,
-            name: None,
-        }
+        Completion { shared, ticket, worker, registered: false, name: None }
     }
 }
 

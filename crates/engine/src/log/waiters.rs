@@ -39,11 +39,7 @@ impl Waiters {
         let name = self.next;
         self.next += 1;
         let waker = waker.clone();
-        let waiter = Waiter {
-            name,
-            waker,
-            worker,
-        };
+        let waiter = Waiter { name, waker, worker };
         if self.first.is_none() {
             self.first = Some(waiter);
         } else {

@@ -40,13 +40,7 @@ pub(crate) struct Redo<'d> {
 
 impl<'d> Redo<'d> {
     pub(crate) fn new(buffer: &'d Buffer, tree_directory: &'d TreeDirectory) -> Redo<'d> {
-        Redo {
-            buffer,
-            tree_directory,
-            tree: None,
-            redone: Redone::default(),
-            failure: None,
-        }
+        Redo { buffer, tree_directory, tree: None, redone: Redone::default(), failure: None }
     }
 
     /// Redoes a commit. After a failure it does nothing more; [`Redo::finish`] tells of it.
@@ -71,10 +65,8 @@ impl<'d> Redo<'d> {
 
     fn operations(&mut self, csn: Csn, record: &[u8]) -> Result<()> {
         for operation in operations(record) {
-            let operation = operation.map_err(|malformed| Error::Record {
-                csn,
-                what: malformed.to_string(),
-            })?;
+            let operation = operation
+                .map_err(|malformed| Error::Record { csn, what: malformed.to_string() })?;
             match operation {
                 Operation::Put { tree, key, value } => {
                     let tree = self.tree(csn, tree)?;
@@ -88,12 +80,7 @@ impl<'d> Redo<'d> {
                     }
                     self.redone.rows += 1;
                 }
-                Operation::Splice {
-                    tree,
-                    key,
-                    length,
-                    pieces,
-                } => {
+                Operation::Splice { tree, key, length, pieces } => {
                     let tree = self.tree(csn, tree)?;
                     if !planted(PlantedBug::RedoSkipsSplices)
                         && !splice_row(self.buffer, &tree, csn, (key, length, pieces))
@@ -121,10 +108,7 @@ impl<'d> Redo<'d> {
         if let Some(tree) = self.tree.as_ref().filter(|tree| tree.id == id) {
             return Ok(Arc::clone(tree));
         }
-        let tree = self
-            .tree_directory
-            .tree(id)
-            .ok_or_else(|| unknown(csn, id))?;
+        let tree = self.tree_directory.tree(id).ok_or_else(|| unknown(csn, id))?;
         self.tree = Some(Arc::clone(&tree));
         Ok(tree)
     }
@@ -143,13 +127,7 @@ fn put(buffer: &Buffer, tree: &Tree, csn: Csn, key: &[u8], value: &[u8]) -> Resu
         write()
     })?;
     overflow::attach(buffer, stub);
-    place(
-        buffer,
-        tree,
-        key,
-        &stub.to_value(),
-        VersionWord::of(csn).overflow(),
-    )
+    place(buffer, tree, key, &stub.to_value(), VersionWord::of(csn).overflow())
 }
 
 fn place(buffer: &Buffer, tree: &Tree, key: &[u8], value: &[u8], word: VersionWord) -> Result<()> {
@@ -274,8 +252,5 @@ fn no_such_row(csn: Csn, tree: TreeId, length: usize) -> Error {
 }
 
 fn unknown(csn: Csn, tree: TreeId) -> Error {
-    Error::Record {
-        csn,
-        what: format!("it changes {tree}, which does not exist"),
-    }
+    Error::Record { csn, what: format!("it changes {tree}, which does not exist") }
 }

@@ -61,18 +61,11 @@ pub(crate) struct OnceLock<T> {
 
 impl<T> OnceLock<T> {
     pub(crate) fn new() -> OnceLock<T> {
-        OnceLock {
-            is_set: atomic::AtomicBool::new(false),
-            value: std::sync::OnceLock::new(),
-        }
+        OnceLock { is_set: atomic::AtomicBool::new(false), value: std::sync::OnceLock::new() }
     }
 
     pub(crate) fn get(&self) -> Option<&T> {
-        if self.is_set.load(atomic::Ordering::Acquire) {
-            self.value.get()
-        } else {
-            None
-        }
+        if self.is_set.load(atomic::Ordering::Acquire) { self.value.get() } else { None }
     }
 
     pub(crate) fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
@@ -116,18 +109,12 @@ pub(crate) mod parking {
 
         pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
             let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            MutexGuard {
-                mutex: self,
-                held: Some(held),
-            }
+            MutexGuard { mutex: self, held: Some(held) }
         }
 
         pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
             let held = self.0.try_lock().ok()?;
-            Some(MutexGuard {
-                mutex: self,
-                held: Some(held),
-            })
+            Some(MutexGuard { mutex: self, held: Some(held) })
         }
     }
 

@@ -60,16 +60,10 @@ pub(crate) fn find<M: Fn() + Send + Sync + 'static>(
 ) {
     let (executions, found) = quietly(|| search(fault, bound, model));
     let Some(found) = found else {
-        panic!(
-            "{name}: {} was not found in {executions} executions",
-            fault.text()
-        );
+        panic!("{name}: {} was not found in {executions} executions", fault.text());
     };
     let what = found.lines().next().unwrap_or_default();
-    println!(
-        "{name}: {} found in execution {executions}: {what}",
-        fault.text()
-    );
+    println!("{name}: {} found in execution {executions}: {what}", fault.text());
 }
 
 /// Weakens each ordering in a file by itself, and returns the source lines of those that are found. The

@@ -170,10 +170,7 @@ mod tracked {
     }
 
     impl Ranks {
-        const NONE: Ranks = Ranks {
-            count: 0,
-            ranks: [0; HELD_MAX],
-        };
+        const NONE: Ranks = Ranks { count: 0, ranks: [0; HELD_MAX] };
 
         fn held(&self) -> &[u8] {
             &self.ranks[..usize::from(self.count)]
@@ -268,12 +265,7 @@ mod tests {
     /// What the assertion says; none if it held.
     fn complaint(body: impl FnOnce()) -> Option<String> {
         let panic = catch_unwind(AssertUnwindSafe(body)).err()?;
-        Some(
-            panic
-                .downcast_ref::<String>()
-                .expect("a message with names")
-                .clone(),
-        )
+        Some(panic.downcast_ref::<String>().expect("a message with names").clone())
     }
 
     #[test]
@@ -290,10 +282,7 @@ mod tests {
             drop(checkpoint.lock());
         });
         let said = reversed.expect("the wrong order is seen without a second thread");
-        assert!(
-            said.contains("IMAGES") && said.contains("CHECKPOINT"),
-            "{said}"
-        );
+        assert!(said.contains("IMAGES") && said.contains("CHECKPOINT"), "{said}");
         // What was held is forgotten with the unwinding; and trying is not waiting.
         let _images = images.lock();
         assert!(checkpoint.try_lock().is_some());
@@ -320,10 +309,7 @@ mod tests {
             drop(gate.close(ClosedBy::Engine, LONG));
         });
         let said = said.expect("the gate was free, and the order is wrong all the same");
-        assert!(
-            said.contains("CHECKPOINT") && said.contains("GATE"),
-            "{said}"
-        );
+        assert!(said.contains("CHECKPOINT") && said.contains("GATE"), "{said}");
         let said = complaint(|| {
             let _checkpoint = checkpoint.lock();
             let _never = gate.wait_until_open(LONG);

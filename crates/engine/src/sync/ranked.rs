@@ -241,8 +241,7 @@ impl Condvar {
 
     pub(crate) fn notify_all(&self) {
         #[cfg(test)]
-        self.notified
-            .fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        self.notified.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         self.below.notify_all();
     }
 }

@@ -24,9 +24,7 @@ pub(crate) struct Signal {
 impl Signal {
     /// There is work.
     pub(crate) fn raise(&self) {
-        let raised = self
-            .state
-            .compare_exchange(QUIET, RAISED, Ordering::SeqCst, Ordering::SeqCst);
+        let raised = self.state.compare_exchange(QUIET, RAISED, Ordering::SeqCst, Ordering::SeqCst);
         if raised.is_ok() {
             self.ring();
         }
@@ -42,10 +40,7 @@ impl Signal {
     pub(crate) fn wait(&self) -> bool {
         let mut sleeper = self.sleeper.lock();
         loop {
-            match self
-                .state
-                .compare_exchange(RAISED, QUIET, Ordering::SeqCst, Ordering::SeqCst)
-            {
+            match self.state.compare_exchange(RAISED, QUIET, Ordering::SeqCst, Ordering::SeqCst) {
                 Ok(_) => return true,
                 Err(STOPPED) => return false,
                 Err(_) => {}

@@ -43,11 +43,7 @@ fn is_weak_here() -> bool {
 
 #[track_caller]
 fn order(asked: Ordering) -> Ordering {
-    if is_weak_here() {
-        Ordering::Relaxed
-    } else {
-        asked
-    }
+    if is_weak_here() { Ordering::Relaxed } else { asked }
 }
 
 /// A fence, unless it is the weakened one.

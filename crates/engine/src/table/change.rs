@@ -46,12 +46,7 @@ impl<'v> Change<'v> {
 
     /// A number is added to the column.
     pub fn add(column: usize, delta: Value<'v>) -> Change<'v> {
-        Change::Add {
-            column,
-            delta,
-            lower: None,
-            upper: None,
-        }
+        Change::Add { column, delta, lower: None, upper: None }
     }
 
     /// The same, refused if the sum is less. No meaning for a value that is set.
@@ -89,12 +84,9 @@ pub(super) fn write(schema: &Schema, changes: &[Change<'_>], out: &mut Vec<u8>) 
         schema.check_column(change.column())?;
         match *change {
             Change::Set { column, value } => set(schema, column, value, out)?,
-            Change::Add {
-                column,
-                delta,
-                lower,
-                upper,
-            } => add(schema, column, delta, Bounds { lower, upper }, out)?,
+            Change::Add { column, delta, lower, upper } => {
+                add(schema, column, delta, Bounds { lower, upper }, out)?
+            }
         }
     }
     Ok(())

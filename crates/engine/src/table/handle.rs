@@ -71,10 +71,7 @@ impl Table {
     /// [`Error::NoSuch`].
     pub fn by(&self, index: &str) -> Result<Path<'_>> {
         let found = self.schema().index(index);
-        Ok(Path {
-            table: self,
-            index: Some(found.ok_or_else(|| no_such("index", index))?),
-        })
+        Ok(Path { table: self, index: Some(found.ok_or_else(|| no_such("index", index))?) })
     }
 
     pub(crate) fn tree(&self) -> &Arc<Tree> {
@@ -94,11 +91,7 @@ impl Table {
         if self.inner.tree.id == tree {
             return Some(Part::Rows);
         }
-        let position = self
-            .inner
-            .indexes
-            .iter()
-            .position(|index| index.id == tree)?;
+        let position = self.inner.indexes.iter().position(|index| index.id == tree)?;
         Some(Part::Index(self.schema().indexes()[position].name()))
     }
 

@@ -111,8 +111,6 @@ impl<D: Disk> Prefetcher<D> {
 
 impl<D: Disk> fmt::Debug for Prefetcher<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prefetcher")
-            .field("added", &self.targets.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Prefetcher").field("added", &self.targets.len()).finish_non_exhaustive()
     }
 }

@@ -145,9 +145,7 @@ pub(super) fn scan<D: Disk>(
     let table = path.table;
     memory.touch(table)?;
     let schema = table.schema();
-    let shape = path
-        .index
-        .map_or(schema.key_shape(), |index| schema.index_shape(index));
+    let shape = path.index.map_or(schema.key_shape(), |index| schema.index_shape(index));
     if !memory.range.set(schema, shape, walk.range)? {
         return Ok(());
     }
@@ -197,12 +195,7 @@ fn scan_index<D: Disk>(
     let mut goes_on = false;
     while left > 0 {
         let wanted = left.min(at_once);
-        read_entries(
-            session,
-            memory,
-            (table, index),
-            (walk.direction, wanted, goes_on),
-        )?;
+        read_entries(session, memory, (table, index), (walk.direction, wanted, goes_on))?;
         let found = memory.key_ends.len();
         let visited = if walk.keys_only {
             visit_keys(session, memory, table, visitor)?
@@ -226,14 +219,7 @@ fn read_entries<D: Disk>(
     (table, index): (&Table, usize),
     (direction, limit, goes_on): (Direction, usize, bool),
 ) -> Result<()> {
-    let Memory {
-        range,
-        keys,
-        key_ends,
-        last_entry,
-        from_entry,
-        ..
-    } = memory;
+    let Memory { range, keys, key_ends, last_entry, from_entry, .. } = memory;
     keys.clear();
     key_ends.clear();
     // The entry that was read last, kept apart since the visitor writes the next one.
@@ -323,12 +309,7 @@ fn visit_entries<D: Disk>(
 
 /// Goes ahead of the rows that the entries lead to.
 fn go_ahead<D: Disk>(session: &Session<D>, memory: &mut Memory, table: &Table) {
-    let Memory {
-        keys,
-        key_ends,
-        ahead,
-        ..
-    } = memory;
+    let Memory { keys, key_ends, ahead, .. } = memory;
     ahead.clear();
     if key_ends.len() < AHEAD_MIN {
         return;

@@ -68,8 +68,6 @@ impl<'a> Row<'a> {
 impl fmt::Debug for Row<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns = self.schema().columns().iter();
-        f.debug_map()
-            .entries(columns.map(Column::name).zip(self.values()))
-            .finish()
+        f.debug_map().entries(columns.map(Column::name).zip(self.values())).finish()
     }
 }

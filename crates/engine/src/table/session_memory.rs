@@ -109,10 +109,9 @@ impl Memory {
                 None => Error::NoRow { table },
                 index => Error::DuplicateKey { table, index },
             }),
-            Error::Patch { tree, failure, .. } => names(*tree).map(|(table, _)| Error::Unfit {
-                table,
-                failure: *failure,
-            }),
+            Error::Patch { tree, failure, .. } => {
+                names(*tree).map(|(table, _)| Error::Unfit { table, failure: *failure })
+            }
             Error::Conflict(Conflict::Dropped) => {
                 self.stale().map(|table| Error::TableChanged { table })
             }

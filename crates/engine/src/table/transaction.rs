@@ -136,12 +136,7 @@ macro_rules! calls {
             mut visitor: impl FnMut(Row<'_>) -> Result<ControlFlow<()>>,
         ) -> Result<()> {
             let (session, memory) = self.parts();
-            let walk = Walk {
-                range,
-                direction,
-                limit,
-                keys_only: false,
-            };
+            let walk = Walk { range, direction, limit, keys_only: false };
             read::scan(session, memory, path.into(), walk, &mut visitor)
         }
 
@@ -160,12 +155,7 @@ macro_rules! calls {
             mut visitor: impl FnMut(Row<'_>) -> Result<ControlFlow<()>>,
         ) -> Result<()> {
             let (session, memory) = self.parts();
-            let walk = Walk {
-                range,
-                direction,
-                limit,
-                keys_only: true,
-            };
+            let walk = Walk { range, direction, limit, keys_only: true };
             read::scan(session, memory, path.into(), walk, &mut visitor)
         }
 
@@ -238,10 +228,7 @@ macro_rules! calls {
         pub fn mark(&mut self) -> Result<Mark> {
             let (session, _) = self.parts();
             session.check_open()?;
-            Ok(Mark {
-                savepoint: session.savepoint(),
-                transaction: session.transaction_number(),
-            })
+            Ok(Mark { savepoint: session.savepoint(), transaction: session.transaction_number() })
         }
 
         /// Takes back what was written since the mark. What was read stays read. Rolling back to a mark ends
@@ -283,10 +270,7 @@ macro_rules! calls {
 impl<D: Disk> TypedSession<D> {
     /// A session; refused beyond a fixed number.
     pub(crate) fn new(core: &Arc<Core<D>>) -> Result<TypedSession<D>> {
-        Ok(TypedSession {
-            session: Session::new(core)?,
-            memory: Memory::new(&core.origin),
-        })
+        Ok(TypedSession { session: Session::new(core)?, memory: Memory::new(&core.origin) })
     }
 
     /// Begins a transaction. Allocates nothing.
@@ -438,11 +422,7 @@ impl<D: Disk> TypedSession<D> {
         self.memory.begin();
         let memory = &mut self.memory;
         let run = self.session.run(begin, |session| {
-            body(&mut Transaction {
-                session,
-                memory,
-                aborts_on_drop: false,
-            })
+            body(&mut Transaction { session, memory, aborts_on_drop: false })
         });
         run.map_err(|error| self.memory.named(error))
     }
@@ -456,9 +436,7 @@ impl<D: Disk> TypedSession<D> {
 impl<D: Disk> fmt::Debug for TypedSession<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("TypedSession");
-        debug
-            .field("is_open", &self.is_open())
-            .finish_non_exhaustive()
+        debug.field("is_open", &self.is_open()).finish_non_exhaustive()
     }
 }
 

@@ -59,9 +59,7 @@ pub(super) fn update<D: Disk>(
     encode_key(memory, table, key)?;
     let schema = table.schema();
     change::write(schema, changes, &mut memory.patch)?;
-    let is_indexed = changes
-        .iter()
-        .any(|change| schema.is_indexed(change.column()));
+    let is_indexed = changes.iter().any(|change| schema.is_indexed(change.column()));
     whole(session, memory, |session, memory| {
         if is_indexed && read_old(session, memory, table)? {
             let patched = patch::apply(&memory.patch, &memory.old, &mut memory.row);
@@ -148,26 +146,14 @@ fn write_entries<D: Disk>(
     }
     let schema = table.schema();
     let bytes_max = key_bytes_max(session);
-    let Memory {
-        key,
-        plain,
-        old,
-        row,
-        plain_new,
-        entries,
-        ..
-    } = memory;
+    let Memory { key, plain, old, row, plain_new, entries, .. } = memory;
     let old = was_there.then(|| RowView::open(schema, key, old, plain));
     let old = old.transpose().map_err(|what| schema.damaged(what))?;
     let new = is_there.then(|| RowView::open(schema, key, row, plain_new));
     let new = new.transpose().map_err(|what| schema.damaged(what))?;
-    entries.changes(
-        schema,
-        old.as_ref(),
-        new.as_ref(),
-        bytes_max,
-        |index, old, new| write_entry(session, table, index, (old, new)),
-    )
+    entries.changes(schema, old.as_ref(), new.as_ref(), bytes_max, |index, old, new| {
+        write_entry(session, table, index, (old, new))
+    })
 }
 
 fn write_entry<D: Disk>(

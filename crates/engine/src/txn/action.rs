@@ -35,10 +35,7 @@ impl fmt::Display for PatchFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PatchFailure::Bound { column } => {
-                write!(
-                    f,
-                    "column {column} would be beyond the bound that was asked for"
-                )
+                write!(f, "column {column} would be beyond the bound that was asked for")
             }
             PatchFailure::Overflow { column } => {
                 write!(f, "column {column} cannot hold the result")

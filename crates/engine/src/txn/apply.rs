@@ -134,11 +134,7 @@ fn name<'t>(txn: &'t Transaction, row: &Row) -> (&'t Tree, &'t [u8]) {
 #[cold]
 fn merge_leaf<D: Disk>(core: &Core<D>, txn: &Transaction, row: &Row) {
     let write = txn.writes.get(row.write);
-    core.merge_leaf(
-        txn.seat,
-        &txn.trees[write.tree as usize],
-        txn.arena.get(write.key),
-    );
+    core.merge_leaf(txn.seat, &txn.trees[write.tree as usize], txn.arena.get(write.key));
 }
 
 /// The slot of a locked row.
@@ -194,8 +190,7 @@ pub(super) fn collect<D: Disk>(core: &Core<D>, txn: &mut Transaction, csn: Csn) 
     }
     if deleted > 0 || core.garbage.waits(txn.seat) {
         let most = 1 + GHOSTS_COLLECTED * deleted;
-        core.garbage
-            .collect(&core.buffer, txn.seat, core.bound(), most);
+        core.garbage.collect(&core.buffer, txn.seat, core.bound(), most);
     }
     if !txn.commit.row_changes.is_empty()
         && let Some(row_log) = core.row_log()

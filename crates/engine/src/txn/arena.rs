@@ -49,24 +49,15 @@ impl Arena {
     #[inline]
     pub(super) fn add(&mut self, bytes: &[u8]) -> Span {
         let start = self.bytes.len();
-        assert!(
-            bytes.len() <= BYTES_MAX - start,
-            "room in an arena is asked for first"
-        );
+        assert!(bytes.len() <= BYTES_MAX - start, "room in an arena is asked for first");
         self.bytes.extend_from_slice(bytes);
-        Span {
-            start: start as u32,
-            bytes: bytes.len() as u32,
-        }
+        Span { start: start as u32, bytes: bytes.len() as u32 }
     }
 
     /// Where the next so many bytes will lie. The caller has asked [`Arena::has_room`].
     #[inline]
     pub(super) fn next(&self, bytes: usize) -> Span {
-        Span {
-            start: self.bytes.len() as u32,
-            bytes: bytes as u32,
-        }
+        Span { start: self.bytes.len() as u32, bytes: bytes as u32 }
     }
 
     /// True if so many bytes can be added.

@@ -144,10 +144,7 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
 /// Asks for the memory of the next record, which was in use a group of commits ago, while there is time.
 #[inline]
 fn ask_for_record(record: &Vec<u8>) {
-    prefetch(
-        record.as_ptr().addr(),
-        record.capacity().min(RECORD_BYTES_AHEAD),
-    );
+    prefetch(record.as_ptr().addr(), record.capacity().min(RECORD_BYTES_AHEAD));
 }
 
 /// A permit while rows are being locked. A panic then would leave rows locked for ever, so it closes
@@ -175,13 +172,7 @@ impl<D: Disk> Drop for PanicGuard<'_, D> {
 /// What is done once: the order of the rows, and values that go to overflow pages.
 pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()> {
     txn.check()?;
-    let Transaction {
-        writes,
-        reads,
-        arena,
-        commit,
-        ..
-    } = txn;
+    let Transaction { writes, reads, arena, commit, .. } = txn;
     commit.rows.clear();
     commit.reclaims = 0;
     writes.sort(arena);
@@ -248,13 +239,7 @@ fn follows((tree, key): (TreeId, &[u8]), (other_tree, other): (TreeId, &[u8])) -
 /// Finds the leaves of many rows at once, so that locking does not wait for one after the other. Those that
 /// were read before, or lie beside another one, are found without.
 fn go_ahead<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
-    let Transaction {
-        writes,
-        arena,
-        commit,
-        trees,
-        ..
-    } = txn;
+    let Transaction { writes, arena, commit, trees, .. } = txn;
     let is_sought = |row: &&mut Row| row.page.is_none() && !row.follows;
     if commit.rows.len() < AHEAD_MIN || commit.rows.iter_mut().filter(is_sought).count() < AHEAD_MIN
     {
@@ -265,9 +250,7 @@ fn go_ahead<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
     for row in commit.rows.iter_mut().filter(is_sought) {
         let write = writes.get(row.write);
         let tree = &trees[write.tree as usize];
-        commit
-            .ahead
-            .push(PrefetchTarget::new(tree, write.key.range()));
+        commit.ahead.push(PrefetchTarget::new(tree, write.key.range()));
     }
     prefetch_leaves(&core.buffer, arena.bytes(), &mut commit.ahead);
     let sought = commit.rows.iter_mut().filter(is_sought);
@@ -290,11 +273,7 @@ pub(super) fn prepare<'c, D: Disk>(
     core.heed_pressure()?;
     if txn.alone.is_none()
         && let Some(row_log) = core.row_log()
-        && txn
-            .writes
-            .order()
-            .iter()
-            .any(|at| row_log.is_of(txn.writes.get(*at).id))
+        && txn.writes.order().iter().any(|at| row_log.is_of(txn.writes.get(*at).id))
     {
         row_log.wait_for_space();
     }

@@ -91,11 +91,7 @@ pub(crate) enum GateError {
 
 impl Holder {
     fn new(by: ClosedBy) -> Holder {
-        Holder {
-            by,
-            thread: (!IS_MODEL).then(current),
-            since: clock::now(),
-        }
+        Holder { by, thread: (!IS_MODEL).then(current), since: clock::now() }
     }
 
     fn is_here(&self) -> bool {
@@ -147,10 +143,7 @@ impl CommitGate {
             return None;
         }
         counter.fetch_add(1, Ordering::SeqCst);
-        let section = Section {
-            counted: Some((self, counter)),
-            _held: Held::taken(),
-        };
+        let section = Section { counted: Some((self, counter)), _held: Held::taken() };
         // Refused, the section ends at once, which wakes the closer if it has seen it.
         let is_open =
             planted(PlantedBug::LookBeforeCounting) || !self.closed.load(Ordering::SeqCst);
@@ -194,9 +187,7 @@ impl CommitGate {
         self.closed.store(true, Ordering::SeqCst);
         drop(state);
         // From here on the gate opens again even if this thread panics.
-        let closed = ClosedGate {
-            gate: Arc::clone(self),
-        };
+        let closed = ClosedGate { gate: Arc::clone(self) };
         self.wait_for_sections();
         Ok(closed)
     }
@@ -298,10 +289,7 @@ impl ClosedGate {
     #[inline]
     pub(crate) fn section(&self) -> Section<'static> {
         debug_assert!(self.gate.is_closed(), "the gate is closed while this lives");
-        Section {
-            counted: None,
-            _held: Held::taken(),
-        }
+        Section { counted: None, _held: Held::taken() }
     }
 
     /// True if it is that gate which is closed.
@@ -398,10 +386,7 @@ mod tests {
         let gate = CommitGate::new();
         let closed = gate.close(ClosedBy::Caller, LONG).unwrap();
         assert_eq!(gate.wait_until_open(LONG), Err(GateError::Here));
-        assert_eq!(
-            gate.close(ClosedBy::Engine, LONG).unwrap_err(),
-            GateError::Here
-        );
+        assert_eq!(gate.close(ClosedBy::Engine, LONG).unwrap_err(), GateError::Here);
         assert_eq!(gate.enter(0, LONG).unwrap_err(), GateError::Here);
         assert_eq!(gate.check_not_held_here(), Err(GateError::Here));
         let elsewhere = std::thread::scope(|scope| {

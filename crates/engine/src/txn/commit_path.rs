@@ -160,9 +160,7 @@ impl SharedPaths {
         CommitPaths {
             timed: kept.timed,
             sample: kept.sample,
-            slowest: slowest
-                .map(|Reverse((_, step_ns))| CommitPath { step_ns })
-                .collect(),
+            slowest: slowest.map(|Reverse((_, step_ns))| CommitPath { step_ns }).collect(),
         }
     }
 }
@@ -204,13 +202,7 @@ mod tests {
     fn steps_sum_to_the_whole_way_even_where_moments_overtake_each_other() {
         let staged = StagedCommit {
             csn: Csn(1),
-            marks: Marks {
-                begin: 100,
-                begun: 110,
-                called: 150,
-                validated: 170,
-                staged: 200,
-            },
+            marks: Marks { begin: 100, begun: 110, called: 150, validated: 170, staged: 200 },
         };
         let path = staged.path(Group::at(190, 260, 400), 450);
         assert_eq!(path.step_ns, [10, 40, 20, 30, 0, 60, 140, 50]);
@@ -229,9 +221,7 @@ mod tests {
         let kept = paths.take();
         assert_eq!((kept.timed, kept.sample.len()), (count, SAMPLE_MAX));
         let slowest: Vec<u64> = kept.slowest.iter().map(CommitPath::total_ns).collect();
-        let most: Vec<u64> = (0..SLOWEST_MAX as u64)
-            .map(|less| count - 1 - less)
-            .collect();
+        let most: Vec<u64> = (0..SLOWEST_MAX as u64).map(|less| count - 1 - less).collect();
         assert_eq!(slowest, most);
         let mean = kept.sample.iter().map(CommitPath::total_ns).sum::<u64>() / SAMPLE_MAX as u64;
         assert!(mean.abs_diff(count / 2) < count / 20, "{mean} of {count}");

@@ -56,10 +56,7 @@ impl Conflict {
     }
 
     fn place(self) -> usize {
-        Conflict::ALL
-            .iter()
-            .position(|&cause| cause == self)
-            .expect("the list holds every cause")
+        Conflict::ALL.iter().position(|&cause| cause == self).expect("the list holds every cause")
     }
 }
 

@@ -186,10 +186,7 @@ impl<D: Disk> Core<D> {
     /// Makes commits log which rows of a table they change, from now on.
     pub(crate) fn install_row_log(&self, log: Arc<RowLog>, _closed: &ClosedGate) {
         let before = self.row_log.lock().replace(log);
-        assert!(
-            before.is_none_or(|log| log.is_abandoned()),
-            "one index is built at a time"
-        );
+        assert!(before.is_none_or(|log| log.is_abandoned()), "one index is built at a time");
         self.has_row_log.store(true, Ordering::Relaxed);
     }
 
@@ -302,9 +299,7 @@ impl<D: Disk> Core<D> {
 
     /// Does a step of the running checkpoint; false if none is running.
     pub(super) fn relieve(&self) -> Result<bool> {
-        self.relief
-            .get()
-            .map_or(Ok(false), |relief| relief.relieve())
+        self.relief.get().map_or(Ok(false), |relief| relief.relieve())
     }
 
     /// Fails the log if a panic unwinds through what follows, which it leaves half done.
@@ -345,9 +340,7 @@ impl<D: Disk> Core<D> {
         if now.0 < at + COMMITS_A_BOUND + self.registry.seats_made() {
             return;
         }
-        let mine = self
-            .bound_at
-            .compare_exchange(at, now.0, Ordering::Relaxed, Ordering::Relaxed);
+        let mine = self.bound_at.compare_exchange(at, now.0, Ordering::Relaxed, Ordering::Relaxed);
         if mine.is_ok() {
             self.find_bound();
         }
@@ -366,10 +359,7 @@ impl<D: Disk> Core<D> {
     pub(crate) fn stubs_of_versions(&self) -> Vec<OverflowPointer> {
         debug_assert!(self.gate.is_closed(), "else a version may be about to go");
         let stubs = self.versions.stubs();
-        stubs
-            .chunks_exact(STUB_BYTES)
-            .filter_map(OverflowPointer::from_value)
-            .collect()
+        stubs.chunks_exact(STUB_BYTES).filter_map(OverflowPointer::from_value).collect()
     }
 
     /// The overflow pages that belong to old versions, with the gate closed.
@@ -381,10 +371,7 @@ impl<D: Disk> Core<D> {
 
     /// Frees overflow pages, given their overflow pointers as they lay in leaves. The caller is in a section.
     pub(super) fn free_overflow(&self, stubs: &mut Vec<u8>) {
-        for stub in stubs
-            .chunks_exact(STUB_BYTES)
-            .filter_map(OverflowPointer::from_value)
-        {
+        for stub in stubs.chunks_exact(STUB_BYTES).filter_map(OverflowPointer::from_value) {
             overflow::free(&self.buffer, stub);
         }
         stubs.clear();
@@ -408,11 +395,7 @@ impl<D: Disk> Core<D> {
     pub(super) fn check_read(&self, txn: &Transaction, key_bytes: usize) -> Result<()> {
         let (bytes, bytes_max) = (txn.reads.bytes() + key_bytes, self.options.read_bytes_max);
         if bytes as u64 > bytes_max {
-            return Err(capped(
-                "what a transaction has read",
-                bytes,
-                bytes_max as usize,
-            ));
+            return Err(capped("what a transaction has read", bytes, bytes_max as usize));
         }
         check_arena(txn, key_bytes)
     }
@@ -458,19 +441,13 @@ fn refused(error: GateError) -> Error {
     match error {
         GateError::Here => Error::ExclusiveHere,
         GateError::TooLong { thread, held_ms } => Error::ExclusiveTooLong { thread, held_ms },
-        GateError::Shut => Error::Poisoned {
-            because: Arc::from(CLOSED),
-        },
+        GateError::Shut => Error::Poisoned { because: Arc::from(CLOSED) },
     }
 }
 
 #[cold]
 fn capped(what: &'static str, bytes: usize, bytes_max: usize) -> Error {
-    Error::TooLong {
-        what,
-        bytes: bytes as u64,
-        bytes_max: bytes_max as u64,
-    }
+    Error::TooLong { what, bytes: bytes as u64, bytes_max: bytes_max as u64 }
 }
 
 /// Lets others go on, shortly at first.

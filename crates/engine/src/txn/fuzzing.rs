@@ -17,10 +17,7 @@ pub fn record(data: &[u8]) {
     }
     let reread: Result<Vec<_>, _> = operations(&again).collect();
     assert_eq!(reread.as_ref(), Ok(&read), "read, written, read");
-    assert!(
-        again.len() <= data.len(),
-        "numbers have one form, the shortest"
-    );
+    assert!(again.len() <= data.len(), "numbers have one form, the shortest");
 }
 
 /// Records as commits write them.

@@ -118,18 +118,12 @@ impl Garbage {
                     let word = VersionWord::of(ghost.csn).ghost();
                     remove_ghost(buffer, &ghost.tree, &ghost.key, word)
                 }
-                WaitsFor::Leaf => Ok(merge_leaf(
-                    buffer,
-                    &ghost.tree,
-                    &ghost.key,
-                    MergeTrigger::Again,
-                )),
+                WaitsFor::Leaf => {
+                    Ok(merge_leaf(buffer, &ghost.tree, &ghost.key, MergeTrigger::Again))
+                }
             };
             match removed {
-                Ok(MergeOutcome::Later) => busy.push(Ghost {
-                    waits_for: WaitsFor::Leaf,
-                    ..ghost
-                }),
+                Ok(MergeOutcome::Later) => busy.push(Ghost { waits_for: WaitsFor::Leaf, ..ghost }),
                 Ok(MergeOutcome::Done) => {}
                 Err(_stop) => {
                     let mut waiting = self.queue(seat);
@@ -149,9 +143,7 @@ impl Garbage {
     /// True if some wait in that session's queue.
     #[inline]
     pub(super) fn waits(&self, seat: u32) -> bool {
-        self.queues[seat as usize % QUEUES]
-            .waits
-            .load(Ordering::Relaxed)
+        self.queues[seat as usize % QUEUES].waits.load(Ordering::Relaxed)
     }
 
     /// About how many bytes all entries take.
@@ -199,11 +191,7 @@ pub(super) fn remove_ghost(
     ghost: VersionWord,
 ) -> Result<MergeOutcome, Stop> {
     // The table may have been changed since the delete: then its rows have another handle.
-    let tree = if planted(PlantedBug::ForgetGhosts) {
-        tree
-    } else {
-        tree.newest()
-    };
+    let tree = if planted(PlantedBug::ForgetGhosts) { tree } else { tree.newest() };
     if tree.is_dropped() {
         return Ok(MergeOutcome::Done);
     }
@@ -247,10 +235,7 @@ pub(crate) fn strip_ghosts(buffer: &Buffer, tree: &Tree) -> Result<usize, Stop> 
         };
         let has_ghosts = |leaf: &Leaf, _page: PageId| {
             let ghosts = (0..leaf.count()).any(|slot| leaf.word(slot).is_ghost());
-            (
-                ghosts || leaf.count() == 0,
-                leaf.upper_fence().map(<[u8]>::to_vec),
-            )
+            (ghosts || leaf.count() == 0, leaf.upper_fence().map(<[u8]>::to_vec))
         };
         let (is_touched, mut next) = without_misses(|| tree.view(buffer, &from, has_ghosts))?;
         if is_touched {

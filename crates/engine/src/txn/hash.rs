@@ -51,10 +51,7 @@ mod tests {
             }
         }
         assert_eq!(all.len(), 4 * 4096);
-        assert!(
-            shards.iter().all(|&rows| (150..=370).contains(&rows)),
-            "{shards:?}"
-        );
+        assert!(shards.iter().all(|&rows| (150..=370).contains(&rows)), "{shards:?}");
         assert_ne!(hash(TreeId(1), b"a"), hash(TreeId(1), b"a\0"));
     }
 }

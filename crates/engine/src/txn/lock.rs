@@ -210,9 +210,7 @@ impl<D: Disk> Locker<'_, D> {
             // Rows came behind the first ones, so that these are in their slots still.
             let (rows, counter) = (self.from as usize..=self.at as usize, leaf.counter());
             let locked = self.commit.rows[rows].iter_mut();
-            locked
-                .filter(|row| row.is_locked)
-                .for_each(|row| row.counter = counter);
+            locked.filter(|row| row.is_locked).for_each(|row| row.counter = counter);
         }
         looked
     }
@@ -304,9 +302,7 @@ impl<D: Disk> Locker<'_, D> {
         let mut base = Vec::new();
         if !was.is_ghost() {
             let copy = |leaf: &Leaf, _| {
-                let slot = leaf
-                    .search(self.key)
-                    .expect("a locked row stays in its tree");
+                let slot = leaf.search(self.key).expect("a locked row stays in its tree");
                 base.extend_from_slice(leaf.value(slot));
             };
             let viewed = self.tree.view(&self.core.buffer, self.key, copy);
@@ -329,9 +325,7 @@ impl<D: Disk> Locker<'_, D> {
         let leaf_bytes = self.add_to_record((was, None), folded)?;
         for looks in 0..=self.core.options.lock_looks_max {
             let reserve = |leaf: &mut Leaf, _| {
-                let slot = leaf
-                    .search(self.key)
-                    .expect("a locked row stays in its tree");
+                let slot = leaf.search(self.key).expect("a locked row stays in its tree");
                 leaf.reserve(slot, leaf_bytes)
             };
             match self.tree.change(&self.core.buffer, self.key, reserve) {
@@ -348,14 +342,8 @@ impl<D: Disk> Locker<'_, D> {
     fn fold(&mut self, was: VersionWord, base: Option<&[u8]>) -> Result<FoldedRow, LockFailure> {
         // What was asked for is the transaction's; a patch enters access itself.
         let _entered = tag::enter(Module::TransactionControl);
-        let folded = self
-            .writes
-            .fold(self.arena, self.write_at(), base, self.folder);
-        folded.map_err(|refusal| LockFailure::Refused {
-            row: self.at,
-            refusal,
-            seen: was.csn(),
-        })
+        let folded = self.writes.fold(self.arena, self.write_at(), base, self.folder);
+        folded.map_err(|refusal| LockFailure::Refused { row: self.at, refusal, seen: was.csn() })
     }
 
     /// Writes down what the row becomes, which was `base` in its leaf; returns how many bytes it takes there.
@@ -375,11 +363,7 @@ impl<D: Disk> Locker<'_, D> {
                     self.claim_record(None)?;
                     add_delete(&mut self.commit.record, self.write.id, self.key);
                 }
-                self.row().after = if is_deleted {
-                    After::Deleted
-                } else {
-                    After::Same
-                };
+                self.row().after = if is_deleted { After::Deleted } else { After::Same };
                 return Ok(0);
             }
         };
@@ -396,20 +380,13 @@ impl<D: Disk> Locker<'_, D> {
             && let record = &mut self.commit.record
             && let Some(pieces) = add_splice(record, self.write.id, self.key, (base, value))
         {
-            self.row().after = After::Spliced {
-                start: pieces.start,
-                bytes: pieces.len(),
-            };
+            self.row().after = After::Spliced { start: pieces.start, bytes: pieces.len() };
             return Ok(base.len());
         }
         let start = add_put(&mut self.commit.record, self.write.id, self.key, value);
         let bytes = value.len();
         self.row().after = After::Value { start, bytes };
-        Ok(if self.row().stub.is_some() {
-            STUB_BYTES
-        } else {
-            bytes
-        })
+        Ok(if self.row().stub.is_some() { STUB_BYTES } else { bytes })
     }
 
     /// Fails if the record has no room for the row with a value of so many bytes, or for its deletion.
@@ -469,11 +446,7 @@ impl<D: Disk> Locker<'_, D> {
         };
         let mut version = None;
         if !was.is_ghost() && !planted(PlantedBug::SkipBeforeImage) {
-            let name = Name {
-                hash: self.write.hash,
-                tree: self.write.id,
-                key: self.key,
-            };
+            let name = Name { hash: self.write.hash, tree: self.write.id, key: self.key };
             let (bound, stubs) = (self.core.bound(), &mut self.commit.stubs);
             let saved = self.core.versions.save(
                 self.thread_slot,
@@ -540,14 +513,7 @@ fn stopped_at_cap(error: Error, pages: (Kind, u64)) -> LockFailure {
 
 /// Unlocks what is locked, in the section in which it was locked. Ghosts that were put there go.
 pub(super) fn unlock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
-    let Transaction {
-        commit,
-        writes,
-        arena,
-        trees,
-        seat,
-        ..
-    } = txn;
+    let Transaction { commit, writes, arena, trees, seat, .. } = txn;
     for row in &mut commit.rows {
         if !std::mem::take(&mut row.is_locked) {
             continue;

@@ -97,11 +97,7 @@ pub(super) fn read<D: Disk>(
         }
         step(Step::Read);
         let id = txn.trees[tree as usize].id;
-        let name = Name {
-            hash: hash(id, key),
-            tree: id,
-            key,
-        };
+        let name = Name { hash: hash(id, key), tree: id, key };
         let version = core.versions.find(name, txn.read_point, &mut txn.elsewhere);
         return show_elsewhere(core, txn, tree, version.unwrap_or(absent()), show);
     }
@@ -204,27 +200,13 @@ fn look(
         tree.view_at(buffer, hint, key, |leaf, page| {
             let counter = leaf.counter();
             // Who has a hint was gone ahead for, to the row.
-            let found = if hint.is_some() {
-                leaf.search(key)
-            } else {
-                leaf.seek(key)
-            };
+            let found = if hint.is_some() { leaf.search(key) } else { leaf.seek(key) };
             let Ok(slot) = found else {
-                return RowLookup {
-                    word: absent(),
-                    page,
-                    counter,
-                    slot: NO_SLOT,
-                };
+                return RowLookup { word: absent(), page, counter, slot: NO_SLOT };
             };
             let word = leaf.word(slot).unlocked();
             show(word, leaf.value(slot));
-            RowLookup {
-                word,
-                page,
-                counter,
-                slot: slot as u32,
-            }
+            RowLookup { word, page, counter, slot: slot as u32 }
         })
     })
 }

@@ -73,11 +73,7 @@ pub(super) struct Scratch {
 impl Read {
     /// What is told if it is not as it was.
     pub(super) fn changed(&self) -> Conflict {
-        if self.word.is_ghost() {
-            Conflict::Phantom
-        } else {
-            Conflict::ReadChanged
-        }
+        if self.word.is_ghost() { Conflict::Phantom } else { Conflict::ReadChanged }
     }
 }
 

@@ -95,9 +95,8 @@ impl<D: Disk> Core<D> {
             if let Some(txn) = txn.as_deref_mut().filter(|txn| txn.is_validated()) {
                 move_read_point(self, txn, Csn::ZERO)?;
             }
-            let (alone, seat) = txn
-                .as_deref()
-                .map_or((None, 0), |txn| (txn.alone.as_ref(), txn.seat));
+            let (alone, seat) =
+                txn.as_deref().map_or((None, 0), |txn| (txn.alone.as_ref(), txn.seat));
             let bound = self.find_bound();
             self.collect(bound, &|| self.section(alone, seat))?;
             self.buffer.free_retired(kind, pages);

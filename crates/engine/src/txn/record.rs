@@ -46,11 +46,7 @@ const NUMBER_BYTES_MAX: usize = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation<'a> {
     /// The row is that afterwards.
-    Put {
-        tree: TreeId,
-        key: &'a [u8],
-        value: &'a [u8],
-    },
+    Put { tree: TreeId, key: &'a [u8], value: &'a [u8] },
     /// There is no such row afterwards.
     Delete { tree: TreeId, key: &'a [u8] },
     /// The tree is there, and empty.
@@ -58,12 +54,7 @@ pub(crate) enum Operation<'a> {
     /// The tree and its rows are gone.
     DropTree(TreeId),
     /// The row, whose value is so long, has these pieces afterwards, and between them what it had.
-    Splice {
-        tree: TreeId,
-        key: &'a [u8],
-        length: usize,
-        pieces: Pieces<'a>,
-    },
+    Splice { tree: TreeId, key: &'a [u8], length: usize, pieces: Pieces<'a> },
 }
 
 /// Pieces of a value: where in it each lies, and its bytes. They ascend.
@@ -151,10 +142,7 @@ fn difference(old: &[u8], new: &[u8], at: usize) -> Option<Range<usize>> {
         let rest = bytes.get(at..).unwrap_or_default();
         match rest.first_chunk() {
             Some(whole) => u64::from_le_bytes(*whole),
-            None => rest
-                .iter()
-                .rev()
-                .fold(0, |word, byte| word << 8 | u64::from(*byte)),
+            None => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
         }
     };
     let differs = |at: usize| word(old, at) ^ word(new, at);
@@ -241,12 +229,7 @@ pub(crate) fn add(record: &mut Vec<u8>, operation: Operation<'_>) {
         Operation::Delete { tree, key } => return add_delete(record, tree, key),
         Operation::CreateTree(tree) => (CREATE_TREE, tree),
         Operation::DropTree(tree) => (DROP_TREE, tree),
-        Operation::Splice {
-            tree,
-            key,
-            length,
-            pieces: Pieces(pieces),
-        } => {
+        Operation::Splice { tree, key, length, pieces: Pieces(pieces) } => {
             add_named(record, SPLICE, tree, key);
             add_number(record, length as u64);
             add_number(record, pieces.len() as u64);
@@ -301,15 +284,8 @@ impl<'a> Operations<'a> {
         let tree = u32::try_from(self.number()?).map_err(|_too_large| Malformed::Number)?;
         let tree = TreeId(tree);
         Ok(Some(match kind {
-            PUT => Operation::Put {
-                tree,
-                key: self.counted()?,
-                value: self.counted()?,
-            },
-            DELETE => Operation::Delete {
-                tree,
-                key: self.counted()?,
-            },
+            PUT => Operation::Put { tree, key: self.counted()?, value: self.counted()? },
+            DELETE => Operation::Delete { tree, key: self.counted()? },
             CREATE_TREE => Operation::CreateTree(tree),
             DROP_TREE => Operation::DropTree(tree),
             _ => self.splice(tree)?,
@@ -322,12 +298,7 @@ impl<'a> Operations<'a> {
         let length = usize::try_from(length).map_err(|_too_large| Malformed::Number)?;
         let pieces = Pieces(self.counted()?);
         pieces.check(length)?;
-        Ok(Operation::Splice {
-            tree,
-            key,
-            length,
-            pieces,
-        })
+        Ok(Operation::Splice { tree, key, length, pieces })
     }
 
     /// The next piece of a value, of which the one before ends there: where it lies, and its bytes.
@@ -410,20 +381,9 @@ mod tests {
         let long = vec![7; 70_000];
         let all = [
             Operation::CreateTree(TreeId(1)),
-            Operation::Put {
-                tree: TreeId(1),
-                key: b"key",
-                value: b"",
-            },
-            Operation::Put {
-                tree: TreeId(u32::MAX),
-                key: b"",
-                value: &long,
-            },
-            Operation::Delete {
-                tree: TreeId(300),
-                key: b"gone",
-            },
+            Operation::Put { tree: TreeId(1), key: b"key", value: b"" },
+            Operation::Put { tree: TreeId(u32::MAX), key: b"", value: &long },
+            Operation::Delete { tree: TreeId(300), key: b"gone" },
             Operation::DropTree(TreeId(128)),
         ];
         let mut record = Vec::new();
@@ -435,12 +395,9 @@ mod tests {
         let start = add_put(&mut one, TreeId(u32::MAX), b"key", &long);
         assert_eq!(one[start..], long);
         assert!(one.len() <= put_bytes_max(3, long.len()));
-        for (tree, key, value) in [
-            (1, 0, 0),
-            (127, 127, 127),
-            (128, 128, 128),
-            (1 << 21, 9, 16_384),
-        ] {
+        for (tree, key, value) in
+            [(1, 0, 0), (127, 127, 127), (128, 128, 128), (1 << 21, 9, 16_384)]
+        {
             let (tree, key, value) = (TreeId(tree), vec![1; key], vec![2; value]);
             let mut record = Vec::new();
             add_put(&mut record, tree, &key, &value);
@@ -473,14 +430,7 @@ mod tests {
             spliced += 1;
             assert!(record.len() - 1 <= put_bytes_max(key.len(), new.len()));
             let read = decoded(&record[1..]).unwrap();
-            let [
-                Operation::Splice {
-                    length,
-                    pieces: read,
-                    ..
-                },
-            ] = read[..]
-            else {
+            let [Operation::Splice { length, pieces: read, .. }] = read[..] else {
                 panic!("a splice is read as one");
             };
             assert_eq!((length, read), (new.len(), pieces(&record[range])));
@@ -495,10 +445,7 @@ mod tests {
         }
         assert!(spliced > 5_000 && put > 500, "{spliced} {put}");
         let (long, mut record) = (vec![1; 40_000], Vec::new());
-        assert_eq!(
-            add_splice(&mut record, TreeId(1), b"", (&long, &long)),
-            None
-        );
+        assert_eq!(add_splice(&mut record, TreeId(1), b"", (&long, &long)), None);
         assert_eq!(add_splice(&mut record, TreeId(1), b"", (b"a", b"ab")), None);
     }
 
@@ -579,12 +526,7 @@ mod tests {
         // A good record, cut or changed anywhere.
         let mut good = Vec::new();
         for key in 0..40_u8 {
-            add_put(
-                &mut good,
-                TreeId(3),
-                &[key; 9],
-                &vec![key; 3 * usize::from(key)],
-            );
+            add_put(&mut good, TreeId(3), &[key; 9], &vec![key; 3 * usize::from(key)]);
         }
         for at in 0..good.len() {
             assert!(

@@ -36,13 +36,7 @@ pub(super) fn refuse_commit<D: Disk>(
     seen: Csn,
 ) -> Error {
     let write = *txn.writes.get(txn.commit.rows[row as usize].write);
-    refusal_of(
-        core,
-        txn,
-        (write.tree, txn.arena.get(write.key)),
-        refusal,
-        seen,
-    )
+    refusal_of(core, txn, (write.tree, txn.arena.get(write.key)), refusal, seen)
 }
 
 fn refusal_of<D: Disk>(

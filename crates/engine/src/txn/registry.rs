@@ -65,15 +65,9 @@ impl Registry {
         }
         let seat = self.made.load(Ordering::Relaxed);
         let Some(chunk) = self.chunks.get(seat as usize / CHUNK) else {
-            return Err(Error::Sessions {
-                sessions_max: SESSIONS_MAX,
-            });
+            return Err(Error::Sessions { sessions_max: SESSIONS_MAX });
         };
-        let idle = |_| {
-            CachePadded::new(Seat {
-                begin: AtomicU64::new(IDLE),
-            })
-        };
+        let idle = |_| CachePadded::new(Seat { begin: AtomicU64::new(IDLE) });
         chunk.get_or_init(|| (0..CHUNK).map(idle).collect());
         self.made.store(seat + 1, Ordering::SeqCst);
         Ok(seat)
@@ -133,9 +127,7 @@ impl Registry {
 
     /// Dooms the transaction with the oldest begin if that is before `before`. True if one was doomed.
     pub(super) fn doom_oldest(&self, before: Csn) -> bool {
-        let begins = self
-            .seats()
-            .map(|seat| (seat.begin.load(Ordering::SeqCst), seat));
+        let begins = self.seats().map(|seat| (seat.begin.load(Ordering::SeqCst), seat));
         let Some((begin, seat)) = begins.min_by_key(|(begin, _)| *begin) else {
             return false;
         };
@@ -161,9 +153,7 @@ impl Registry {
     fn seats(&self) -> impl Iterator<Item = &Seat> {
         let made = self.made.load(Ordering::SeqCst) as usize;
         let chunks = self.chunks.iter().map_while(OnceLock::get);
-        chunks
-            .flat_map(|chunk| chunk.iter().map(|seat| &**seat))
-            .take(made)
+        chunks.flat_map(|chunk| chunk.iter().map(|seat| &**seat)).take(made)
     }
 
     #[inline]

@@ -53,10 +53,7 @@ impl RowLog {
         RowLog {
             tree,
             entry_of,
-            state: Mutex::new(State {
-                bytes_max,
-                ..State::default()
-            }),
+            state: Mutex::new(State { bytes_max, ..State::default() }),
             taken: Condvar::new(),
         }
     }
@@ -168,10 +165,8 @@ pub(crate) fn row_changes(mut records: &[u8]) -> impl Iterator<Item = RowChange<
     std::iter::from_fn(move || {
         let (key_bytes, rest) = records.split_first_chunk()?;
         let (entry_bytes, rest) = rest.split_first_chunk()?;
-        let (key_bytes, entry_bytes) = (
-            u32::from_le_bytes(*key_bytes),
-            u32::from_le_bytes(*entry_bytes),
-        );
+        let (key_bytes, entry_bytes) =
+            (u32::from_le_bytes(*key_bytes), u32::from_le_bytes(*entry_bytes));
         let (key, rest) = rest.split_at(key_bytes as usize);
         let has_entry = entry_bytes != NO_ENTRY;
         let (entry, rest) = rest.split_at(if has_entry { entry_bytes as usize } else { 0 });

@@ -191,9 +191,7 @@ impl<D: Disk> Session<D> {
             Action::Insert(_) => None,
             _ => txn.reads.find(&txn.arena, place, key),
         };
-        let added = txn
-            .writes
-            .add(&mut txn.arena, (tree.id, place), (key, read), action);
+        let added = txn.writes.add(&mut txn.arena, (tree.id, place), (key, read), action);
         added.map_err(|refusal| refuse_call(core, txn, (place, key), refusal))
     }
 }
@@ -206,16 +204,11 @@ fn check_record(
     action: Action,
     bytes_max: usize,
 ) -> Result<()> {
-    let bytes = txn
-        .writes
-        .record_bytes_min_with(&txn.arena, (tree, key), action);
+    let bytes = txn.writes.record_bytes_min_with(&txn.arena, (tree, key), action);
     if bytes <= bytes_max {
         return Ok(());
     }
-    Err(Error::TooLarge {
-        bytes: bytes as u64,
-        bytes_max: bytes_max as u64,
-    })
+    Err(Error::TooLarge { bytes: bytes as u64, bytes_max: bytes_max as u64 })
 }
 
 /// The tree's place among those of the transaction. A tree must have been made up to the read point:

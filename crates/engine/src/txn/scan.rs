@@ -187,11 +187,8 @@ fn copy<D: Disk>(
     let Progress { scan, near, .. } = progress;
     let near = near.get();
     let upwards = scan.direction == Direction::Ascending;
-    let ghosts_after = if planted(PlantedBug::GhostCountsAgainstLimit) {
-        Csn::ZERO
-    } else {
-        txn.read_point
-    };
+    let ghosts_after =
+        if planted(PlantedBug::GhostCountsAgainstLimit) { Csn::ZERO } else { txn.read_point };
     let take = Take {
         lower: if upwards { near } else { scan.lower },
         upper: if upwards { scan.upper } else { near },
@@ -218,11 +215,7 @@ fn find_versions<D: Disk>(core: &Core<D>, txn: &mut Transaction, tree: u32, batc
             continue;
         }
         let key = batch.get(&batch.rows[at].key);
-        let name = Name {
-            hash: hash(id, key),
-            tree: id,
-            key,
-        };
+        let name = Name { hash: hash(id, key), tree: id, key };
         let version = core.versions.find(name, txn.read_point, &mut txn.value);
         let start = batch.bytes.len() as u32;
         if version.is_some() {

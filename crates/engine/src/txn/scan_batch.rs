@@ -35,10 +35,7 @@ pub(super) struct Edge {
 
 impl Default for Edge {
     fn default() -> Edge {
-        Edge {
-            kind: Bound::Unbounded,
-            key: Vec::new(),
-        }
+        Edge { kind: Bound::Unbounded, key: Vec::new() }
     }
 }
 

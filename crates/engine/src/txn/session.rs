@@ -213,10 +213,7 @@ impl<D: Disk> Session<D> {
     pub(crate) fn note(&mut self, operation: Operation<'_>) -> Result<()> {
         let (_, txn) = self.open()?;
         txn.check()?;
-        assert!(
-            txn.alone.is_some(),
-            "trees are made and dropped by who runs alone"
-        );
+        assert!(txn.alone.is_some(), "trees are made and dropped by who runs alone");
         match operation {
             Operation::CreateTree(_) => add(&mut txn.commit.before_rows, operation),
             Operation::DropTree(_) => {
@@ -286,10 +283,7 @@ impl<D: Disk> Session<D> {
         txn.marks.staged = clock::now();
         let ticket = result.as_ref().ok();
         let wrote = ticket.filter(|ticket| ticket.csn == last && !txn.writes.is_empty());
-        let staged = wrote.map(|ticket| StagedCommit {
-            csn: ticket.csn,
-            marks: txn.marks,
-        });
+        let staged = wrote.map(|ticket| StagedCommit { csn: ticket.csn, marks: txn.marks });
         self.staged.set(staged);
     }
 
@@ -318,10 +312,7 @@ impl<D: Disk> Session<D> {
         let result = self.try_commit();
         let closed = self.begun().alone.take();
         self.end();
-        (
-            result,
-            closed.expect("who wants the gate closed afterwards runs alone"),
-        )
+        (result, closed.expect("who wants the gate closed afterwards runs alone"))
     }
 
     #[inline]
@@ -349,9 +340,7 @@ impl<D: Disk> Session<D> {
                 stripe.commits.fetch_add(1, Ordering::Relaxed);
             }
             Ok(_) => {
-                stripe
-                    .commits_without_writes
-                    .fetch_add(1, Ordering::Relaxed);
+                stripe.commits_without_writes.fetch_add(1, Ordering::Relaxed);
             }
             Err(Error::Conflict(conflict)) => stripe.conflict(*conflict),
             Err(_) => {

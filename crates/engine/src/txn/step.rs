@@ -4,10 +4,7 @@
 
 /// What is about to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(test),
-    allow(dead_code, reason = "a scheduler looks at it in tests only")
-)]
+#[cfg_attr(not(test), allow(dead_code, reason = "a scheduler looks at it in tests only"))]
 pub(crate) enum Step {
     /// Register the begin, or look at the durable LSN again.
     Begin,
@@ -129,8 +126,7 @@ mod switch {
 
     /// False also at the very end of a thread, when memory that waited for it is freed and its hook is gone.
     pub(super) fn stepped() -> bool {
-        HOOK.try_with(|hook| hook.borrow().is_some())
-            .unwrap_or(false)
+        HOOK.try_with(|hook| hook.borrow().is_some()).unwrap_or(false)
     }
 
     pub(crate) fn step(step: Step) {

@@ -165,20 +165,13 @@ impl Transaction {
     #[inline]
     pub(super) fn tree(&mut self, tree: &Arc<Tree>) -> Result<u32> {
         // The tree used last comes first.
-        if let Some(at) = self
-            .trees
-            .iter()
-            .rposition(|known| Arc::ptr_eq(known, tree))
-        {
+        if let Some(at) = self.trees.iter().rposition(|known| Arc::ptr_eq(known, tree)) {
             return Ok(at as u32);
         }
         if tree.is_dropped() {
             return Err(self.conflict(Conflict::Dropped));
         }
-        let known = self
-            .known_trees
-            .iter()
-            .position(|known| Arc::ptr_eq(known, tree));
+        let known = self.known_trees.iter().position(|known| Arc::ptr_eq(known, tree));
         let tree = match known {
             Some(at) => self.known_trees.swap_remove(at),
             None => Arc::clone(tree),
@@ -215,10 +208,7 @@ impl Transaction {
     /// Fails if it is broken.
     #[inline]
     pub(super) fn check(&self) -> Result<()> {
-        assert!(
-            self.kind.is_some(),
-            "a transaction is begun before it is used"
-        );
+        assert!(self.kind.is_some(), "a transaction is begun before it is used");
         match self.broken {
             None => Ok(()),
             Some(conflict) => Err(Error::Conflict(conflict)),

@@ -143,10 +143,8 @@ fn range_holds<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check, node: &
     let mut lower = node.lower.map(|span| txn.arena.get(span));
     loop {
         let mut look = |leaf: &Leaf, _| {
-            let (first, end) = (
-                leaf_position(leaf, lower, false),
-                leaf_position(leaf, upper, true),
-            );
+            let (first, end) =
+                (leaf_position(leaf, lower, false), leaf_position(leaf, upper, true));
             let holds = (first..end).all(|slot| {
                 is_unchanged(txn, check, leaf.word(slot), || {
                     leaf.key_into(slot, key);

@@ -117,11 +117,7 @@ impl Versions {
         let saves = table.saves;
         drop(table);
         if saves.is_multiple_of(SAVES_A_VISIT) {
-            self.visit(
-                (thread_slot + saves / SAVES_A_VISIT) % THREAD_SLOTS,
-                shard,
-                (bound, stubs),
-            );
+            self.visit((thread_slot + saves / SAVES_A_VISIT) % THREAD_SLOTS, shard, (bound, stubs));
         }
         VersionRef { table: own, at }
     }
@@ -165,11 +161,7 @@ impl Versions {
             let Some(version) = table.find(name, point) else {
                 continue;
             };
-            let Version {
-                superseded_by,
-                word,
-                ..
-            } = version;
+            let Version { superseded_by, word, .. } = version;
             if first.is_some_and(|(before, _)| before < superseded_by) {
                 continue;
             }
@@ -263,29 +255,15 @@ mod tests {
     /// The value of a row in overflow pages.
     fn stub(first: u8) -> [u8; 16] {
         let first = PageId(first.into());
-        OverflowPointer {
-            bytes: 9_000,
-            first,
-        }
-        .to_value()
+        OverflowPointer { bytes: 9_000, first }.to_value()
     }
 
     fn name(key: &[u8]) -> Name<'_> {
-        Name {
-            hash: hash(TREE, key),
-            tree: TREE,
-            key,
-        }
+        Name { hash: hash(TREE, key), tree: TREE, key }
     }
 
     fn save(versions: &Versions, key: &[u8], was: u64, value: &[u8]) -> VersionRef {
-        versions.save(
-            0,
-            name(key),
-            VersionWord::of(Csn(was)),
-            value,
-            (Csn::ZERO, &mut Vec::new()),
-        )
+        versions.save(0, name(key), VersionWord::of(Csn(was)), value, (Csn::ZERO, &mut Vec::new()))
     }
 
     fn find(versions: &Versions, key: &[u8], point: u64) -> Option<Vec<u8>> {
@@ -358,13 +336,8 @@ mod tests {
         let mut save = |thread_slot, key: u64, (was, by, bound)| {
             let key = key.to_be_bytes();
             let bound = (Csn(bound), &mut stubs);
-            let saved = versions.save(
-                thread_slot,
-                name(&key),
-                VersionWord::of(Csn(was)),
-                b"value",
-                bound,
-            );
+            let saved =
+                versions.save(thread_slot, name(&key), VersionWord::of(Csn(was)), b"value", bound);
             versions.supersede(saved, Csn(by));
         };
         (0..500).for_each(|key| save(1, key, (1, 2, 0)));
@@ -378,10 +351,7 @@ mod tests {
             tables.map(|table| table.lock().count()).sum()
         };
         assert_eq!(left(1), 0);
-        assert!(
-            left(0) > 0,
-            "they are of commits that somebody may read behind"
-        );
+        assert!(left(0) > 0, "they are of commits that somebody may read behind");
     }
 
     /// Random histories of a few rows, many in one thread slot's tables, against a plain map of versions.

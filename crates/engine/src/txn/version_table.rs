@@ -210,11 +210,7 @@ impl Table {
             if entry.superseded_by <= point.0 {
                 return found;
             }
-            found = Some(Version {
-                superseded_by: entry.superseded_by,
-                word: entry.word,
-                value,
-            });
+            found = Some(Version { superseded_by: entry.superseded_by, word: entry.word, value });
         }
     }
 
@@ -259,9 +255,7 @@ impl Table {
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
         let entries = self.entries.iter();
-        entries
-            .filter(|entry| entry.superseded_by != CANCELLED)
-            .count()
+        entries.filter(|entry| entry.superseded_by != CANCELLED).count()
     }
 
     /// Gives memory back that lies before the oldest version, whose chunk that is.
@@ -368,19 +362,12 @@ mod tests {
 
     /// Few hashes, so that rows share buckets.
     fn name(key: &[u8]) -> Name<'_> {
-        Name {
-            hash: u64::from(key[0]) % 3,
-            tree: TreeId(1),
-            key,
-        }
+        Name { hash: u64::from(key[0]) % 3, tree: TreeId(1), key }
     }
 
     #[test]
     fn versions_are_found_when_numbers_go_round_and_names_outlive_them() {
-        let mut table = Table {
-            oldest: u32::MAX - 40,
-            ..empty()
-        };
+        let mut table = Table { oldest: u32::MAX - 40, ..empty() };
         let mut stubs = Vec::new();
         // Each row's next version comes when the one before has long gone.
         for csn in 1..200_u64 {
@@ -402,10 +389,7 @@ mod tests {
     #[test]
     fn a_version_is_charged_with_the_overflow_pages_that_it_holds() {
         let mut table = empty();
-        let stub = OverflowPointer {
-            bytes: 1 << 20,
-            first: PageId(9),
-        };
+        let stub = OverflowPointer { bytes: 1 << 20, first: PageId(9) };
         let word = VersionWord::of(Csn(1)).overflow();
         let pages = ChainSize::default().bytes(stub.bytes) as i64;
         assert!(pages > 1 << 20, "pages and their frames");
@@ -434,11 +418,7 @@ mod tests {
         save(&mut table, 2_001, 3 * CHUNK_BYTES);
         assert!(table.chunks.in_use.len() > 20);
         assert_eq!(
-            table
-                .find(name(&2_001_u64.to_be_bytes()), Csn(5))
-                .unwrap()
-                .value
-                .len(),
+            table.find(name(&2_001_u64.to_be_bytes()), Csn(5)).unwrap().value.len(),
             3 * CHUNK_BYTES
         );
         table.collect(Csn(1_990), usize::MAX, &mut Vec::new());

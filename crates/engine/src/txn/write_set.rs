@@ -140,11 +140,7 @@ impl WriteSet {
         };
         let write = &mut self.writes[at as usize];
         let before = std::mem::replace(&mut write.last, self.steps.len() as u32);
-        self.steps.push(Step {
-            action,
-            write: at,
-            before,
-        });
+        self.steps.push(Step { action, write: at, before });
         self.bytes += action.bytes();
         self.record_bytes_min += action.record_bytes(id, key.len());
         Ok(())
@@ -155,9 +151,7 @@ impl WriteSet {
     fn record_bytes_of(&self, at: u32) -> usize {
         let write = &self.writes[at as usize];
         let step = self.steps.get(write.last as usize);
-        step.map_or(0, |step| {
-            step.action.record_bytes(write.id, write.key.len())
-        })
+        step.map_or(0, |step| step.action.record_bytes(write.id, write.key.len()))
     }
 
     /// What `record_bytes_min` would be with one operation more.
@@ -254,9 +248,7 @@ impl WriteSet {
         }
         let mut result = Ok(row);
         for &step in chain.iter().rev() {
-            result = self.steps[step as usize]
-                .action
-                .apply(arena, row, base, folder);
+            result = self.steps[step as usize].action.apply(arena, row, base, folder);
             let Ok(next) = result else {
                 break;
             };
@@ -289,9 +281,7 @@ impl WriteSet {
         }
         let mut result = Ok(row);
         for &step in chain.iter().rev() {
-            result = self.steps[step as usize]
-                .action
-                .apply(arena, row, None, folder);
+            result = self.steps[step as usize].action.apply(arena, row, None, folder);
             let Ok(next) = result else {
                 break;
             };
@@ -345,8 +335,7 @@ impl WriteSet {
 
     /// Where the sorted writes of a tree end.
     pub(super) fn end(&self, tree: TreeId) -> usize {
-        self.order
-            .partition_point(|&at| self.writes[at as usize].id <= tree)
+        self.order.partition_point(|&at| self.writes[at as usize].id <= tree)
     }
 
     pub(super) fn savepoint(&self) -> Savepoint {
@@ -374,10 +363,7 @@ impl WriteSet {
         );
         let is_lower = |rollback: &mut Rollback| rollback.steps >= savepoint.steps;
         while self.lowest.pop_if(is_lower).is_some() {}
-        self.lowest.push(Rollback {
-            number: self.rollbacks,
-            steps: savepoint.steps,
-        });
+        self.lowest.push(Rollback { number: self.rollbacks, steps: savepoint.steps });
         self.rollbacks += 1;
         while self.steps.len() > savepoint.steps as usize {
             let at = self.steps[self.steps.len() - 1].write;
@@ -423,14 +409,7 @@ impl WriteSet {
         hash: u64,
     ) -> u32 {
         let at = self.writes.len() as u32;
-        self.writes.push(Write {
-            id,
-            tree,
-            key: arena.add(key),
-            hash,
-            read,
-            last: NONE,
-        });
+        self.writes.push(Write { id, tree, key: arena.add(key), hash, read, last: NONE });
         self.bytes += key.len();
         if self.writes.len() > FEW {
             if 2 * self.writes.len() > self.index.len() {

@@ -18,10 +18,7 @@ fn a_session_that_outlives_its_database_reads_and_does_not_keep_it_from_being_op
         let after = again.table("t").unwrap();
         again.run(|tx| tx.put(&after, &row(3))).unwrap();
         assert!(matches!(session.commit(), Err(Error::Poisoned { .. })));
-        assert!(matches!(
-            session.begin(Begin::Serializable),
-            Err(Error::Poisoned { .. })
-        ));
+        assert!(matches!(session.begin(Begin::Serializable), Err(Error::Poisoned { .. })));
         session.begin(Begin::ReadOnly).unwrap();
         assert!(session.get(&before, &[1.into()]).unwrap().is_some());
         assert!(session.get(&before, &[3.into()]).unwrap().is_none());

@@ -10,9 +10,7 @@ fn waiting_calls<D: Disk>(
     database: &Database<D>,
     table: &Table,
 ) -> Vec<(&'static str, Option<Error>)> {
-    let more = schema("t")
-        .with_nullable("more", Kind::Int, Value::Null)
-        .unwrap();
+    let more = schema("t").with_nullable("more", Kind::Int, Value::Null).unwrap();
     let rows: [[Value<'_>; 2]; 1] = [row(1)];
     let mut session = database.session().unwrap();
     let put = session.run(Begin::Serializable, |tx| tx.put(table, &row(9)));
@@ -22,10 +20,7 @@ fn waiting_calls<D: Disk>(
         ("checkpoint", database.checkpoint().err()),
         ("verify", database.verify().err()),
         ("create_table", database.create_table(schema("new")).err()),
-        (
-            "load_table",
-            database.load_table(schema("loaded"), rows).err(),
-        ),
+        ("load_table", database.load_table(schema("loaded"), rows).err()),
         ("change_table", database.change_table(&more).err()),
         ("drop_table", database.drop_table("t").err()),
     ]
@@ -46,10 +41,7 @@ fn the_thread_of_an_exclusive_transaction_is_refused_at_once_and_can_still_commi
         let table = table(&database, "t");
         let mut session = opened(&database, &table);
         for (call, error) in waiting_calls(&database, &table) {
-            assert!(
-                matches!(error, Some(Error::ExclusiveHere)),
-                "{call}: {error:?}"
-            );
+            assert!(matches!(error, Some(Error::ExclusiveHere)), "{call}: {error:?}");
         }
         // What waits for nobody works on.
         database.flush().unwrap();

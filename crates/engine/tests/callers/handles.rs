@@ -34,10 +34,7 @@ fn refused<D: Disk>(database: &Database<D>, stray: &Table, is_right: fn(&Error) 
         assert!(is_refused, "call {number}: {error:?}");
     }
     let added = database.scout().add(stray, &sought).err();
-    assert!(
-        is_sought || added.as_ref().is_some_and(is_right),
-        "{added:?}"
-    );
+    assert!(is_sought || added.as_ref().is_some_and(is_right), "{added:?}");
     session.commit().unwrap();
 }
 
@@ -56,14 +53,9 @@ fn a_table_of_another_database_is_refused_by_every_call_and_named_with_both() {
     let stray = table(&one, "a");
     let victim = Schema::table("b").column("name", Kind::Text).key(["name"]);
     let victim = other.create_table(victim.build().unwrap()).unwrap();
-    other
-        .run(|tx| tx.insert(&victim, &["a row".into()]))
-        .unwrap();
+    other.run(|tx| tx.insert(&victim, &["a row".into()])).unwrap();
     refused(&other, &stray, is_other);
-    let error = other
-        .run(|tx| tx.insert(&stray, &row(7)))
-        .unwrap_err()
-        .to_string();
+    let error = other.run(|tx| tx.insert(&stray, &row(7))).unwrap_err().to_string();
     let ids = [&one, &other].map(|database| database.settings().unwrap().database.to_string());
     assert!(error.starts_with("table a belongs to database "), "{error}");
     assert!(ids.iter().all(|id| error.contains(id)), "{error}");
@@ -88,10 +80,7 @@ fn a_table_of_an_earlier_opening_is_refused() {
     database.close().unwrap();
     let database = Database::open(folder.path().join("db"), options()).unwrap();
     refused(&database, &stray, is_other);
-    let error = database
-        .run(|tx| tx.insert(&stray, &row(7)))
-        .unwrap_err()
-        .to_string();
+    let error = database.run(|tx| tx.insert(&stray, &row(7))).unwrap_err().to_string();
     assert!(error.contains("an earlier opening of database"), "{error}");
     let again = database.table("t").unwrap();
     database.run(|tx| tx.insert(&again, &row(7))).unwrap();
@@ -126,15 +115,9 @@ fn a_row_is_read_in_the_table_that_it_was_sought_in() {
     assert!(session.get_sought(&other, &sought).is_err_and(is_other));
     session.seek(&one, &[Value::Int(1)], &mut sought).unwrap();
     assert!(session.get_sought(&other, &sought).is_err_and(is_other));
-    assert!(
-        session
-            .show_sought(&other, &sought, |_| ())
-            .is_err_and(is_other)
-    );
+    assert!(session.show_sought(&other, &sought, |_| ()).is_err_and(is_other));
     // A key that cannot be made leaves no row sought.
-    session
-        .seek(&other, &[Value::Text("1")], &mut sought)
-        .unwrap_err();
+    session.seek(&other, &[Value::Text("1")], &mut sought).unwrap_err();
     assert!(session.get_sought(&other, &sought).is_err_and(is_other));
     session.seek(&other, &[Value::Int(1)], &mut sought).unwrap();
     assert!(session.get_sought(&other, &sought).unwrap().is_some());
@@ -156,17 +139,11 @@ fn a_mark_is_good_for_its_own_transaction_alone() {
     one.put(&table, &row(1)).unwrap();
     let elsewhere = other.mark().unwrap();
     for stray in [earlier, elsewhere] {
-        assert!(matches!(
-            one.rollback_to(stray),
-            Err(Error::OtherMark { .. })
-        ));
+        assert!(matches!(one.rollback_to(stray), Err(Error::OtherMark { .. })));
     }
     one.commit().unwrap();
     let there = database.run(|tx| Ok(tx.get(&table, &[1.into()])?.is_some()));
-    assert!(
-        there.unwrap(),
-        "a mark of another transaction took the write back"
-    );
+    assert!(there.unwrap(), "a mark of another transaction took the write back");
 }
 
 // D7
@@ -184,17 +161,11 @@ fn a_mark_behind_a_rollback_is_refused_and_those_before_it_stay_good() {
     session.rollback_to(second).unwrap();
     session.put(&table, &row(3)).unwrap();
     session.put(&table, &row(4)).unwrap();
-    assert!(matches!(
-        session.rollback_to(third),
-        Err(Error::OtherMark { .. })
-    ));
+    assert!(matches!(session.rollback_to(third), Err(Error::OtherMark { .. })));
     session.rollback_to(second).unwrap();
     session.rollback_to(first).unwrap();
     session.put(&table, &row(5)).unwrap();
-    assert!(matches!(
-        session.rollback_to(second),
-        Err(Error::OtherMark { .. })
-    ));
+    assert!(matches!(session.rollback_to(second), Err(Error::OtherMark { .. })));
     session.commit().unwrap();
     let count = database.run(|tx| {
         let mut keys = Vec::new();
@@ -213,14 +184,9 @@ fn a_ticket_of_another_database_is_refused() {
     let (one, other) = (in_memory(), in_memory());
     let (on_one, on_other) = (table(&one, "t"), table(&other, "t"));
     let mut session = one.session().unwrap();
-    let ((), ticket) = session
-        .run(Begin::Serializable, |tx| tx.put(&on_one, &row(1)))
-        .unwrap();
+    let ((), ticket) = session.run(Begin::Serializable, |tx| tx.put(&on_one, &row(1))).unwrap();
     other.run(|tx| tx.put(&on_other, &row(1))).unwrap();
     let elsewhere = other.session().unwrap();
-    assert!(matches!(
-        elsewhere.wait(ticket),
-        Err(Error::OtherTicket { .. })
-    ));
+    assert!(matches!(elsewhere.wait(ticket), Err(Error::OtherTicket { .. })));
     session.wait(ticket).unwrap();
 }

@@ -11,10 +11,7 @@
 //! | `closing.rs` | what is left of a database that was closed |
 //! | `misuse/` | every public call in every wrong state |
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a call that fails ends the test that makes it"
-)]
+#![allow(clippy::unwrap_used, reason = "a call that fails ends the test that makes it")]
 
 mod closing;
 mod exclusive;

@@ -22,11 +22,8 @@ pub(crate) fn returns<R: Send + 'static>(body: impl FnOnce() -> R + Send + 'stat
 
 /// Small files, and waits for exclusive transactions that end soon.
 pub(crate) fn options() -> Options {
-    let mut options = Options {
-        exclusive_wait_ms: 50,
-        extent_bytes: 1 << 20,
-        ..Options::default()
-    };
+    let mut options =
+        Options { exclusive_wait_ms: 50, extent_bytes: 1 << 20, ..Options::default() };
     options.log.segment_bytes = 4 << 20;
     options
 }
@@ -45,9 +42,7 @@ pub(crate) fn in_memory() -> Database<NullDisk> {
 
 /// Rows of a number and bytes.
 pub(crate) fn schema(name: &str) -> Schema {
-    let schema = Schema::table(name)
-        .column("k", Kind::Int)
-        .column("v", Kind::Bytes);
+    let schema = Schema::table(name).column("k", Kind::Int).column("v", Kind::Bytes);
     schema.key(["k"]).build().expect("a good schema")
 }
 

@@ -26,10 +26,7 @@ fn a_begin_too_many_or_too_few_is_an_error_and_leaves_the_session_as_it_was() {
     session.commit().unwrap();
     session.begin(Begin::ReadOnly).unwrap();
     assert!(session.get(&table, &[1.into()]).unwrap().is_some());
-    assert!(matches!(
-        session.delete(&table, &[1.into()]),
-        Err(Error::ReadOnly)
-    ));
+    assert!(matches!(session.delete(&table, &[1.into()]), Err(Error::ReadOnly)));
     session.commit().unwrap();
 }
 
@@ -63,9 +60,7 @@ fn a_body_that_panics_ends_its_transaction_and_the_session_goes_on() {
             })
         });
         assert!(catch_unwind(run).is_err());
-        session
-            .run(Begin::Serializable, |tx| tx.put(&table, &row(2)))
-            .unwrap();
+        session.run(Begin::Serializable, |tx| tx.put(&table, &row(2))).unwrap();
         let there = database.run(|tx| Ok(tx.get(&table, &[1.into()])?.is_some()));
         assert!(!there.unwrap());
     });
@@ -124,11 +119,8 @@ fn a_closure_that_is_shown_a_row_cannot_use_the_engine() {
 #[test]
 fn a_report_that_cannot_win_gets_its_conflict_after_the_retries() {
     for begin in [Begin::ReadOnly, Begin::ReadOnlyAtHorizon] {
-        let database = Database::transient(Options {
-            version_bytes_max: 64 << 10,
-            retries: 3,
-            ..options()
-        });
+        let database =
+            Database::transient(Options { version_bytes_max: 64 << 10, retries: 3, ..options() });
         let database = database.unwrap();
         returns(move || {
             let table = table(&database, "t");
@@ -181,12 +173,8 @@ fn the_write_that_no_record_can_hold_is_refused_and_the_rest_commits() {
     session.begin(Begin::Serializable).unwrap();
     let long = [7; 10_000];
     let put = |key: i64| [Value::Int(key), Value::Bytes(&long)];
-    let refused = (0..100).find_map(|key| {
-        session
-            .insert(&table, &put(key))
-            .err()
-            .map(|error| (key, error))
-    });
+    let refused =
+        (0..100).find_map(|key| session.insert(&table, &put(key)).err().map(|error| (key, error)));
     let (refused, error) = refused.expect("a write is refused");
     assert_eq!(refused, 6, "{error}");
     assert_eq!(
@@ -202,16 +190,10 @@ fn the_write_that_no_record_can_hold_is_refused_and_the_rest_commits() {
     session.delete(&table, &[0.into()]).unwrap();
     session.insert(&table, &put(7)).unwrap();
     session.rollback_to(mark).unwrap();
-    assert!(matches!(
-        session.insert(&table, &put(7)),
-        Err(Error::TooLarge { .. })
-    ));
+    assert!(matches!(session.insert(&table, &put(7)), Err(Error::TooLarge { .. })));
     let ticket = session.commit().unwrap();
     session.wait(ticket).unwrap();
-    let most = Error::TooLarge {
-        bytes: (64 << 20) + 1,
-        bytes_max: 64 << 20,
-    };
+    let most = Error::TooLarge { bytes: (64 << 20) + 1, bytes_max: 64 << 20 };
     assert!(!most.to_string().contains("raise"), "{most}");
 }
 
@@ -233,31 +215,17 @@ fn a_column_or_an_index_that_is_not_there_is_an_error() {
     session.begin(Begin::Serializable).unwrap();
     for change in [Change::set(9, 1.into()), Change::add(usize::MAX, 1.into())] {
         let updated = session.update(&table, &[1.into()], &[change]);
-        assert!(
-            matches!(updated, Err(Error::NoColumn { columns: 4, .. })),
-            "{updated:?}"
-        );
+        assert!(matches!(updated, Err(Error::NoColumn { columns: 4, .. })), "{updated:?}");
     }
     assert!(matches!(table.by("by_b"), Err(Error::NoSuch { .. })));
     let by_a = session.get_by(table.by("by_a").unwrap(), &["x".into()]);
     assert!(matches!(by_a, Err(Error::NotUnique { .. })), "{by_a:?}");
     assert_eq!(table.schema().text_run(&[1, 9]), None);
     let other = Schema::table("other").column("k", Kind::Int);
-    let other = other
-        .column("a", Kind::Text)
-        .column("b", Kind::Text)
-        .column("c", Kind::Text);
-    let run = other
-        .key(["k"])
-        .build()
-        .unwrap()
-        .text_run(&[1, 2, 3])
-        .unwrap();
+    let other = other.column("a", Kind::Text).column("b", Kind::Text).column("c", Kind::Text);
+    let run = other.key(["k"]).build().unwrap().text_run(&[1, 2, 3]).unwrap();
     let row = session.get(&table, &[1.into()]).unwrap().unwrap();
-    assert!(matches!(
-        row.value(4),
-        Err(Error::NoColumn { column: 4, .. })
-    ));
+    assert!(matches!(row.value(4), Err(Error::NoColumn { column: 4, .. })));
     assert_eq!(row.value(3).unwrap(), Value::Bytes(b"v"));
     assert!(matches!(row.texts(run), Err(Error::OtherTable { .. })));
     let run = table.schema().text_run(&[1, 2]).unwrap();

@@ -111,12 +111,7 @@ fn the_waker_of_the_last_poll_is_woken_and_a_dropped_future_holds_nobody_up() {
         {
             let mut dropped = pin!(dropped);
             let (_, waker) = waker();
-            assert!(
-                dropped
-                    .as_mut()
-                    .poll(&mut Context::from_waker(&waker))
-                    .is_pending()
-            );
+            assert!(dropped.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
         }
         let ((_, first), (last, second)) = (waker(), waker());
         for waker in [first, second] {

@@ -38,14 +38,8 @@ const METRICS: [(Metric, &str); 6] = [
         Metric::SystemCalls,
         "syscr and syscw in /proc/PID/io: calls of the read and write families only, not send and recv",
     ),
-    (
-        Metric::VoluntarySwitches,
-        "the kernel's count of voluntary switches",
-    ),
-    (
-        Metric::InvoluntarySwitches,
-        "the kernel's count of involuntary switches",
-    ),
+    (Metric::VoluntarySwitches, "the kernel's count of voluntary switches"),
+    (Metric::InvoluntarySwitches, "the kernel's count of involuntary switches"),
     (
         Metric::WrittenBytes,
         "write_bytes in /proc/PID/io: what the process made dirty or wrote past the cache, whoever \
@@ -80,10 +74,7 @@ struct Totals {
 }
 
 /// Opens them: any user may see something.
-#[allow(
-    clippy::unnecessary_wraps,
-    reason = "a collector may be refused; this one never is"
-)]
+#[allow(clippy::unnecessary_wraps, reason = "a collector may be refused; this one never is")]
 pub(super) fn open(subject: &Subject, _: &ProfilerOptions) -> Opened {
     Ok(Box::new(Totals {
         process: subject.process,
@@ -107,10 +98,8 @@ impl Collector for Totals {
         for (metric, source) in METRICS {
             let amount = self.last.since(&self.first, metric);
             let ended = self.last.lost_threads(&self.first);
-            let switches = matches!(
-                metric,
-                Metric::VoluntarySwitches | Metric::InvoluntarySwitches
-            );
+            let switches =
+                matches!(metric, Metric::VoluntarySwitches | Metric::InvoluntarySwitches);
             let why_none = if ended && switches { ENDED } else { HIDDEN };
             profile.account(account(metric, source, amount, why_none));
         }
@@ -138,10 +127,7 @@ fn account(metric: Metric, source: &str, amount: Option<u64>, why_none: &str) ->
         collector: COLLECTOR.to_owned(),
         how: Precision::NotAttributable(why),
         lost: 0,
-        total: amount.map(|amount| Total {
-            amount,
-            source: source.to_owned(),
-        }),
+        total: amount.map(|amount| Total { amount, source: source.to_owned() }),
     }
 }
 
@@ -170,11 +156,7 @@ impl Counts {
     fn since(&self, first: &Counts, metric: Metric) -> Option<u64> {
         let grown = |pair: fn(&Counts) -> Option<(u64, u64)>, second: bool| {
             let (now, then) = (pair(self)?, pair(first)?);
-            let (now, then) = if second {
-                (now.1, then.1)
-            } else {
-                (now.0, then.0)
-            };
+            let (now, then) = if second { (now.1, then.1) } else { (now.0, then.0) };
             Some(now.saturating_sub(then))
         };
         match metric {
@@ -245,12 +227,8 @@ fn sum(pairs: impl Iterator<Item = Option<(u64, u64)>>) -> Option<(u64, u64)> {
 fn ticks(pid: u32, with_children: bool) -> Option<(u64, u64)> {
     let text = read_text(Path::new(&format!("/proc/{pid}/stat")))?;
     let (_, rest) = text.rsplit_once(')')?;
-    let fields: Vec<u64> = rest
-        .split_whitespace()
-        .skip(11)
-        .take(4)
-        .filter_map(|field| field.parse().ok())
-        .collect();
+    let fields: Vec<u64> =
+        rest.split_whitespace().skip(11).take(4).filter_map(|field| field.parse().ok()).collect();
     let [user, kernel, user_of_children, kernel_of_children] = fields.try_into().ok()?;
     if with_children {
         Some((user + user_of_children, kernel + kernel_of_children))
@@ -326,10 +304,7 @@ mod tests {
         assert!(total(Metric::SystemCalls) >= written);
         assert!(total(Metric::WrittenBytes) >= written * 4096 / 2);
         let cpu = total(Metric::CpuUser) + total(Metric::CpuKernel);
-        assert!(
-            cpu >= 80_000_000,
-            "{cpu} ns of at least 100 ms less a tick for each kind"
-        );
+        assert!(cpu >= 80_000_000, "{cpu} ns of at least 100 ms less a tick for each kind");
         assert_eq!(profile.accounts().len(), METRICS.len());
     }
 
@@ -343,10 +318,7 @@ mod tests {
         let last = counts(&[(1, (11, 120)), (3, (4, 3))]);
         assert!(!last.lost_threads(&first));
         assert_eq!(last.since(&first, Metric::VoluntarySwitches), Some(1 + 4));
-        assert_eq!(
-            last.since(&first, Metric::InvoluntarySwitches),
-            Some(20 + 3)
-        );
+        assert_eq!(last.since(&first, Metric::InvoluntarySwitches), Some(20 + 3));
         let more = counts(&[(1, (10, 100)), (2, (5, 5))]);
         assert!(last.lost_threads(&more), "2 has ended with what it had");
         assert_eq!(last.since(&more, Metric::VoluntarySwitches), None);

@@ -90,14 +90,8 @@ impl Profiler {
         let threads_ns = ThreadCpuTimes::read().since(&self.threads) + self.going_ns;
         self.step(|collector| collector.end(commits));
         self.step(|collector| collector.stop());
-        let programs = self
-            .working
-            .iter()
-            .find_map(|collector| collector.programs());
-        self.spent = ProfilerCpuTime {
-            threads_ns,
-            programs,
-        };
+        let programs = self.working.iter().find_map(|collector| collector.programs());
+        self.spent = ProfilerCpuTime { threads_ns, programs };
     }
 
     /// What looking has used in the window; nothing before it is over.

@@ -34,9 +34,7 @@ impl ThreadCpuTimes {
     pub(super) fn read() -> ThreadCpuTimes {
         let threads = sampler_threads::current_sampler_threads().into_iter();
         ThreadCpuTimes(
-            threads
-                .filter_map(|thread| Some((thread, thread_cpu_ns(thread)?)))
-                .collect(),
+            threads.filter_map(|thread| Some((thread, thread_cpu_ns(thread)?))).collect(),
         )
     }
 

@@ -5,10 +5,7 @@
 //! bytes of the ring is a place in the pages that follow. The kernel never writes between tail and head;
 //! what does not fit it drops, and says so in a later record.
 
-#![allow(
-    unsafe_code,
-    reason = "memory that is shared with the kernel has no safe interface"
-)]
+#![allow(unsafe_code, reason = "memory that is shared with the kernel has no safe interface")]
 
 use perf_event_open_sys::bindings::perf_event_mmap_page;
 use rustix::io::Errno;
@@ -53,22 +50,9 @@ impl Ring {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let bytes = page_bytes + data_bytes;
         // SAFETY: no address is asked for, so that no mapping is replaced.
-        let base = unsafe {
-            mmap(
-                ptr::null_mut(),
-                bytes,
-                protection,
-                MapFlags::SHARED,
-                event,
-                0,
-            )
-        }?;
+        let base = unsafe { mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, event, 0) }?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::AddrNotAvailable)?;
-        Ok(Ring {
-            base,
-            page_bytes,
-            data_bytes,
-        })
+        Ok(Ring { base, page_bytes, data_bytes })
     }
 
     /// Appends all that was written since the last time: whole records, one behind the other.
@@ -111,10 +95,7 @@ impl Ring {
 }
 
 fn is_too_much(error: &io::Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(Errno::PERM | Errno::NOMEM | Errno::AGAIN)
-    )
+    matches!(Errno::from_io_error(error), Some(Errno::PERM | Errno::NOMEM | Errno::AGAIN))
 }
 
 impl Drop for Ring {

@@ -18,10 +18,7 @@ pub(super) struct SamplerThread {
 impl SamplerThread {
     /// To be called on the thread that looks.
     pub(super) fn here() -> SamplerThread {
-        let tid = rustix::thread::gettid()
-            .as_raw_nonzero()
-            .get()
-            .unsigned_abs();
+        let tid = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
         for threads in [&THREADS, &LOOKED] {
             let mut threads = threads.lock();
             threads.insert(tid);

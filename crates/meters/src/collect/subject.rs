@@ -34,11 +34,7 @@ impl Subject {
         let is_jvm = fs::read_to_string(maps).is_ok_and(|maps| maps.contains("/libjvm.so"));
         Subject {
             process,
-            runtime: if is_jvm {
-                Runtime::Jvm
-            } else {
-                Runtime::Native
-            },
+            runtime: if is_jvm { Runtime::Jvm } else { Runtime::Native },
             taken: MetricSet::default(),
             symbols: Symbols::new(),
         }

@@ -3,10 +3,7 @@
 //! `/proc` has such counts of living threads only; the kernel keeps those of ended ones for `getrusage`.
 //! `unsafe` stands here because rustix lacks that call: the kernel fills a structure of ours.
 
-#![allow(
-    unsafe_code,
-    reason = "the kernel's sum for a whole process has no safe interface"
-)]
+#![allow(unsafe_code, reason = "the kernel's sum for a whole process has no safe interface")]
 
 use std::mem::MaybeUninit;
 

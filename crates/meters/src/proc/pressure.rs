@@ -20,18 +20,13 @@ impl Pressure {
             let text = read_text(&root.join("proc/pressure").join(file))?;
             some_total_ns(&text)
         };
-        Pressure {
-            cpu_ns: of("cpu"),
-            io_ns: of("io"),
-        }
+        Pressure { cpu_ns: of("cpu"), io_ns: of("io") }
     }
 }
 
 fn some_total_ns(text: &str) -> Option<Nanos> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
-    let total = line
-        .split_whitespace()
-        .find_map(|field| field.strip_prefix("total="))?;
+    let total = line.split_whitespace().find_map(|field| field.strip_prefix("total="))?;
     total.parse::<u64>().ok()?.checked_mul(1_000)
 }
 

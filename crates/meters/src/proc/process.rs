@@ -31,10 +31,7 @@ impl ProcessUsage {
     pub fn own() -> Option<ProcessUsage> {
         let text = read_text(Path::new("/proc/self/stat"))?;
         let page_faults = Stat::parse(&text, 1, false)?.used.page_faults;
-        Some(ProcessUsage {
-            cpu_ns: clock::process_cpu(),
-            page_faults,
-        })
+        Some(ProcessUsage { cpu_ns: clock::process_cpu(), page_faults })
     }
 
     /// A process and all its descendants; none if it is not there. `root` is `/` but in tests.

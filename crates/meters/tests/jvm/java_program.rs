@@ -45,11 +45,7 @@ impl JavaProgram {
             .spawn()
             .unwrap();
         let says = BufReader::new(process.stdout.take().unwrap());
-        let mut known = JavaProgram {
-            process,
-            says,
-            _classes: classes,
-        };
+        let mut known = JavaProgram { process, says, _classes: classes };
         known.after_waits(20);
         known
     }
@@ -64,20 +60,11 @@ impl JavaProgram {
         writeln!(stdin, "{waits}").unwrap();
         let mut line = String::new();
         self.says.read_line(&mut line).unwrap();
-        let numbers: Vec<u64> = line
-            .split_whitespace()
-            .map(|word| word.parse().unwrap())
-            .collect();
+        let numbers: Vec<u64> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
         let [bytes, objects, waits, waited_ns, sleeps] = numbers[..] else {
             panic!("the program says {line:?}");
         };
-        Done {
-            bytes,
-            objects,
-            waits,
-            waited_ns,
-            sleeps,
-        }
+        Done { bytes, objects, waits, waited_ns, sleeps }
     }
 }
 

@@ -20,10 +20,7 @@ impl JvmProfile {
         let before = known.after_waits(1);
         let after = known.after_waits(waits);
         meter.stop(&|| 0);
-        JvmProfile {
-            profile: meter.finish(),
-            done: after.since(before),
-        }
+        JvmProfile { profile: meter.finish(), done: after.since(before) }
     }
 
     /// The weight of a metric in threads of a name, on stacks that a method of the program stands on;

@@ -4,10 +4,7 @@
 //! tests fail, and say so. The tests run one after another: they measure.
 
 #![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
-#![allow(
-    clippy::print_stdout,
-    reason = "what was seen is shown when a test fails"
-)]
+#![allow(clippy::print_stdout, reason = "what was seen is shown when a test fails")]
 
 mod java_program;
 mod jvm_profile;
@@ -28,12 +25,8 @@ const PARALLEL: [&str; 2] = ["-XX:+UseParallelGC", "-Xmx64m"];
 
 /// Each method is compiled once, and waited for. Code that the second compiler replaces takes its name with
 /// it, and on a busy machine that compiler comes when it may.
-const COMPILED_ONCE: [&str; 4] = [
-    "-XX:+UseParallelGC",
-    "-Xmx64m",
-    "-XX:TieredStopAtLevel=1",
-    "-Xbatch",
-];
+const COMPILED_ONCE: [&str; 4] =
+    ["-XX:+UseParallelGC", "-Xmx64m", "-XX:TieredStopAtLevel=1", "-Xbatch"];
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -67,15 +60,9 @@ fn a_program_is_seen_doing_what_it_does() {
     for metric in [Metric::CpuUser, Metric::CpuKernel] {
         let account = seen.account(metric);
         assert!(matches!(account.how, Precision::Sampled(_)), "{account:?}");
-        let (looked, total) = (
-            sum(metric, "", None),
-            account.total.as_ref().unwrap().amount,
-        );
+        let (looked, total) = (sum(metric, "", None), account.total.as_ref().unwrap().amount);
         println!("{metric:?}: {looked} of {total}, lost {}", account.lost);
-        assert!(
-            is_about(looked, total, 20),
-            "{metric:?}: {looked} of {total}"
-        );
+        assert!(is_about(looked, total, 20), "{metric:?}: {looked} of {total}");
     }
 
     // The window is a little longer than what the program counted in.
@@ -96,16 +83,10 @@ fn a_program_is_seen_doing_what_it_does() {
     let (held, spun, window) = (wall("holder"), wall("spinner"), seen.profile.window_ns());
     println!("wall {held} and {spun} of {window}");
     assert!(is_about(held, spun, 10), "{held} and {spun}");
-    assert!(
-        (window / 2..window * 11 / 10).contains(&held),
-        "{held} of {window}"
-    );
+    assert!((window / 2..window * 11 / 10).contains(&held), "{held} of {window}");
 
     assert!(sum(Metric::GarbageCollection, "", None) > 0);
-    assert_eq!(
-        seen.account(Metric::GarbageCollection).how,
-        Precision::Exact
-    );
+    assert_eq!(seen.account(Metric::GarbageCollection).how, Precision::Exact);
     assert!(seen.refusal(Metric::Sleeps).contains("recorder"));
 }
 
@@ -115,10 +96,7 @@ fn a_collector_in_the_vm_thread_is_said_to_be_one_and_a_jvm_can_be_metered_twice
     let mut known = JavaProgram::start(&["-XX:+UseSerialGC", "-Xmx64m"]);
     for _ in 0..2 {
         let seen = JvmProfile::of(&mut known, 20);
-        assert!(
-            seen.refusal(Metric::GarbageCollection)
-                .contains("VM thread")
-        );
+        assert!(seen.refusal(Metric::GarbageCollection).contains("VM thread"));
         let waits = seen.sum(Metric::Contentions, "waiter", Some("enter"));
         assert!(waits >= seen.done.waits, "{waits} of {}", seen.done.waits);
         assert!(seen.sum(Metric::CpuUser, "spinner", None) > 0);
@@ -138,10 +116,7 @@ fn a_jvm_that_leaves_signals_alone_is_seen_and_one_that_refuses_is_spared_and_th
     drop(known);
     let mut known = JavaProgram::start(&["-Xrs", "-XX:+DisableAttachMechanism"]);
     let seen = JvmProfile::of(&mut known, 1);
-    assert!(
-        seen.refusal(Metric::Wall)
-            .contains("DisableAttachMechanism")
-    );
+    assert!(seen.refusal(Metric::Wall).contains("DisableAttachMechanism"));
 }
 
 /// What a program can be told by the environment alone is told to another process of this test.

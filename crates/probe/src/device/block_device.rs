@@ -41,91 +41,45 @@ pub(crate) fn by_path(tree: &Tree, device: &str) -> Option<PathBuf> {
 
 /// Adds a block device and all below it.
 pub(crate) fn walk(tree: &Tree, directory: &Path, depth: usize, chain: &mut DeviceStack) {
-    let name = directory
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned());
+    let name = directory.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();
     if tree.has(&directory.join("partition")) {
         let facts = vec![tree.fact("partition number", &directory.join("partition"))];
         let kind = "partition".to_owned();
-        chain.layers.push(Layer {
-            name,
-            kind,
-            depth,
-            facts,
-            standing: SyncBehavior::PassesOn,
-        });
+        chain.layers.push(Layer { name, kind, depth, facts, standing: SyncBehavior::PassesOn });
         if let Some(parent) = directory.parent() {
             walk(tree, parent, depth + 1, chain);
         }
     } else if tree.has(&directory.join("dm")) {
         let (kind, standing) = device_mapper(tree, directory);
         let facts = vec![tree.fact("name", &directory.join("dm/name"))];
-        chain.layers.push(Layer {
-            name,
-            kind,
-            depth,
-            facts,
-            standing,
-        });
+        chain.layers.push(Layer { name, kind, depth, facts, standing });
         walk_slaves(tree, directory, depth, chain);
     } else if tree.has(&directory.join("md")) {
         let level = tree.fact("level", &directory.join("md/level"));
         let kind = format!("md {}", level.value.as_deref().unwrap_or("array"));
         let standing = SyncBehavior::PassesOn;
-        chain.layers.push(Layer {
-            name,
-            kind,
-            depth,
-            facts: vec![level],
-            standing,
-        });
+        chain.layers.push(Layer { name, kind, depth, facts: vec![level], standing });
         walk_slaves(tree, directory, depth, chain);
     } else if tree.has(&directory.join("bcache")) {
         let mode = tree.fact("cache mode", &directory.join("bcache/cache_mode"));
         let reason =
             format!("{name} is a bcache device, which may hold writes on its caching disk");
         let (kind, standing) = ("bcache".to_owned(), SyncBehavior::NotKnown(reason));
-        chain.layers.push(Layer {
-            name,
-            kind,
-            depth,
-            facts: vec![mode],
-            standing,
-        });
+        chain.layers.push(Layer { name, kind, depth, facts: vec![mode], standing });
         walk_slaves(tree, directory, depth, chain);
     } else if tree.has(&directory.join("loop")) {
         walk_loop(tree, directory, name, depth, chain);
     } else if name.starts_with("zram") || name.starts_with("ram") {
         let evidence = format!("{name} keeps its blocks in memory");
-        let standing = SyncBehavior::Breaks {
-            evidence,
-            remedy: None,
-        };
+        let standing = SyncBehavior::Breaks { evidence, remedy: None };
         let kind = "memory disk".to_owned();
-        chain.layers.push(Layer {
-            name,
-            kind,
-            depth,
-            facts: Vec::new(),
-            standing,
-        });
+        chain.layers.push(Layer { name, kind, depth, facts: Vec::new(), standing });
     } else {
         let disk = disk::read(tree, directory, &name);
         let (facts, standing) = (disk.facts.clone(), disk.standing.clone());
-        let kind = if disk.is_virtio {
-            "virtio disk"
-        } else {
-            "disk"
-        }
-        .to_owned();
-        chain.layers.push(Layer {
-            name,
-            kind,
-            depth,
-            facts,
-            standing,
-        });
+        let kind = if disk.is_virtio { "virtio disk" } else { "disk" }.to_owned();
+        chain.layers.push(Layer { name, kind, depth, facts, standing });
         if chain.disks.iter().all(|known| known.name != disk.name) {
             chain.disks.push(disk);
         }
@@ -162,13 +116,7 @@ fn walk_loop(tree: &Tree, directory: &Path, name: String, depth: usize, chain: &
         None => SyncBehavior::NotKnown(format!("the backing file of {name} is not shown")),
     };
     let facts = vec![backing, direct];
-    chain.layers.push(Layer {
-        name,
-        kind: "loop".to_owned(),
-        depth,
-        facts,
-        standing,
-    });
+    chain.layers.push(Layer { name, kind: "loop".to_owned(), depth, facts, standing });
     if let Some(file) = file {
         chain.backing_files.push((PathBuf::from(file), depth + 1));
     }
@@ -199,11 +147,7 @@ fn device_mapper(tree: &Tree, directory: &Path) -> (String, SyncBehavior) {
 fn has_cache_below(tree: &Tree, directory: &Path) -> bool {
     let slaves = directory.join("slaves");
     tree.names(&slaves).into_iter().any(|slave| {
-        let name = tree
-            .text(&slaves.join(slave).join("dm/name"))
-            .unwrap_or_default();
-        ["_cdata", "_cvol", "_cpool"]
-            .iter()
-            .any(|ending| name.ends_with(ending))
+        let name = tree.text(&slaves.join(slave).join("dm/name")).unwrap_or_default();
+        ["_cdata", "_cvol", "_cpool"].iter().any(|ending| name.ends_with(ending))
     })
 }

@@ -64,11 +64,7 @@ fn facts(tree: &Tree, directory: &Path, features: Option<&str>, rpm: Option<&Rpm
         at("write cache", "queue/write_cache"),
         at("FUA writes", "queue/fua"),
         at("rotational by the kernel's guess", "queue/rotational"),
-        fact(
-            "rpm",
-            rpm.map(|rpm| rpm.value.to_string()),
-            "identity page B1h in sysfs",
-        ),
+        fact("rpm", rpm.map(|rpm| rpm.value.to_string()), "identity page B1h in sysfs"),
         scheduler(tree, directory),
         at("queue requests", "queue/nr_requests"),
         at("device queue depth", "device/queue_depth"),
@@ -86,12 +82,7 @@ fn facts(tree: &Tree, directory: &Path, features: Option<&str>, rpm: Option<&Rpm
 
 /// SCSI calls it `rev`, others `firmware_rev`.
 fn firmware(tree: &Tree, directory: &Path) -> Fact {
-    first_of(
-        tree,
-        directory,
-        "firmware",
-        &["device/firmware_rev", "device/rev"],
-    )
+    first_of(tree, directory, "firmware", &["device/firmware_rev", "device/rev"])
 }
 
 fn serial(tree: &Tree, directory: &Path) -> Fact {
@@ -104,21 +95,13 @@ fn serial(tree: &Tree, directory: &Path) -> Fact {
         });
         serial = fact("serial", text, said_by(&page));
     }
-    Fact {
-        private: true,
-        ..serial
-    }
+    Fact { private: true, ..serial }
 }
 
 fn first_of(tree: &Tree, directory: &Path, name: &'static str, files: &[&str]) -> Fact {
-    let found = files
-        .iter()
-        .map(|file| tree.fact(name, &directory.join(file)));
+    let found = files.iter().map(|file| tree.fact(name, &directory.join(file)));
     let nothing = || fact(name, None, "the disk's directory in sysfs");
-    found
-        .into_iter()
-        .find(|fact| fact.value.is_some())
-        .unwrap_or_else(nothing)
+    found.into_iter().find(|fact| fact.value.is_some()).unwrap_or_else(nothing)
 }
 
 /// The scheduler in use stands in brackets among the others.
@@ -136,15 +119,10 @@ fn scheduler(tree: &Tree, directory: &Path) -> Fact {
 fn virtio_features(tree: &Tree, directory: &Path) -> Option<String> {
     let device = tree.resolve(&directory.join("device"))?;
     let is_virtio = device.file_name()?.to_string_lossy().starts_with("virtio");
-    let digits = tree
-        .text(&directory.join("device/features"))
-        .filter(|_| is_virtio)?;
+    let digits = tree.text(&directory.join("device/features")).filter(|_| is_virtio)?;
     let is_on = |bit: usize| digits.as_bytes().get(bit) == Some(&b'1');
     let offered = |bit| if is_on(bit) { "yes" } else { "no" };
-    let bits: Vec<_> = (0..digits.len())
-        .filter(|bit| is_on(*bit))
-        .map(|b| b.to_string())
-        .collect();
+    let bits: Vec<_> = (0..digits.len()).filter(|bit| is_on(*bit)).map(|b| b.to_string()).collect();
     Some(format!(
         "bits {}; flush (9): {}; cache mode can be set (11): {}",
         bits.join(" "),
@@ -167,10 +145,7 @@ fn rpm(tree: &Tree, directory: &Path) -> Option<Rpm> {
     let page = tree.bytes(&path)?;
     let value = u16::from_be_bytes([*page.get(4)?, *page.get(5)?]);
     let spinning = (0x401..=0xfffe).contains(&value);
-    spinning.then(|| Rpm {
-        value: u32::from(value),
-        said_by: said_by(&path),
-    })
+    spinning.then(|| Rpm { value: u32::from(value), said_by: said_by(&path) })
 }
 
 fn cache_off_command(
@@ -184,12 +159,8 @@ fn cache_off_command(
     }
     let vendor = tree.text(&directory.join("device/vendor"));
     if name.starts_with("nvme") {
-        let controller = name
-            .rsplit_once('n')
-            .map_or(name, |(controller, _)| controller);
-        return Some(format!(
-            "nvme set-feature /dev/{controller} --feature-id=6 --value=0"
-        ));
+        let controller = name.rsplit_once('n').map_or(name, |(controller, _)| controller);
+        return Some(format!("nvme set-feature /dev/{controller} --feature-id=6 --value=0"));
     }
     if name.starts_with("vd") {
         let settable =
@@ -206,14 +177,7 @@ fn cache_off_command(
 }
 
 /// Words in the model or vendor of disks that a RAID controller shows in place of real ones.
-const CONTROLLERS: [&str; 6] = [
-    "PERC",
-    "LOGICAL VOLUME",
-    "MegaRAID",
-    "RAID",
-    "Smart Array",
-    "MR9",
-];
+const CONTROLLERS: [&str; 6] = ["PERC", "LOGICAL VOLUME", "MegaRAID", "RAID", "Smart Array", "MR9"];
 
 fn standing(
     directory: &Path,

@@ -26,11 +26,7 @@ pub(crate) fn environment(tree: &Tree, root_file_system: Option<&str>) -> Enviro
         fact("container", words(&container), container_by),
         tree.fact("kernel", Path::new("proc/sys/kernel/osrelease")),
     ];
-    Environment {
-        virtual_machine: machine,
-        container,
-        facts,
-    }
+    Environment { virtual_machine: machine, container, facts }
 }
 
 /// Names by which machines that are virtual introduce themselves in their firmware's tables.
@@ -51,9 +47,7 @@ const VIRTUAL_NAMES: [(&str, &str); 12] = [
 
 fn virtual_machine(tree: &Tree) -> (Option<String>, String) {
     let cpu_flag = Path::new("proc/cpuinfo");
-    let flagged = tree
-        .text(cpu_flag)
-        .is_some_and(|text| has_hypervisor_flag(&text));
+    let flagged = tree.text(cpu_flag).is_some_and(|text| has_hypervisor_flag(&text));
     let named = dmi_name(tree);
     match named {
         // "Amazon EC2" also stands on bare metal machines, which lack the flag.
@@ -64,14 +58,10 @@ fn virtual_machine(tree: &Tree) -> (Option<String>, String) {
         }
         _ => match tree.text(Path::new("sys/hypervisor/type")) {
             Some(kind) => (Some(kind), "/sys/hypervisor/type".to_owned()),
-            None if tree.has(Path::new("proc/device-tree/hypervisor")) => (
-                Some("unnamed hypervisor".to_owned()),
-                "/proc/device-tree/hypervisor".to_owned(),
-            ),
-            None => (
-                None,
-                "/proc/cpuinfo, /sys/class/dmi/id, /sys/hypervisor".to_owned(),
-            ),
+            None if tree.has(Path::new("proc/device-tree/hypervisor")) => {
+                (Some("unnamed hypervisor".to_owned()), "/proc/device-tree/hypervisor".to_owned())
+            }
+            None => (None, "/proc/cpuinfo, /sys/class/dmi/id, /sys/hypervisor".to_owned()),
         },
     }
 }
@@ -82,14 +72,12 @@ fn has_hypervisor_flag(cpuinfo: &str) -> bool {
 }
 
 fn dmi_name(tree: &Tree) -> Option<(String, String)> {
-    ["sys_vendor", "product_name", "board_vendor"]
-        .into_iter()
-        .find_map(|file| {
-            let path = Path::new("sys/class/dmi/id").join(file);
-            let text = tree.text(&path)?;
-            let (_, name) = VIRTUAL_NAMES.iter().find(|(sign, _)| text.contains(sign))?;
-            Some(((*name).to_owned(), said_by(&path)))
-        })
+    ["sys_vendor", "product_name", "board_vendor"].into_iter().find_map(|file| {
+        let path = Path::new("sys/class/dmi/id").join(file);
+        let text = tree.text(&path)?;
+        let (_, name) = VIRTUAL_NAMES.iter().find(|(sign, _)| text.contains(sign))?;
+        Some(((*name).to_owned(), said_by(&path)))
+    })
 }
 
 /// Words in the first process's control group, and what they stand for.
@@ -119,8 +107,5 @@ fn container(tree: &Tree, root_file_system: Option<&str>) -> (Option<String>, St
         let by = "/proc/self/mountinfo: / is an overlay";
         return (Some("container of unknown kind".to_owned()), by.to_owned());
     }
-    (
-        None,
-        "/.dockerenv, /run/.containerenv, /proc/1/cgroup, the root mount".to_owned(),
-    )
+    (None, "/.dockerenv, /run/.containerenv, /proc/1/cgroup, the root mount".to_owned())
 }

@@ -33,11 +33,7 @@ fn unsafe_option(mount: &Mount) -> Option<SyncBehavior> {
         evidence: format!("{file_system} at {point} is mounted with {option}, so no flush is sent"),
         remedy: Some(format!("mount -o remount,{remount} {point}")),
     };
-    let barrier_on = if file_system.starts_with("ext") {
-        "barrier=1"
-    } else {
-        "barrier"
-    };
+    let barrier_on = if file_system.starts_with("ext") { "barrier=1" } else { "barrier" };
     if let Some(option) = ["nobarrier", "barrier=0", "barrier=none"]
         .into_iter()
         .find(|option| mount.has_option(option))
@@ -53,9 +49,7 @@ fn unsafe_option(mount: &Mount) -> Option<SyncBehavior> {
                 evidence: format!(
                     "the overlay at {point} is mounted volatile, so syncs are left out"
                 ),
-                remedy: Some(format!(
-                    "umount {point}, then mount it again without volatile"
-                )),
+                remedy: Some(format!("umount {point}, then mount it again without volatile")),
             })
         }
         "zfs" if mount.has_option("sync=disabled") => Some(zfs_sync_disabled(mount)),
@@ -85,9 +79,9 @@ fn by_type(tree: &Tree, mount: &Mount) -> SyncBehavior {
              unseen from here"
                 .to_owned(),
         ),
-        "cifs" | "smb3" | "ceph" | "glusterfs" | "lustre" | "afs" => not_known(format!(
-            "the {file_system} server decides when data is stable"
-        )),
+        "cifs" | "smb3" | "ceph" | "glusterfs" | "lustre" | "afs" => {
+            not_known(format!("the {file_system} server decides when data is stable"))
+        }
         "9p" | "virtiofs" => {
             let cache = mount.option("cache").map(|mode| format!(" (cache={mode})"));
             let cache = cache.unwrap_or_default();
@@ -99,23 +93,20 @@ fn by_type(tree: &Tree, mount: &Mount) -> SyncBehavior {
             "eCryptfs encrypts into files of another file system, whose state it does not show"
                 .to_owned(),
         ),
-        fuse if fuse.starts_with("fuse") => not_known(format!(
-            "{fuse} hands syncs to a program, which may do what it likes"
-        )),
+        fuse if fuse.starts_with("fuse") => {
+            not_known(format!("{fuse} hands syncs to a program, which may do what it likes"))
+        }
         known if is_on_block_device(known) => SyncBehavior::PassesOn,
-        other => not_known(format!(
-            "what the file system {other} does with a sync is not known here"
-        )),
+        other => {
+            not_known(format!("what the file system {other} does with a sync is not known here"))
+        }
     }
 }
 
 /// ZFS tells its sync property to its own tool only, but its module parameters stand in sysfs.
 fn zfs(tree: &Tree, mount: &Mount) -> SyncBehavior {
     let parameters = Path::new("sys/module/zfs/parameters");
-    let on = |name: &str| {
-        tree.text(&parameters.join(name))
-            .is_some_and(|text| text == "1")
-    };
+    let on = |name: &str| tree.text(&parameters.join(name)).is_some_and(|text| text == "1");
     for name in ["zfs_nocacheflush", "zil_nocacheflush"] {
         if on(name) {
             return SyncBehavior::Breaks {

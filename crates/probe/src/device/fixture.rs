@@ -12,9 +12,7 @@ pub(crate) struct Machine {
 impl Machine {
     /// A machine with that mount table and nothing else.
     pub(crate) fn new(mountinfo: &str) -> Machine {
-        let machine = Machine {
-            folder: tempfile::tempdir().unwrap(),
-        };
+        let machine = Machine { folder: tempfile::tempdir().unwrap() };
         machine.file("proc/self/mountinfo", mountinfo)
     }
 
@@ -58,25 +56,13 @@ impl Machine {
             .file(&format!("{disk}/sda1/partition"), "1\n")
             .file(&format!("{disk}/queue/write_cache"), "write back\n")
             .file(&format!("{disk}/queue/rotational"), "1\n")
-            .file(
-                &format!("{disk}/queue/scheduler"),
-                "none [mq-deadline] bfq\n",
-            )
+            .file(&format!("{disk}/queue/scheduler"), "none [mq-deadline] bfq\n")
             .file(&format!("{device}/model"), "HDS722580VLAT20 \n")
             .file(&format!("{device}/vendor"), "ATA     \n")
             .file(&format!("{device}/rev"), "V32O\n")
-            .file(
-                &format!("{device}/vpd_pg80"),
-                [&[0, 0x80, 0, 8][..], b"VNR00001"].concat(),
-            )
-            .file(
-                &format!("{device}/vpd_pgb1"),
-                [0, 0xb1, 0, 60, 0x1c, 0x20, 0, 0],
-            )
-            .file(
-                &format!("{device}/scsi_disk/0:0:0:0/cache_type"),
-                "write back\n",
-            )
+            .file(&format!("{device}/vpd_pg80"), [&[0, 0x80, 0, 8][..], b"VNR00001"].concat())
+            .file(&format!("{device}/vpd_pgb1"), [0, 0xb1, 0, 60, 0x1c, 0x20, 0, 0])
+            .file(&format!("{device}/scsi_disk/0:0:0:0/cache_type"), "write back\n")
     }
 
     /// Two flash disks in a mirror, encrypted.
@@ -84,25 +70,16 @@ impl Machine {
         let mut machine = self
             .block("sys/devices/virtual/block/dm-0", "253:0")
             .file("sys/devices/virtual/block/dm-0/dm/name", "log_crypt\n")
-            .file(
-                "sys/devices/virtual/block/dm-0/dm/uuid",
-                "CRYPT-LUKS2-abc-log_crypt\n",
-            )
+            .file("sys/devices/virtual/block/dm-0/dm/uuid", "CRYPT-LUKS2-abc-log_crypt\n")
             .block("sys/devices/virtual/block/md0", "9:0")
-            .link(
-                "sys/devices/virtual/block/dm-0/slaves/md0",
-                "sys/devices/virtual/block/md0",
-            )
+            .link("sys/devices/virtual/block/dm-0/slaves/md0", "sys/devices/virtual/block/md0")
             .file("sys/devices/virtual/block/md0/md/level", "raid1\n");
         for index in 0..2 {
             let controller = format!("sys/devices/pci0/nvme/nvme{index}");
             let disk = format!("{controller}/nvme{index}n1");
             machine = machine
                 .block(&disk, &format!("259:{index}"))
-                .link(
-                    &format!("sys/devices/virtual/block/md0/slaves/nvme{index}n1"),
-                    &disk,
-                )
+                .link(&format!("sys/devices/virtual/block/md0/slaves/nvme{index}n1"), &disk)
                 .link(&format!("{disk}/device"), &controller)
                 .file(&format!("{controller}/model"), "ACME Enterprise 1T\n")
                 .file(&format!("{controller}/firmware_rev"), "1.02\n")

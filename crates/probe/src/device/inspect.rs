@@ -18,25 +18,15 @@ const NESTING: usize = 6;
 /// links; `root` is `/` but in tests.
 pub fn inspect(root: &Path, directory: &Path) -> DeviceFacts {
     let tree = Tree::new(root);
-    let mounts = mounts::parse(
-        &tree
-            .text(Path::new("proc/self/mountinfo"))
-            .unwrap_or_default(),
-    );
+    let mounts = mounts::parse(&tree.text(Path::new("proc/self/mountinfo")).unwrap_or_default());
     let root_mount = mounts::mount_of(&mounts, Path::new("/"), None);
     let environment = environment(&tree, root_mount.map(|mount| mount.file_system.as_str()));
-    let device = (root == Path::new("/"))
-        .then(|| device_number(directory))
-        .flatten();
+    let device = (root == Path::new("/")).then(|| device_number(directory)).flatten();
     let Some(mount) = mounts::mount_of(&mounts, directory, device) else {
         return without_mount(environment);
     };
-    let mut walk = MountWalk {
-        tree: &tree,
-        mounts: &mounts,
-        chain: DeviceStack::default(),
-        nesting: 0,
-    };
+    let mut walk =
+        MountWalk { tree: &tree, mounts: &mounts, chain: DeviceStack::default(), nesting: 0 };
     walk.mount(mount, 0);
     let chain = walk.chain;
     let summary = summary(mount, &chain, &environment);
@@ -84,22 +74,14 @@ fn mount_facts(mount: &Mount) -> Vec<Fact> {
 
 fn summary(mount: &Mount, chain: &DeviceStack, environment: &Environment) -> DeviceSummary {
     let disks = &chain.disks;
-    let all_through = !disks.is_empty()
-        && disks
-            .iter()
-            .all(|disk| disk.write_cache == WriteCache::Through);
-    let write_cache = match disks
-        .iter()
-        .find(|disk| disk.write_cache == WriteCache::Back)
-    {
+    let all_through =
+        !disks.is_empty() && disks.iter().all(|disk| disk.write_cache == WriteCache::Through);
+    let write_cache = match disks.iter().find(|disk| disk.write_cache == WriteCache::Back) {
         Some(_) => WriteCache::Back,
         None if all_through => WriteCache::Through,
         None => WriteCache::Unknown,
     };
-    let commands: Vec<_> = disks
-        .iter()
-        .filter_map(|disk| disk.cache_off_command.clone())
-        .collect();
+    let commands: Vec<_> = disks.iter().filter_map(|disk| disk.cache_off_command.clone()).collect();
     let only = |disk: fn(&Disk) -> Option<String>| match disks.as_slice() {
         [one] => disk(one),
         _ => None,
@@ -174,9 +156,8 @@ impl MountWalk<'_> {
     fn block_devices(&mut self, mount: &Mount, depth: usize) {
         let by_number =
             (mount.device.0 != 0).then(|| block_device::by_number(self.tree, mount.device));
-        let directory = by_number
-            .flatten()
-            .or_else(|| block_device::by_path(self.tree, &mount.source));
+        let directory =
+            by_number.flatten().or_else(|| block_device::by_path(self.tree, &mount.source));
         let Some(directory) = directory else {
             let reason = format!("sysfs shows no block device for {}", mount.source);
             self.chain.layers.push(unknown_layer(reason, depth));
@@ -198,9 +179,7 @@ impl MountWalk<'_> {
     /// A btrfs file system may span several devices, of which the mount names one.
     fn with_companions(&self, mount: &Mount, first: PathBuf) -> Vec<PathBuf> {
         let volumes = Path::new("sys/fs/btrfs");
-        let name = first
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
+        let name = first.file_name().map(|name| name.to_string_lossy().into_owned());
         if mount.file_system != "btrfs" {
             return vec![first];
         }
@@ -211,8 +190,7 @@ impl MountWalk<'_> {
             let resolve = |name: &String| self.tree.resolve(&devices.join(name));
             is_it.then(|| names.iter().filter_map(resolve).collect::<Vec<_>>())
         });
-        all.filter(|all| !all.is_empty())
-            .unwrap_or_else(|| vec![first])
+        all.filter(|all| !all.is_empty()).unwrap_or_else(|| vec![first])
     }
 
     fn nested(&mut self, mount: &Mount, depth: usize) {

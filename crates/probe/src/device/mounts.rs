@@ -23,9 +23,7 @@ pub(crate) struct Mount {
 impl Mount {
     /// The value of `name=value` among the options.
     pub(crate) fn option(&self, name: &str) -> Option<&str> {
-        self.options
-            .iter()
-            .find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
+        self.options.iter().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
     }
 
     /// True if the option stands there word for word.
@@ -48,9 +46,7 @@ pub(crate) fn mount_of<'a>(
 ) -> Option<&'a Mount> {
     let above = || mounts.iter().filter(|mount| path.starts_with(&mount.point));
     let depth = |mount: &&Mount| mount.point.components().count();
-    let of_device = above()
-        .filter(|mount| Some(mount.device) == device)
-        .max_by_key(depth);
+    let of_device = above().filter(|mount| Some(mount.device) == device).max_by_key(depth);
     of_device.or_else(|| above().max_by_key(depth))
 }
 
@@ -72,13 +68,7 @@ fn parse_line(line: &str) -> Option<Mount> {
         }
     }
     let device = (major.parse().ok()?, minor.parse().ok()?);
-    Some(Mount {
-        device,
-        point: PathBuf::from(point),
-        options,
-        file_system: kind,
-        source,
-    })
+    Some(Mount { device, point: PathBuf::from(point), options, file_system: kind, source })
 }
 
 /// Octal escapes (`\040`) become their bytes.
@@ -86,9 +76,7 @@ fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
-        let octal = after
-            .get(..3)
-            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let octal = after.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
         let escaped = octal.and_then(|digits| u8::from_str_radix(digits, 8).ok());
         match escaped {
             Some(value) if byte == b'\\' => {
@@ -122,10 +110,7 @@ not a mount line\n\
         assert_eq!(mounts.len(), 4);
         assert_eq!(mounts[1].point, Path::new("/srv/my data"));
         assert_eq!(mounts[1].options, ["rw", "noatime", "attr2"]);
-        assert_eq!(
-            (mounts[1].file_system.as_str(), mounts[1].device),
-            ("xfs", (8, 1))
-        );
+        assert_eq!((mounts[1].file_system.as_str(), mounts[1].device), ("xfs", (8, 1)));
         assert_eq!(mounts[3].option("upperdir"), Some("/u"));
         assert!(mounts[3].has_option("volatile") && !mounts[3].has_option("upperdir"));
     }
@@ -140,17 +125,7 @@ not a mount line\n\
         assert_eq!(by_device.file_system, "tmpfs");
         let unknown_device = mount_of(&mounts, path, Some((0, 99))).unwrap();
         assert_eq!(unknown_device.file_system, "xfs");
-        assert_eq!(
-            mount_of(&mounts, Path::new("/x"), None)
-                .unwrap()
-                .file_system,
-            "overlay"
-        );
-        assert_eq!(
-            mount_of(&mounts, Path::new("/srvx"), None)
-                .unwrap()
-                .file_system,
-            "overlay"
-        );
+        assert_eq!(mount_of(&mounts, Path::new("/x"), None).unwrap().file_system, "overlay");
+        assert_eq!(mount_of(&mounts, Path::new("/srvx"), None).unwrap().file_system, "overlay");
     }
 }

@@ -10,27 +10,16 @@ fn look(machine: &Machine, directory: &str) -> DeviceFacts {
 }
 
 fn kinds(facts: &DeviceFacts) -> Vec<&str> {
-    facts
-        .layers
-        .iter()
-        .map(|layer| layer.kind.as_str())
-        .collect()
+    facts.layers.iter().map(|layer| layer.kind.as_str()).collect()
 }
 
 fn fact<'a>(facts: &'a DeviceFacts, name: &str) -> &'a Fact {
-    let all = facts
-        .layers
-        .iter()
-        .flat_map(|layer| &layer.facts)
-        .chain(&facts.environment);
+    let all = facts.layers.iter().flat_map(|layer| &layer.facts).chain(&facts.environment);
     all.into_iter().find(|fact| fact.name == name).unwrap()
 }
 
 fn says(facts: &DeviceFacts, words: &str) -> bool {
-    facts
-        .sentences
-        .iter()
-        .any(|sentence| sentence.contains(words))
+    facts.sentences.iter().any(|sentence| sentence.contains(words))
 }
 
 fn breaks(facts: &DeviceFacts) -> Option<(&str, Option<&str>)> {
@@ -41,10 +30,7 @@ fn breaks(facts: &DeviceFacts) -> Option<(&str, Option<&str>)> {
 }
 
 fn has_unknown_layer(facts: &DeviceFacts) -> bool {
-    facts
-        .layers
-        .iter()
-        .any(|layer| matches!(layer.standing, SyncBehavior::NotKnown(_)))
+    facts.layers.iter().any(|layer| matches!(layer.standing, SyncBehavior::NotKnown(_)))
 }
 
 #[test]
@@ -52,31 +38,18 @@ fn a_partition_of_a_sata_disk() {
     let machine = Machine::new("20 1 8:1 / / rw - ext4 /dev/sda1 rw\n").sata();
     let facts = look(&machine, "/var/lib");
     assert_eq!(kinds(&facts), ["ext4", "partition", "disk"]);
-    assert_eq!(
-        fact(&facts, "model").value.as_deref(),
-        Some("HDS722580VLAT20")
-    );
+    assert_eq!(fact(&facts, "model").value.as_deref(), Some("HDS722580VLAT20"));
     assert_eq!(fact(&facts, "firmware").value.as_deref(), Some("V32O"));
-    assert_eq!(
-        fact(&facts, "scheduler").value.as_deref(),
-        Some("mq-deadline")
-    );
+    assert_eq!(fact(&facts, "scheduler").value.as_deref(), Some("mq-deadline"));
     let serial = fact(&facts, "serial");
     assert_eq!(serial.value.as_deref(), Some("VNR00001"));
     assert!(serial.private && !fact(&facts, "model").private);
-    assert!(
-        fact(&facts, "SCSI cache type")
-            .said_by
-            .ends_with("scsi_disk/0:0:0:0/cache_type")
-    );
+    assert!(fact(&facts, "SCSI cache type").said_by.ends_with("scsi_disk/0:0:0:0/cache_type"));
     let summary = &facts.summary;
     assert_eq!(summary.disks, ["sda"]);
     assert_eq!(summary.write_cache, WriteCache::Back);
     assert_eq!(summary.rpm.as_ref().unwrap().value, 7_200);
-    assert_eq!(
-        summary.cache_off_command.as_deref(),
-        Some("hdparm -W0 /dev/sda")
-    );
+    assert_eq!(summary.cache_off_command.as_deref(), Some("hdparm -W0 /dev/sda"));
     assert!(facts.sentences.is_empty(), "{:?}", facts.sentences);
     assert_eq!(summary.virtual_machine, None);
 }
@@ -87,11 +60,7 @@ fn what_nobody_answers_is_unknown_and_names_who_was_asked() {
     let facts = look(&machine, "/");
     let model = fact(&facts, "model");
     assert_eq!(model.value, None);
-    assert!(
-        model.said_by.ends_with("vda/device/model"),
-        "{}",
-        model.said_by
-    );
+    assert!(model.said_by.ends_with("vda/device/model"), "{}", model.said_by);
 }
 
 #[test]
@@ -99,18 +68,8 @@ fn nvme_under_mirror_under_encryption() {
     let mounts = "20 1 0:31 /@log /log rw - btrfs /dev/mapper/log_crypt rw\n";
     let machine = Machine::new(mounts).nvme_mirror_encrypted();
     let facts = look(&machine, "/log");
-    assert_eq!(
-        kinds(&facts),
-        ["btrfs", "dm-crypt", "md raid1", "disk", "disk"]
-    );
-    assert_eq!(
-        facts
-            .layers
-            .iter()
-            .map(|layer| layer.depth)
-            .collect::<Vec<_>>(),
-        [0, 1, 2, 3, 3]
-    );
+    assert_eq!(kinds(&facts), ["btrfs", "dm-crypt", "md raid1", "disk", "disk"]);
+    assert_eq!(facts.layers.iter().map(|layer| layer.depth).collect::<Vec<_>>(), [0, 1, 2, 3, 3]);
     assert_eq!(facts.summary.disks, ["nvme0n1", "nvme1n1"]);
     assert_eq!(
         facts.summary.cache_off_command.as_deref(),
@@ -135,23 +94,14 @@ fn an_unknown_device_mapper_target_is_not_known() {
 fn a_virtio_disk_is_a_virtual_machine_and_its_rotation_a_guess() {
     let machine = Machine::new("20 1 254:0 / / rw - ext4 /dev/vda rw,discard\n")
         .virtio()
-        .file(
-            "proc/cpuinfo",
-            "processor : 0\nflags\t\t: fpu hypervisor sse\n",
-        );
+        .file("proc/cpuinfo", "processor : 0\nflags\t\t: fpu hypervisor sse\n");
     let facts = look(&machine, "/");
     assert_eq!(kinds(&facts), ["ext4", "virtio disk"]);
     let features = fact(&facts, "virtio features").value.clone().unwrap();
-    assert!(
-        features.starts_with("bits 2 6 9 10 13 29 32; flush (9): yes"),
-        "{features}"
-    );
+    assert!(features.starts_with("bits 2 6 9 10 13 29 32; flush (9): yes"), "{features}");
     assert_eq!(facts.summary.rpm, None, "rotational alone says no speed");
     assert_eq!(facts.summary.cache_off_command, None, "bit 11 is off");
-    assert_eq!(
-        facts.summary.virtual_machine.as_deref(),
-        Some("unnamed hypervisor")
-    );
+    assert_eq!(facts.summary.virtual_machine.as_deref(), Some("unnamed hypervisor"));
     assert!(says(&facts, "not known from inside this machine"));
 }
 
@@ -163,10 +113,7 @@ fn virtual_machines_are_named_by_their_firmware() {
         .file("sys/class/dmi/id/sys_vendor", "VMware, Inc.\n");
     let facts = look(&machine, "/");
     assert_eq!(facts.summary.virtual_machine.as_deref(), Some("VMware"));
-    assert_eq!(
-        fact(&facts, "virtual machine").said_by,
-        "/sys/class/dmi/id/sys_vendor"
-    );
+    assert_eq!(fact(&facts, "virtual machine").said_by, "/sys/class/dmi/id/sys_vendor");
     let metal = Machine::new("20 1 8:1 / / rw - ext4 /dev/sda1 rw\n")
         .file("proc/cpuinfo", "flags : fpu\n")
         .file("sys/class/dmi/id/sys_vendor", "Amazon EC2\n");
@@ -177,10 +124,7 @@ fn virtual_machines_are_named_by_their_firmware() {
 fn tmpfs_keeps_nothing() {
     let machine = Machine::new("20 1 0:30 / /tmp rw - tmpfs tmpfs rw\n");
     let facts = look(&machine, "/tmp/x");
-    assert_eq!(
-        breaks(&facts),
-        Some(("tmpfs keeps its files in memory", None))
-    );
+    assert_eq!(breaks(&facts), Some(("tmpfs keeps its files in memory", None)));
     assert!(says(&facts, "gone with the power"));
     assert_eq!(facts.sentences.len(), 1, "{:?}", facts.sentences);
 }
@@ -198,9 +142,7 @@ fn overlays_are_followed_to_their_upper_directory_where_it_shows() {
 #[test]
 fn an_overlay_seen_from_inside_a_container_is_not_known() {
     let mounts = "20 1 0:50 / / rw - overlay overlay rw,upperdir=/var/lib/docker/upper\n";
-    let machine = Machine::new(mounts)
-        .file(".dockerenv", "")
-        .file("var/lib/docker/upper/x", "");
+    let machine = Machine::new(mounts).file(".dockerenv", "").file("var/lib/docker/upper/x", "");
     let facts = look(&machine, "/");
     assert!(has_unknown_layer(&facts));
     assert_eq!(facts.summary.container.as_deref(), Some("Docker"));
@@ -210,26 +152,10 @@ fn an_overlay_seen_from_inside_a_container_is_not_known() {
 #[test]
 fn unsafe_mount_options_are_found_and_the_way_out_is_shown() {
     for (mount, option, remedy) in [
-        (
-            "8:1 / /d rw - ext4 /dev/sda1 rw,barrier=0",
-            "barrier=0",
-            "mount -o remount,barrier=1 /d",
-        ),
-        (
-            "8:1 / /d rw - ext3 /dev/sda1 rw,nobarrier",
-            "nobarrier",
-            "mount -o remount,barrier=1 /d",
-        ),
-        (
-            "8:1 / /d rw,nobarrier - xfs /dev/sda1 rw",
-            "nobarrier",
-            "mount -o remount,barrier /d",
-        ),
-        (
-            "0:31 / /d rw - btrfs /dev/sda1 rw,nobarrier",
-            "nobarrier",
-            "mount -o remount,barrier /d",
-        ),
+        ("8:1 / /d rw - ext4 /dev/sda1 rw,barrier=0", "barrier=0", "mount -o remount,barrier=1 /d"),
+        ("8:1 / /d rw - ext3 /dev/sda1 rw,nobarrier", "nobarrier", "mount -o remount,barrier=1 /d"),
+        ("8:1 / /d rw,nobarrier - xfs /dev/sda1 rw", "nobarrier", "mount -o remount,barrier /d"),
+        ("0:31 / /d rw - btrfs /dev/sda1 rw,nobarrier", "nobarrier", "mount -o remount,barrier /d"),
         (
             "8:1 / /d rw - f2fs /dev/sda1 rw,fsync_mode=nobarrier",
             "fsync_mode=nobarrier",
@@ -271,18 +197,11 @@ fn servers_and_hosts_are_not_known() {
         ("ecryptfs", "eCryptfs"),
         ("someotherfs", "someotherfs"),
     ] {
-        let facts = look(
-            &Machine::new(&format!("20 1 0:9 / /d rw - {file_system} pool/log rw\n")),
-            "/d",
-        );
+        let facts =
+            look(&Machine::new(&format!("20 1 0:9 / /d rw - {file_system} pool/log rw\n")), "/d");
         assert!(has_unknown_layer(&facts), "{file_system}");
         assert!(says(&facts, words), "{file_system}: {:?}", facts.sentences);
-        assert_eq!(
-            facts.sentences.len(),
-            1,
-            "{file_system}: {:?}",
-            facts.sentences
-        );
+        assert_eq!(facts.sentences.len(), 1, "{file_system}: {:?}", facts.sentences);
     }
 }
 
@@ -301,10 +220,7 @@ fn a_loop_leads_to_the_file_system_of_its_file() {
     let machine = Machine::new(mounts)
         .sata()
         .block("sys/devices/virtual/block/loop0", "7:0")
-        .file(
-            "sys/devices/virtual/block/loop0/loop/backing_file",
-            "/var/image.xfs\n",
-        )
+        .file("sys/devices/virtual/block/loop0/loop/backing_file", "/var/image.xfs\n")
         .file("sys/devices/virtual/block/loop0/loop/dio", "0\n");
     let facts = look(&machine, "/image");
     assert_eq!(kinds(&facts), ["xfs", "loop", "ext4", "partition", "disk"]);
@@ -316,12 +232,7 @@ fn a_loop_leads_to_the_file_system_of_its_file() {
 fn memory_disks_usb_bridges_and_controllers() {
     let zram = Machine::new("20 1 253:0 / /z rw - ext4 /dev/zram0 rw\n")
         .block("sys/devices/virtual/block/zram0", "253:0");
-    assert!(
-        breaks(&look(&zram, "/z"))
-            .unwrap()
-            .0
-            .contains("keeps its blocks in memory")
-    );
+    assert!(breaks(&look(&zram, "/z")).unwrap().0.contains("keeps its blocks in memory"));
 
     let usb = Machine::new("20 1 8:16 / /u rw - vfat /dev/sdb rw\n")
         .block("sys/devices/pci0/usb1/1-1/host3/block/sdb", "8:16");

@@ -13,17 +13,13 @@ pub(crate) struct Tree {
 impl Tree {
     /// The tree below that root, which must exist.
     pub(crate) fn new(root: &Path) -> Tree {
-        Tree {
-            root: root.canonicalize().unwrap_or_else(|_| root.to_owned()),
-        }
+        Tree { root: root.canonicalize().unwrap_or_else(|_| root.to_owned()) }
     }
 
     /// The content without white space around it; `None` if absent, unreadable or empty.
     pub(crate) fn text(&self, path: &Path) -> Option<String> {
         let bytes = self.bytes(path)?;
-        let text = String::from_utf8_lossy(&bytes)
-            .trim_matches(['\0', ' ', '\n', '\t'])
-            .to_owned();
+        let text = String::from_utf8_lossy(&bytes).trim_matches(['\0', ' ', '\n', '\t']).to_owned();
         (!text.is_empty()).then_some(text)
     }
 
@@ -41,9 +37,8 @@ impl Tree {
     pub(crate) fn names(&self, path: &Path) -> Vec<String> {
         let entries = fs::read_dir(self.root.join(relative(path)));
         let entries = entries.into_iter().flatten().flatten();
-        let mut names: Vec<_> = entries
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names
     }
@@ -62,12 +57,7 @@ impl Tree {
 
 /// A fact with who says it.
 pub(crate) fn fact(name: &'static str, value: Option<String>, said_by: impl Into<String>) -> Fact {
-    Fact {
-        name,
-        value,
-        said_by: said_by.into(),
-        private: false,
-    }
+    Fact { name, value, said_by: said_by.into(), private: false }
 }
 
 /// The file's name as a reader would type it.

@@ -69,11 +69,7 @@ impl Sizes {
 
     /// Where nothing limits them.
     pub(crate) fn most(transfer_bytes: u64) -> Sizes {
-        Sizes {
-            overwrite: OVERWRITE_BYTES,
-            lap: LAP_BYTES,
-            transfer: transfer_bytes,
-        }
+        Sizes { overwrite: OVERWRITE_BYTES, lap: LAP_BYTES, transfer: transfer_bytes }
     }
 
     /// What they take together at one time.
@@ -110,10 +106,7 @@ mod tests {
             }
         }
         let small = sizes(15 << 20, false).unwrap_err();
-        assert!(
-            small.contains("only 15 MiB are free in /data: a probe needs 16 MiB"),
-            "{small}"
-        );
+        assert!(small.contains("only 15 MiB are free in /data: a probe needs 16 MiB"), "{small}");
         assert!(sizes(63 << 20, true).unwrap_err().contains("needs 64 MiB"));
         let large = sizes(1 << 40, false).unwrap();
         assert_eq!((large.overwrite, large.lap), (OVERWRITE_BYTES, LAP_BYTES));

@@ -105,13 +105,7 @@ impl Files {
         state: FileState,
         write_bytes: usize,
     ) -> Result<(&Path, &LapCursor)> {
-        let Files {
-            directory,
-            unwritten,
-            append,
-            sizes,
-            ..
-        } = self;
+        let Files { directory, unwritten, append, sizes, .. } = self;
         let (slot, grows) = match state {
             FileState::Append => (append, true),
             FileState::Unwritten => (unwritten, false),
@@ -139,10 +133,7 @@ impl Lap {
         }
         scratch.file().sync_all()?;
         RealDisk.sync_directory(directory)?;
-        let claim = LapCursor {
-            next: AtomicU64::new(0),
-            end: lap_bytes,
-        };
+        let claim = LapCursor { next: AtomicU64::new(0), end: lap_bytes };
         Ok(Lap { scratch, claim })
     }
 
@@ -156,10 +147,7 @@ impl Lap {
     /// Workers that found no room have claimed past the end.
     fn next_aligned(&self, write_bytes: usize) -> u64 {
         use std::sync::atomic::Ordering::Relaxed;
-        self.claim
-            .next
-            .load(Relaxed)
-            .next_multiple_of(write_bytes.max(4096) as u64)
+        self.claim.next.load(Relaxed).next_multiple_of(write_bytes.max(4096) as u64)
     }
 
     fn align(&mut self, write_bytes: usize, grows: bool) -> Result<()> {
@@ -185,10 +173,7 @@ mod tests {
         let folder = tempfile::tempdir_in(crate::test_folder()).unwrap();
         let mut files = Files::prepare(folder.path(), Sizes::most(1 << 30)).unwrap();
         let metadata = std::fs::metadata(files.written().path()).unwrap();
-        assert_eq!(
-            (metadata.len(), metadata.blocks() * 512 >= 64 << 20),
-            (64 << 20, true)
-        );
+        assert_eq!((metadata.len(), metadata.blocks() * 512 >= 64 << 20), (64 << 20, true));
 
         let (first, claim) = files.lap(FileState::Unwritten, 256).unwrap();
         let first = first.to_owned();

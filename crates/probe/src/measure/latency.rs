@@ -55,15 +55,9 @@ fn two_modes(histogram: &Histogram<u64>) -> Option<[Mode; 2]> {
         return None;
     }
     // The median of each heap is a quantile of the whole.
-    let low = Mode {
-        share,
-        typical_ns: histogram.value_at_quantile(share / 2.0),
-    };
+    let low = Mode { share, typical_ns: histogram.value_at_quantile(share / 2.0) };
     let middle_of_high = share + (1.0 - share) / 2.0;
-    let high = Mode {
-        share: 1.0 - share,
-        typical_ns: histogram.value_at_quantile(middle_of_high),
-    };
+    let high = Mode { share: 1.0 - share, typical_ns: histogram.value_at_quantile(middle_of_high) };
     Some([low, high])
 }
 
@@ -86,12 +80,7 @@ fn value_of_bin(bin: usize) -> Nanos {
 
 /// A weighted mean over three bins, so that single bins make no summit.
 fn smooth(bins: &[f64]) -> Vec<f64> {
-    let at = |index: Option<usize>| {
-        index
-            .and_then(|index| bins.get(index))
-            .copied()
-            .unwrap_or(0.0)
-    };
+    let at = |index: Option<usize>| index.and_then(|index| bins.get(index)).copied().unwrap_or(0.0);
     let smoothed = |index: usize| {
         let beside = at(index.checked_sub(1)) + at(Some(index + 1));
         beside / 4.0 + at(Some(index)) / 2.0
@@ -104,19 +93,11 @@ fn two_summits(heights: &[f64]) -> Option<(usize, usize)> {
     let highest = |a: &usize, b: &usize| heights[*a].total_cmp(&heights[*b]);
     let first = (0..heights.len()).max_by(highest)?;
     let deep = |second: usize| {
-        let between = if second < first {
-            second..=first
-        } else {
-            first..=second
-        };
-        let valley = between
-            .map(|bin| heights[bin])
-            .fold(f64::INFINITY, f64::min);
+        let between = if second < first { second..=first } else { first..=second };
+        let valley = between.map(|bin| heights[bin]).fold(f64::INFINITY, f64::min);
         valley < VALLEY * heights[second]
     };
-    let second = (0..heights.len())
-        .filter(|bin| *bin != first && deep(*bin))
-        .max_by(highest)?;
+    let second = (0..heights.len()).filter(|bin| *bin != first && deep(*bin)).max_by(highest)?;
     Some((first.min(second), first.max(second)))
 }
 
@@ -157,10 +138,7 @@ mod tests {
         let [low, high] = latency(&recorded(values)).unwrap().modes.unwrap();
         assert!((low.share - 0.7).abs() < 0.01 && (high.share - 0.3).abs() < 0.01);
         assert!((70_000..85_000).contains(&low.typical_ns), "{low:?}");
-        assert!(
-            (3_500_000..4_300_000).contains(&high.typical_ns),
-            "{high:?}"
-        );
+        assert!((3_500_000..4_300_000).contains(&high.typical_ns), "{high:?}");
     }
 
     #[test]

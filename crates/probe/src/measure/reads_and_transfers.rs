@@ -32,16 +32,7 @@ pub(crate) fn sequential_write(
     let end = files.sizes().transfer;
     let mut tally = Totals::new(Span::fixed(span_ns, span_ns));
     let buffer = filled(TRANSFER_BYTES, 0);
-    tally.work(
-        vec![Sequential {
-            file: &file,
-            buffer,
-            next: 0,
-            end,
-            writes: true,
-        }],
-        stop,
-    )?;
+    tally.work(vec![Sequential { file: &file, buffer, next: 0, end, writes: true }], stop)?;
     let bytes = tally.operations * TRANSFER_BYTES as u64;
     let begin_ns = clock::now();
     file.sync_data()?;
@@ -50,11 +41,7 @@ pub(crate) fn sequential_write(
         return Ok(None);
     }
     files.transferred = Some((scratch, bytes));
-    Ok(Some(SequentialMeasured {
-        bytes,
-        elapsed_ns,
-        bytes_per_s: rate(bytes, elapsed_ns),
-    }))
+    Ok(Some(SequentialMeasured { bytes, elapsed_ns, bytes_per_s: rate(bytes, elapsed_ns) }))
 }
 
 /// Reads the written file from its start, again and again; `None` if stopped.
@@ -68,27 +55,14 @@ pub(crate) fn sequential_read(
     while !tally.is_complete() {
         let before = tally.operations;
         let buffer = AlignedBuffer::zeroed(TRANSFER_BYTES);
-        tally.work(
-            vec![Sequential {
-                file: &file,
-                buffer,
-                next: 0,
-                end,
-                writes: false,
-            }],
-            stop,
-        )?;
+        tally.work(vec![Sequential { file: &file, buffer, next: 0, end, writes: false }], stop)?;
         if tally.operations == before || stop.load(std::sync::atomic::Ordering::Relaxed) {
             return Ok(None);
         }
     }
     let bytes = tally.operations * TRANSFER_BYTES as u64;
     let bytes_per_s = rate(bytes, tally.elapsed_ns);
-    Ok(Some(SequentialMeasured {
-        bytes,
-        elapsed_ns: tally.elapsed_ns,
-        bytes_per_s,
-    }))
+    Ok(Some(SequentialMeasured { bytes, elapsed_ns: tally.elapsed_ns, bytes_per_s }))
 }
 
 /// Reads blocks at random by that many readers; `None` if stopped.
@@ -101,16 +75,8 @@ pub(crate) fn random_reads(
     let file = scratch.open_direct()?;
     let blocks = file_bytes / READ_BYTES as u64;
     let reader = |index| {
-        let (buffer, random) = (
-            AlignedBuffer::zeroed(READ_BYTES),
-            Rng::with_seed(index as u64),
-        );
-        Reader {
-            file: &file,
-            buffer,
-            random,
-            blocks,
-        }
+        let (buffer, random) = (AlignedBuffer::zeroed(READ_BYTES), Rng::with_seed(index as u64));
+        Reader { file: &file, buffer, random, blocks }
     };
     let mut tally = Totals::new(Span::fixed(span_ns, span_ns));
     tally.work((0..depth).map(reader).collect(), stop)?;
@@ -158,8 +124,7 @@ struct Reader<'a> {
 impl Operation for Reader<'_> {
     fn once(&mut self) -> syncline_vfs::Result<bool> {
         let block = self.random.u64(0..self.blocks);
-        self.file
-            .read_at(&mut self.buffer, block * READ_BYTES as u64)?;
+        self.file.read_at(&mut self.buffer, block * READ_BYTES as u64)?;
         Ok(true)
     }
 }
@@ -175,28 +140,15 @@ mod tests {
         let folder = tempfile::tempdir_in(crate::test_folder()).unwrap();
         let never = AtomicBool::new(false);
         let mut files = Files::prepare(folder.path(), Sizes::most(32 << 20)).unwrap();
-        let written = sequential_write(&mut files, 30_000_000, &never)
-            .unwrap()
-            .unwrap();
+        let written = sequential_write(&mut files, 30_000_000, &never).unwrap().unwrap();
         assert!(written.bytes > 0 && written.bytes <= 32 << 20);
         let (scratch, bytes) = files.transferred.as_ref().unwrap();
-        assert_eq!(
-            std::fs::metadata(scratch.path()).unwrap().len(),
-            written.bytes
-        );
-        let read = sequential_read((scratch, *bytes), 30_000_000, &never)
-            .unwrap()
-            .unwrap();
+        assert_eq!(std::fs::metadata(scratch.path()).unwrap().len(), written.bytes);
+        let read = sequential_read((scratch, *bytes), 30_000_000, &never).unwrap().unwrap();
         assert!(read.elapsed_ns >= 30_000_000 && read.bytes_per_s > 0.0);
-        let reads = random_reads((scratch, *bytes), 4, 30_000_000, &never)
-            .unwrap()
-            .unwrap();
+        let reads = random_reads((scratch, *bytes), 4, 30_000_000, &never).unwrap().unwrap();
         assert!(reads.reads >= 4 && reads.latency.max > 0);
         let stopped = AtomicBool::new(true);
-        assert!(
-            random_reads((scratch, *bytes), 1, 30_000_000, &stopped)
-                .unwrap()
-                .is_none()
-        );
+        assert!(random_reads((scratch, *bytes), 1, 30_000_000, &stopped).unwrap().is_none());
     }
 }

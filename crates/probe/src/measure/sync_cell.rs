@@ -51,27 +51,12 @@ pub(crate) fn plain_writes(
     stop: &AtomicBool,
 ) -> Result<Option<PlainWrite>> {
     let file = files.written().open_direct()?;
-    let way = WritePosition::Region {
-        start: 0,
-        bytes: files.sizes().overwrite,
-        next: 0,
-    };
+    let way = WritePosition::Region { start: 0, bytes: files.sizes().overwrite, next: 0 };
     let mut tally = Totals::new(span);
-    tally.work(
-        vec![PlainWriter {
-            file,
-            way,
-            buffer: filled(LINE_BYTES, 0),
-        }],
-        stop,
-    )?;
+    tally.work(vec![PlainWriter { file, way, buffer: filled(LINE_BYTES, 0) }], stop)?;
     let rate_per_s = rate(tally.operations, tally.elapsed_ns);
     let latency = latency(&tally.histogram).filter(|_| tally.is_complete());
-    Ok(latency.map(|latency| PlainWrite {
-        write_bytes: LINE_BYTES,
-        rate_per_s,
-        latency,
-    }))
+    Ok(latency.map(|latency| PlainWrite { write_bytes: LINE_BYTES, rate_per_s, latency }))
 }
 
 /// Bytes that do not compress, the same for the same number.
@@ -122,12 +107,7 @@ fn workers<'a>(files: &'a mut Files, job: &CellJob) -> Result<Vec<Writer<'a>>> {
             },
         };
         let durable = DurableWriter::open(path, job.method)?;
-        Ok(Writer {
-            durable,
-            way,
-            buffer: filled(job.write_bytes, index as u64),
-            count: 0,
-        })
+        Ok(Writer { durable, way, buffer: filled(job.write_bytes, index as u64), count: 0 })
     };
     (0..job.outstanding).map(writer).collect()
 }
@@ -171,11 +151,7 @@ impl WritePosition<'_> {
             WritePosition::Region { start, bytes, next } => {
                 let offset = *start + *next;
                 let after = *next + write_bytes;
-                *next = if after + write_bytes > *bytes {
-                    0
-                } else {
-                    after
-                };
+                *next = if after + write_bytes > *bytes { 0 } else { after };
                 Some(offset)
             }
             WritePosition::Claimed(claim) => {
@@ -233,19 +209,11 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use syncline_vfs::SyncMethod;
 
-    const SHORT: Span = Span {
-        min_ns: 20_000_000,
-        max_ns: 20_000_000,
-        window_ns: 10_000_000,
-    };
+    const SHORT: Span = Span { min_ns: 20_000_000, max_ns: 20_000_000, window_ns: 10_000_000 };
 
     #[test]
     fn a_region_is_walked_in_whole_writes() {
-        let mut way = WritePosition::Region {
-            start: 100,
-            bytes: 10,
-            next: 0,
-        };
+        let mut way = WritePosition::Region { start: 100, bytes: 10, next: 0 };
         let offsets: Vec<_> = (0..4).map(|_| way.next(4).unwrap()).collect();
         assert_eq!(offsets, [100, 104, 100, 104]);
     }
@@ -268,9 +236,7 @@ mod tests {
                     span: SHORT,
                 };
                 let never = AtomicBool::new(false);
-                let measured = measure_cell(&mut files, &job, &watch, &never)
-                    .unwrap()
-                    .unwrap();
+                let measured = measure_cell(&mut files, &job, &watch, &never).unwrap().unwrap();
                 assert!(measured.syncs >= outstanding as u64);
                 assert!(measured.elapsed_ns >= 20_000_000);
                 assert!(measured.rate_per_s > 0.0 && measured.rate_per_s.is_finite());
@@ -294,10 +260,6 @@ mod tests {
         };
         let stopped = measure_cell(&mut files, &job, &watch, &AtomicBool::new(true)).unwrap();
         assert!(stopped.is_none());
-        assert!(
-            plain_writes(&files, SHORT, &AtomicBool::new(true))
-                .unwrap()
-                .is_none()
-        );
+        assert!(plain_writes(&files, SHORT, &AtomicBool::new(true)).unwrap().is_none());
     }
 }

@@ -24,12 +24,7 @@ impl Windows {
     /// No windows yet.
     pub(crate) fn new(window_ns: Nanos) -> Windows {
         assert!(window_ns > 0, "a window of no length has no rate");
-        Windows {
-            window_ns,
-            open_count: 0,
-            open_ns: 0,
-            rates: Vec::new(),
-        }
+        Windows { window_ns, open_count: 0, open_ns: 0, rates: Vec::new() }
     }
 
     /// Adds what was completed in the time since the last addition. A window closes within 5 % of
@@ -38,8 +33,7 @@ impl Windows {
         self.open_count += count;
         self.open_ns += elapsed_ns;
         if self.open_ns + self.window_ns / 20 >= self.window_ns {
-            self.rates
-                .push(self.open_count as f64 / self.open_ns as f64 * 1e9);
+            self.rates.push(self.open_count as f64 / self.open_ns as f64 * 1e9);
             self.open_count = 0;
             self.open_ns = 0;
         }
@@ -62,11 +56,7 @@ impl Windows {
 }
 
 fn steady(rates: &[f64]) -> bool {
-    let Some(last) = rates
-        .len()
-        .checked_sub(SETTLED_WINDOWS)
-        .map(|start| &rates[start..])
-    else {
+    let Some(last) = rates.len().checked_sub(SETTLED_WINDOWS).map(|start| &rates[start..]) else {
         return false;
     };
     let largest = last.iter().copied().fold(0.0, f64::max);

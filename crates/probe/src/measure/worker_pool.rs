@@ -69,13 +69,7 @@ impl Totals {
     /// Nothing done yet of that span.
     pub(crate) fn new(span: Span) -> Totals {
         let windows = Windows::new(span.window_ns);
-        Totals {
-            operations: 0,
-            elapsed_ns: 0,
-            histogram: histogram(),
-            windows,
-            span,
-        }
+        Totals { operations: 0, elapsed_ns: 0, histogram: histogram(), windows, span }
     }
 
     /// True if it ran its time, and longer until its windows agree or its longest time is over.
@@ -115,9 +109,7 @@ impl Totals {
         let mut end_ns = watched_end_ns.unwrap_or(start_ns);
         for worker in worked {
             self.operations += worker.histogram.len();
-            self.histogram
-                .add(&worker.histogram)
-                .expect("both have the same bounds");
+            self.histogram.add(&worker.histogram).expect("both have the same bounds");
             end_ns = end_ns.max(worker.last_ns);
             outcome = outcome.and(worker.outcome);
         }
@@ -145,11 +137,7 @@ impl Totals {
             }
             let until_edge = self.windows.remaining_ns();
             let until_min = self.span.min_ns.saturating_sub(elapsed_ns);
-            let rest_ns = if until_min > 0 {
-                until_edge.min(until_min)
-            } else {
-                until_edge
-            };
+            let rest_ns = if until_min > 0 { until_edge.min(until_min) } else { until_edge };
             thread::park_timeout(Duration::from_nanos(rest_ns.clamp(1, LONGEST_SLEEP_NS)));
         };
         shared.end.store(true, Ordering::Relaxed);
@@ -179,10 +167,7 @@ impl Shared<'_> {
 
     /// The operations that all workers have completed.
     fn count(&self) -> u64 {
-        self.counters
-            .iter()
-            .map(|counter| counter.load(Ordering::Relaxed))
-            .sum()
+        self.counters.iter().map(|counter| counter.load(Ordering::Relaxed)).sum()
     }
 
     fn worker<W: Operation>(&self, worker: W, counter: &Counter) -> WorkerResult {
@@ -201,11 +186,7 @@ impl Shared<'_> {
         if self.working.fetch_sub(1, Ordering::Release) == 1 {
             self.watcher.unpark();
         }
-        WorkerResult {
-            histogram,
-            last_ns,
-            outcome,
-        }
+        WorkerResult { histogram, last_ns, outcome }
     }
 
     /// True for a worker that has done so many operations.
@@ -254,11 +235,7 @@ mod tests {
     impl Operation for Sleeper {
         fn once(&mut self) -> Result<bool> {
             if self.left == 0 && self.fails {
-                return Err(Error::io(
-                    "sync",
-                    Path::new("x"),
-                    io::ErrorKind::StorageFull.into(),
-                ));
+                return Err(Error::io("sync", Path::new("x"), io::ErrorKind::StorageFull.into()));
             }
             if self.left == 0 {
                 return Ok(false);
@@ -270,10 +247,7 @@ mod tests {
     }
 
     fn sleeper() -> Sleeper {
-        Sleeper {
-            left: u64::MAX,
-            fails: false,
-        }
+        Sleeper { left: u64::MAX, fails: false }
     }
 
     fn crew(count: usize, left: u64) -> Vec<Sleeper> {
@@ -281,19 +255,13 @@ mod tests {
     }
 
     fn span(min_ms: u64, max_ms: u64) -> Span {
-        Span {
-            min_ns: min_ms * 1_000_000,
-            max_ns: max_ms * 1_000_000,
-            window_ns: 10_000_000,
-        }
+        Span { min_ns: min_ms * 1_000_000, max_ns: max_ms * 1_000_000, window_ns: 10_000_000 }
     }
 
     #[test]
     fn it_runs_its_time_and_counts_everything() {
         let mut tally = Totals::new(span(50, 50));
-        tally
-            .work(crew(3, u64::MAX), &AtomicBool::new(false))
-            .unwrap();
+        tally.work(crew(3, u64::MAX), &AtomicBool::new(false)).unwrap();
         assert!(tally.is_complete() && tally.elapsed_ns >= 50_000_000);
         assert_eq!(tally.operations, tally.histogram.len());
         assert!(tally.operations >= 3);
@@ -344,45 +312,23 @@ mod tests {
         }
         assert!(laps > 1);
         let full_laps = laps - 1;
-        assert!(
-            (full_laps * 10..=laps * 10).contains(&tally.operations),
-            "the last may be cut"
-        );
+        assert!((full_laps * 10..=laps * 10).contains(&tally.operations), "the last may be cut");
     }
 
     #[test]
     fn a_stop_ends_it_early_and_an_unsteady_rate_at_its_longest() {
         let mut tally = Totals::new(span(10_000, 10_000));
-        tally
-            .work(crew(1, u64::MAX), &AtomicBool::new(true))
-            .unwrap();
+        tally.work(crew(1, u64::MAX), &AtomicBool::new(true)).unwrap();
         assert!(!tally.is_complete() && tally.elapsed_ns < 1_000_000_000);
-        let mut tally = Totals::new(Span {
-            window_ns: 40_000_000,
-            ..span(20, 60)
-        });
-        tally
-            .work(crew(1, u64::MAX), &AtomicBool::new(false))
-            .unwrap();
-        assert!(
-            tally.elapsed_ns >= 60_000_000,
-            "two windows are never steady"
-        );
+        let mut tally = Totals::new(Span { window_ns: 40_000_000, ..span(20, 60) });
+        tally.work(crew(1, u64::MAX), &AtomicBool::new(false)).unwrap();
+        assert!(tally.elapsed_ns >= 60_000_000, "two windows are never steady");
     }
 
     #[test]
     fn a_failure_ends_it_and_what_was_done_counts() {
         let mut tally = Totals::new(span(10_000, 10_000));
-        let crew = vec![
-            Sleeper {
-                left: 3,
-                fails: true,
-            },
-            Sleeper {
-                left: u64::MAX,
-                fails: false,
-            },
-        ];
+        let crew = vec![Sleeper { left: 3, fails: true }, Sleeper { left: u64::MAX, fails: false }];
         let error = tally.work(crew, &AtomicBool::new(false)).unwrap_err();
         assert!(error.is_full());
         assert!(tally.operations >= 3);

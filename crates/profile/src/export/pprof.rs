@@ -30,14 +30,7 @@ pub fn pprof(profile: &Profile, map: &Map, to: &mut impl Write) -> io::Result<()
         file.message(1, |it| value_type(it, name, unit));
     }
     let mut locations = Locations::default();
-    samples(
-        &mut file,
-        &mut texts,
-        &mut locations,
-        profile,
-        map,
-        &metrics,
-    );
+    samples(&mut file, &mut texts, &mut locations, profile, map, &metrics);
     let objects = mappings(&mut file, &mut texts, profile);
     locations.write(&mut file, profile, &objects);
     functions(&mut file, &mut texts, profile);
@@ -86,9 +79,7 @@ fn samples<'p>(
     for sample in profile.samples() {
         let charged = stacks.charged(sample);
         let place = (sample.thread, sample.stack, charged.class, charged.module);
-        let values = places
-            .entry(place)
-            .or_insert_with(|| vec![0; metrics.len()]);
+        let values = places.entry(place).or_insert_with(|| vec![0; metrics.len()]);
         let position = metrics.iter().position(|it| *it == sample.metric);
         let position = position.expect("the metrics are those of the samples");
         // The format's values are signed.
@@ -210,10 +201,7 @@ struct Texts {
 
 impl Default for Texts {
     fn default() -> Texts {
-        Texts {
-            values: vec![String::new()],
-            numbers: HashMap::from([(String::new(), 0)]),
-        }
+        Texts { values: vec![String::new()], numbers: HashMap::from([(String::new(), 0)]) }
     }
 }
 

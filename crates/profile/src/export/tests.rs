@@ -18,10 +18,7 @@ const MAP: &str = r#"
 
 fn profile() -> Profile {
     let mut builder = ProfileBuilder::default();
-    let thread = builder.thread(Thread {
-        name: "server".to_owned(),
-        title: None,
-    });
+    let thread = builder.thread(Thread { name: "server".to_owned(), title: None });
     let frame = |function: &str, offset| Frame {
         space: Space::Native,
         object: "store".to_owned(),
@@ -31,10 +28,7 @@ fn profile() -> Profile {
     };
     let logs = builder.stack([frame("log_write", 0x400), frame("main", 0x100)]);
     let other = builder.stack([frame("a;b\n", 0x800), frame("main", 0x100)]);
-    let inlined = |function: &str, offset| Frame {
-        inlined: true,
-        ..frame(function, offset)
-    };
+    let inlined = |function: &str, offset| Frame { inlined: true, ..frame(function, offset) };
     let within = builder.stack([
         inlined("mix", 0x100),
         inlined("log_twice", 0x100),
@@ -137,15 +131,10 @@ fn pprof_files_hold_every_sample_with_its_frames_values_and_labels() {
     let map = Map::parse(MAP, "store").unwrap();
     pprof(&profile(), &map, &mut bytes).unwrap();
     let mut plain = Vec::new();
-    GzDecoder::new(bytes.as_slice())
-        .read_to_end(&mut plain)
-        .unwrap();
+    GzDecoder::new(bytes.as_slice()).read_to_end(&mut plain).unwrap();
     let file = fields(&plain);
     let texts = raw(&file, 6);
-    let texts: Vec<_> = texts
-        .into_iter()
-        .map(|text| String::from_utf8(text).unwrap())
-        .collect();
+    let texts: Vec<_> = texts.into_iter().map(|text| String::from_utf8(text).unwrap()).collect();
     assert_eq!(texts[0], "");
     let text = |number: &u64| texts[*number as usize].clone();
     let types: Vec<_> = messages(&file, 1)
@@ -153,14 +142,9 @@ fn pprof_files_hold_every_sample_with_its_frames_values_and_labels() {
         .map(|it| (text(&numbers(it)[&1]), text(&numbers(it)[&2])))
         .collect();
     let expected = [("cpu_user", "nanoseconds"), ("system_calls", "count")];
-    assert_eq!(
-        types,
-        expected.map(|(name, unit)| (name.to_owned(), unit.to_owned()))
-    );
-    let functions: BTreeMap<u64, String> = messages(&file, 5)
-        .iter()
-        .map(|it| (numbers(it)[&1], text(&numbers(it)[&2])))
-        .collect();
+    assert_eq!(types, expected.map(|(name, unit)| (name.to_owned(), unit.to_owned())));
+    let functions: BTreeMap<u64, String> =
+        messages(&file, 5).iter().map(|it| (numbers(it)[&1], text(&numbers(it)[&2]))).collect();
     let locations: BTreeMap<u64, String> = messages(&file, 4)
         .iter()
         .map(|it| {
@@ -176,21 +160,14 @@ fn pprof_files_hold_every_sample_with_its_frames_values_and_labels() {
         .map(|it| {
             let frames = packed(it, 1);
             let frames: Vec<_> = frames.iter().map(|it| locations[it].clone()).collect();
-            let labels: Vec<_> = messages(it, 3)
-                .iter()
-                .map(|it| text(&numbers(it)[&2]))
-                .collect();
+            let labels: Vec<_> = messages(it, 3).iter().map(|it| text(&numbers(it)[&2])).collect();
             (frames.join("<"), packed(it, 2), labels.join(" "))
         })
         .collect();
     let expected = [
         ("log_write<main", vec![300, 2], "server connection logging"),
         ("a;b\n<main", vec![1 << 40, 0], "server connection unknown"),
-        (
-            "mix in log_twice in main<mix in start",
-            vec![7, 0],
-            "server connection logging",
-        ),
+        ("mix in log_twice in main<mix in start", vec![7, 0], "server connection logging"),
         ("", vec![5, 0], "server connection unknown"),
     ];
     let expected =

@@ -100,11 +100,7 @@ impl Reader {
 
     fn head(&mut self, bytes: &[u8]) -> LineResult {
         let foreign = || "this is no stacks file; its first line must be a head".to_owned();
-        let Ok(Line::Head(Head {
-            format,
-            version,
-            window_ns,
-        })) = serde_json::from_slice(bytes)
+        let Ok(Line::Head(Head { format, version, window_ns })) = serde_json::from_slice(bytes)
         else {
             return Err(foreign());
         };
@@ -137,16 +133,9 @@ impl Reader {
         if stack.0 as usize >= self.profile.stacks.len() {
             return Err(format!("stack {} does not stand above", stack.0));
         }
-        once(
-            &mut self.seen.samples,
-            &(sample.metric, thread, stack),
-            "sample",
-        )?;
+        once(&mut self.seen.samples, &(sample.metric, thread, stack), "sample")?;
         let too_much = || "the weights together exceed 64 bits".to_owned();
-        self.weights = self
-            .weights
-            .checked_add(sample.weight)
-            .ok_or_else(too_much)?;
+        self.weights = self.weights.checked_add(sample.weight).ok_or_else(too_much)?;
         self.counts = self.counts.checked_add(sample.count).ok_or_else(too_much)?;
         self.profile.samples.push(sample);
         Ok(())
@@ -157,7 +146,7 @@ impl Reader {
         let events = counts.try_fold(0_u64, |sum, count| sum.checked_add(*count));
         if histogram.counts.len() > 64 || events.is_none() {
             return Err(
-                "a histogram of more than 64 powers of two or events than 64 bits".to_owned(),
+                "a histogram of more than 64 powers of two or events than 64 bits".to_owned()
             );
         }
         self.profile.histograms.push(histogram);
@@ -178,10 +167,7 @@ impl Reader {
     }
 
     fn refused(&self, what: String) -> Error {
-        Error::Stacks {
-            line: self.lines + 1,
-            what,
-        }
+        Error::Stacks { line: self.lines + 1, what }
     }
 }
 

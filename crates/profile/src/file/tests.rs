@@ -9,9 +9,7 @@ fn random(generator: &mut fastrand::Rng) -> Profile {
     let mut builder = ProfileBuilder::default();
     let text = |generator: &mut fastrand::Rng| -> String {
         let letters = ['a', 'b', '"', '\\', '\n', ' ', 'é', '\u{0}'];
-        (0..generator.usize(0..4))
-            .map(|_| letters[generator.usize(0..letters.len())])
-            .collect()
+        (0..generator.usize(0..4)).map(|_| letters[generator.usize(0..letters.len())]).collect()
     };
     for _ in 0..generator.usize(0..30) {
         let frames: Vec<Frame> = (0..generator.usize(0..6))
@@ -48,10 +46,9 @@ fn random(generator: &mut fastrand::Rng) -> Profile {
                 _ => Precision::NotAttributable(text(generator)),
             },
             lost: generator.u64(..),
-            total: generator.bool().then(|| Total {
-                amount: generator.u64(..),
-                source: text(generator),
-            }),
+            total: generator
+                .bool()
+                .then(|| Total { amount: generator.u64(..), source: text(generator) }),
         });
     }
     if generator.bool() {
@@ -121,26 +118,11 @@ fn what_is_wrong_is_said_with_its_line() {
             "line 1: it has version 2 of the format",
         ),
         ("HEAD\n", "line 2: it is cut off"),
-        (
-            "HEAD\n{\"stack\":[0]}\n",
-            "line 2: frame 0 does not stand above",
-        ),
-        (
-            "HEAD\n{\"stack\":[]}\n{\"stack\":[]}\n",
-            "line 3: this stack stands above already",
-        ),
-        (
-            "HEAD\n{\"sample\":[\"wall\",0,0,1,1]}\n",
-            "line 2: thread 0 does not stand above",
-        ),
-        (
-            "HEAD\n{\"sample\":[\"warmth\",0,0,1,1]}\n",
-            "line 2: it is no line of a stacks file",
-        ),
-        (
-            "HEAD\n{\"end\":7}\n",
-            "it was written with 7 lines before its end and has 1",
-        ),
+        ("HEAD\n{\"stack\":[0]}\n", "line 2: frame 0 does not stand above"),
+        ("HEAD\n{\"stack\":[]}\n{\"stack\":[]}\n", "line 3: this stack stands above already"),
+        ("HEAD\n{\"sample\":[\"wall\",0,0,1,1]}\n", "line 2: thread 0 does not stand above"),
+        ("HEAD\n{\"sample\":[\"warmth\",0,0,1,1]}\n", "line 2: it is no line of a stacks file"),
+        ("HEAD\n{\"end\":7}\n", "it was written with 7 lines before its end and has 1"),
         ("HEAD\n{\"end\":1}\n\n", "line 3: something follows"),
         (
             "HEAD\n{\"stack\":[]}\n{\"thread\":{\"name\":\"\",\"title\":null}}\n\

@@ -38,10 +38,7 @@ pub struct ChargedSample<'s> {
 impl<'p> ChargedProfile<'p> {
     /// A profile, looked at through a map.
     pub fn new(profile: &'p Profile, map: &'p Map, view: View) -> ChargedProfile<'p> {
-        ChargedProfile {
-            profile,
-            stacks: Stacks::new(profile, map, view),
-        }
+        ChargedProfile { profile, stacks: Stacks::new(profile, map, view) }
     }
 
     /// Every sample.

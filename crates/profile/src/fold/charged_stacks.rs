@@ -51,11 +51,7 @@ impl Stacks<'_> {
         Stacks {
             map,
             charges: charges.collect(),
-            threads: profile
-                .threads
-                .iter()
-                .map(|it| map.thread_rules(it))
-                .collect(),
+            threads: profile.threads.iter().map(|it| map.thread_rules(it)).collect(),
             frames,
         }
     }
@@ -65,11 +61,7 @@ impl Stacks<'_> {
         let fate = self.fate(sample.stack);
         let (class, own) = self.thread(sample);
         if fate.waits && is_waiting(sample.metric) {
-            return Charged {
-                class,
-                module: Some(Module::WaitingForRequest),
-                guess: false,
-            };
+            return Charged { class, module: Some(Module::WaitingForRequest), guess: false };
         }
         Charged {
             class,
@@ -95,10 +87,7 @@ impl Stacks<'_> {
 
 /// True if the metric is of threads that wait.
 fn is_waiting(metric: Metric) -> bool {
-    matches!(
-        metric,
-        Metric::Wall | Metric::OffCpu | Metric::VoluntarySwitches
-    )
+    matches!(metric, Metric::Wall | Metric::OffCpu | Metric::VoluntarySwitches)
 }
 
 /// The first frame that belongs to a module, from the innermost outwards; on behalf of whom: the first

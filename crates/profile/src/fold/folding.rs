@@ -47,10 +47,7 @@ fn cost(
         Precision::Exact | Precision::Sampled(_) => sums.charges(),
     };
     let charged: u64 = charges.iter().map(|charge| charge.weight).sum();
-    assert!(
-        charges.is_empty() || charged == all,
-        "every sample is charged once"
-    );
+    assert!(charges.is_empty() || charged == all, "every sample is charged once");
     MetricCost {
         metric,
         collector: taken.collector,

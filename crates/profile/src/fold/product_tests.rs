@@ -20,20 +20,13 @@ fn frame(text: &str) -> Frame {
         (Space::Native, object, name)
     };
     let name = match name.split_once('|') {
-        Some((before, after)) => Name::Between {
-            before: Some(before.to_owned()),
-            after: Some(after.to_owned()),
-        },
+        Some((before, after)) => {
+            Name::Between { before: Some(before.to_owned()), after: Some(after.to_owned()) }
+        }
         None => Name::Function(name.to_owned()),
     };
     let object = object.to_owned();
-    Frame {
-        space,
-        object,
-        name,
-        offset: 0,
-        inlined: false,
-    }
+    Frame { space, object, name, offset: 0, inlined: false }
 }
 
 type Charged = (ThreadClass, Option<Module>, bool);
@@ -42,10 +35,8 @@ type Charged = (ThreadClass, Option<Module>, bool);
 fn charged(product: &str, thread: (&str, Option<&str>), metric: Metric, stack: &str) -> Charged {
     let map = Map::built_in().into_iter().find(|map| map.is_for(product));
     let mut builder = ProfileBuilder::default();
-    let thread = builder.thread(Thread {
-        name: thread.0.to_owned(),
-        title: thread.1.map(str::to_owned),
-    });
+    let thread =
+        builder.thread(Thread { name: thread.0.to_owned(), title: thread.1.map(str::to_owned) });
     let stack = builder.stack(stack.split(" < ").map(frame));
     builder.add(metric, thread, stack, 5, 1);
     builder.account(Account {
@@ -145,11 +136,7 @@ fn mariadb() {
         (CpuUser, &tree, sure(Connection, Module::Access)),
         (CpuUser, &pages, sure(Connection, Module::BufferManager)),
         (CpuUser, &lump, sure(Connection, Module::Access)),
-        (
-            CpuUser,
-            "mariadbd!bitmap_init < mariadbd!my_alloc",
-            (Unknown, None, false),
-        ),
+        (CpuUser, "mariadbd!bitmap_init < mariadbd!my_alloc", (Unknown, None, false)),
         // Stacks that break before the function that all clients' threads begin with.
         (
             CpuUser,
@@ -214,11 +201,7 @@ fn derby() {
         "java:java.util.zip.CRC32.update < java:org.apache.derby.impl.store.raw.data.StoredPage.fetch < {run}"
     );
     let cases = [
-        (
-            OffCpu,
-            read.as_str(),
-            sure(Connection, Module::WaitingForRequest),
-        ),
+        (OffCpu, read.as_str(), sure(Connection, Module::WaitingForRequest)),
         (CpuUser, &read, sure(Connection, Module::NetworkServer)),
         (SyncCalls, &sync, sure(Connection, Module::Logging)),
         (CpuUser, &locks, sure(Connection, Module::LockManager)),
@@ -266,11 +249,7 @@ fn stores_in_the_process_of_their_client() {
             "syncline!std::thread::park < syncline!syncline_engine::log::wait::block",
             sure(Client, Module::Logging),
         ),
-        (
-            OffCpu,
-            parked.as_str(),
-            sure(Client, Module::WaitingForRequest),
-        ),
+        (OffCpu, parked.as_str(), sure(Client, Module::WaitingForRequest)),
         (CpuKernel, &parked, sure(Client, Module::Laboratory)),
         (OffCpu, &written, sure(Client, Module::Logging)),
     ];
@@ -307,24 +286,12 @@ fn embedded_in_a_jvm() {
             "java:org.apache.derby.impl.store.raw.data.StoredPage.fetch",
             Module::DataStore,
         ),
-        (
-            "H2",
-            "java:org.h2.mvstore.tx.TransactionMap.put",
-            Module::TransactionControl,
-        ),
-        (
-            "HSQLDB",
-            "java:org.hsqldb.persist.Log.writeCommitStatement",
-            Module::Logging,
-        ),
+        ("H2", "java:org.h2.mvstore.tx.TransactionMap.put", Module::TransactionControl),
+        ("HSQLDB", "java:org.hsqldb.persist.Log.writeCommitStatement", Module::Logging),
     ] {
         let cases = [
             (CpuUser, engine.to_owned(), sure(Client, module)),
-            (
-                CpuUser,
-                format!("{speaks} < {outer}"),
-                sure(Client, Module::ClientApi),
-            ),
+            (CpuUser, format!("{speaks} < {outer}"), sure(Client, Module::ClientApi)),
             (
                 CpuUser,
                 format!("[vdso]!__vdso_clock_gettime < {outer}"),

@@ -43,10 +43,7 @@ fn frame(space: Space, function: &str) -> Frame {
 }
 
 fn thread(title: &str) -> Thread {
-    Thread {
-        name: "store".to_owned(),
-        title: Some(title.to_owned()),
-    }
+    Thread { name: "store".to_owned(), title: Some(title.to_owned()) }
 }
 
 /// A profile of samples: metric, thread, functions from the innermost outwards, weight.
@@ -71,13 +68,7 @@ fn profile(samples: &[(Metric, &str, &[&str], u64)]) -> Profile {
 }
 
 fn account(metric: Metric, how: Precision) -> Account {
-    Account {
-        metric,
-        collector: "test".to_owned(),
-        how,
-        lost: 0,
-        total: None,
-    }
+    Account { metric, collector: "test".to_owned(), how, lost: 0, total: None }
 }
 
 fn folded(profile: &Profile, view: View) -> Cost {
@@ -94,18 +85,8 @@ fn charges(cost: &Cost, metric: Metric) -> Vec<(ThreadClass, Option<Module>, u64
 fn the_innermost_module_is_charged_and_others_pass_to_their_caller() {
     use ThreadClass::{Background, Connection, Unknown};
     let profile = profile(&[
-        (
-            Metric::CpuUser,
-            "store: one",
-            &["memcpy", "log_write", "net_answer"],
-            5,
-        ),
-        (
-            Metric::CpuUser,
-            "store: one",
-            &["kernel:log_write", "net_answer"],
-            7,
-        ),
+        (Metric::CpuUser, "store: one", &["memcpy", "log_write", "net_answer"], 5),
+        (Metric::CpuUser, "store: one", &["kernel:log_write", "net_answer"], 7),
         (Metric::CpuUser, "store: one", &["memcpy", "main"], 11),
         (Metric::CpuUser, "other", &[], 13),
         (Metric::CpuUser, "store: writer", &["memcpy"], 17),
@@ -151,11 +132,7 @@ fn threads_of_one_name_are_told_apart_by_their_frames_and_the_first_rule_wins() 
     let cost = fold(&profile, &map, View::Innermost);
     assert_eq!(
         charges(&cost, Metric::CpuUser),
-        [
-            (Connection, None, 1 + 2 + 4),
-            (Background, None, 8),
-            (Unknown, None, 16)
-        ]
+        [(Connection, None, 1 + 2 + 4), (Background, None, 8), (Unknown, None, 16)]
     );
 }
 
@@ -172,10 +149,7 @@ fn a_wait_for_a_lock_is_on_behalf_of_whoever_holds_it_for() {
     assert_eq!(by(View::Innermost), [(class, Some(Module::LockManager), 5)]);
     assert_eq!(
         by(View::OnBehalfOf),
-        [
-            (class, Some(Module::LockManager), 2),
-            (class, Some(Module::Logging), 3)
-        ]
+        [(class, Some(Module::LockManager), 2), (class, Some(Module::Logging), 3)]
     );
 }
 
@@ -194,22 +168,13 @@ fn a_thread_that_waits_for_its_client_is_charged_to_waiting_only_for_the_time_it
     let class = ThreadClass::Connection;
     let network = (class, Some(Module::NetworkServer));
     let waiting = (class, Some(Module::WaitingForRequest));
-    assert_eq!(
-        charges(&cost, Metric::CpuKernel),
-        [(network.0, network.1, 1)]
-    );
+    assert_eq!(charges(&cost, Metric::CpuKernel), [(network.0, network.1, 1)]);
     assert_eq!(
         charges(&cost, Metric::OffCpu),
         [(network.0, network.1, 9), (waiting.0, waiting.1, 90)]
     );
-    assert_eq!(
-        charges(&cost, Metric::VoluntarySwitches),
-        [(waiting.0, waiting.1, 4)]
-    );
-    assert_eq!(
-        charges(&cost, Metric::SystemCalls),
-        [(network.0, network.1, 4)]
-    );
+    assert_eq!(charges(&cost, Metric::VoluntarySwitches), [(waiting.0, waiting.1, 4)]);
+    assert_eq!(charges(&cost, Metric::SystemCalls), [(network.0, network.1, 4)]);
 }
 
 #[test]
@@ -221,10 +186,7 @@ fn wall_clock_is_derived_where_all_its_parts_were_taken() {
     ];
     let class = ThreadClass::Connection;
     let cost = folded(&profile(&parts), View::Innermost);
-    assert_eq!(
-        charges(&cost, Metric::Wall),
-        [(class, Some(Module::Logging), 10)]
-    );
+    assert_eq!(charges(&cost, Metric::Wall), [(class, Some(Module::Logging), 10)]);
     let cost = folded(&profile(&parts[1..]), View::Innermost);
     let wall = cost.metrics.iter().find(|it| it.metric == Metric::Wall);
     let Precision::NotAttributable(why) = &wall.unwrap().how else {
@@ -242,35 +204,18 @@ fn a_metric_that_could_not_be_split_has_every_reason_and_no_charges() {
         let how = Precision::NotAttributable(why.to_owned());
         builder.account(account(Metric::Flushes, how));
     }
-    builder.account(account(
-        Metric::SyncCalls,
-        Precision::NotAttributable("no BPF".to_owned()),
-    ));
+    builder.account(account(Metric::SyncCalls, Precision::NotAttributable("no BPF".to_owned())));
     builder.account(account(Metric::SyncCalls, Precision::Exact));
     let cost = folded(&builder.finish(5), View::Innermost);
     let how: Vec<_> = cost.metrics.iter().map(|it| (it.metric, &it.how)).collect();
     let why = Precision::NotAttributable("no privileges; no such clock".to_owned());
-    assert_eq!(
-        how,
-        [
-            (Metric::SyncCalls, &Precision::Exact),
-            (Metric::Flushes, &why)
-        ]
-    );
+    assert_eq!(how, [(Metric::SyncCalls, &Precision::Exact), (Metric::Flushes, &why)]);
 }
 
 #[test]
 fn charges_of_random_profiles_add_up_to_their_samples() {
     let mut generator = fastrand::Rng::with_seed(7);
-    let words = [
-        "log_a",
-        "lock_b",
-        "net_wait",
-        "net_read_command",
-        "kernel:x",
-        "main",
-        "memcpy",
-    ];
+    let words = ["log_a", "lock_b", "net_wait", "net_read_command", "kernel:x", "main", "memcpy"];
     let titles = ["store: one", "store: writer", "other"];
     let map = Map::parse(MAP, "store.toml").unwrap();
     for _ in 0..200 {

@@ -52,8 +52,7 @@ impl Map {
                     let name = name.as_deref();
                     name.map(|name| self.neighbour(frame, name))
                 };
-                self.between(point(before), point(after))
-                    .or_else(|| sure(self.nameless(frame)))
+                self.between(point(before), point(after)).or_else(|| sure(self.nameless(frame)))
             }
             (_, Name::Function(name)) => sure(self.point(frame, name).rule),
             (_, Name::Unknown) => sure(self.nameless(frame)),
@@ -156,11 +155,7 @@ impl Map {
             Some(before) => rule_of(Some(before)),
             None => rule_of(after),
         }?;
-        Some(ModuleMatch {
-            module,
-            outward,
-            guess,
-        })
+        Some(ModuleMatch { module, outward, guess })
     }
 
     fn agree(&self, before: NamedFunction<'_>, after: NamedFunction<'_>) -> bool {
@@ -171,20 +166,12 @@ impl Map {
 }
 
 fn sure(rule: Option<&Rule>) -> Option<ModuleMatch> {
-    rule.map(|rule| ModuleMatch {
-        module: rule.module,
-        outward: rule.outward,
-        guess: false,
-    })
+    rule.map(|rule| ModuleMatch { module: rule.module, outward: rule.outward, guess: false })
 }
 
 fn by_word(word: &str) -> Option<ModuleMatch> {
     let module = Module::ALL.into_iter().find(|it| it.name() == word)?;
-    Some(ModuleMatch {
-        module,
-        outward: false,
-        guess: false,
-    })
+    Some(ModuleMatch { module, outward: false, guess: false })
 }
 
 /// The names by which patterns know a function: of Java `package.Class.method`.

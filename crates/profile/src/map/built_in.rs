@@ -8,25 +8,16 @@ const MAPS: &[(&str, &str)] = &[
     ("h2.toml", include_str!("../../maps/h2.toml")),
     ("hsqldb.toml", include_str!("../../maps/hsqldb.toml")),
     ("mariadb.toml", include_str!("../../maps/mariadb.toml")),
-    (
-        "postgresql.toml",
-        include_str!("../../maps/postgresql.toml"),
-    ),
+    ("postgresql.toml", include_str!("../../maps/postgresql.toml")),
     ("rocksdb.toml", include_str!("../../maps/rocksdb.toml")),
     ("sqlite.toml", include_str!("../../maps/sqlite.toml")),
-    (
-        "syncline-engine.toml",
-        include_str!("../../maps/syncline-engine.toml"),
-    ),
+    ("syncline-engine.toml", include_str!("../../maps/syncline-engine.toml")),
 ];
 
 /// Tables of functions by the name that maps call them by.
 const TABLES: &[(&str, &str)] = &[
     ("mariadb", include_str!("../../maps/mariadb.functions")),
-    (
-        "postgresql",
-        include_str!("../../maps/postgresql.functions"),
-    ),
+    ("postgresql", include_str!("../../maps/postgresql.functions")),
     ("sqlite", include_str!("../../maps/sqlite.functions")),
 ];
 

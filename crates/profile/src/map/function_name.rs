@@ -1,15 +1,7 @@
 //! Names of functions as maps and tables compare them.
 
 /// What compilers append to the parts that they cut out of a function.
-const PARTS: [&str; 7] = [
-    ".part.",
-    ".constprop.",
-    ".isra.",
-    ".cold",
-    ".lto_priv.",
-    ".llvm.",
-    "@@",
-];
+const PARTS: [&str; 7] = [".part.", ".constprop.", ".isra.", ".cold", ".lto_priv.", ".llvm.", "@@"];
 
 /// A machine function's name without what a compiler or a version script has appended.
 pub(super) fn whole(name: &str) -> &str {
@@ -23,11 +15,7 @@ pub(super) fn bare(name: &str) -> String {
     let (mut depth, mut bare, mut previous) = (0_u32, String::new(), ' ');
     let name = name.replace("(anonymous namespace)", "{anonymous}");
     let name = name.split_once("operator").map_or(&*name, |(scope, _)| {
-        if scope.is_empty() || scope.ends_with([':', ' ']) {
-            scope
-        } else {
-            &name
-        }
+        if scope.is_empty() || scope.ends_with([':', ' ']) { scope } else { &name }
     });
     for letter in name.chars() {
         match letter {
@@ -58,18 +46,12 @@ mod tests {
     #[test]
     fn a_method_is_known_by_its_scope_and_name() {
         let cases = [
-            (
-                "handler::ha_write_row(unsigned char const*)",
-                "handler::ha_write_row",
-            ),
+            ("handler::ha_write_row(unsigned char const*)", "handler::ha_write_row"),
             (
                 "void std::vector<int, std::allocator<int> >::push<long>(long&&) const",
                 "std::vector::push",
             ),
-            (
-                "dberr_t* (anonymous namespace)::find(int)",
-                "{anonymous}::find",
-            ),
+            ("dberr_t* (anonymous namespace)::find(int)", "{anonymous}::find"),
             ("trx_commit", "trx_commit"),
             ("Item::operator new(unsigned long)", "Item::"),
             ("my_operator_of(int)", "my_operator_of"),

@@ -35,11 +35,7 @@ impl Table {
     /// A table of those programs and libraries, without functions; `is_whole` if it shall know every
     /// function that they export.
     pub(super) fn of(objects: Patterns, is_whole: bool) -> Table {
-        Table {
-            objects,
-            is_whole,
-            ..Table::default()
-        }
+        Table { objects, is_whole, ..Table::default() }
     }
 
     /// Reads lines as the head says; a line without a tab is passed over.
@@ -120,9 +116,7 @@ impl Table {
     /// Every function that it names, a scope by its `*`, with its file.
     #[cfg(test)]
     pub(super) fn functions(&self) -> impl Iterator<Item = (&str, File)> {
-        self.functions
-            .iter()
-            .map(|(name, file)| (name.as_str(), *file))
+        self.functions.iter().map(|(name, file)| (name.as_str(), *file))
     }
 
     /// Every file.
@@ -143,10 +137,7 @@ mod tests {
         let path = |name| table.file(name).map(|file| table.path(file));
         assert_eq!(path("MYSQL_BIN_LOG::write(THD*, bool)"), Some("sql/log.cc"));
         assert_eq!(path("trans_register_ha.cold"), Some("sql/log.cc"));
-        assert_eq!(
-            path("handler::ha_open(TABLE*, char const*)"),
-            Some("sql/handler.cc")
-        );
+        assert_eq!(path("handler::ha_open(TABLE*, char const*)"), Some("sql/handler.cc"));
         assert_eq!(path("handler::ha_close()"), None);
         let file = table.file("handler::ha_open").unwrap();
         assert_eq!(table.folder(file), "sql");

@@ -102,11 +102,7 @@ fn rule(section: ModuleSection, table: &Table) -> Parsed<Rule> {
         let what = "an empty list fits nothing";
         return Err(mistake(&section.fits, "module.match", what));
     }
-    Ok(Rule {
-        module,
-        outward,
-        fits: each(section.fits.as_ref(), |section| fit(section, table))?,
-    })
+    Ok(Rule { module, outward, fits: each(section.fits.as_ref(), |section| fit(section, table))? })
 }
 
 fn fit(section: &Spanned<FitSection>, table: &Table) -> Parsed<Fit> {
@@ -206,10 +202,7 @@ fn patterns(texts: &Spanned<Texts>, key: &str) -> Parsed<Patterns> {
 }
 
 fn mistake<T>(place: &Spanned<T>, key: &str, what: &str) -> Mistake {
-    Mistake {
-        offset: place.span().start,
-        what: format!("{key}: {what}"),
-    }
+    Mistake { offset: place.span().start, what: format!("{key}: {what}") }
 }
 
 fn line_of(text: &str, offset: usize) -> usize {

@@ -107,9 +107,7 @@ impl Map {
                 "the map of {own} was not made for version {version}; shares may be misplaced"
             )),
             None if self.versions.is_any() => None,
-            None => Some(format!(
-                "the version of {own} is not known, so the map may not fit it"
-            )),
+            None => Some(format!("the version of {own} is not known, so the map may not fit it")),
         }
     }
 
@@ -126,9 +124,7 @@ impl Map {
     /// What threads are for that fit these rules, and whose their stacks are where no frame says so.
     pub(crate) fn class(&self, rules: u64) -> (ThreadClass, Option<Module>) {
         let rule = self.threads.get(rules.trailing_zeros() as usize);
-        rule.map_or((ThreadClass::Unknown, None), |rule| {
-            (rule.class, rule.module)
-        })
+        rule.map_or((ThreadClass::Unknown, None), |rule| (rule.class, rule.module))
     }
 
     /// The first rule that fits.

@@ -27,10 +27,7 @@ fn every_map_that_comes_with_the_program_is_read_and_no_product_has_two() {
 fn a_mistake_is_a_sentence_with_its_line_and_key() {
     let cases = [
         ("product = 5", "my-store.toml, line 1: "),
-        (
-            "product = \"S\"\nprodukt = 1",
-            "my-store.toml, line 2: unknown field `produkt`",
-        ),
+        ("product = \"S\"\nprodukt = 1", "my-store.toml, line 2: unknown field `produkt`"),
         (
             "product = \"S\"\nversions = \"new\"",
             "my-store.toml, line 2: versions: \"new\" is no range of versions",
@@ -129,19 +126,12 @@ fn a_map_that_was_given_says_for_what_else_it_was_made() {
         map.used_for(of, version).warnings().to_vec()
     };
     let none: Vec<String> = Vec::new();
-    assert_eq!(
-        given("X", "", "x", ""),
-        none,
-        "every version of its product"
-    );
+    assert_eq!(given("X", "", "x", ""), none, "every version of its product");
     assert_eq!(given("X", "versions = \">=2\"", "own", "2.1"), none);
     let old = given("X", "versions = \">=99\"", "X", "2.1");
     assert!(old[0].contains("not made for version 2.1"), "{old:?}");
     let other = given("X", "versions = \">=99\"", "SQLite", "3.45");
-    assert!(
-        other[0].contains("of X and was used for SQLite"),
-        "{other:?}"
-    );
+    assert!(other[0].contains("of X and was used for SQLite"), "{other:?}");
     assert_eq!((old.len(), other.len()), (1, 1));
 }
 
@@ -197,11 +187,7 @@ fn no_pattern_of_a_built_in_map_stands_behind_one_that_takes_all_it_fits() {
                 let symbols = texts(&fit.symbol).into_iter().filter(|text| {
                     let pattern = Patterns::new([text.as_str()]).unwrap();
                     let named = |name: &str, file| {
-                        wins(FrameInfo {
-                            names: Some((name, name)),
-                            file,
-                            ..none
-                        })
+                        wins(FrameInfo { names: Some((name, name)), file, ..none })
                     };
                     let own = instance(text);
                     let mut known = map.table.functions();
@@ -212,27 +198,16 @@ fn no_pattern_of_a_built_in_map_stands_behind_one_that_takes_all_it_fits() {
                     let pattern = Patterns::new([text.as_str()]).unwrap();
                     let mut files = map.table.files();
                     !files.any(|file| {
-                        let file_wins = wins(FrameInfo {
-                            file: Some(file),
-                            ..none
-                        });
+                        let file_wins = wins(FrameInfo { file: Some(file), ..none });
                         pattern.fit_file(map.table.path(file)) && file_wins
                     })
                 });
-                let java = texts(&fit.java).into_iter().filter(|text| {
-                    !wins(FrameInfo {
-                        is_java: true,
-                        object: text,
-                        ..none
-                    })
-                });
-                let objects = texts(&fit.object).into_iter().filter(|text| {
-                    !wins(FrameInfo {
-                        object: &instance(text),
-                        names,
-                        ..none
-                    })
-                });
+                let java = texts(&fit.java)
+                    .into_iter()
+                    .filter(|text| !wins(FrameInfo { is_java: true, object: text, ..none }));
+                let objects = texts(&fit.object)
+                    .into_iter()
+                    .filter(|text| !wins(FrameInfo { object: &instance(text), names, ..none }));
                 let all = symbols.chain(files).chain(java).chain(objects);
                 idle.extend(all.map(|text| format!("{origin}: {text}")));
             }

@@ -22,10 +22,7 @@ impl Version {
         let number = |version: &Version, index: usize| version.0.get(index).copied().unwrap_or(0);
         let longest = self.0.len().max(other.0.len());
         let pairs = (0..longest).map(|index| number(self, index).cmp(&number(other, index)));
-        pairs
-            .into_iter()
-            .find(|order| order.is_ne())
-            .unwrap_or(Ordering::Equal)
+        pairs.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     }
 }
 
@@ -98,10 +95,7 @@ mod tests {
 
     #[test]
     fn a_range_holds_what_stands_within_its_bounds() {
-        assert!(holds(
-            ">=12, <19",
-            "PostgreSQL 15.18 (Debian 15.18-0+deb12u1)"
-        ));
+        assert!(holds(">=12, <19", "PostgreSQL 15.18 (Debian 15.18-0+deb12u1)"));
         assert!(holds(">=12, <19", "12"));
         assert!(!holds(">=12, <19", "19.0"));
         assert!(holds(">=10,<12", "10.11.19-MariaDB"));

@@ -114,9 +114,8 @@ impl Comparison {
     /// What stands below the figures: differences, basis, and last the verdict on B.
     pub fn sentences(&self) -> Vec<String> {
         let differences = self.differences.iter();
-        let mut sentences: Vec<String> = differences
-            .map(|one| format!("difference: {one}"))
-            .collect();
+        let mut sentences: Vec<String> =
+            differences.map(|one| format!("difference: {one}")).collect();
         sentences.push(self.basis.clone());
         sentences.extend(self.worse.clone());
         if !self.regression {
@@ -151,9 +150,7 @@ pub(super) fn refuse(differences: Vec<String>, unequal: bool) -> Result<Vec<Stri
     if differences.is_empty() || unequal {
         Ok(differences)
     } else {
-        Err(Error::NotAlike {
-            differences: differences.join(", "),
-        })
+        Err(Error::NotAlike { differences: differences.join(", ") })
     }
 }
 
@@ -183,13 +180,7 @@ pub(super) fn whole_row(
     second: Option<f64>,
 ) -> Row {
     let spread = |value: Option<f64>| {
-        value.map(|median| Spread {
-            median,
-            range: Range {
-                least: median,
-                most: median,
-            },
-        })
+        value.map(|median| Spread { median, range: Range { least: median, most: median } })
     };
     Row {
         name,

@@ -16,10 +16,7 @@ pub(super) fn compare_probes(
         differences.push(format!("machine ({}) and ({})", machines[0], machines[1]));
     }
     if first.body.label != second.body.label {
-        differences.push(format!(
-            "length ({} and {})",
-            first.body.label, second.body.label
-        ));
+        differences.push(format!("length ({} and {})", first.body.label, second.body.label));
     }
     let differences = refuse(differences, unequal)?;
     let line_1 = |probe: &ProbeRecord| {
@@ -32,11 +29,8 @@ pub(super) fn compare_probes(
     };
     let line_max = |probe: &ProbeRecord| {
         let line = &probe.body.sync_line;
-        let windows = line
-            .method
-            .as_deref()
-            .zip(line.line_max_outstanding)
-            .and_then(|(method, n)| {
+        let windows =
+            line.method.as_deref().zip(line.line_max_outstanding).and_then(|(method, n)| {
                 let (_, figures) = probe.cell(method, 4_096, "overwrite", n)?;
                 Some(figures.windows.as_slice())
             });
@@ -48,13 +42,7 @@ pub(super) fn compare_probes(
     };
     let by = Basis::ProbeWindows;
     let mut rows = vec![
-        row(
-            "disk syncs, one at a time",
-            Unit::PerSecond,
-            by,
-            &line_1(first),
-            &line_1(second),
-        ),
+        row("disk syncs, one at a time", Unit::PerSecond, by, &line_1(first), &line_1(second)),
         row(
             "disk syncs, best in parallel",
             Unit::PerSecond,
@@ -66,10 +54,7 @@ pub(super) fn compare_probes(
     for probe in [first, second] {
         if probe.body.sync_line.line_1.is_none() {
             let why = "it has no sync line".to_owned();
-            return Err(Error::NothingToCompare {
-                id: probe.identity.id.clone(),
-                why,
-            });
+            return Err(Error::NothingToCompare { id: probe.identity.id.clone(), why });
         }
     }
     let kept = [first, second].map(keeps);
@@ -91,10 +76,7 @@ pub(super) fn compare_probes(
         differences,
         regression: worse.is_some() || rows[0].verdict == Verdict::Slower,
         worse,
-        too_short: too_short(
-            rows[0].verdict,
-            "probes need three; probe for longer with --full",
-        ),
+        too_short: too_short(rows[0].verdict, "probes need three; probe for longer with --full"),
         basis: format!(
             "durability of the disk: A {}; B {}; ranges are over the windows within one probe",
             words[0], words[1]
@@ -105,16 +87,12 @@ pub(super) fn compare_probes(
 
 /// False if the probe has judged that its disk does not keep what it acknowledges.
 fn keeps(probe: &ProbeRecord) -> bool {
-    !probe
-        .verdict()
-        .is_some_and(|verdict| LOSES.contains(&verdict.word.as_str()))
+    !probe.verdict().is_some_and(|verdict| LOSES.contains(&verdict.word.as_str()))
 }
 
 /// What a probe has judged of its disk.
 fn durability(probe: &ProbeRecord) -> String {
-    probe
-        .verdict()
-        .map_or_else(|| "not judged".to_owned(), |verdict| verdict.word.clone())
+    probe.verdict().map_or_else(|| "not judged".to_owned(), |verdict| verdict.word.clone())
 }
 
 /// The verdicts of a disk that acknowledges what it has not kept.

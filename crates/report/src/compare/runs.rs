@@ -16,10 +16,7 @@ pub(super) fn compare_runs(
     for run in [first, second] {
         if run.end.outcomes.committed == 0 {
             let why = "nothing was committed in it".to_owned();
-            return Err(Error::NothingToCompare {
-                id: run.identity.id.clone(),
-                why,
-            });
+            return Err(Error::NothingToCompare { id: run.identity.id.clone(), why });
         }
     }
     let differences = refuse(run_differences(first, second), unequal)?;
@@ -27,11 +24,7 @@ pub(super) fn compare_runs(
     let by = Basis::of(repetitions);
     let open = [first, second].map(|run| run.head.plan.arrival != "closed");
     let rows = run_rows(first, second, by, open.contains(&true));
-    let counts = if open == [true, true] {
-        "response time p99"
-    } else {
-        "throughput"
-    };
+    let counts = if open == [true, true] { "response time p99" } else { "throughput" };
     let deciding = rows.iter().find(|row| row.name == counts);
     let deciding = deciding.map_or(Verdict::NotJudged, |row| row.verdict);
     Ok(Comparison {
@@ -61,11 +54,7 @@ fn run_differences(first: &RunRecord, second: &RunRecord) -> Vec<String> {
             differences.push(format!("{what} {one} and {other}"));
         }
     };
-    differ(
-        "durability",
-        word(&a.target.durability),
-        word(&b.target.durability),
-    );
+    differ("durability", word(&a.target.durability), word(&b.target.durability));
     differ(
         "disk below the log",
         a.target.disk_durability().to_owned(),
@@ -74,23 +63,12 @@ fn run_differences(first: &RunRecord, second: &RunRecord) -> Vec<String> {
     differ("workload", a.workload.name.clone(), b.workload.name.clone());
     let options = |run: &RunRecord| {
         let options = &run.head.workload.options;
-        let texts: Vec<_> = options
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
+        let texts: Vec<_> = options.iter().map(|(name, value)| format!("{name}={value}")).collect();
         format!("({})", texts.join(" "))
     };
     differ("workload options", options(first), options(second));
-    differ(
-        "client model",
-        first.client_model().to_owned(),
-        second.client_model().to_owned(),
-    );
-    differ(
-        "clients",
-        a.plan.clients.to_string(),
-        b.plan.clients.to_string(),
-    );
+    differ("client model", first.client_model().to_owned(), second.client_model().to_owned());
+    differ("clients", a.plan.clients.to_string(), b.plan.clients.to_string());
     let workers = |run: &RunRecord| {
         let client = run.end.client.as_ref();
         client.map_or_else(|| "unknown".to_owned(), |one| one.workers.to_string())
@@ -122,11 +100,7 @@ fn run_differences(first: &RunRecord, second: &RunRecord) -> Vec<String> {
 fn lacks_windows(counts: &str, runs: [&RunRecord; 2]) -> String {
     let response: OfInterval = |one| one.response_p99_ns.map(|ns| ns as f64);
     let lacks = |run: &&RunRecord| windows(&run.intervals, response).is_none();
-    let old: Vec<&str> = runs
-        .into_iter()
-        .filter(lacks)
-        .map(|run| &*run.identity.id)
-        .collect();
+    let old: Vec<&str> = runs.into_iter().filter(lacks).map(|run| &*run.identity.id).collect();
     format!(
         "no verdict on {counts}: {} holds none by window of a second, as records of older versions do; run it \
          again",
@@ -137,9 +111,7 @@ fn lacks_windows(counts: &str, runs: [&RunRecord; 2]) -> String {
 /// How long a plan measures, by time, by count, or whatever is reached first, and how long it warms up.
 fn length(plan: &Plan) -> String {
     let time = plan.duration_ns.map(units::span_ns);
-    let count = plan
-        .transactions
-        .map(|count| format!("{count} transactions"));
+    let count = plan.transactions.map(|count| format!("{count} transactions"));
     let ends: Vec<String> = time.into_iter().chain(count).collect();
     let warm_up = units::span_ns(plan.warm_up_ns);
     format!("{} after {warm_up}", ends.join(" or "))
@@ -180,32 +152,22 @@ const FIGURES: [(&str, Unit, OfRepetition, Option<OfInterval>); 6] = [
         |one| main_response(&one.transactions, |times| times.p99),
         Some(|one| one.response_p99_ns.map(|ns| ns as f64)),
     ),
-    (
-        "syncs per commit",
-        Unit::Count,
-        |one| one.commits_per_sync.map(f64::recip),
-        None,
-    ),
+    ("syncs per commit", Unit::Count, |one| one.commits_per_sync.map(f64::recip), None),
 ];
 
 fn run_rows(first: &RunRecord, second: &RunRecord, by: Basis, open: bool) -> Vec<Row> {
     let figures = FIGURES.into_iter();
     // In a closed loop a transaction is due when it starts: the same times twice tell nothing.
-    let judged = figures
-        .filter(|(name, ..)| open || !name.starts_with("response"))
-        .map(|(name, unit, of_repetition, of_interval)| {
+    let judged = figures.filter(|(name, ..)| open || !name.starts_with("response")).map(
+        |(name, unit, of_repetition, of_interval)| {
             let sample = |run: &RunRecord| Sample {
-                repetitions: run
-                    .end
-                    .repetitions
-                    .iter()
-                    .filter_map(of_repetition)
-                    .collect(),
+                repetitions: run.end.repetitions.iter().filter_map(of_repetition).collect(),
                 windows: of_interval.and_then(|of| windows(&run.intervals, of)),
                 disturbed: disturbed(&run.head.machine),
             };
             row(name, unit, by, &sample(first), &sample(second))
-        });
+        },
+    );
     let costs = COSTS.into_iter().map(|(name, of)| {
         let value = |run: &RunRecord| of(&run.end.per_commit).value;
         whole_row(name, Unit::CpuTime, value(first), value(second))

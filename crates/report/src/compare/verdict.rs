@@ -61,10 +61,7 @@ impl Sample {
         let range = stats::range(ranged)?;
         let median = stats::median(&self.repetitions).or_else(|| stats::median(windows))?;
         // The whole run's figure may lie a little outside what its windows show of it.
-        let range = Range {
-            least: range.least.min(median),
-            most: range.most.max(median),
-        };
+        let range = Range { least: range.least.min(median), most: range.most.max(median) };
         Some(Spread { median, range })
     }
 }
@@ -157,11 +154,9 @@ fn of_windows(unit: Unit, sides: &[Vec<f64>; 2], least: f64) -> Verdict {
         return Verdict::TooShort;
     }
     let [of_first, of_second] = sides;
-    let (Some(change), Some(one), Some(other)) = (
-        change(unit, of_first, of_second),
-        stats::range(of_first),
-        stats::range(of_second),
-    ) else {
+    let (Some(change), Some(one), Some(other)) =
+        (change(unit, of_first, of_second), stats::range(of_first), stats::range(of_second))
+    else {
         return Verdict::NotJudged;
     };
     said(change, least, !one.meets(other))
@@ -244,22 +239,14 @@ mod tests {
         }
 
         fn one(&mut self) -> f64 {
-            let hiccup = if self.even() < 0.05 {
-                0.4 + 0.5 * self.even()
-            } else {
-                1.0
-            };
+            let hiccup = if self.even() < 0.05 { 0.4 + 0.5 * self.even() } else { 1.0 };
             (1.0 + 0.02 * self.normal()) * hiccup
         }
     }
 
     fn single(windows: Vec<f64>) -> Sample {
         let mean = windows.iter().sum::<f64>() / windows.len() as f64;
-        Sample {
-            repetitions: vec![mean],
-            windows: Some(windows),
-            disturbed: 0.0,
-        }
+        Sample { repetitions: vec![mean], windows: Some(windows), disturbed: 0.0 }
     }
 
     /// D4 and the A/A table: a thousand pairs of equal runs, and of runs of which the second is 10 % slower.
@@ -267,14 +254,11 @@ mod tests {
     fn equal_runs_are_called_slower_at_most_at_the_nominal_rate_and_a_tenth_is_found() {
         type Draw = fn(&mut Machine, f64) -> Sample;
         let of_one_run: Draw = |machine, rate| single(machine.windows(rate));
-        let of_repetitions: Draw = |machine, rate| Sample {
-            repetitions: machine.repetitions(rate),
-            ..Sample::default()
-        };
-        for (by, seed, draw) in [
-            (Basis::Windows, 4, of_one_run),
-            (Basis::Repetitions, 5, of_repetitions),
-        ] {
+        let of_repetitions: Draw =
+            |machine, rate| Sample { repetitions: machine.repetitions(rate), ..Sample::default() };
+        for (by, seed, draw) in
+            [(Basis::Windows, 4, of_one_run), (Basis::Repetitions, 5, of_repetitions)]
+        {
             let mut machine = Machine(seed);
             let mut slower = |second: f64| -> usize {
                 (0..1_000)
@@ -320,10 +304,7 @@ mod tests {
     #[test]
     fn what_others_took_of_the_processors_is_no_difference_of_the_runs() {
         let said = |disturbed: f64| {
-            let of = |rate: f64| Sample {
-                disturbed,
-                ..single(vec![rate; 30])
-            };
+            let of = |rate: f64| Sample { disturbed, ..single(vec![rate; 30]) };
             let (one, other) = (of(100.0), of(85.0));
             verdict(Unit::PerSecond, Basis::Windows, &one, &other)
         };
@@ -337,14 +318,8 @@ mod tests {
             repetitions: vec![rate, rate + 1e-3, rate + 2e-3, rate + 3e-3],
             ..Sample::default()
         };
-        let said = |unit, second| {
-            verdict(
-                unit,
-                Basis::Repetitions,
-                &repeated(100.0),
-                &repeated(second),
-            )
-        };
+        let said =
+            |unit, second| verdict(unit, Basis::Repetitions, &repeated(100.0), &repeated(second));
         assert_eq!(said(Unit::PerSecond, 97.5), Verdict::NoDifferenceShown);
         assert_eq!(said(Unit::PerSecond, 96.5), Verdict::Slower);
         assert_eq!(said(Unit::Nanoseconds, 96.5), Verdict::Faster);
@@ -355,10 +330,7 @@ mod tests {
 
     #[test]
     fn a_figure_without_windows_is_not_judged_by_windows() {
-        let whole = |value: f64| Sample {
-            repetitions: vec![value],
-            ..Sample::default()
-        };
+        let whole = |value: f64| Sample { repetitions: vec![value], ..Sample::default() };
         let said = verdict(Unit::Count, Basis::Windows, &whole(1.0), &whole(2.0));
         assert_eq!(said, Verdict::NotJudged);
     }
@@ -366,10 +338,7 @@ mod tests {
     #[test]
     fn blocks_hold_every_window_once_and_shrug_at_a_hiccup() {
         assert!(blocks(&[1.0; 4]).is_empty());
-        assert_eq!(
-            blocks(&[1.0, 2.0, 3.0, 4.0, 5.0]),
-            [1.0, 2.0, 3.0, 4.0, 5.0]
-        );
+        assert_eq!(blocks(&[1.0, 2.0, 3.0, 4.0, 5.0]), [1.0, 2.0, 3.0, 4.0, 5.0]);
         let mut windows = vec![10.0; 17];
         windows[8] = 0.0;
         assert_eq!(blocks(&windows), [10.0; 5]);

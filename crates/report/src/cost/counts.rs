@@ -43,11 +43,7 @@ fn commits(cost: &Cost) -> String {
 
 /// A ratio near one with enough digits to see by how much it is off.
 fn exactly(ratio: f64) -> String {
-    if (0.9..1.1).contains(&ratio) {
-        format!("{ratio:.4} x")
-    } else {
-        units::times(ratio)
-    }
+    if (0.9..1.1).contains(&ratio) { format!("{ratio:.4} x") } else { units::times(ratio) }
 }
 
 /// How much of the processor time belongs to a module, or of the one kind that could be split.
@@ -187,8 +183,5 @@ fn slowed(cost: &Cost) -> Option<String> {
 }
 
 fn ratio(ratio: &LookingRatio) -> String {
-    format!(
-        "{:.3} x (from {:.3} to {:.3})",
-        ratio.median, ratio.least, ratio.most
-    )
+    format!("{:.3} x (from {:.3} to {:.3})", ratio.median, ratio.least, ratio.most)
 }

@@ -66,13 +66,14 @@ impl Whose {
         let all = || CLASSES.to_vec();
         Ok(match threads {
             CostThreads::All => Whose::Classes(all()),
-            CostThreads::Class(word) => match CLASSES.iter().find(|class| *class == word) {
-                Some(class) => Whose::Classes(vec![class]),
-                None => Whose::Named(glob::Pattern::new(word).map_err(|why| Error::Pattern {
-                    text: word.clone(),
-                    why: why.to_string(),
-                })?),
-            },
+            CostThreads::Class(word) => {
+                match CLASSES.iter().find(|class| *class == word) {
+                    Some(class) => Whose::Classes(vec![class]),
+                    None => Whose::Named(glob::Pattern::new(word).map_err(|why| {
+                        Error::Pattern { text: word.clone(), why: why.to_string() }
+                    })?),
+                }
+            }
             CostThreads::Serving => {
                 let serving = |sample: ChargedSample<'_>| {
                     matches!(sample.class, ThreadClass::Connection | ThreadClass::Client)
@@ -145,9 +146,7 @@ pub(crate) fn functions(
         row.count += sample.count;
         row.with_callees += sample.weight;
         if by == FunctionsBy::Cpu {
-            let callers = sample
-                .frames()
-                .filter(|(frame, _)| frame.space != Space::Kernel);
+            let callers = sample.frames().filter(|(frame, _)| frame.space != Space::Kernel);
             let callers: BTreeSet<(String, String, Option<Module>)> = callers
                 .map(|(frame, module)| {
                     let (function, object) = named(frame);
@@ -190,10 +189,7 @@ fn metrics(profile: &Profile, seen: &ChargedProfile<'_>, by: FunctionsBy) -> Vec
         FunctionsBy::WaitTime => &[&[Metric::OffCpu], &[Metric::ContentionWait]],
         FunctionsBy::WaitCount => &[&[Metric::VoluntarySwitches], &[Metric::Contentions]],
     };
-    let any = |metrics: &&&[Metric]| {
-        seen.samples()
-            .any(|sample| metrics.contains(&sample.metric))
-    };
+    let any = |metrics: &&&[Metric]| seen.samples().any(|sample| metrics.contains(&sample.metric));
     let was_split = |metric: &Metric| {
         let mut accounts = profile.accounts().iter();
         let split = |how: &Precision| !matches!(how, Precision::NotAttributable(_));
@@ -261,10 +257,7 @@ mod tests {
         let path = Some("./build/../src/backend/access/transam/xlog.c");
         assert_eq!(between(path, Some("XLogFlush")), "in xlog.c, no name");
         assert_eq!(between(path, path), "in xlog.c, no name");
-        assert_eq!(
-            between(Some("XLogFlush"), path),
-            "between XLogFlush and xlog.c"
-        );
+        assert_eq!(between(Some("XLogFlush"), path), "between XLogFlush and xlog.c");
         let plain = between(Some("operator/(int)"), None);
         assert_eq!(plain, "between operator/(int) and ?");
     }

@@ -29,19 +29,15 @@ pub(crate) fn accounts_in_words(cost: &Cost) -> Vec<String> {
     let mut sentences: Vec<String> = taken(cost).iter().map(sentence).collect();
     let missing = not_asked(cost);
     if !missing.is_empty() {
-        sentences.push(format!(
-            "not measured by any collector here: {}",
-            missing.join(", ")
-        ));
+        sentences.push(format!("not measured by any collector here: {}", missing.join(", ")));
     }
     sentences
 }
 
 fn sentence(one: &Provenance) -> String {
     let metrics = one.metrics.join(", ");
-    let looks = one.looks.map_or_else(String::new, |looks| {
-        format!("; {}", units::plural(looks, "sample"))
-    });
+    let looks =
+        one.looks.map_or_else(String::new, |looks| format!("; {}", units::plural(looks, "sample")));
     let error = one.error.map_or_else(String::new, |error| {
         format!("; attribution by sampled stacks, +-{error:.1} points (95 %)")
     });
@@ -57,10 +53,7 @@ fn sentence(one: &Provenance) -> String {
             one.lost
         )
     } else {
-        format!(
-            "{metrics}: not attributable by {}: {}",
-            one.collector, one.how
-        )
+        format!("{metrics}: not attributable by {}: {}", one.collector, one.how)
     }
 }
 
@@ -143,18 +136,10 @@ fn beside(metric: &MetricCost) -> String {
     }
     let seen = total.amount as f64 / sum as f64;
     if seen < MISSES {
-        format!(
-            " ({} counts only {} of it)",
-            total.source,
-            units::percent(seen)
-        )
+        format!(" ({} counts only {} of it)", total.source, units::percent(seen))
     } else {
         let source = &total.source;
-        let doubt = if total_is_doubtful(metric, seen) {
-            TICKS_ERR
-        } else {
-            ""
-        };
+        let doubt = if total_is_doubtful(metric, seen) { TICKS_ERR } else { "" };
         format!(" ({} of {source}{doubt})", units::percent(1.0 / seen))
     }
 }
@@ -210,10 +195,7 @@ mod tests {
     fn ticks_that_say_much_more_than_the_looks_are_doubted() {
         let utime = "utime in /proc/PID/stat, in ticks";
         let said = |name, looked, source| beside(&metric(name, looked, 1_000, source));
-        assert_eq!(
-            said("cpu_user", 950, utime),
-            format!(" (95.0 % of {utime})")
-        );
+        assert_eq!(said("cpu_user", 950, utime), format!(" (95.0 % of {utime})"));
         let doubted = said("cpu_user", 820, utime);
         assert_eq!(doubted, format!(" (82.0 % of {utime}{TICKS_ERR})"));
         assert!(!said("cpu_kernel", 820, utime).contains(TICKS_ERR));
@@ -243,15 +225,11 @@ mod tests {
         let text = sentence(one);
         assert_eq!(text.matches("24 windows").count(), 1, "{text}");
         assert_eq!(
-            text.matches("attribution by sampled stacks, +-6.2 points (95 %)")
-                .count(),
+            text.matches("attribution by sampled stacks, +-6.2 points (95 %)").count(),
             1,
             "{text}"
         );
-        assert!(
-            text.contains("system calls (scaled to the commits of all of it)"),
-            "{text}"
-        );
+        assert!(text.contains("system calls (scaled to the commits of all of it)"), "{text}");
         assert_eq!(of(&metric("off_cpu", 1, 0, "")).error, None);
     }
 }

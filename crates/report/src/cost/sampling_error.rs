@@ -31,11 +31,7 @@ pub(crate) fn sampling_error(cost: &Cost, choice: &CostChoice) -> Option<String>
     let samples = samples(cost, choice).filter(|samples| *samples >= ENOUGH)?;
     // Half the width of the interval of a share of a half, the widest there is.
     let points = 1.96 * 0.5 / (samples as f64).sqrt() * 100.0;
-    let advice = if samples < PLENTY {
-        format!("; {}", more(cost))
-    } else {
-        String::new()
-    };
+    let advice = if samples < PLENTY { format!("; {}", more(cost)) } else { String::new() };
     Some(format!(
         "{}: CPU shares +-{points:.0} points or better (95 %){advice}",
         units::plural(samples, "sample")
@@ -55,10 +51,7 @@ fn samples(cost: &Cost, choice: &CostChoice) -> Option<u64> {
 
 /// How to have more samples. The frequency stands first in how processor time was sampled.
 fn more(cost: &Cost) -> String {
-    let mut metrics = cost
-        .metrics
-        .iter()
-        .filter(|one| one.metric.starts_with("cpu_"));
+    let mut metrics = cost.metrics.iter().filter(|one| one.metric.starts_with("cpu_"));
     let frequency = metrics.find_map(|one| {
         let detail = one.detail.as_deref()?;
         detail.split(' ').next()?.parse::<u64>().ok()

@@ -169,16 +169,10 @@ impl Sheet {
     }
 
     fn made(cost: &Cost, choice: &CostChoice, headings: Option<Vec<Heading>>) -> Sheet {
-        let present: Vec<&str> = CLASSES
-            .into_iter()
-            .filter(|class| has_class(cost, choice.view, class))
-            .collect();
+        let present: Vec<&str> =
+            CLASSES.into_iter().filter(|class| has_class(cost, choice.view, class)).collect();
         let shown = chosen(&present, &choice.threads);
-        let slice = |classes: Vec<&'static str>| Slice {
-            cost,
-            view: choice.view,
-            classes,
-        };
+        let slice = |classes: Vec<&'static str>| Slice { cost, view: choice.view, classes };
         let own = slice(shown.clone());
         let lines = match headings {
             Some(_) => Module::ALL.into_iter().map(Some).chain([None]).collect(),
@@ -214,8 +208,7 @@ impl Sheet {
 
 fn has_class(cost: &Cost, view: CostView, class: &str) -> bool {
     let rows = cost.metrics.iter().flat_map(|metric| metric.rows(view));
-    rows.into_iter()
-        .any(|row| row.threads == class && row.amount > 0)
+    rows.into_iter().any(|row| row.threads == class && row.amount > 0)
 }
 
 fn chosen(present: &[&'static str], threads: &CostThreads) -> Vec<&'static str> {
@@ -227,11 +220,7 @@ fn chosen(present: &[&'static str], threads: &CostThreads) -> Vec<&'static str> 
         CostThreads::Class(class) => among(&|one| one == class),
         CostThreads::Serving => {
             let serving = among(&|class| SERVING.contains(&class) && present.contains(&class));
-            if serving.is_empty() {
-                among(&|class| present.contains(&class))
-            } else {
-                serving
-            }
+            if serving.is_empty() { among(&|class| present.contains(&class)) } else { serving }
         }
     }
 }
@@ -274,14 +263,11 @@ fn whole(cost: &Cost, headings: &[Heading]) -> Option<SheetRow> {
             _ => Figure::None,
         })
         .collect();
-    cells
-        .iter()
-        .any(|cell| *cell != Figure::None)
-        .then(|| SheetRow {
-            name: "cross-check".to_owned(),
-            module: None,
-            cells,
-        })
+    cells.iter().any(|cell| *cell != Figure::None).then(|| SheetRow {
+        name: "cross-check".to_owned(),
+        module: None,
+        cells,
+    })
 }
 
 fn figure(metric: &str, amount: Option<f64>) -> Figure {
@@ -365,10 +351,7 @@ impl Slice<'_> {
     fn wall(&self) -> &'static [&'static str] {
         let all = |names: &[&str]| names.iter().all(|name| self.split(name).is_some());
         let choices: [&[&str]; 2] = [&[WALL], &[USER, KERNEL, OFF]];
-        choices
-            .into_iter()
-            .find(|names| all(names))
-            .unwrap_or_default()
+        choices.into_iter().find(|names| all(names)).unwrap_or_default()
     }
 
     fn rows<'m>(&'m self, metric: &'m MetricCost) -> impl Iterator<Item = &'m CostRow> {
@@ -377,10 +360,7 @@ impl Slice<'_> {
     }
 
     fn cells(&self, headings: &[Heading], line: Line) -> Vec<Figure> {
-        headings
-            .iter()
-            .map(|heading| self.cell(*heading, line))
-            .collect()
+        headings.iter().map(|heading| self.cell(*heading, line)).collect()
     }
 
     fn cell(&self, heading: Heading, line: Line) -> Figure {
@@ -388,9 +368,7 @@ impl Slice<'_> {
         match heading {
             Heading::Metric(name) => figure(name, self.per_transaction(&[name], line)),
             Heading::Cpu => figure(USER, self.per_transaction(cpu, line)),
-            Heading::Share(name) => self
-                .share(&[name], line)
-                .map_or(Figure::None, Figure::Share),
+            Heading::Share(name) => self.share(&[name], line).map_or(Figure::None, Figure::Share),
             Heading::CpuShare if self.cpu_share() != heading => Figure::None,
             Heading::CpuShare => self.share(cpu, line).map_or(Figure::None, Figure::Share),
             Heading::CpuRange => {
@@ -398,9 +376,7 @@ impl Slice<'_> {
                 let range = looks.and_then(|share| stats::share_range(share, all));
                 range
                     .filter(|_| line.is_some())
-                    .map_or(Figure::None, |range| {
-                        Figure::Between(range.least, range.most)
-                    })
+                    .map_or(Figure::None, |range| Figure::Between(range.least, range.most))
             }
             Heading::WallShare if line == Some(Some(Module::WaitingForRequest)) => Figure::LeftOut,
             Heading::WallShare => self.wall_share(line).map_or(Figure::None, Figure::Share),
@@ -423,10 +399,7 @@ impl Slice<'_> {
     }
 
     fn share(&self, names: &[&str], line: Line) -> Option<f64> {
-        part(
-            self.amount(names, &|row| is_of(row, line))?,
-            self.amount(names, &|_| true)?,
-        )
+        part(self.amount(names, &|row| is_of(row, line))?, self.amount(names, &|_| true)?)
     }
 
     fn wall_share(&self, line: Line) -> Option<f64> {
@@ -440,9 +413,7 @@ impl Slice<'_> {
     fn looks(&self, names: &[&str], line: Line) -> u64 {
         let split = names.iter().filter_map(|name| self.split(name));
         let rows = split.flat_map(|metric| self.rows(metric));
-        rows.filter(|row| is_of(row, line))
-            .map(|row| row.count)
-            .sum()
+        rows.filter(|row| is_of(row, line)).map(|row| row.count).sum()
     }
 }
 

@@ -29,11 +29,8 @@ impl Axis {
     /// A logarithmic axis that holds all values, with a tick at each decade, and at 2 and 5 where
     /// decades are few. Values that are not above zero have no place on it.
     pub(super) fn log(title: &str, values: &[f64], show: fn(f64) -> String) -> Axis {
-        let fit: Vec<f64> = values
-            .iter()
-            .copied()
-            .filter(|value| value.is_finite() && *value > 0.0)
-            .collect();
+        let fit: Vec<f64> =
+            values.iter().copied().filter(|value| value.is_finite() && *value > 0.0).collect();
         let least = fit.iter().copied().fold(f64::INFINITY, f64::min);
         let (least, most) = if fit.is_empty() {
             (1.0, 10.0)
@@ -57,14 +54,7 @@ impl Axis {
         if ticks.len() < 3 {
             ticks = within(&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]);
         }
-        Axis {
-            title: title.to_owned(),
-            log: true,
-            least,
-            most,
-            ticks,
-            show: Some(show),
-        }
+        Axis { title: title.to_owned(), log: true, least, most, ticks, show: Some(show) }
     }
 
     /// A logarithmic axis with ticks at the given values only.
@@ -73,15 +63,8 @@ impl Axis {
         axis.ticks.clear();
         for at in values {
             // Two figures at nearly the same place would lie over one another.
-            if axis
-                .ticks
-                .iter()
-                .all(|tick| (tick.at / at).ln().abs() > 0.15)
-            {
-                axis.ticks.push(Tick {
-                    at: *at,
-                    text: show(*at),
-                });
+            if axis.ticks.iter().all(|tick| (tick.at / at).ln().abs() > 0.15) {
+                axis.ticks.push(Tick { at: *at, text: show(*at) });
             }
         }
         axis
@@ -89,11 +72,7 @@ impl Axis {
 
     /// A linear axis from zero with about five ticks.
     pub(super) fn linear(title: &str, most: f64, show: fn(f64) -> String) -> Axis {
-        let most = if most.is_finite() && most > 0.0 {
-            most
-        } else {
-            1.0
-        };
+        let most = if most.is_finite() && most > 0.0 { most } else { 1.0 };
         let rough = most / 5.0;
         let decade = 10_f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0]
@@ -106,14 +85,7 @@ impl Axis {
             .map(|number| f64::from(number) * step)
             .map(|at| Tick { at, text: show(at) })
             .collect();
-        Axis {
-            title: title.to_owned(),
-            log: false,
-            least: 0.0,
-            most,
-            ticks,
-            show: Some(show),
-        }
+        Axis { title: title.to_owned(), log: false, least: 0.0, most, ticks, show: Some(show) }
     }
 
     /// An axis of named places 0, 1, 2 and so on, with half a place of air at both ends.
@@ -124,12 +96,7 @@ impl Axis {
             log: false,
             least: -0.5,
             most: names.len() as f64 - 0.5,
-            ticks: ticks
-                .map(|(name, at)| Tick {
-                    at: f64::from(at),
-                    text: name.clone(),
-                })
-                .collect(),
+            ticks: ticks.map(|(name, at)| Tick { at: f64::from(at), text: name.clone() }).collect(),
             show: None,
         }
     }
@@ -147,11 +114,7 @@ impl Axis {
 
     /// Where a figure lies, in the axis' own measure.
     pub(super) fn place(&self, value: f64) -> f64 {
-        if self.log {
-            value.max(f64::MIN_POSITIVE).log10()
-        } else {
-            value
-        }
+        if self.log { value.max(f64::MIN_POSITIVE).log10() } else { value }
     }
 }
 
@@ -167,15 +130,10 @@ pub(super) fn short_count(value: f64) -> String {
 
 /// "1.00k" as "1k", "100 us" as it is.
 fn short(text: &str) -> String {
-    let end = text
-        .find(|sign: char| sign != '.' && !sign.is_ascii_digit())
-        .unwrap_or(text.len());
+    let end = text.find(|sign: char| sign != '.' && !sign.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     if number.contains('.') {
-        format!(
-            "{}{unit}",
-            number.trim_end_matches('0').trim_end_matches('.')
-        )
+        format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
     } else {
         text.to_owned()
     }
@@ -219,10 +177,7 @@ mod tests {
 
     #[test]
     fn linear_ticks_are_round() {
-        assert_eq!(
-            texts(&Axis::linear("x", 9_300.0, short_count)),
-            ["0", "2k", "4k", "6k", "8k"]
-        );
+        assert_eq!(texts(&Axis::linear("x", 9_300.0, short_count)), ["0", "2k", "4k", "6k", "8k"]);
         let places = Axis::log_at("clients", &[1.0, 8.0, 64.0, 1_000.0], short_count);
         assert_eq!(texts(&places), ["1", "8", "64", "1k"]);
     }

@@ -53,10 +53,7 @@ fn curves<'r>(runs: &[&'r RunRecord]) -> Vec<Curve<'r>> {
         let ends = runs.first().zip(runs.last());
         ends.is_some_and(|(first, last)| first.head.plan.clients < last.head.plan.clients)
     };
-    curves
-        .into_iter()
-        .filter(|(_, runs)| several(runs))
-        .collect()
+    curves.into_iter().filter(|(_, runs)| several(runs)).collect()
 }
 
 fn chart(curves: &[Curve<'_>]) -> String {
@@ -71,11 +68,7 @@ fn chart(curves: &[Curve<'_>]) -> String {
     for (style, (_, runs)) in curves.iter().enumerate() {
         let at = |run: &RunRecord| run.head.plan.clients as f64;
         for run in runs {
-            if let Some(range) = run
-                .end
-                .throughput_range
-                .as_ref()
-                .filter(|range| range.least > 0.0)
+            if let Some(range) = run.end.throughput_range.as_ref().filter(|range| range.least > 0.0)
             {
                 series.push(Series {
                     style,
@@ -87,17 +80,12 @@ fn chart(curves: &[Curve<'_>]) -> String {
         series.push(Series {
             style,
             shape: Shape::Marked,
-            points: runs
-                .iter()
-                .map(|run| (at(run), run.end.throughput_per_s))
-                .collect(),
+            points: runs.iter().map(|run| (at(run), run.end.throughput_per_s)).collect(),
         });
     }
     draw(&Chart {
         title: "Commits per second by number of clients".to_owned(),
-        x: Axis::log_at("clients", &clients, |value| {
-            units::count(value).replace("1.00k", "1000")
-        }),
+        x: Axis::log_at("clients", &clients, |value| units::count(value).replace("1.00k", "1000")),
         y: Axis::log("commits per second", &rates, short_count),
         series,
         size: (920, 430),

@@ -96,11 +96,8 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
         .y_label_area_size(chart.left)
         .build_cartesian_2d(Scale::of(&chart.x), Scale::of(&chart.y))?;
     let text_of = |axis: &Axis| {
-        let ticks: Vec<(f64, String)> = axis
-            .ticks
-            .iter()
-            .map(|tick| (axis.place(tick.at), tick.text.clone()))
-            .collect();
+        let ticks: Vec<(f64, String)> =
+            axis.ticks.iter().map(|tick| (axis.place(tick.at), tick.text.clone())).collect();
         move |place: &f64| {
             let near = ticks.iter().find(|(at, _)| (at - place).abs() < 1e-9);
             near.map_or_else(String::new, |(_, text)| text.clone())
@@ -123,11 +120,8 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
         .draw()?;
     for series in &chart.series {
         let color = color(series.style);
-        let points: Vec<(f64, f64)> = series
-            .points
-            .iter()
-            .map(|(x, y)| (chart.x.place(*x), chart.y.place(*y)))
-            .collect();
+        let points: Vec<(f64, f64)> =
+            series.points.iter().map(|(x, y)| (chart.x.place(*x), chart.y.place(*y))).collect();
         match series.shape {
             Shape::Reference => {
                 let line = REFERENCE.stroke_width(2);
@@ -149,10 +143,7 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
             Shape::Marks => {}
         }
         if matches!(series.shape, Shape::Marked | Shape::Marks) {
-            let points = series
-                .points
-                .iter()
-                .map(|(x, y)| (chart.x.place(*x), chart.y.place(*y)));
+            let points = series.points.iter().map(|(x, y)| (chart.x.place(*x), chart.y.place(*y)));
             draw_marks(&mut context, series.style, points)?;
         }
     }
@@ -162,11 +153,7 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
         Shape::Plain | Shape::Reference | Shape::Thick | Shape::Range => series.points.len(),
     };
     let mut values = String::new();
-    for (x, y) in chart
-        .series
-        .iter()
-        .flat_map(|series| &series.points[with_values(series)..])
-    {
+    for (x, y) in chart.series.iter().flat_map(|series| &series.points[with_values(series)..]) {
         let (left, top) = context.backend_coord(&(chart.x.place(*x), chart.y.place(*y)));
         let said = format!("{}, {}", chart.x.said(*x), chart.y.said(*y));
         values += &format!(
@@ -184,11 +171,7 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
         .collect();
     let edge = chart.size.0 as i32 - 126;
     for (pixel, text) in apart(at_edge) {
-        area.draw(&Text::new(
-            text.to_owned(),
-            (edge, pixel - 8),
-            ("sans-serif", 15),
-        ))?;
+        area.draw(&Text::new(text.to_owned(), (edge, pixel - 8), ("sans-serif", 15)))?;
     }
     area.present()?;
     Ok(values)

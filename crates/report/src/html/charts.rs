@@ -12,75 +12,43 @@ const SMALL: (u32, u32) = (460, 300);
 
 /// Commits per second by clients, against both lines; `None` if nothing was run.
 pub(super) fn throughput(survey: &Survey<'_>, stores: &Stores) -> Option<String> {
-    let mut clients: Vec<f64> = survey
-        .runs
-        .iter()
-        .map(|run| run.head.plan.clients as f64)
-        .collect();
+    let mut clients: Vec<f64> =
+        survey.runs.iter().map(|run| run.head.plan.clients as f64).collect();
     clients.sort_by(f64::total_cmp);
     clients.dedup();
     if clients.is_empty() {
         return None;
     }
     let line = survey.line();
-    let mut rates: Vec<f64> = survey
-        .runs
-        .iter()
-        .map(|run| run.end.throughput_per_s)
-        .collect();
+    let mut rates: Vec<f64> = survey.runs.iter().map(|run| run.end.throughput_per_s).collect();
     rates.extend(line.line_1.into_iter().chain(line.line_max));
-    let x = Axis::log_at("clients", &clients, |value| {
-        units::count(value).replace("1.00k", "1000")
-    });
+    let x = Axis::log_at("clients", &clients, |value| units::count(value).replace("1.00k", "1000"));
     let y = Axis::log("commits per second", &rates, short_count);
     let mut series = Vec::new();
     for rate in line.line_1.into_iter().chain(line.line_max) {
         let points = vec![(x.least, rate), (x.most, rate)];
-        series.push(Series {
-            style: 0,
-            shape: Shape::Reference,
-            points,
-        });
+        series.push(Series { style: 0, shape: Shape::Reference, points });
     }
     for (style, runs) in by_store(&survey.runs, stores) {
         let points = runs
             .iter()
             .map(|run| (run.head.plan.clients as f64, run.end.throughput_per_s))
             .collect();
-        series.push(Series {
-            style,
-            shape: Shape::Marked,
-            points,
-        });
+        series.push(Series { style, shape: Shape::Marked, points });
     }
-    let named = [
-        ("1 sync at a time:", line.line_1),
-        ("syncs in parallel:", line.line_max),
-    ];
+    let named = [("1 sync at a time:", line.line_1), ("syncs in parallel:", line.line_max)];
     let notes = named
         .into_iter()
         .filter_map(|(name, rate)| Some((rate?, format!("{name} {}", units::rate(rate?)))))
         .collect();
     let title = "Commits per second by number of clients, against the disk's sync rate one at a time and in parallel".to_owned();
-    Some(draw(&Chart {
-        title,
-        x,
-        y,
-        series,
-        size: WIDE,
-        left: 78,
-        notes,
-    }))
+    Some(draw(&Chart { title, x, y, series, size: WIDE, left: 78, notes }))
 }
 
 /// Percentiles of service time, a chart for each number of clients, with that number.
 pub(super) fn percentiles(survey: &Survey<'_>, stores: &Stores) -> Vec<(u64, String)> {
-    let times: Vec<f64> = survey
-        .runs
-        .iter()
-        .filter_map(|run| run.service_ns())
-        .flat_map(heights)
-        .collect();
+    let times: Vec<f64> =
+        survey.runs.iter().filter_map(|run| run.service_ns()).flat_map(heights).collect();
     // One axis for all, so that charts can be held beside one another.
     let y = Axis::log("service time", &times, short_span);
     let names = ["p50", "p90", "p99", "p99.9", "max"].map(str::to_owned);
@@ -88,22 +56,12 @@ pub(super) fn percentiles(survey: &Survey<'_>, stores: &Stores) -> Vec<(u64, Str
         let series = runs
             .iter()
             .filter_map(|run| {
-                let points = (0_u32..)
-                    .map(f64::from)
-                    .zip(heights(run.service_ns()?))
-                    .collect();
-                Some(Series {
-                    style: stores.style(run),
-                    shape: Shape::Marked,
-                    points,
-                })
+                let points = (0_u32..).map(f64::from).zip(heights(run.service_ns()?)).collect();
+                Some(Series { style: stores.style(run), shape: Shape::Marked, points })
             })
             .collect();
         draw(&Chart {
-            title: format!(
-                "Percentiles of service time with {}",
-                plural(clients, "client")
-            ),
+            title: format!("Percentiles of service time with {}", plural(clients, "client")),
             x: Axis::places("", &names),
             y: y.clone(),
             series,
@@ -112,10 +70,7 @@ pub(super) fn percentiles(survey: &Survey<'_>, stores: &Stores) -> Vec<(u64, Str
             notes: Vec::new(),
         })
     };
-    by_clients(survey)
-        .into_iter()
-        .map(|(clients, runs)| (clients, chart(clients, &runs)))
-        .collect()
+    by_clients(survey).into_iter().map(|(clients, runs)| (clients, chart(clients, &runs))).collect()
 }
 
 /// Throughput over time, a chart for each number of clients; repetitions follow one another.
@@ -126,19 +81,10 @@ pub(super) fn over_time(survey: &Survey<'_>, stores: &Stores) -> Vec<(u64, Strin
             .flat_map(|run| &run.intervals)
             .map(crate::record::Interval::throughput_per_s)
             .collect();
-        let end = runs
-            .iter()
-            .map(|run| run.end.measured_ns as f64 / 1e9)
-            .fold(0.0, f64::max);
-        let series = runs
-            .iter()
-            .flat_map(|run| time_series(run, stores.style(run)))
-            .collect();
+        let end = runs.iter().map(|run| run.end.measured_ns as f64 / 1e9).fold(0.0, f64::max);
+        let series = runs.iter().flat_map(|run| time_series(run, stores.style(run))).collect();
         draw(&Chart {
-            title: format!(
-                "Commits per second over time with {}",
-                plural(clients, "client")
-            ),
+            title: format!("Commits per second over time with {}", plural(clients, "client")),
             x: Axis::linear("measured seconds", end, short_count),
             y: Axis::log("commits per second", &rates, short_count),
             series,
@@ -147,19 +93,13 @@ pub(super) fn over_time(survey: &Survey<'_>, stores: &Stores) -> Vec<(u64, Strin
             notes: Vec::new(),
         })
     };
-    by_clients(survey)
-        .into_iter()
-        .map(|(clients, runs)| (clients, chart(clients, &runs)))
-        .collect()
+    by_clients(survey).into_iter().map(|(clients, runs)| (clients, chart(clients, &runs))).collect()
 }
 
 /// Throughput of one run over time; `None` if it has no intervals.
 pub(super) fn run_over_time(run: &RunRecord) -> Option<String> {
-    let rates: Vec<f64> = run
-        .intervals
-        .iter()
-        .map(crate::record::Interval::throughput_per_s)
-        .collect();
+    let rates: Vec<f64> =
+        run.intervals.iter().map(crate::record::Interval::throughput_per_s).collect();
     let most = rates.iter().copied().reduce(f64::max)?;
     let end = run.end.measured_ns as f64 / 1e9;
     Some(draw(&Chart {
@@ -208,35 +148,21 @@ pub(super) fn distributions(probe: &ProbeRecord) -> Option<String> {
         return None;
     }
     let names: Vec<String> = cells.iter().map(|(cell, _)| cell_name(cell)).collect();
-    let times: Vec<f64> = cells
-        .iter()
-        .flat_map(|(_, figures)| heights(&figures.latency_ns))
-        .collect();
-    let longest = names
-        .iter()
-        .map(|name| name.chars().count())
-        .max()
-        .unwrap_or(0);
+    let times: Vec<f64> =
+        cells.iter().flat_map(|(_, figures)| heights(&figures.latency_ns)).collect();
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let mut series = Vec::new();
     let mut marks = [Vec::new(), Vec::new(), Vec::new()];
     for (row, (_, figures)) in (0_u32..).map(f64::from).zip(&cells) {
         let times = &figures.latency_ns;
         let points = vec![(times.p50 as f64, row), (times.p999 as f64, row)];
-        series.push(Series {
-            style: 5,
-            shape: Shape::Thick,
-            points,
-        });
+        series.push(Series { style: 5, shape: Shape::Thick, points });
         marks[0].push((times.p50 as f64, row));
         marks[1].push((times.p99 as f64, row));
         marks[2].push((times.max as f64, row));
     }
     for (style, points) in DISTRIBUTION_STYLES.into_iter().zip(marks) {
-        series.push(Series {
-            style,
-            shape: Shape::Marks,
-            points,
-        });
+        series.push(Series { style, shape: Shape::Marks, points });
     }
     Some(draw(&Chart {
         title: "How long one write with its sync took, by method, size and file state".to_owned(),
@@ -265,29 +191,19 @@ pub(super) fn line_over_time(probe: &ProbeRecord) -> Option<String> {
         .map(|(_, figures)| figures)
         .filter(|figures| figures.windows.len() >= WINDOWS)
         .collect();
-    let rates: Vec<f64> = cells
-        .iter()
-        .flat_map(|figures| figures.windows.clone())
-        .collect();
+    let rates: Vec<f64> = cells.iter().flat_map(|figures| figures.windows.clone()).collect();
     if rates.is_empty() {
         return None;
     }
     let seconds = |figures: &CellFigures| figures.window_ns as f64 / 1e9;
-    let end = cells
-        .iter()
-        .map(|one| one.windows.len() as f64 * seconds(one))
-        .fold(0.0, f64::max);
+    let end = cells.iter().map(|one| one.windows.len() as f64 * seconds(one)).fold(0.0, f64::max);
     let series = cells
         .iter()
         .enumerate()
         .map(|(style, figures)| {
             let middle = (0_u32..).map(|window| (f64::from(window) + 0.5) * seconds(figures));
             let points = middle.zip(figures.windows.iter().copied()).collect();
-            Series {
-                style,
-                shape: Shape::Plain,
-                points,
-            }
+            Series { style, shape: Shape::Plain, points }
         })
         .collect();
     Some(draw(&Chart {
@@ -333,11 +249,7 @@ fn time_series(run: &RunRecord, style: usize) -> Vec<Series> {
     for interval in &run.intervals {
         if interval.repetition != repetition {
             (repetition, begin) = (interval.repetition, end);
-            series.push(Series {
-                style,
-                shape: Shape::Marked,
-                points: Vec::new(),
-            });
+            series.push(Series { style, shape: Shape::Marked, points: Vec::new() });
         }
         end = begin + interval.end_ns as f64 / 1e9;
         let middle = f64::midpoint(begin + interval.start_ns as f64 / 1e9, end);

@@ -49,10 +49,7 @@ fn curves(runs: &[&RunRecord]) -> Vec<Curve> {
         let ends = points.first().zip(points.last());
         ends.is_some_and(|(first, last)| first.0 < last.0)
     };
-    curves
-        .into_iter()
-        .filter(|(_, points)| several(points))
-        .collect()
+    curves.into_iter().filter(|(_, points)| several(points)).collect()
 }
 
 fn chart(curves: &[Curve]) -> String {
@@ -61,14 +58,11 @@ fn chart(curves: &[Curve]) -> String {
     each.sort_by(f64::total_cmp);
     each.dedup();
     let rates: Vec<f64> = all().map(|point| point.1).collect();
-    let series = curves
-        .iter()
-        .enumerate()
-        .map(|(style, (_, points))| Series {
-            style,
-            shape: Shape::Marked,
-            points: points.clone(),
-        });
+    let series = curves.iter().enumerate().map(|(style, (_, points))| Series {
+        style,
+        shape: Shape::Marked,
+        points: points.clone(),
+    });
     draw(&Chart {
         title: "Inserts per second by inserts a commit".to_owned(),
         x: Axis::log_at("inserts a commit", &each, units::count),

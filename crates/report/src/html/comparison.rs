@@ -84,9 +84,8 @@ struct Scale {
 }
 
 /// Ratios that may stand on an axis.
-const TICKS: [f64; 15] = [
-    0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0, 5.0, 10.0, 100.0,
-];
+const TICKS: [f64; 15] =
+    [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0, 5.0, 10.0, 100.0];
 /// How near one another ticks may stand, in parts of the width.
 const TICKS_APART: f64 = 0.12;
 
@@ -105,10 +104,7 @@ impl Scale {
             .fold(0.1_f64, f64::max);
         // Air, so that no mark is cut at the edge.
         let widest = (widest * 1.15).exp();
-        Scale {
-            least: 1.0 / widest,
-            most: widest,
-        }
+        Scale { least: 1.0 / widest, most: widest }
     }
 
     /// In percent of the width, within it.
@@ -137,9 +133,7 @@ impl Scale {
 
 /// The ratios; nothing where no figure has one.
 fn forest(compared: &Comparison) -> Markup {
-    let rows: Vec<&Row> = compared_rows(compared)
-        .filter(|row| row.ratio().is_some())
-        .collect();
+    let rows: Vec<&Row> = compared_rows(compared).filter(|row| row.ratio().is_some()).collect();
     if rows.is_empty() {
         return html! {};
     }
@@ -176,10 +170,7 @@ fn legend(rows: &[&Row]) -> Vec<(Verdict, String)> {
             "" => "not judged",
             words => words,
         };
-        match found
-            .iter_mut()
-            .find(|(verdict, _)| *verdict == row.verdict)
-        {
+        match found.iter_mut().find(|(verdict, _)| *verdict == row.verdict) {
             Some((_, all)) if all.contains(&words) => {}
             Some((_, all)) => all.push(words),
             None => found.push((row.verdict, vec![words])),
@@ -253,10 +244,7 @@ mod tests {
     #[test]
     fn one_stands_in_the_middle_and_ticks_do_not_crowd() {
         for most in [1.05_f64, 1.3, 4.0, 90.0] {
-            let scale = Scale {
-                least: 1.0 / most,
-                most,
-            };
+            let scale = Scale { least: 1.0 / most, most };
             assert!((scale.part(1.0) - 0.5).abs() < 1e-9);
             let mut ticks = scale.ticks();
             ticks.sort_by(f64::total_cmp);
@@ -265,13 +253,6 @@ mod tests {
                 assert!(scale.part(pair[1]) - scale.part(pair[0]) >= super::TICKS_APART);
             }
         }
-        assert_eq!(
-            Scale {
-                least: 0.5,
-                most: 2.0
-            }
-            .at(0.0),
-            "0.00%"
-        );
+        assert_eq!(Scale { least: 0.5, most: 2.0 }.at(0.0), "0.00%");
     }
 }

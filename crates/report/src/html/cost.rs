@@ -12,10 +12,7 @@ pub(super) fn part(run: &RunRecord, stacks: Option<&Stacks>) -> Markup {
     let Some(cost) = &run.end.cost else {
         return html! {};
     };
-    let behalf = CostChoice {
-        view: CostView::OnBehalfOf,
-        ..CostChoice::default()
-    };
+    let behalf = CostChoice { view: CostView::OnBehalfOf, ..CostChoice::default() };
     html! {
         h2.part { "Where the time goes: " (run.title()) " " code { (run.identity.id) } }
         @for warning in &cost.warnings { p.warning { (warning) } }

@@ -114,12 +114,7 @@ fn tree(stacks: &Stacks) -> (Node, String) {
         for (frame, module) in sample.frames().rev().take(HIGHEST) {
             owner = module.or(owner);
             let (function, object) = named(frame);
-            let key = Key {
-                function,
-                object,
-                module: owner,
-                kernel: frame.space == Space::Kernel,
-            };
+            let key = Key { function, object, module: owner, kernel: frame.space == Space::Kernel };
             node = node.children.entry(key).or_default();
             node.weight += sample.weight;
             node.looks += sample.count;
@@ -139,13 +134,7 @@ fn place<'n>(
     for (key, child) in &node.children {
         let own = child.weight as f64 / node.weight.max(1) as f64 * width;
         if own >= NARROWEST {
-            places.push(FramePosition {
-                key,
-                node: child,
-                left,
-                width: own,
-                row,
-            });
+            places.push(FramePosition { key, node: child, left, width: own, row });
             place(child, left, own, row + 1, places);
         }
         left += own;

@@ -50,11 +50,7 @@ pub(super) fn part(record: &ObservationRecord) -> Markup {
 fn figures(body: &ObservationBody) -> Markup {
     type Show = fn(f64) -> String;
     let counted = |name: &'static str, counted: &Counted, show: Show| {
-        fact(
-            name,
-            &units::or_unknown(counted.value, show),
-            &counted.source,
-        )
+        fact(name, &units::or_unknown(counted.value, show), &counted.source)
     };
     let reads = match body.commits_hold_reads {
         Some(true) => "transactions that only read are among them",

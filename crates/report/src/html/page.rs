@@ -22,11 +22,8 @@ const STYLE: &str = include_str!("style.css");
 /// Metered runs are drawn with their stacks, as far as those are at hand.
 pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
     let surveys = Survey::all(records);
-    let loose: Vec<&RunRecord> = records
-        .iter()
-        .filter_map(Record::as_run)
-        .filter(|run| !held(&surveys, run))
-        .collect();
+    let loose: Vec<&RunRecord> =
+        records.iter().filter_map(Record::as_run).filter(|run| !held(&surveys, run)).collect();
     let seen: Vec<&ObservationRecord> = records.iter().filter_map(Record::as_observation).collect();
     let verified: Vec<&VerificationRecord> =
         records.iter().filter_map(Record::as_verification).collect();
@@ -119,17 +116,12 @@ fn title(
             format!("Syncline probe: {}", one.probe.body.directory)
         }
         ([one], _, _) => format!("Syncline survey: {}", one.probe.body.directory),
-        (several, _, _) => format!(
-            "Syncline: {} probes and what ran beside them",
-            several.len()
-        ),
+        (several, _, _) => format!("Syncline: {} probes and what ran beside them", several.len()),
     })
 }
 
 fn held(surveys: &[Survey<'_>], run: &RunRecord) -> bool {
-    surveys
-        .iter()
-        .any(|survey| survey.runs.iter().any(|known| std::ptr::eq(*known, run)))
+    surveys.iter().any(|survey| survey.runs.iter().any(|known| std::ptr::eq(*known, run)))
 }
 
 /// When, by which version, on which machine.
@@ -142,11 +134,7 @@ fn origin(record: &Record) -> String {
     };
     let identity = record.identity();
     let when = identity.started.replace('T', " ").replace('Z', " UTC");
-    format!(
-        "{when}, syncline {}, {}",
-        identity.syncline,
-        machine.in_words()
-    )
+    format!("{when}, syncline {}, {}", identity.syncline, machine.in_words())
 }
 
 fn part(survey: &Survey<'_>) -> Markup {

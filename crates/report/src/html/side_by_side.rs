@@ -16,10 +16,7 @@ use std::collections::BTreeMap;
 pub(super) fn figures(runs: &[&RunRecord]) -> Markup {
     let mut workloads: BTreeMap<&str, Vec<&RunRecord>> = BTreeMap::new();
     for run in runs {
-        workloads
-            .entry(&run.head.workload.name)
-            .or_default()
-            .push(run);
+        workloads.entry(&run.head.workload.name).or_default().push(run);
     }
     workloads.retain(|_, runs| runs.len() > 1 && !by_clients::has_curve(runs));
     html! {
@@ -40,10 +37,7 @@ fn chart(runs: &[&RunRecord]) -> String {
     names.dedup();
     // The first row is on top.
     let rows: Vec<&&RunRecord> = runs.iter().rev().collect();
-    let titles: Vec<String> = rows
-        .iter()
-        .map(|run| sweep_title::title(run, runs))
-        .collect();
+    let titles: Vec<String> = rows.iter().map(|run| sweep_title::title(run, runs)).collect();
     let mut most: f64 = 0.0;
     let mut series = Vec::new();
     for (row, run) in (0_u32..).map(f64::from).zip(&rows) {
@@ -51,11 +45,7 @@ fn chart(runs: &[&RunRecord]) -> String {
         let style = names.iter().position(|name| *name == store).unwrap_or(0) % STYLES;
         let rate = run.end.throughput_per_s;
         most = most.max(rate);
-        series.push(Series {
-            style,
-            shape: Shape::Bar,
-            points: vec![(0.0, row), (rate, row)],
-        });
+        series.push(Series { style, shape: Shape::Bar, points: vec![(0.0, row), (rate, row)] });
         if let Some(range) = &run.end.throughput_range {
             most = most.max(range.most);
             series.push(Series {

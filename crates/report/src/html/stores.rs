@@ -25,11 +25,7 @@ impl Stores {
 
     /// The style of a run's store. Beyond the styles there are, they repeat; the table tells all.
     pub(super) fn style(&self, run: &RunRecord) -> usize {
-        self.names
-            .iter()
-            .position(|known| *known == name(run))
-            .unwrap_or(0)
-            % STYLES
+        self.names.iter().position(|known| *known == name(run)).unwrap_or(0) % STYLES
     }
 
     /// Marks and names, and dashes for the lines if they are drawn.

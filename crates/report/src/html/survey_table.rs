@@ -56,10 +56,7 @@ fn row(run: &RunRecord, survey: &Survey<'_>) -> Markup {
     let rate = run.end.throughput_per_s;
     let line = survey.line();
     let part = |rate: Option<f64>| {
-        units::or_unknown(
-            crate::sync_line_ratio::ratio(run, line, rate),
-            units::figure,
-        )
+        units::or_unknown(crate::sync_line_ratio::ratio(run, line, rate), units::figure)
     };
     let time =
         |pick: fn(&Latency) -> u64| units::or_unknown(run.service_ns().map(pick), units::span_ns);
@@ -91,12 +88,6 @@ fn row(run: &RunRecord, survey: &Survey<'_>) -> Markup {
 pub(super) fn range(run: &RunRecord) -> String {
     run.end.throughput_range.as_ref().map_or_else(
         || "one run".to_owned(),
-        |range| {
-            format!(
-                "{} to {}",
-                units::count(range.least),
-                units::count(range.most)
-            )
-        },
+        |range| format!("{} to {}", units::count(range.least), units::count(range.most)),
     )
 }

@@ -18,10 +18,7 @@ pub(crate) struct Bigdata {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ConcurrentTx {
     /// Transactions that were handed in.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "the test holds the counts to it")
-    )]
+    #[cfg_attr(not(test), expect(dead_code, reason = "the test holds the counts to it"))]
     pub(crate) transactions: u64,
     pub(crate) rows: Vec<ConcurrentTxRow>,
 }
@@ -51,10 +48,7 @@ pub(crate) struct ConcurrentTxRow {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mrow {
     /// Tasks that were handed in.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "the test holds the counts to it")
-    )]
+    #[cfg_attr(not(test), expect(dead_code, reason = "the test holds the counts to it"))]
     pub(crate) tasks: u64,
     /// Record reads of a task.
     pub(crate) reads_per_task: u64,
@@ -108,15 +102,9 @@ mod tests {
             let printed = row.ncommitted * 1_000 / row.ms;
             assert_eq!(printed, row.printed_tps, "{row:?}");
             let corrected = per_s(row.ncommitted - row.naborted);
-            assert!(
-                (corrected - row.commits_per_s).abs() <= 0.051,
-                "{row:?} {corrected}"
-            );
+            assert!((corrected - row.commits_per_s).abs() <= 0.051, "{row:?} {corrected}");
             let share = row.naborted as f64 * 100.0 / row.ncommitted as f64;
-            assert!(
-                (share - row.aborted_percent).abs() <= 0.051,
-                "{row:?} {share}"
-            );
+            assert!((share - row.aborted_percent).abs() <= 0.051, "{row:?} {share}");
         }
     }
 

@@ -72,10 +72,7 @@ pub(crate) fn derby() -> &'static Derby {
 impl DerbyLoad {
     /// The sum over all modules that have the figure; none if no module has.
     pub(crate) fn sum(&self, of: impl Fn(&DerbyModule) -> Option<f64>) -> Option<f64> {
-        self.modules
-            .iter()
-            .filter_map(of)
-            .reduce(|one, other| one + other)
+        self.modules.iter().filter_map(of).reduce(|one, other| one + other)
     }
 }
 
@@ -89,15 +86,10 @@ mod tests {
         derby().source.assert_whole();
         assert_eq!(derby().loads.len(), 3);
         for load in &derby().loads {
-            for sum in [
-                load.sum(|module| module.cpu_percent),
-                load.sum(|module| module.wall_percent),
-            ] {
-                assert!(
-                    (sum.unwrap() - 100.0).abs() < 0.15,
-                    "{}: {sum:?}",
-                    load.load
-                );
+            for sum in
+                [load.sum(|module| module.cpu_percent), load.sum(|module| module.wall_percent)]
+            {
+                assert!((sum.unwrap() - 100.0).abs() < 0.15, "{}: {sum:?}", load.load);
             }
         }
     }
@@ -110,10 +102,7 @@ mod tests {
     fn every_module_is_one_of_ours() {
         for module in derby().loads.iter().flat_map(|load| &load.modules) {
             assert!(is_ours(&module.module), "{module:?}");
-            assert!(
-                module.bytes.is_some() == module.objects.is_some(),
-                "{module:?}"
-            );
+            assert!(module.bytes.is_some() == module.objects.is_some(), "{module:?}");
         }
     }
 
@@ -141,12 +130,6 @@ mod tests {
             .map(|(load, module)| (load.load.as_str(), module.name.as_str()))
             .collect();
         assert_eq!(too_small, [("join", "data store")]);
-        assert!(
-            derby()
-                .source
-                .known_errors
-                .iter()
-                .any(|one| one.contains("22,960"))
-        );
+        assert!(derby().source.known_errors.iter().any(|one| one.contains("22,960")));
     }
 }

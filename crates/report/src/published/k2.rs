@@ -27,19 +27,9 @@ pub(crate) struct K2Mix {
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub(crate) enum K2Load {
     /// Weights of the five transactions.
-    Tpcc {
-        payment: f64,
-        order_status: f64,
-        delivery: f64,
-        new_order: f64,
-        stock_level: f64,
-    },
+    Tpcc { payment: f64, order_status: f64, delivery: f64, new_order: f64, stock_level: f64 },
     /// Weights of two operations, and the distribution of keys by our word.
-    Ycsb {
-        read: f64,
-        update: f64,
-        distribution: String,
-    },
+    Ycsb { read: f64, update: f64, distribution: String },
 }
 
 /// One row of the source's table.
@@ -96,13 +86,9 @@ mod tests {
         assert_eq!(k2().mixes.len(), 6);
         for mix in &k2().mixes {
             let weights = match &mix.load {
-                K2Load::Tpcc {
-                    payment,
-                    order_status,
-                    delivery,
-                    new_order,
-                    stock_level,
-                } => payment + order_status + delivery + new_order + stock_level,
+                K2Load::Tpcc { payment, order_status, delivery, new_order, stock_level } => {
+                    payment + order_status + delivery + new_order + stock_level
+                }
                 K2Load::Ycsb { read, update, .. } => read + update,
             };
             assert!((weights - 100.0).abs() < 1e-9, "{}", mix.mix);
@@ -130,11 +116,7 @@ mod tests {
             for when in ["2022/01/30", "2022/03/16", "2022/04/18", "2022/10/27"] {
                 let tries = rate(mix, "transactions", when) + rate(mix, "aborts", when);
                 let timestamps = rate(mix, "timestamp", when);
-                assert!(
-                    (timestamps / tries - 1.0).abs() < 0.02,
-                    "{} {when}",
-                    mix.mix
-                );
+                assert!((timestamps / tries - 1.0).abs() < 0.02, "{} {when}", mix.mix);
             }
         }
     }
@@ -143,20 +125,13 @@ mod tests {
     #[test]
     fn operations_of_ycsb_have_the_shares_of_the_mix() {
         for mix in &k2().mixes {
-            let K2Load::Ycsb {
-                read, distribution, ..
-            } = &mix.load
-            else {
+            let K2Load::Ycsb { read, distribution, .. } = &mix.load else {
                 continue;
             };
             for when in ["2022/03/16", "2022/04/18", "2022/10/27"] {
                 let reads = rate(mix, "reads", when);
                 let share = reads / (reads + rate(mix, "writes", when));
-                let near = if distribution == "uniform" {
-                    0.01
-                } else {
-                    0.03
-                };
+                let near = if distribution == "uniform" { 0.01 } else { 0.03 };
                 assert!((share - read / 100.0).abs() < near, "{} {when}", mix.mix);
             }
         }
@@ -167,18 +142,11 @@ mod tests {
         let repeated: Vec<&str> = k2()
             .mixes
             .iter()
-            .filter(|mix| {
-                mix.columns("flush")
-                    .windows(2)
-                    .any(|two| two[0].us == two[1].us)
-            })
+            .filter(|mix| mix.columns("flush").windows(2).any(|two| two[0].us == two[1].us))
             .map(|mix| mix.mix.as_str())
             .collect();
         assert_eq!(repeated, ["TPC-C {43,4,4,45,4}"]);
         let said = k2().source.known_errors.iter();
-        assert!(
-            said.clone()
-                .any(|one| one.contains("flush latency of TPC-C {43,4,4,45,4}"))
-        );
+        assert!(said.clone().any(|one| one.contains("flush latency of TPC-C {43,4,4,45,4}")));
     }
 }

@@ -19,10 +19,7 @@ pub(crate) struct Mail {
 pub(crate) struct MailDisk {
     pub(crate) name: String,
     /// Turns a minute.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "the test holds the ceiling to it")
-    )]
+    #[cfg_attr(not(test), expect(dead_code, reason = "the test holds the ceiling to it"))]
     pub(crate) rpm: f64,
     /// Turns a second, as the mail states them: the most syncs of one place.
     pub(crate) ceiling_per_s: f64,

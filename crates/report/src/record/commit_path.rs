@@ -72,9 +72,7 @@ mod tests {
 
     fn paths(count: u64) -> CommitPaths {
         // Long ways are long since they wait for the sync, the last step but one.
-        let path = |number: u64| CommitPath {
-            step_ns: vec![10, number, 5],
-        };
+        let path = |number: u64| CommitPath { step_ns: vec![10, number, 5] };
         CommitPaths {
             steps: vec!["begin", "sync", "wake"],
             one_in: 64,

@@ -244,10 +244,7 @@ mod tests {
     #[test]
     fn durability_is_never_said_without_its_evidence() {
         let mut target = Target::unasked("sqlite", None);
-        assert_eq!(
-            target.durability_with_evidence(),
-            "unknown (the store was not asked)"
-        );
+        assert_eq!(target.durability_with_evidence(), "unknown (the store was not asked)");
         target.durability = Some("data".to_owned());
         assert_eq!(
             target.durability_with_evidence(),
@@ -259,10 +256,7 @@ mod tests {
             "data (synchronous=FULL read back; power loss not tested)"
         );
         target.durability = Some("os".to_owned());
-        assert_eq!(
-            target.durability_with_evidence(),
-            "os (synchronous=FULL read back)"
-        );
+        assert_eq!(target.durability_with_evidence(), "os (synchronous=FULL read back)");
         // B.F5
         target.durability = Some("data".to_owned());
         target.disk_drops_syncs = Some("tmpfs at /t keeps its files in memory".to_owned());

@@ -151,17 +151,10 @@ impl Machine {
             (None, Some(cpu)) => words.push(cpu.clone()),
             (None, None) => {}
         }
-        words.extend(
-            self.memory_bytes
-                .map(|bytes| crate::units::size(bytes as f64)),
-        );
+        words.extend(self.memory_bytes.map(|bytes| crate::units::size(bytes as f64)));
         words.extend(self.kernel.as_ref().map(|kernel| format!("Linux {kernel}")));
         words.extend(self.hypervisor.clone());
-        if words.is_empty() {
-            "unknown".to_owned()
-        } else {
-            words.join(", ")
-        }
+        if words.is_empty() { "unknown".to_owned() } else { words.join(", ") }
     }
 }
 
@@ -171,19 +164,9 @@ mod tests {
 
     #[test]
     fn machines_differ_only_where_both_know() {
-        let one = Machine {
-            cores: Some(2),
-            cpu: Some("Xeon".to_owned()),
-            ..Machine::unknown()
-        };
-        let silent = Machine {
-            cores: Some(2),
-            ..Machine::unknown()
-        };
-        let other = Machine {
-            cores: Some(4),
-            ..one.clone()
-        };
+        let one = Machine { cores: Some(2), cpu: Some("Xeon".to_owned()), ..Machine::unknown() };
+        let silent = Machine { cores: Some(2), ..Machine::unknown() };
+        let other = Machine { cores: Some(4), ..one.clone() };
         assert!(one.equals(&silent));
         assert!(!one.equals(&other));
         assert_eq!(one.in_words(), "2 x Xeon");

@@ -283,16 +283,8 @@ impl Outcomes {
 
     /// True if the five ends add up to what was attempted.
     pub fn adds_up(&self) -> bool {
-        let ends = [
-            self.committed,
-            self.aborted,
-            self.conflicted,
-            self.failed,
-            self.unfinished,
-        ];
-        ends.iter()
-            .try_fold(0_u64, |sum, end| sum.checked_add(*end))
-            == Some(self.attempted)
+        let ends = [self.committed, self.aborted, self.conflicted, self.failed, self.unfinished];
+        ends.iter().try_fold(0_u64, |sum, end| sum.checked_add(*end)) == Some(self.attempted)
     }
 
     /// Adds another measured phase.
@@ -321,18 +313,12 @@ impl Outcomes {
 impl Counted {
     /// No figure, and why.
     pub fn unknown(reason: impl Into<String>) -> Counted {
-        Counted {
-            value: None,
-            source: reason.into(),
-        }
+        Counted { value: None, source: reason.into() }
     }
 
     /// A figure and what counted it; one that is not finite is none.
     pub fn by(value: Option<f64>, source: impl Into<String>) -> Counted {
-        Counted {
-            value: value.filter(|value| value.is_finite()),
-            source: source.into(),
-        }
+        Counted { value: value.filter(|value| value.is_finite()), source: source.into() }
     }
 }
 
@@ -390,19 +376,11 @@ mod tests {
     #[test]
     fn phases_are_summed_with_their_causes() {
         let mut sum = Outcomes::none();
-        let mut phase = Outcomes {
-            attempted: 5,
-            committed: 3,
-            conflicted: 2,
-            ..Outcomes::none()
-        };
+        let mut phase = Outcomes { attempted: 5, committed: 3, conflicted: 2, ..Outcomes::none() };
         phase.conflict_causes.insert("locked".to_owned(), 2);
         sum.add(&phase);
         sum.add(&phase);
-        assert_eq!(
-            (sum.attempted, sum.committed, sum.conflict_causes["locked"]),
-            (10, 6, 4)
-        );
+        assert_eq!((sum.attempted, sum.committed, sum.conflict_causes["locked"]), (10, 6, 4));
         assert!(sum.adds_up());
     }
 

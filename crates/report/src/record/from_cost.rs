@@ -145,36 +145,23 @@ fn rows(cost: &profile::MetricCost, commits: u64) -> Vec<CostRow> {
     for class in classes {
         let unknown = |charge: &Charge| charge.class == class && charge.module.is_none();
         if !charges.iter().any(unknown) {
-            charges.push(Charge {
-                class,
-                module: None,
-                weight: 0,
-                count: 0,
-            });
+            charges.push(Charge { class, module: None, weight: 0, count: 0 });
         }
     }
     charges.sort_by_key(|charge| (charge.class, charge.module.is_none(), charge.module));
-    charges
-        .iter()
-        .map(|charge| row(cost, &charges, charge, commits))
-        .collect()
+    charges.iter().map(|charge| row(cost, &charges, charge, commits)).collect()
 }
 
 fn row(cost: &profile::MetricCost, all: &[Charge], charge: &Charge, commits: u64) -> CostRow {
     let passes = matches!(cost.metric, Metric::Wall | Metric::OffCpu);
     let left_out = |one: &Charge| passes && one.module == Some(Module::WaitingForRequest);
-    let whole = all
-        .iter()
-        .filter(|one| one.class == charge.class && !left_out(one));
-    let (weight, count) = whole.fold((0_u64, 0_u64), |sum, one| {
-        (sum.0 + one.weight, sum.1 + one.count)
-    });
+    let whole = all.iter().filter(|one| one.class == charge.class && !left_out(one));
+    let (weight, count) =
+        whole.fold((0_u64, 0_u64), |sum, one| (sum.0 + one.weight, sum.1 + one.count));
     let share = (weight > 0 && !left_out(charge)).then(|| charge.weight as f64 / weight as f64);
     // Wall clock that was added up rests on looks and on events, which have no common error.
     let sampled = matches!(cost.how, Precision::Sampled(_)) && !is_derived(&cost.collector);
-    let range = share
-        .filter(|_| sampled)
-        .and_then(|share| stats::share_range(share, count));
+    let range = share.filter(|_| sampled).and_then(|share| stats::share_range(share, count));
     CostRow {
         threads: class_word(charge.class).to_owned(),
         module: charge.module.map(|module| module.name().to_owned()),
@@ -182,10 +169,7 @@ fn row(cost: &profile::MetricCost, all: &[Charge], charge: &Charge, commits: u64
         per_transaction: each(charge.weight, commits),
         share,
         count: charge.count,
-        share_range: range.map(|range| Range {
-            least: range.least,
-            most: range.most,
-        }),
+        share_range: range.map(|range| Range { least: range.least, most: range.most }),
     }
 }
 
@@ -196,9 +180,7 @@ pub(crate) fn is_derived(collector: &str) -> bool {
 
 fn sync_evidence(metrics: &[MetricCost], per_commit: &PerCommit) -> SyncEvidence {
     let metered = |name: &str| {
-        let metric = metrics
-            .iter()
-            .find(|one| one.metric == name && one.how == "exact")?;
+        let metric = metrics.iter().find(|one| one.metric == name && one.how == "exact")?;
         let rows = metric.rows(CostView::Innermost).iter();
         rows.map(|row| row.per_transaction).sum::<Option<f64>>()
     };

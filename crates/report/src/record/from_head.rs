@@ -25,10 +25,7 @@ pub(super) fn plan(plan: &runner::RunPlan, clients: usize, given: &RunInputs) ->
         seed: plan.seed,
         pin: plan.pin.iter().map(|cpu| *cpu as u64).collect(),
         operations: plan.operations,
-        looks_per_s: plan
-            .meter
-            .as_ref()
-            .map(|meter| u64::from(meter.looks_per_s)),
+        looks_per_s: plan.meter.as_ref().map(|meter| u64::from(meter.looks_per_s)),
         unmetered_beside: Some(plan.unmetered_beside),
         pipeline: plan.pipeline,
         connects_each: Some(plan.connects_each),
@@ -119,10 +116,7 @@ const NO_STATEMENTS: &str =
     "the store runs in this process, which calls its functions and reports no statements";
 
 fn without_directories(known: &[DiskSpace]) -> Vec<DiskSpace> {
-    let without = |space: &DiskSpace| DiskSpace {
-        directory: REMOVED.to_owned(),
-        ..space.clone()
-    };
+    let without = |space: &DiskSpace| DiskSpace { directory: REMOVED.to_owned(), ..space.clone() };
     known.iter().map(without).collect()
 }
 
@@ -161,12 +155,9 @@ pub(super) fn device(head: &runner::RunHead, intervals: &[Interval]) -> Device {
             queue_length: mean(intervals, |interval| interval.queue_length),
             reason: None,
         },
-        Err(reason) => Device {
-            name: None,
-            model: None,
-            queue_length: None,
-            reason: Some(reason.clone()),
-        },
+        Err(reason) => {
+            Device { name: None, model: None, queue_length: None, reason: Some(reason.clone()) }
+        }
     }
 }
 

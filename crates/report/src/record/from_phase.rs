@@ -10,10 +10,7 @@ use syncline_runner::{self as runner, Cause, FailureKind};
 
 pub(super) fn outcomes(found: &runner::Outcomes) -> Outcomes {
     let causes = |counts: &[u64], names: Vec<&'static str>| -> BTreeMap<String, u64> {
-        let named = names
-            .into_iter()
-            .map(str::to_owned)
-            .zip(counts.iter().copied());
+        let named = names.into_iter().map(str::to_owned).zip(counts.iter().copied());
         named.filter(|(_, count)| *count > 0).collect()
     };
     Outcomes {
@@ -32,10 +29,7 @@ pub(super) fn outcomes(found: &runner::Outcomes) -> Outcomes {
             FailureKind::ALL.iter().map(|kind| kind.name()).collect(),
         ),
         retries: found.retries(),
-        retry_causes: causes(
-            &found.retried,
-            Cause::ALL.iter().map(|cause| cause.name()).collect(),
-        ),
+        retry_causes: causes(&found.retried, Cause::ALL.iter().map(|cause| cause.name()).collect()),
         committed_after_retry: found.committed_after_retry,
     }
 }
@@ -116,10 +110,7 @@ pub(super) fn saturation(found: &runner::Saturation) -> Saturation {
     Saturation {
         verdict: found.verdict.words().to_owned(),
         reason: found.reason.clone(),
-        figures: named
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), finite(value)))
-            .collect(),
+        figures: named.into_iter().map(|(name, value)| (name.to_owned(), finite(value))).collect(),
         thresholds: found
             .thresholds
             .iter()

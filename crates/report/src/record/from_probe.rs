@@ -41,19 +41,13 @@ pub fn from_probe(
         cut_short: result.incomplete.clone(),
         not_run,
     };
-    ProbeRecord {
-        identity: identity.clone(),
-        body,
-    }
+    ProbeRecord { identity: identity.clone(), body }
 }
 
 fn sync_line(result: &ProbeResult) -> SyncLine {
     let directory = Some(result.directory.display().to_string());
     let Some(line) = &result.line else {
-        let reason = result
-            .incomplete
-            .as_deref()
-            .unwrap_or("no honest method could be measured");
+        let reason = result.incomplete.as_deref().unwrap_or("no honest method could be measured");
         return SyncLine::unknown(directory, reason);
     };
     SyncLine {
@@ -70,10 +64,7 @@ fn sync_line(result: &ProbeResult) -> SyncLine {
         after: Vec::new(),
         round_trip_ns: None,
         verdict: None,
-        reason: line
-            .line_max
-            .is_none()
-            .then(|| "only one outstanding was measured".to_owned()),
+        reason: line.line_max.is_none().then(|| "only one outstanding was measured".to_owned()),
     }
 }
 
@@ -147,10 +138,7 @@ fn figures(measured: &probe::Measured) -> CellFigures {
         rate_per_s: measured.rate_per_s,
         latency_ns: latency(&measured.latency),
         modes: measured.latency.modes.map(|modes| {
-            let mode = |mode: probe::Mode| Mode {
-                share: mode.share,
-                typical_ns: mode.typical_ns,
-            };
+            let mode = |mode: probe::Mode| Mode { share: mode.share, typical_ns: mode.typical_ns };
             modes.map(mode).to_vec()
         }),
         device_writes_per_sync: counted(&measured.device_writes_per_sync),
@@ -201,23 +189,14 @@ fn sequential(cell: &probe::SequentialCell) -> SequentialCell {
             Direction::Write => "write".to_owned(),
         },
         transfer_bytes: cell.transfer_bytes as u64,
-        bytes_per_s: cell
-            .outcome
-            .as_ref()
-            .ok()
-            .map(|measured| measured.bytes_per_s),
+        bytes_per_s: cell.outcome.as_ref().ok().map(|measured| measured.bytes_per_s),
         reason: cell.outcome.as_ref().err().cloned(),
     }
 }
 
 fn flush_counts(counts: &Flushes) -> FlushCounts {
     match counts {
-        Flushes::Counting {
-            disk,
-            idle_flushes_per_s,
-            idle_writes_per_s,
-            ..
-        } => FlushCounts {
+        Flushes::Counting { disk, idle_flushes_per_s, idle_writes_per_s, .. } => FlushCounts {
             disk: Some(disk.clone()),
             idle_flushes_per_s: Some(*idle_flushes_per_s),
             idle_writes_per_s: Some(*idle_writes_per_s),

@@ -62,10 +62,7 @@ pub fn head_from_run(head: &runner::RunHead, given: &RunInputs) -> RunHead {
         plan: plan(&head.plan, head.client.clients, given),
         workload: workload(&head.workload, head.plan.seed),
         target: target(&head.target, given),
-        machine: Machine {
-            host: given.host.clone(),
-            ..machine_from(&head.machine)
-        },
+        machine: Machine { host: given.host.clone(), ..machine_from(&head.machine) },
     }
 }
 
@@ -105,26 +102,16 @@ pub fn from_run(runs: &[runner::RunResult], given: &RunInputs) -> RunRecord {
         .iter()
         .zip(1..)
         .flat_map(|(run, repetition)| {
-            run.intervals
-                .iter()
-                .map(move |interval| interval_from_run(interval, repetition))
+            run.intervals.iter().map(move |interval| interval_from_run(interval, repetition))
         })
         .collect();
     let mut head = head_from_run(&middle.head, given);
     head.machine = measured_machine(head.machine, &intervals);
     let end = end_of(runs, middle, given, &intervals);
-    let mut record = RunRecord {
-        identity: given.identity.clone(),
-        head,
-        end,
-        intervals,
-    };
+    let mut record = RunRecord { identity: given.identity.clone(), head, end, intervals };
     crate::finding::note_findings(&mut record);
     let contradictions = crate::invariants::violations(&record);
-    record
-        .end
-        .warnings
-        .extend(contradictions.into_iter().map(inconsistent));
+    record.end.warnings.extend(contradictions.into_iter().map(inconsistent));
     record
 }
 
@@ -173,9 +160,7 @@ fn end_of(
     let per_commit = per_commit(runs);
     let cost = cost_of(middle, runs, &per_commit, given);
     RunEnd {
-        stopped_by: runs
-            .last()
-            .map(|run| stopped_by(&run.stopped_by).to_owned()),
+        stopped_by: runs.last().map(|run| stopped_by(&run.stopped_by).to_owned()),
         cut_short: cut_short(runs, given.repeat),
         measured_ns: runs.iter().map(|run| run.measured_ns).sum(),
         to_last_end_ns: Some(runs.iter().map(runner::RunResult::elapsed_ns).sum()),
@@ -186,10 +171,7 @@ fn end_of(
         throughput_range: (runs.len() > 1)
             .then(|| stats::range(&rates))
             .flatten()
-            .map(|range| Range {
-                least: range.least,
-                most: range.most,
-            }),
+            .map(|range| Range { least: range.least, most: range.most }),
         repetitions: runs.iter().map(repetition).collect(),
         arrivals: arrivals(runs),
         transactions: transactions(middle),
@@ -254,10 +236,7 @@ fn disk_warning(run: &runner::RunResult, given: &RunInputs) -> Option<Warning> {
         Some(_) => REMOVED,
     };
     let durability = run.head.target.evidence.durability;
-    let syncs = matches!(
-        durability,
-        runner::Durability::Data | runner::Durability::Full
-    );
+    let syncs = matches!(durability, runner::Durability::Data | runner::Durability::Full);
     syncs.then(|| Warning {
         name: "disk".to_owned(),
         what: format!(
@@ -273,33 +252,22 @@ fn disk_warning(run: &runner::RunResult, given: &RunInputs) -> Option<Warning> {
 /// The repetition whose throughput is the median, or the lower of the middle two.
 fn middle_of(runs: &[runner::RunResult]) -> usize {
     let mut order: Vec<usize> = (0..runs.len()).collect();
-    order.sort_by(|a, b| {
-        runs[*a]
-            .throughput_per_s
-            .total_cmp(&runs[*b].throughput_per_s)
-    });
+    order.sort_by(|a, b| runs[*a].throughput_per_s.total_cmp(&runs[*b].throughput_per_s));
     order[(runs.len() - 1) / 2]
 }
 
 fn arrivals(runs: &[runner::RunResult]) -> Option<Arrivals> {
-    runs.iter()
-        .filter_map(|run| run.arrivals)
-        .fold(None, |sum, one| {
-            let sum = sum.unwrap_or(Arrivals {
-                offered: 0,
-                started: 0,
-                late: 0,
-                skipped: 0,
-                abandoned: 0,
-            });
-            Some(Arrivals {
-                offered: sum.offered + one.offered,
-                started: sum.started + one.started,
-                late: sum.late + one.late,
-                skipped: sum.skipped + one.skipped,
-                abandoned: sum.abandoned + one.abandoned,
-            })
+    runs.iter().filter_map(|run| run.arrivals).fold(None, |sum, one| {
+        let sum =
+            sum.unwrap_or(Arrivals { offered: 0, started: 0, late: 0, skipped: 0, abandoned: 0 });
+        Some(Arrivals {
+            offered: sum.offered + one.offered,
+            started: sum.started + one.started,
+            late: sum.late + one.late,
+            skipped: sum.skipped + one.skipped,
+            abandoned: sum.abandoned + one.abandoned,
         })
+    })
 }
 
 /// Each figure of the workload once: the median of those repetitions that know it.
@@ -310,13 +278,11 @@ fn figures(runs: &[runner::RunResult]) -> Option<Vec<OwnFigure>> {
         if figures.iter().all(|known| known.name != name) {
             let values = runs.iter().flat_map(|run| &run.figures);
             let values = values.filter(|one| one.name == name).map(|one| one.value);
-            figures.extend(
-                stats::median(&values.collect::<Vec<_>>()).map(|value| OwnFigure {
-                    name: name.to_owned(),
-                    unit: unit.to_owned(),
-                    value,
-                }),
-            );
+            figures.extend(stats::median(&values.collect::<Vec<_>>()).map(|value| OwnFigure {
+                name: name.to_owned(),
+                unit: unit.to_owned(),
+                value,
+            }));
         }
     }
     (!figures.is_empty()).then_some(figures)
@@ -382,10 +348,7 @@ fn median_count(
 ) -> Counted {
     let counts: Vec<_> = runs.iter().map(|run| pick(&run.per_commit)).collect();
     let values: Vec<f64> = counts.iter().filter_map(|count| count.value).collect();
-    let known = counts
-        .iter()
-        .find(|count| count.value.is_some())
-        .or(counts.first());
+    let known = counts.iter().find(|count| count.value.is_some()).or(counts.first());
     Counted::by(
         stats::median(&values),
         known.map_or_else(|| "not counted".to_owned(), |count| count.source.clone()),
@@ -401,11 +364,7 @@ fn checks(runs: &[runner::RunResult]) -> Vec<Check> {
             CheckOutcome::Violated(found) => ("violated", Some(found.clone())),
             CheckOutcome::NotApplicable(why) => ("not applicable", Some(why.clone())),
         };
-        let one = Check {
-            name: check.name.clone(),
-            outcome: outcome.to_owned(),
-            detail,
-        };
+        let one = Check { name: check.name.clone(), outcome: outcome.to_owned(), detail };
         match checks.iter_mut().find(|known| known.name == one.name) {
             None => checks.push(one),
             Some(known) if badness(&one.outcome) > badness(&known.outcome) => *known = one,
@@ -452,16 +411,10 @@ fn stopped_by(reason: &StopReason) -> &'static str {
 fn cut_short(runs: &[runner::RunResult], repeat: u64) -> Option<String> {
     let failure = runs.iter().find_map(|run| match &run.stopped_by {
         // What a statement or a script does wrong is not the store's failure.
-        StopReason::Failure {
-            kind: FailureKind::Statement,
-            what,
-            ..
-        } => Some(what.clone()),
-        StopReason::Failure {
-            operation: Some(operation),
-            what,
-            ..
-        } => Some(format!("the store failed in {operation}: {what}")),
+        StopReason::Failure { kind: FailureKind::Statement, what, .. } => Some(what.clone()),
+        StopReason::Failure { operation: Some(operation), what, .. } => {
+            Some(format!("the store failed in {operation}: {what}"))
+        }
         StopReason::Failure { what, .. } => Some(format!("the store failed: {what}")),
         StopReason::Requested => Some("interrupted".to_owned()),
         StopReason::DiskSpace { why } => Some(why.clone()),

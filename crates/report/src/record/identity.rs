@@ -44,10 +44,7 @@ described! {
 impl Format {
     /// The format this program writes.
     pub fn current() -> Format {
-        Format {
-            name: FORMAT_NAME.to_owned(),
-            version: FORMAT_VERSION,
-        }
+        Format { name: FORMAT_NAME.to_owned(), version: FORMAT_VERSION }
     }
 }
 
@@ -76,9 +73,7 @@ fn short_id(wall_ns: u64, salt: u64) -> String {
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^= mixed >> 31;
-    (0..5)
-        .map(|place| char::from(SIGNS[(mixed >> (place * 5)) as usize & 31]))
-        .collect()
+    (0..5).map(|place| char::from(SIGNS[(mixed >> (place * 5)) as usize & 31])).collect()
 }
 
 #[cfg(test)]

@@ -65,13 +65,7 @@ impl Interval {
 
     /// The outcomes that ended in it, without their causes.
     pub fn outcomes(&self) -> Outcomes {
-        let ends = [
-            self.committed,
-            self.aborted,
-            self.conflicted,
-            self.failed,
-            self.unfinished,
-        ];
+        let ends = [self.committed, self.aborted, self.conflicted, self.failed, self.unfinished];
         Outcomes {
             attempted: ends.iter().sum(),
             committed: self.committed,

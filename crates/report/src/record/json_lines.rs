@@ -81,11 +81,7 @@ pub(super) struct RunWithoutIntervals<'a> {
 
 impl<'a> RunWithoutIntervals<'a> {
     pub(super) fn of(record: &'a RunRecord) -> RunWithoutIntervals<'a> {
-        RunWithoutIntervals {
-            identity: &record.identity,
-            head: &record.head,
-            end: &record.end,
-        }
+        RunWithoutIntervals { identity: &record.identity, head: &record.head, end: &record.end }
     }
 }
 

@@ -162,10 +162,7 @@ pub fn from_observation(
         identity: given.identity.clone(),
         body: ObservationBody {
             target: store(&seen.last, given),
-            machine: Machine {
-                host: given.host.clone(),
-                ..machine_from(&seen.machine)
-            },
+            machine: Machine { host: given.host.clone(), ..machine_from(&seen.machine) },
             device: device(&seen.device, given),
             span_ns: seen.span_ns,
             commits_per_s: finite(seen.commits().and_then(a_second)),

@@ -261,10 +261,7 @@ impl ProbeRecord {
                 && cell.write_bytes == write_bytes
                 && cell.file_state == file_state
                 && cell.outstanding == outstanding;
-            cell.measured
-                .as_ref()
-                .filter(|_| fits)
-                .map(|figures| (cell, figures))
+            cell.measured.as_ref().filter(|_| fits).map(|figures| (cell, figures))
         })
     }
 }

@@ -85,11 +85,7 @@ fn pairs(run: &RunResult) -> impl Iterator<Item = LookingPair> {
 
 fn ratio(ratios: impl Iterator<Item = f64>) -> Option<LookingRatio> {
     let range = Range::of(ratios.filter(|ratio| ratio.is_finite()))?;
-    Some(LookingRatio {
-        median: range.median,
-        least: range.least,
-        most: range.most,
-    })
+    Some(LookingRatio { median: range.median, least: range.least, most: range.most })
 }
 
 impl LookingPair {
@@ -108,30 +104,20 @@ mod tests {
     fn programs_that_were_timed_for_a_while_stand_for_as_long_as_they_were_attached() {
         let attached = |attached_ns| ProfilerCpuTime {
             threads_ns: 20_000_000,
-            programs: Some(BpfCpuTime {
-                ns: 5_000_000,
-                of_ns: 250_000_000,
-                attached_ns,
-            }),
+            programs: Some(BpfCpuTime { ns: 5_000_000, of_ns: 250_000_000, attached_ns }),
         };
         let spent = attached(1_000_000_000);
         let share = |spent| share(&spent, 1_000_000_000, 2).unwrap();
         assert!((share(spent) - 0.02).abs() < 1e-12);
         assert!((share(attached(200_000_000)) - 0.012).abs() < 1e-12);
-        let without = ProfilerCpuTime {
-            programs: None,
-            ..spent
-        };
+        let without = ProfilerCpuTime { programs: None, ..spent };
         assert!((share(without) - 0.01).abs() < 1e-12);
         assert_eq!(super::share(&without, 0, 2), None);
     }
 
     #[test]
     fn ratios_are_of_pairs() {
-        let pair = |metered_per_s, unmetered_per_s| LookingPair {
-            metered_per_s,
-            unmetered_per_s,
-        };
+        let pair = |metered_per_s, unmetered_per_s| LookingPair { metered_per_s, unmetered_per_s };
         let pairs = [pair(98.0, 100.0), pair(50.0, 40.0), pair(9.0, 10.0)];
         let of = ratio(pairs.iter().map(LookingPair::throughput)).unwrap();
         assert_eq!((of.least, of.median, of.most), (0.9, 0.98, 1.25));

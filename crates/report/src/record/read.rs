@@ -28,49 +28,31 @@ pub fn read(path: &Path) -> Result<Record> {
     let mut records = read_all(path)?;
     match records.len() {
         1 => Ok(records.remove(0)),
-        count => Err(Error::Several {
-            path: path.to_owned(),
-            count,
-        }),
+        count => Err(Error::Several { path: path.to_owned(), count }),
     }
 }
 
 /// Reads every record of a file: one of a record's own file, any number of an array.
 pub fn read_all(path: &Path) -> Result<Vec<Record>> {
-    let failed = |source| Error::Read {
-        path: path.to_owned(),
-        source,
-    };
+    let failed = |source| Error::Read { path: path.to_owned(), source };
     // A device such as /dev/zero has no end to read to.
-    if std::fs::metadata(path)
-        .map_err(failed)?
-        .file_type()
-        .is_char_device()
-    {
-        return Err(Error::NotARecord {
-            path: path.to_owned(),
-        });
+    if std::fs::metadata(path).map_err(failed)?.file_type().is_char_device() {
+        return Err(Error::NotARecord { path: path.to_owned() });
     }
     let mut file = BufReader::new(File::open(path).map_err(failed)?);
     match opening(&mut file).map_err(failed)? {
         Opening::Json => {}
         Opening::Nothing => {
-            return Err(Error::Empty {
-                path: path.to_owned(),
-            });
+            return Err(Error::Empty { path: path.to_owned() });
         }
         Opening::Other => {
-            return Err(Error::NotARecord {
-                path: path.to_owned(),
-            });
+            return Err(Error::NotARecord { path: path.to_owned() });
         }
     }
     let mut bytes = Vec::new();
     let read = file.take(LARGEST + 1).read_to_end(&mut bytes);
     if read.map_err(failed)? as u64 > LARGEST {
-        return Err(Error::NotARecord {
-            path: path.to_owned(),
-        });
+        return Err(Error::NotARecord { path: path.to_owned() });
     }
     Source { path }.records(&bytes)
 }
@@ -123,10 +105,7 @@ pub struct Listed {
 
 /// Every record file of a folder, oldest first; files that cannot be read are listed with the reason.
 pub fn list(folder: &Path) -> Result<Vec<Listed>> {
-    let failed = |source| Error::Read {
-        path: folder.to_owned(),
-        source,
-    };
+    let failed = |source| Error::Read { path: folder.to_owned(), source };
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
@@ -139,13 +118,7 @@ pub fn list(folder: &Path) -> Result<Vec<Listed>> {
     }
     // Names open with the time.
     paths.sort();
-    Ok(paths
-        .into_iter()
-        .map(|path| Listed {
-            record: read(&path),
-            path,
-        })
-        .collect())
+    Ok(paths.into_iter().map(|path| Listed { record: read(&path), path }).collect())
 }
 
 const UNKNOWN_KIND: &str = "its kind is neither run nor probe nor observation nor verification";
@@ -161,10 +134,7 @@ struct Source<'a> {
 impl Source<'_> {
     fn records(&self, bytes: &[u8]) -> Result<Vec<Record>> {
         // A crash of the machine can leave zeros where the last line should be.
-        let end = bytes
-            .iter()
-            .rposition(|byte| *byte != 0)
-            .map_or(0, |last| last + 1);
+        let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let bytes = &bytes[..end];
         let text = self.text(bytes)?;
         match serde_json::from_str(text) {
@@ -207,11 +177,7 @@ impl Source<'_> {
         let mut lines: Vec<&str> = text.lines().collect();
         let mut cut_short = None;
         // The last line may be whole but for its newline; then it counts.
-        if torn
-            && lines
-                .last()
-                .is_some_and(|last| serde_json::from_str::<Value>(last).is_err())
-        {
+        if torn && lines.last().is_some_and(|last| serde_json::from_str::<Value>(last).is_err()) {
             lines.pop();
             cut_short = Some("its last line was torn, and is left out");
         }
@@ -267,12 +233,7 @@ impl Source<'_> {
             let reason = torn.unwrap_or("it has no end: the program was stopped, or still runs");
             RunEnd::from_intervals(&intervals, &format!("the record was cut short: {reason}"))
         });
-        self.check_figures(Record::Run(Box::new(RunRecord {
-            identity,
-            head,
-            end,
-            intervals,
-        })))
+        self.check_figures(Record::Run(Box::new(RunRecord { identity, head, end, intervals })))
     }
 
     fn opening(&self, line: usize, value: Value) -> Result<(Identity, RunHead)> {
@@ -295,24 +256,16 @@ impl Source<'_> {
     fn check_format(&self, value: &Value) -> Result<()> {
         let format = &value["format"];
         // Findings of verify were written by themselves before they were records.
-        if format.is_u64()
-            && VERIFIED_ALONE
-                .iter()
-                .any(|field| value.get(field).is_some())
-        {
-            return Err(Error::VerifiedAlone {
-                path: self.path.to_owned(),
-            });
+        if format.is_u64() && VERIFIED_ALONE.iter().any(|field| value.get(field).is_some()) {
+            return Err(Error::VerifiedAlone { path: self.path.to_owned() });
         }
         if format["name"] != FORMAT_NAME {
             return Err(self.not_a_record());
         }
         match format["version"].as_u64() {
-            Some(version) if version > FORMAT_VERSION => Err(Error::Newer {
-                path: self.path.to_owned(),
-                version,
-                newest: FORMAT_VERSION,
-            }),
+            Some(version) if version > FORMAT_VERSION => {
+                Err(Error::Newer { path: self.path.to_owned(), version, newest: FORMAT_VERSION })
+            }
             Some(1..) => Ok(()),
             _ => Err(self.damaged(1, "its format has no version")),
         }
@@ -336,16 +289,10 @@ impl Source<'_> {
     }
 
     fn damaged(&self, line: usize, what: &str) -> Error {
-        Error::Damaged {
-            path: self.path.to_owned(),
-            line,
-            what: what.to_owned(),
-        }
+        Error::Damaged { path: self.path.to_owned(), line, what: what.to_owned() }
     }
 
     fn not_a_record(&self) -> Error {
-        Error::NotARecord {
-            path: self.path.to_owned(),
-        }
+        Error::NotARecord { path: self.path.to_owned() }
     }
 }

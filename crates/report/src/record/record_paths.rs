@@ -27,10 +27,7 @@ fn named_in(word: &Path, folder: &Path) -> Result<PathBuf> {
     let mut found = all_named_in(word, folder)?;
     match found.len() {
         1 => Ok(found.remove(0)),
-        count => Err(Error::SurveyNamed {
-            id: word.display().to_string(),
-            count,
-        }),
+        count => Err(Error::SurveyNamed { id: word.display().to_string(), count }),
     }
 }
 
@@ -148,17 +145,9 @@ mod tests {
             fs::write(&path, head).unwrap();
             path
         };
-        let run = file(
-            "2026-11-20T0915Z-insert-sqlite-8c-k3f9a.jsonl",
-            "run",
-            "\"s9s9s\"",
-        );
+        let run = file("2026-11-20T0915Z-insert-sqlite-8c-k3f9a.jsonl", "run", "\"s9s9s\"");
         let probe = file("2026-11-20T0915Z-probe-p2p2p.jsonl", "probe", "\"s9s9s\"");
-        file(
-            "2026-11-20T0916Z-insert-sqlite-8c-k4k4k.jsonl",
-            "run",
-            "null",
-        );
+        file("2026-11-20T0916Z-insert-sqlite-8c-k4k4k.jsonl", "run", "null");
         fs::write(folder.path().join("x-torn.jsonl"), "{").unwrap();
         let all = |word: &str| all_named_in(Path::new(word), folder.path());
         assert_eq!(all("s9s9s").unwrap(), [probe.clone(), run.clone()]);
@@ -175,9 +164,6 @@ mod tests {
     fn without_a_folder_there_is_no_record() {
         let said = named_in(Path::new("k3f9a"), Path::new("/nowhere/at/all")).unwrap_err();
         let said = said.to_string();
-        assert!(
-            said.contains("/nowhere/at/all") && said.contains("list runs"),
-            "{said}"
-        );
+        assert!(said.contains("/nowhere/at/all") && said.contains("list runs"), "{said}");
     }
 }

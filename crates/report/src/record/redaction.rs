@@ -82,12 +82,7 @@ fn take_secrets(record: &mut Record) -> Vec<String> {
             let directory = std::mem::replace(&mut probe.body.directory, REMOVED.to_owned());
             let device = &mut probe.body.device;
             let layers = device.layers.iter_mut().flat_map(|layer| &mut layer.facts);
-            for fact in device
-                .mount
-                .iter_mut()
-                .chain(&mut device.environment)
-                .chain(layers)
-            {
+            for fact in device.mount.iter_mut().chain(&mut device.environment).chain(layers) {
                 if fact.private && fact.value.is_some() {
                     take(&mut fact.value, Some(REMOVED));
                 }
@@ -117,9 +112,7 @@ fn paths(files: &str) -> Vec<String> {
             if is_weight { path } else { file }
         });
         found.push(path.to_owned());
-        let parts = path
-            .split('/')
-            .filter(|part| path.contains('/') && part.len() > 2);
+        let parts = path.split('/').filter(|part| path.contains('/') && part.len() > 2);
         found.extend(parts.map(str::to_owned));
     }
     found
@@ -130,11 +123,7 @@ fn shared_url(url: &str) -> String {
     let (place, options) = url.split_once('?').unwrap_or((url, ""));
     let scheme = place.rsplit_once(':').map_or(place, |(scheme, _)| scheme);
     // Of jdbc:derby://host/db the scheme is jdbc:derby; of user:password@ nothing may stay.
-    let scheme = scheme
-        .split("//")
-        .next()
-        .unwrap_or_default()
-        .trim_end_matches(':');
+    let scheme = scheme.split("//").next().unwrap_or_default().trim_end_matches(':');
     match (place.contains(':'), options.is_empty()) {
         (false, _) => url.to_owned(),
         (true, true) => format!("{scheme}:{REMOVED}"),
@@ -186,21 +175,15 @@ fn replace_word(text: &str, secret: &str) -> String {
 }
 
 fn cleaned_word(word: &str) -> String {
-    let kernel = ["/dev/", "/proc", "/sys"]
-        .iter()
-        .any(|root| word.starts_with(root));
+    let kernel = ["/dev/", "/proc", "/sys"].iter().any(|root| word.starts_with(root));
     let is_path = word.len() > 1
         && (word.starts_with('/') || word.starts_with("./") || word.starts_with("~/"));
     if let Some((scheme, _)) = word.split_once("://") {
         format!("{scheme}://{REMOVED}")
     } else if let Some((scheme, rest)) = word.split_once(":/") {
         // NFS's host:/path is a name altogether; sqlite:/path keeps what store it is.
-        let known = [
-            "sqlite", "engine", "lmdb", "rocksdb", "redb", "fjall", "file",
-        ];
-        let options = rest
-            .split_once('?')
-            .map_or_else(String::new, |(_, text)| format!("?{text}"));
+        let known = ["sqlite", "engine", "lmdb", "rocksdb", "redb", "fjall", "file"];
+        let options = rest.split_once('?').map_or_else(String::new, |(_, text)| format!("?{text}"));
         if known.contains(&scheme) {
             format!("{scheme}:{REMOVED}{options}")
         } else {
@@ -223,14 +206,8 @@ mod tests {
             shared_url("sqlite:/home/ann/x.db?durability=os"),
             "sqlite:(removed)?durability=os"
         );
-        assert_eq!(
-            shared_url("postgres://ann:secret@db.example:5432/x"),
-            "postgres:(removed)"
-        );
-        assert_eq!(
-            shared_url("jdbc:derby://host/db?a=b"),
-            "jdbc:derby:(removed)?a=b"
-        );
+        assert_eq!(shared_url("postgres://ann:secret@db.example:5432/x"), "postgres:(removed)");
+        assert_eq!(shared_url("jdbc:derby://host/db?a=b"), "jdbc:derby:(removed)?a=b");
         assert_eq!(shared_url("engine"), "engine");
     }
 
@@ -249,28 +226,13 @@ mod tests {
     fn paths_hosts_and_secrets_leave_texts_and_the_rest_stays() {
         let secrets = ["WD-1234".to_owned(), "vmx".to_owned()];
         let clean = |text: &str| cleaned(text, &secrets);
-        assert_eq!(
-            clean("the log in /home/ann/db, on vmx"),
-            "the log in (removed), on (removed)"
-        );
-        assert_eq!(
-            clean("vmxnet and 12k/s of \"/srv/x\""),
-            "vmxnet and 12k/s of \"(removed)\""
-        );
+        assert_eq!(clean("the log in /home/ann/db, on vmx"), "the log in (removed), on (removed)");
+        assert_eq!(clean("vmxnet and 12k/s of \"/srv/x\""), "vmxnet and 12k/s of \"(removed)\"");
         assert_eq!(clean("serial WD-1234."), "serial (removed).");
         assert_eq!(clean("nas.example:/export type nfs"), "(removed) type nfs");
-        assert_eq!(
-            clean("see /sys/block/vda/queue"),
-            "see /sys/block/vda/queue"
-        );
-        assert_eq!(
-            clean("fio --filename=./x --bs=4k"),
-            "fio --filename=(removed) --bs=4k"
-        );
-        assert_eq!(
-            clean("sqlite:/var/x?durability=os"),
-            "sqlite:(removed)?durability=os"
-        );
+        assert_eq!(clean("see /sys/block/vda/queue"), "see /sys/block/vda/queue");
+        assert_eq!(clean("fio --filename=./x --bs=4k"), "fio --filename=(removed) --bs=4k");
+        assert_eq!(clean("sqlite:/var/x?durability=os"), "sqlite:(removed)?durability=os");
         assert_eq!(clean("user/kernel time"), "user/kernel time");
     }
 }

@@ -165,8 +165,7 @@ impl RunEnd {
     /// The time that all transactions which started in the measured phases took: the divisor of tools that
     /// also count those that ended after the deadline.
     pub fn elapsed_ns(&self) -> u64 {
-        self.to_last_end_ns
-            .map_or(self.measured_ns, |to_last| to_last.max(self.measured_ns))
+        self.to_last_end_ns.map_or(self.measured_ns, |to_last| to_last.max(self.measured_ns))
     }
 }
 
@@ -175,10 +174,7 @@ impl RunRecord {
     pub fn title(&self) -> String {
         let clients = self.head.plan.clients;
         let noun = if clients == 1 { "client" } else { "clients" };
-        format!(
-            "{} on {}, {clients} {noun}",
-            self.head.workload.name, self.head.target.name
-        )
+        format!("{} on {}, {clients} {noun}", self.head.workload.name, self.head.target.name)
     }
 
     /// The kind of transaction that committed most; its percentiles stand for the run.
@@ -193,18 +189,12 @@ impl RunRecord {
 
     /// The client model's word; "unknown" if the record was cut short.
     pub fn client_model(&self) -> &str {
-        self.end
-            .client
-            .as_ref()
-            .map_or("unknown", |client| &client.model)
+        self.end.client.as_ref().map_or("unknown", |client| &client.model)
     }
 
     /// True if a promise failed.
     pub fn violated(&self) -> bool {
-        self.end
-            .checks
-            .iter()
-            .any(|check| check.outcome == "violated")
+        self.end.checks.iter().any(|check| check.outcome == "violated")
     }
 }
 

@@ -97,9 +97,7 @@ pub(crate) fn flat(
     let mut whole = object(parts, name, about, further);
     for one in held {
         let reference = one(parts);
-        let inner = reference["$ref"]
-            .as_str()
-            .and_then(|path| path.rsplit('/').next());
+        let inner = reference["$ref"].as_str().and_then(|path| path.rsplit('/').next());
         let inner = inner.expect("only objects are held").to_owned();
         // The held object is taken out: it has no place of its own in a record.
         let inner = parts.remove(&inner).expect("it was entered just now");

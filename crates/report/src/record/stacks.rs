@@ -45,23 +45,15 @@ pub(super) fn write_stacks(record: &Path, profile: &Profile) -> Result<String> {
 /// Reads the stacks beside a record's file. `map` stands in for the one that comes with the program.
 pub fn stacks_of_record(file: &Path, run: &RunRecord, map: Option<&Map>) -> Result<Stacks> {
     let id = run.identity.id.clone();
-    let none = |why: &str| Error::NoStacks {
-        id: id.clone(),
-        why: why.to_owned(),
-    };
+    let none = |why: &str| Error::NoStacks { id: id.clone(), why: why.to_owned() };
     let cost = run.end.cost.as_ref();
     let cost = cost.ok_or_else(|| none("the run was not metered; syncline run --meter does"))?;
     let name = cost.stacks.as_deref();
     let name = name.ok_or_else(|| none("they were not kept, or were left behind to share it"))?;
     // A record names a file beside itself, and nothing elsewhere.
-    let name = Path::new(name)
-        .file_name()
-        .ok_or_else(|| none("the name of their file is none"))?;
+    let name = Path::new(name).file_name().ok_or_else(|| none("the name of their file is none"))?;
     let path = file.with_file_name(name);
-    let opened = File::open(&path).map_err(|source| Error::Read {
-        path: path.clone(),
-        source,
-    });
+    let opened = File::open(&path).map_err(|source| Error::Read { path: path.clone(), source });
     let profile = Profile::read(&mut BufReader::new(opened?))
         .map_err(|source| Error::DamagedStacks { path, source })?;
     let target = &run.head.target;

@@ -22,10 +22,7 @@ pub(crate) fn rfc3339(wall_ns: u64) -> String {
 /// "2026-11-20T0915Z", fit for a file name and sorted as time goes.
 pub(crate) fn file_stamp(wall_ns: u64) -> String {
     let at = parts(wall_ns);
-    format!(
-        "{:04}-{:02}-{:02}T{:02}{:02}Z",
-        at.year, at.month, at.day, at.hour, at.minute
-    )
+    format!("{:04}-{:02}-{:02}T{:02}{:02}Z", at.year, at.month, at.day, at.hour, at.minute)
 }
 
 fn parts(wall_ns: u64) -> Parts {

@@ -29,10 +29,7 @@ pub fn prepare_folder(folder: &Path) -> Result<()> {
     let tried = std::fs::create_dir_all(folder)
         .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&path))
         .and_then(|_file| std::fs::remove_file(&path));
-    tried.map_err(|source| Error::Folder {
-        path: folder.to_owned(),
-        source,
-    })
+    tried.map_err(|source| Error::Folder { path: folder.to_owned(), source })
 }
 
 /// A record's file, open for further lines.
@@ -47,19 +44,13 @@ impl Writer {
     pub fn create_run(folder: &Path, identity: &Identity, head: &RunHead) -> Result<Writer> {
         let clients = head.plan.clients;
         let subject = format!("{}-{}-{clients}c", head.workload.name, head.target.name);
-        let line = Line::RunHead(Both {
-            first: identity,
-            second: head,
-        });
+        let line = Line::RunHead(Both { first: identity, second: head });
         Writer::create(folder, &file_name(identity, &subject), &line)
     }
 
     /// Makes the file of a probe of `directory` in `folder` and writes its head.
     pub fn create_probe(folder: &Path, identity: &Identity, directory: &str) -> Result<Writer> {
-        let line = Line::ProbeHead(ProbeHead {
-            identity,
-            directory,
-        });
+        let line = Line::ProbeHead(ProbeHead { identity, directory });
         Writer::create(folder, &file_name(identity, "probe"), &line)
     }
 
@@ -130,24 +121,15 @@ impl Writer {
 
     /// Takes the file away, for a run that never began.
     pub fn discard(self) -> Result<()> {
-        std::fs::remove_file(&self.path).map_err(|source| Error::Append {
-            path: self.path,
-            source,
-        })
+        std::fs::remove_file(&self.path).map_err(|source| Error::Append { path: self.path, source })
     }
 
     fn create(folder: &Path, name: &str, head: &Line<'_>) -> Result<Writer> {
         let path = folder.join(name);
         let made = std::fs::create_dir_all(folder)
             .and_then(|()| OpenOptions::new().append(true).create_new(true).open(&path));
-        let file = made.map_err(|source| Error::Create {
-            path: path.clone(),
-            source,
-        })?;
-        let mut writer = Writer {
-            path,
-            lines: Lines::new(file),
-        };
+        let file = made.map_err(|source| Error::Create { path: path.clone(), source })?;
+        let mut writer = Writer { path, lines: Lines::new(file) };
         if let Err(error) = writer.append(head) {
             return Err(writer.taken_away(error));
         }
@@ -165,10 +147,7 @@ impl Writer {
 
     fn append(&mut self, line: &Line<'_>) -> Result<()> {
         let appended = self.lines.append(&line.to_bytes());
-        appended.map_err(|source| Error::Append {
-            path: self.path.clone(),
-            source,
-        })
+        appended.map_err(|source| Error::Append { path: self.path.clone(), source })
     }
 }
 
@@ -195,11 +174,7 @@ struct Lines<T> {
 
 impl<T: Tape> Lines<T> {
     fn new(tape: T) -> Lines<T> {
-        Lines {
-            tape,
-            length: 0,
-            torn: false,
-        }
+        Lines { tape, length: 0, torn: false }
     }
 
     fn append(&mut self, line: &[u8]) -> io::Result<()> {
@@ -226,21 +201,14 @@ fn file_name(identity: &Identity, subject: &str) -> String {
 /// The first part of a subject, which may be longer than a file's name: "sqlite" of "sqlite?cache=1".
 fn short(subject: &str) -> &str {
     let subject = subject.split('?').next().unwrap_or_default();
-    let end = subject
-        .char_indices()
-        .nth(40)
-        .map_or(subject.len(), |(at, _)| at);
+    let end = subject.char_indices().nth(40).map_or(subject.len(), |(at, _)| at);
     &subject[..end]
 }
 
 /// Letters, digits and single hyphens only, so that the name needs no quotes in a shell.
 fn plain(text: &str) -> String {
     let words = text.split(|sign: char| !sign.is_ascii_alphanumeric());
-    words
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join("-")
-        .to_lowercase()
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-").to_lowercase()
 }
 
 #[cfg(test)]
@@ -286,11 +254,7 @@ mod tests {
 
     #[test]
     fn a_line_that_found_no_room_leaves_nothing_and_the_next_may_find_some() {
-        let mut lines = Lines::new(SmallDisk {
-            bytes: Vec::new(),
-            room: 9,
-            stuck: false,
-        });
+        let mut lines = Lines::new(SmallDisk { bytes: Vec::new(), room: 9, stuck: false });
         lines.append(b"head\n").unwrap();
         let error = lines.append(b"interval\n").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
@@ -302,11 +266,7 @@ mod tests {
 
     #[test]
     fn a_half_line_that_could_not_be_taken_back_is_taken_back_before_the_next() {
-        let mut lines = Lines::new(SmallDisk {
-            bytes: Vec::new(),
-            room: 9,
-            stuck: true,
-        });
+        let mut lines = Lines::new(SmallDisk { bytes: Vec::new(), room: 9, stuck: true });
         lines.append(b"head\n").unwrap();
         assert!(lines.append(b"interval\n").is_err());
         assert_eq!(lines.tape.bytes, b"head\ninte");
@@ -324,10 +284,7 @@ mod tests {
     fn names_need_no_quotes_and_sort_by_time() {
         let identity = Identity::new("run", 1_795_166_100_000_000_000, 1);
         let name = file_name(&identity, "insert-engine (transient)-8c");
-        let expected = format!(
-            "2026-11-20T0915Z-insert-engine-transient-8c-{}.jsonl",
-            identity.id
-        );
+        let expected = format!("2026-11-20T0915Z-insert-engine-transient-8c-{}.jsonl", identity.id);
         assert_eq!(name, expected);
         assert_eq!(plain("../../x y"), "x-y");
     }

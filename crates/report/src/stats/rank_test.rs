@@ -87,10 +87,7 @@ mod tests {
         for inversions in [100, 150, 200, 250] {
             let counted: f64 = counts.iter().take(inversions + 1).sum::<f64>() / all;
             let close = normal(inversions, 20, 20);
-            assert!(
-                (counted - close).abs() < 0.003,
-                "{inversions}: {counted} {close}"
-            );
+            assert!((counted - close).abs() < 0.003, "{inversions}: {counted} {close}");
         }
         assert!(rank_test_p_value(&from(0, 60), &from(100, 60)) < 1e-9);
     }

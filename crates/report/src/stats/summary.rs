@@ -23,10 +23,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// The least and the most; `None` of nothing.
 pub fn range(values: &[f64]) -> Option<Range> {
     let sorted = sorted(values);
-    Some(Range {
-        least: *sorted.first()?,
-        most: *sorted.last()?,
-    })
+    Some(Range { least: *sorted.first()?, most: *sorted.last()? })
 }
 
 /// The smallest figure that at least `part` (0 to 1) of all do not exceed; `None` of nothing.
@@ -45,11 +42,7 @@ impl Range {
 
 /// What is not finite is no figure and is left out.
 fn sorted(values: &[f64]) -> Vec<f64> {
-    let mut sorted: Vec<f64> = values
-        .iter()
-        .copied()
-        .filter(|value| value.is_finite())
-        .collect();
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
     sorted
 }
@@ -69,21 +62,9 @@ mod tests {
     #[test]
     fn ranges_meet_where_they_share_a_point() {
         let low = range(&[2.0, 1.0]).unwrap();
-        assert_eq!(
-            low,
-            Range {
-                least: 1.0,
-                most: 2.0
-            }
-        );
-        assert!(low.meets(Range {
-            least: 2.0,
-            most: 3.0
-        }));
-        assert!(!low.meets(Range {
-            least: 2.1,
-            most: 3.0
-        }));
+        assert_eq!(low, Range { least: 1.0, most: 2.0 });
+        assert!(low.meets(Range { least: 2.0, most: 3.0 }));
+        assert!(!low.meets(Range { least: 2.1, most: 3.0 }));
         assert_eq!(range(&[f64::INFINITY]), None);
     }
 

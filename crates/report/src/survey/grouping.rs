@@ -51,12 +51,8 @@ impl<'a> Survey<'a> {
     /// its survey and its line's directory, or, alone, to the probe of that directory.
     pub fn all(records: &'a [Record]) -> Vec<Survey<'a>> {
         let probes = records.iter().filter_map(Record::as_probe);
-        let mut surveys: Vec<Survey<'a>> = probes
-            .map(|probe| Survey {
-                probe,
-                runs: Vec::new(),
-            })
-            .collect();
+        let mut surveys: Vec<Survey<'a>> =
+            probes.map(|probe| Survey { probe, runs: Vec::new() }).collect();
         for run in records.iter().filter_map(Record::as_run) {
             if let Some(home) = surveys.iter_mut().find(|survey| survey.holds(run)) {
                 home.runs.push(run);
@@ -68,10 +64,7 @@ impl<'a> Survey<'a> {
     /// The line that places are taken on: of the runs, which know both probes, or of the probe.
     pub fn line(&self) -> &SyncLine {
         let of_run = self.runs.iter().map(|run| &run.end.sync_line);
-        of_run
-            .into_iter()
-            .find(|line| line.line_1.is_some())
-            .unwrap_or(&self.probe.body.sync_line)
+        of_run.into_iter().find(|line| line.line_1.is_some()).unwrap_or(&self.probe.body.sync_line)
     }
 
     /// Stores by name, durability and client model, in the order in which they first appear; those
@@ -84,18 +77,12 @@ impl<'a> Survey<'a> {
             let group = group_of(&mut groups, &target.name, durability, run.client_model());
             group.example.get_or_insert(run);
             let outcome = StepOutcome::Ran(run);
-            group.rungs.push(SurveyStep {
-                clients: run.head.plan.clients,
-                outcome,
-            });
+            group.rungs.push(SurveyStep { clients: run.head.plan.clients, outcome });
         }
         for row in &self.probe.body.not_run {
             let group = group_of(&mut groups, &row.target, &row.durability, &row.model);
             let outcome = StepOutcome::NotRun(&row.reason);
-            group.rungs.push(SurveyStep {
-                clients: row.clients,
-                outcome,
-            });
+            group.rungs.push(SurveyStep { clients: row.clients, outcome });
         }
         for group in &mut groups {
             group.rungs.sort_by_key(|rung| rung.clients);
@@ -121,24 +108,15 @@ impl<'a> Survey<'a> {
     /// What it all means: what the directory can durably complete, what the stores reach of it, and
     /// what is not known here.
     pub fn sentences(&self) -> [String; 3] {
-        [
-            sentences::directory(self),
-            sentences::stores(self),
-            sentences::not_known(self),
-        ]
+        [sentences::directory(self), sentences::stores(self), sentences::not_known(self)]
     }
 
     fn holds(&self, run: &RunRecord) -> bool {
         let (mine, theirs) = (&self.probe.identity.survey, &run.identity.survey);
-        let here = run
-            .end
-            .sync_line
-            .directory
-            .as_deref()
-            .is_none_or(|directory| {
-                self.probe.body.sync_line.directory.as_deref() == Some(directory)
-                    || self.probe.body.directory == directory
-            });
+        let here = run.end.sync_line.directory.as_deref().is_none_or(|directory| {
+            self.probe.body.sync_line.directory.as_deref() == Some(directory)
+                || self.probe.body.directory == directory
+        });
         // A store without a log directory belongs to a survey by the survey's id alone.
         match (mine, theirs) {
             (Some(mine), Some(theirs)) => mine == theirs && here,

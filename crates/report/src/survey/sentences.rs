@@ -12,10 +12,7 @@ pub(super) fn directory(survey: &Survey<'_>) -> String {
     let line = survey.line();
     let Some(line_1) = line.line_1 else {
         let reason = line.reason.as_deref().unwrap_or("no sync was measured");
-        return format!(
-            "How many syncs/s {} can do is unknown: {reason}.",
-            body.directory
-        );
+        return format!("How many syncs/s {} can do is unknown: {reason}.", body.directory);
     };
     let method = line.method.as_deref().unwrap_or("an unnamed method");
     let size = units::size(line.write_bytes.unwrap_or(4_096) as f64);
@@ -28,26 +25,15 @@ pub(super) fn directory(survey: &Survey<'_>) -> String {
     );
     let most = match (line.line_max, line.line_max_outstanding) {
         (Some(rate), Some(outstanding)) => {
-            format!(
-                " and {} syncs/s with {outstanding} outstanding",
-                units::count(rate)
-            )
+            format!(" and {} syncs/s with {outstanding} outstanding", units::count(rate))
         }
-        (Some(rate), None) => format!(
-            " and {} syncs/s with several outstanding",
-            units::count(rate)
-        ),
+        (Some(rate), None) => {
+            format!(" and {} syncs/s with several outstanding", units::count(rate))
+        }
         (None, _) => String::new(),
     };
-    let lost = survey
-        .probe
-        .verdict()
-        .is_some_and(|verdict| verdict.word == "not durable");
-    let does = if lost {
-        "acknowledges, but does not keep,"
-    } else {
-        "can do"
-    };
+    let lost = survey.probe.verdict().is_some_and(|verdict| verdict.word == "not durable");
+    let does = if lost { "acknowledges, but does not keep," } else { "can do" };
     format!(
         "{} {does} {} syncs/s one at a time{most} ({size}, {method}, {}); {verdict}.",
         body.directory,
@@ -65,10 +51,7 @@ pub(super) fn stores(survey: &Survey<'_>) -> String {
     }
     let line = survey.line();
     let parts: Vec<String> = best.iter().map(|run| reached(run, line)).collect();
-    format!(
-        "With durability as set and power loss not tested, {}.",
-        parts.join("; ")
-    )
+    format!("With durability as set and power loss not tested, {}.", parts.join("; "))
 }
 
 /// A durability word and what it means.
@@ -121,11 +104,7 @@ pub(super) fn not_known(survey: &Survey<'_>) -> String {
         "whether an acknowledged commit survives a power loss, which was not tested".to_owned(),
     ];
     let body = &survey.probe.body;
-    if survey
-        .probe
-        .verdict()
-        .is_none_or(|verdict| verdict.word == "unknown")
-    {
+    if survey.probe.verdict().is_none_or(|verdict| verdict.word == "unknown") {
         gaps.push("whether a flush reaches the medium below".to_owned());
     }
     if body.label == "burst" {
@@ -138,10 +117,7 @@ pub(super) fn not_known(survey: &Survey<'_>) -> String {
         .collect();
     if let Some(run) = uncounted.first() {
         let source = &run.end.per_commit.syncs.source;
-        gaps.push(format!(
-            "how many commits share a sync ({})",
-            full_stop(source)
-        ));
+        gaps.push(format!("how many commits share a sync ({})", full_stop(source)));
     }
     let short = |run: &&RunRecord| {
         let mut warnings = run.end.warnings.iter();

@@ -39,10 +39,7 @@ pub fn survey_warnings(survey: &Survey<'_>) -> Vec<SurveyWarning> {
             warning.name != "durability" && !OF_SHORT_SLICES.contains(&warning.name.as_str())
         };
         for warning in run.end.warnings.iter().filter(named) {
-            match kinds
-                .iter_mut()
-                .find(|(known, _)| known.name == warning.name)
-            {
+            match kinds.iter_mut().find(|(known, _)| known.name == warning.name) {
                 Some((_, runs)) if runs.contains(&run.title()) => {}
                 Some((_, runs)) => runs.push(run.title()),
                 None => kinds.push((warning, vec![run.title()])),
@@ -59,20 +56,11 @@ pub fn survey_warnings(survey: &Survey<'_>) -> Vec<SurveyWarning> {
 }
 
 fn failures(run: &RunRecord) -> Vec<SurveyWarning> {
-    let complaint = |sentence| SurveyWarning {
-        runs: vec![run.title()],
-        sentence,
-        fails: true,
-    };
-    let violated = run
-        .end
-        .checks
-        .iter()
-        .filter(|check| check.outcome == "violated")
-        .map(|check| {
-            let found = check.detail.as_deref().unwrap_or("no detail");
-            complaint(format!("violated: {} ({found})", check.name))
-        });
+    let complaint = |sentence| SurveyWarning { runs: vec![run.title()], sentence, fails: true };
+    let violated = run.end.checks.iter().filter(|check| check.outcome == "violated").map(|check| {
+        let found = check.detail.as_deref().unwrap_or("no detail");
+        complaint(format!("violated: {} ({found})", check.name))
+    });
     let found = findings(run).into_iter();
     violated
         .chain(found.map(|finding| complaint(format!("{}; {}", finding.sentence, finding.advice))))

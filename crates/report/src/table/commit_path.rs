@@ -10,10 +10,7 @@ pub(super) fn commit_path(run: &RunRecord) -> String {
     let Some(known) = &run.end.commit_path else {
         return String::new();
     };
-    let title = format!(
-        "Commit latency breakdown (1 in {} sampled)",
-        known.timed_one_in
-    );
+    let title = format!("Commit latency breakdown (1 in {} sampled)", known.timed_one_in);
     let mut columns = vec![(title.as_str(), Side::Left)];
     columns.extend(known.steps.iter().map(|step| (step.as_str(), Side::Right)));
     columns.push(("total", Side::Right));

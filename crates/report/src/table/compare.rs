@@ -11,11 +11,7 @@ pub fn compare(comparison: &Comparison) -> String {
     let mut text = prose::wrapped("A  ", first) + &prose::wrapped("B  ", second) + "\n";
     let side = |column: &&str| matches!(*column, "" | "verdict");
     let columns = COLUMNS.map(|column| {
-        let side = if side(&column) {
-            Side::Left
-        } else {
-            Side::Right
-        };
+        let side = if side(&column) { Side::Left } else { Side::Right };
         (column, side)
     });
     let mut grid = Grid::new(&columns).spare(&["A range", "B range"]);
@@ -47,11 +43,7 @@ pub(crate) fn cells(row: &Row) -> [String; 7] {
     let range = |spread: Option<Spread>| match spread {
         Some(Spread { range, .. }) => {
             let (least, most) = (figure(row.unit, range.least), figure(row.unit, range.most));
-            if least == most {
-                String::new()
-            } else {
-                range_of(row.unit, range.least, range.most)
-            }
+            if least == most { String::new() } else { range_of(row.unit, range.least, range.most) }
         }
         None => String::new(),
     };

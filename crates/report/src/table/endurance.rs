@@ -8,37 +8,19 @@ use syncline_probe::Rating;
 pub fn endurance_of_run(rating: Rating, run: &RunRecord) -> String {
     let bytes = &run.end.per_commit.device_bytes;
     let what = format!("commits at {}", units::rate(run.end.throughput_per_s));
-    sentence(
-        rating,
-        bytes.value,
-        &bytes.source,
-        Some(run.end.throughput_per_s),
-        &what,
-    )
+    sentence(rating, bytes.value, &bytes.source, Some(run.end.throughput_per_s), &what)
 }
 
 /// For syncs at `line_1`, day and night.
 pub fn endurance_of_line(rating: Rating, probe: &ProbeRecord) -> String {
     let line = &probe.body.sync_line;
-    let cell = line
-        .method
-        .as_deref()
-        .zip(line.write_bytes)
-        .zip(line.file_state.as_deref());
+    let cell = line.method.as_deref().zip(line.write_bytes).zip(line.file_state.as_deref());
     let cell = cell.and_then(|((method, bytes), state)| probe.cell(method, bytes, state, 1));
-    let (value, source) = cell.map_or(
-        (None, "the line's own cell was not measured"),
-        |(_, figures)| {
-            (
-                figures.device_bytes_per_sync.value,
-                figures.device_bytes_per_sync.source.as_str(),
-            )
-        },
-    );
-    let what = format!(
-        "syncs one at a time, {}",
-        units::or_unknown(line.line_1, units::rate)
-    );
+    let (value, source) =
+        cell.map_or((None, "the line's own cell was not measured"), |(_, figures)| {
+            (figures.device_bytes_per_sync.value, figures.device_bytes_per_sync.source.as_str())
+        });
+    let what = format!("syncs one at a time, {}", units::or_unknown(line.line_1, units::rate));
     sentence(rating, value, source, line.line_1, &what)
 }
 
@@ -49,9 +31,7 @@ fn sentence(
     per_s: Option<f64>,
     what: &str,
 ) -> String {
-    let years = bytes
-        .zip(per_s)
-        .and_then(|(bytes, per_s)| rating.years(bytes, per_s));
+    let years = bytes.zip(per_s).and_then(|(bytes, per_s)| rating.years(bytes, per_s));
     match (years, bytes) {
         (Some(years), Some(bytes)) => format!(
             "{:.0} TB of rated endurance last {} of {what} day and night, {} of device writes each",
@@ -83,13 +63,7 @@ mod tests {
     #[test]
     fn years_days_and_the_unknown() {
         let rating = Rating::parse("600TB").unwrap();
-        let said = sentence(
-            rating,
-            Some(4_096.0),
-            "disk",
-            Some(10_000.0),
-            "commits at 10.0k/s",
-        );
+        let said = sentence(rating, Some(4_096.0), "disk", Some(10_000.0), "commits at 10.0k/s");
         assert_eq!(
             said,
             "600 TB of rated endurance last 0.464 years of commits at 10.0k/s day and night, 4 KiB of \

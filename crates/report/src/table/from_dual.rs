@@ -34,11 +34,8 @@ pub fn from_dual(
         ("what it is", Side::Left),
     ];
     let mut grid = Grid::new(&columns);
-    let mut estimates = vec![
-        self::calculated(calculated),
-        seeks(probe),
-        syncs(&probe.body.sync_line),
-    ];
+    let mut estimates =
+        vec![self::calculated(calculated), seeks(probe), syncs(&probe.body.sync_line)];
     let singles: Vec<Estimate> = runs.iter().filter_map(|run| single_insert(run)).collect();
     let none_single = singles.is_empty();
     estimates.extend(singles);
@@ -48,10 +45,7 @@ pub fn from_dual(
     }
     let mut text = grid.render_wrapped();
     if none_single {
-        text += &prose::wrapped(
-            "",
-            "single-insert commits: not run (run insert --clients 1)",
-        );
+        text += &prose::wrapped("", "single-insert commits: not run (run insert --clients 1)");
     }
     text
 }
@@ -60,10 +54,7 @@ impl Estimate {
     /// The rate and the time of one, as shown.
     pub(super) fn figures(&self) -> [String; 2] {
         let time = self.per_s.filter(|rate| *rate > 0.0).map(|rate| 1e9 / rate);
-        [
-            units::or_unknown(self.per_s, units::rate),
-            units::or_unknown(time, units::span),
-        ]
+        [units::or_unknown(self.per_s, units::rate), units::or_unknown(time, units::span)]
     }
 }
 

@@ -142,10 +142,7 @@ impl Grid {
     fn drawn(&self) -> String {
         let table = self.table(ContentArrangement::Disabled);
         let mut drawn = table.lines();
-        let heights = self
-            .columns
-            .iter()
-            .map(|(heading, _)| heading.lines().count());
+        let heights = self.columns.iter().map(|(heading, _)| heading.lines().count());
         let heading = heights.max().unwrap_or(1).max(1);
         let mut lines: Vec<String> = drawn.by_ref().take(heading + 1).collect();
         for line in &self.lines {
@@ -182,9 +179,7 @@ impl Grid {
             if let Line::Cells(cells) = line {
                 let cells = cells.iter().zip(&self.columns);
                 table.add_row(
-                    cells
-                        .map(|(cell, (_, side))| aligned(cell, *side))
-                        .collect::<Vec<_>>(),
+                    cells.map(|(cell, (_, side))| aligned(cell, *side)).collect::<Vec<_>>(),
                 );
             }
         }
@@ -241,12 +236,7 @@ mod tests {
             ("limit", Side::Left),
         ];
         let mut grid = Grid::new(&columns).spare(&["range"]);
-        let cells = [
-            "8",
-            "9.12k/s",
-            "8.94k to 9.39k/s of several",
-            "nothing saturated at all",
-        ];
+        let cells = ["8", "9.12k/s", "8.94k to 9.39k/s of several", "nothing saturated at all"];
         grid.row(cells.map(str::to_owned).to_vec());
         grid
     }
@@ -258,15 +248,9 @@ mod tests {
         assert_eq!(natural.lines().count(), 3);
         assert!(broadest(&natural) > Some(75), "{natural}");
         let folded = at_width(Some(75), || wide().render());
-        assert!(
-            broadest(&folded) <= Some(75) && folded.contains("of several"),
-            "{folded}"
-        );
+        assert!(broadest(&folded) <= Some(75) && folded.contains("of several"), "{folded}");
         let spared = at_width(Some(60), || wide().render());
-        assert!(
-            broadest(&spared) <= Some(60) && !spared.contains("of several"),
-            "{spared}"
-        );
+        assert!(broadest(&spared) <= Some(60) && !spared.contains("of several"), "{spared}");
         assert!(spared.contains("left out: range"), "{spared}");
     }
 

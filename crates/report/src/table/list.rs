@@ -23,14 +23,10 @@ pub fn list(records: &[Listed]) -> String {
     ])
     .spare(&["p50", "p99", "durability"]);
     let mut refused = String::new();
-    let runs: Vec<&RunRecord> = records
-        .iter()
-        .filter_map(|listed| listed.record.as_ref().ok()?.as_run())
-        .collect();
-    let all: Vec<&Record> = records
-        .iter()
-        .filter_map(|listed| listed.record.as_ref().ok())
-        .collect();
+    let runs: Vec<&RunRecord> =
+        records.iter().filter_map(|listed| listed.record.as_ref().ok()?.as_run()).collect();
+    let all: Vec<&Record> =
+        records.iter().filter_map(|listed| listed.record.as_ref().ok()).collect();
     let mut surveys = BTreeSet::new();
     for listed in records {
         match &listed.record {
@@ -45,11 +41,7 @@ pub fn list(records: &[Listed]) -> String {
             Err(error) => refused += &prose::wrapped("left out: ", &error.to_string()),
         }
     }
-    let table = if grid.is_empty() {
-        String::new()
-    } else {
-        grid.render()
-    };
+    let table = if grid.is_empty() { String::new() } else { grid.render() };
     let note = "per second: commits of a run, syncs one at a time of a probe\ndurability: as it was set; \
                 syncline show RECORD gives the evidence\n";
     if refused.is_empty() {
@@ -66,21 +58,10 @@ fn survey_row(id: &str, all: &[&Record]) -> Option<Vec<String>> {
     }
     let of_it = |record: &&&Record| record.identity().survey.as_deref() == Some(id);
     let members: Vec<&&Record> = all.iter().filter(of_it).collect();
-    let started = members
-        .iter()
-        .map(|record| &record.identity().started)
-        .min()?;
+    let started = members.iter().map(|record| &record.identity().started).min()?;
     let nothing = String::new;
     let what = format!("survey: {}", plural(members.len() as u64, "record"));
-    Some(vec![
-        minute(started),
-        what,
-        nothing(),
-        nothing(),
-        nothing(),
-        nothing(),
-        id.to_owned(),
-    ])
+    Some(vec![minute(started), what, nothing(), nothing(), nothing(), nothing(), id.to_owned()])
 }
 
 /// "2026-11-20 09:15" of the time of a record.
@@ -93,14 +74,8 @@ fn cells(record: &Record, runs: &[&RunRecord]) -> Vec<String> {
     let started = minute(&identity.started);
     let (what, rate, times, durability) = match record {
         Record::Run(run) => (
-            sweep_title::title(run, runs)
-                .replace(" clients", "c")
-                .replace(" client", "c")
-                + if run.end.cut_short.is_some() {
-                    ", cut short"
-                } else {
-                    ""
-                },
+            sweep_title::title(run, runs).replace(" clients", "c").replace(" client", "c")
+                + if run.end.cut_short.is_some() { ", cut short" } else { "" },
             Some(run.end.throughput_per_s),
             run.service_ns(),
             units::or_unknown(run.head.target.durability.clone(), |word| word),

@@ -22,12 +22,7 @@ pub(super) struct DirectoryRuns<'a> {
 
 /// The matrix of several surveys.
 pub fn matrix(surveys: &[Survey<'_>]) -> String {
-    matrix_of(
-        &surveys
-            .iter()
-            .map(DirectoryRuns::of_survey)
-            .collect::<Vec<_>>(),
-    )
+    matrix_of(&surveys.iter().map(DirectoryRuns::of_survey).collect::<Vec<_>>())
 }
 
 impl<'a> DirectoryRuns<'a> {
@@ -38,17 +33,13 @@ impl<'a> DirectoryRuns<'a> {
         let mut places: Vec<DirectoryRuns<'a>> =
             surveys.iter().map(DirectoryRuns::of_survey).collect();
         for run in records.iter().filter_map(Record::as_run) {
-            let held = places
-                .iter()
-                .any(|place| place.runs.iter().any(|known| std::ptr::eq(*known, run)));
+            let held =
+                places.iter().any(|place| place.runs.iter().any(|known| std::ptr::eq(*known, run)));
             if held {
                 continue;
             }
             let line = &run.end.sync_line;
-            let directory = line
-                .directory
-                .as_ref()
-                .or(run.head.target.log_directory.as_ref());
+            let directory = line.directory.as_ref().or(run.head.target.log_directory.as_ref());
             let directory = directory.map_or("no directory on this machine", String::as_str);
             match places.iter_mut().find(|place| place.directory == directory) {
                 Some(place) => {
@@ -83,10 +74,7 @@ impl<'a> DirectoryRuns<'a> {
 
     /// Its runs of one client that commits every insert.
     pub(super) fn singles(&self) -> impl Iterator<Item = &'a RunRecord> {
-        self.runs
-            .iter()
-            .copied()
-            .filter(|run| is_single_insert(run))
+        self.runs.iter().copied().filter(|run| is_single_insert(run))
     }
 }
 
@@ -126,16 +114,12 @@ pub(super) fn matrix_of(places: &[DirectoryRuns<'_>]) -> String {
                      to one block";
         text += &prose::wrapped("", turns);
     }
-    for (place, run) in places
-        .iter()
-        .flat_map(|place| place.singles().map(move |run| (place, run)))
+    for (place, run) in places.iter().flat_map(|place| place.singles().map(move |run| (place, run)))
     {
         if let Some(finding) = rate_finding(run) {
             let (name, directory) = (&run.head.target.name, &place.directory);
-            let sentence = format!(
-                "{name} in {directory}: {}; {}",
-                finding.sentence, finding.advice
-            );
+            let sentence =
+                format!("{name} in {directory}: {}; {}", finding.sentence, finding.advice);
             text += &prose::wrapped("warning: ", &sentence);
         }
     }

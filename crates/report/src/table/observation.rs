@@ -20,11 +20,7 @@ pub fn observation(record: &ObservationRecord) -> String {
         "observed {}   {}   {}\n\n",
         store.name, record.identity.started, record.identity.id
     );
-    text += &format!(
-        "  {}, observed for {}\n",
-        committed(body),
-        units::span_ns(body.span_ns)
-    );
+    text += &format!("  {}, observed for {}\n", committed(body), units::span_ns(body.span_ns));
     text += &prose::wrapped("  ", &place(record));
     if let Some(why) = &store.disk_drops_syncs {
         text += &prose::wrapped(
@@ -112,17 +108,11 @@ fn place(record: &ObservationRecord) -> String {
         let share = |rate: f64| units::times(rate / line);
         let commits = units::or_unknown(writing(body), share);
         let calls = units::or_unknown(body.sync_calls_per_s.value, share);
-        format!(
-            "{wrote} {commits} {name} ({}), sync calls {calls}",
-            units::rate(line)
-        )
+        format!("{wrote} {commits} {name} ({}), sync calls {calls}", units::rate(line))
     };
     let mut parts = vec![named(ONE_AT_A_TIME, line_1)];
-    parts.extend(
-        line.line_max
-            .filter(|line| *line > 0.0)
-            .map(|line| named(BEST_IN_PARALLEL, line)),
-    );
+    parts
+        .extend(line.line_max.filter(|line| *line > 0.0).map(|line| named(BEST_IN_PARALLEL, line)));
     parts.join("; ")
 }
 
@@ -138,18 +128,10 @@ fn figures(record: &ObservationRecord) -> String {
     rows.extend(wrote.map(|wrote| ("commits that wrote", wrote, units::rate as Show)));
     rows.extend::<[(&str, &Counted, Show); 6]>([
         ("commits per sync", &body.commits_per_sync, units::figure),
-        (
-            "commits per sync call",
-            &body.commits_per_sync_call,
-            units::figure,
-        ),
+        ("commits per sync call", &body.commits_per_sync_call, units::figure),
         ("sync calls", &body.sync_calls_per_s, units::rate),
         ("device flushes", &body.flushes_per_s, units::rate),
-        (
-            "log bytes per commit",
-            &body.log_bytes_per_commit,
-            units::size,
-        ),
+        ("log bytes per commit", &body.log_bytes_per_commit, units::size),
         ("time per sync", &body.sync_ns, units::span),
     ]);
     for (name, counted, show) in rows {
@@ -228,10 +210,7 @@ pub(crate) fn with_units(value: &str) -> String {
     let in_blocks = || {
         let (count, unit) = value.split_once(' ')?;
         let count: u64 = count.parse().ok().filter(|count| *count > 0)?;
-        let digits = unit.len()
-            - unit
-                .trim_start_matches(|sign: char| sign.is_ascii_digit())
-                .len();
+        let digits = unit.len() - unit.trim_start_matches(|sign: char| sign.is_ascii_digit()).len();
         let (each, unit) = unit.split_at(digits);
         let bytes: u64 = match unit {
             "B" => 1,
@@ -239,11 +218,7 @@ pub(crate) fn with_units(value: &str) -> String {
             "MB" => 1 << 20,
             _ => return None,
         };
-        let block: u64 = if each.is_empty() {
-            1
-        } else {
-            each.parse().ok()?
-        };
+        let block: u64 = if each.is_empty() { 1 } else { each.parse().ok()? };
         let all = units::size(count.checked_mul(block)?.checked_mul(bytes)? as f64);
         Some(if each.is_empty() {
             format!("{count} {unit} = {all}")

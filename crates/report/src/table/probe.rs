@@ -48,15 +48,9 @@ fn headline(record: &ProbeRecord) -> String {
         let method = line.method.as_deref().unwrap_or(units::UNKNOWN);
         let state = line.file_state.as_deref().unwrap_or(units::UNKNOWN);
         let size = units::size(line.write_bytes.unwrap_or(4_096) as f64);
-        text += &format!(
-            "\n  {size}, {state}, walking, by {method}; {}\n",
-            body.label
-        );
+        text += &format!("\n  {size}, {state}, walking, by {method}; {}\n", body.label);
     } else {
-        let reason = line
-            .reason
-            .as_deref()
-            .unwrap_or("no durable sync method could be measured");
+        let reason = line.reason.as_deref().unwrap_or("no durable sync method could be measured");
         text += &format!("  sync rate unknown: {reason}\n");
     }
     if let Some(reason) = &body.cut_short {
@@ -129,14 +123,8 @@ fn row(cell: &Cell, figures: &CellFigures, detail: Detail) -> Vec<String> {
             per_sync(&figures.device_writes_per_sync),
             units::or_unknown(figures.device_bytes_per_sync.value, units::size),
             per_sync(&figures.flushes_per_sync),
-            if figures.steady {
-                "yes".to_owned()
-            } else {
-                "no".to_owned()
-            },
-            cell.fio
-                .clone()
-                .unwrap_or_else(|| "fio has no equivalent".to_owned()),
+            if figures.steady { "yes".to_owned() } else { "no".to_owned() },
+            cell.fio.clone().unwrap_or_else(|| "fio has no equivalent".to_owned()),
         ]);
     }
     cells
@@ -188,15 +176,8 @@ fn transfers(record: &ProbeRecord) -> String {
         ]);
     };
     if let Some(write) = &body.plain_write {
-        let name = format!(
-            "direct writes of {}, no sync",
-            units::size(write.write_bytes as f64)
-        );
-        row(
-            name,
-            Some(units::rate(write.rate_per_s)),
-            Some(&write.latency_ns),
-        );
+        let name = format!("direct writes of {}, no sync", units::size(write.write_bytes as f64));
+        row(name, Some(units::rate(write.rate_per_s)), Some(&write.latency_ns));
     }
     for read in &body.reads {
         let name = format!(
@@ -205,29 +186,14 @@ fn transfers(record: &ProbeRecord) -> String {
             read.depth,
             units::size(read.file_bytes as f64)
         );
-        row(
-            name,
-            read.rate_per_s.map(units::rate),
-            read.latency_ns.as_ref(),
-        );
+        row(name, read.rate_per_s.map(units::rate), read.latency_ns.as_ref());
     }
     for one in &body.sequential {
-        let name = format!(
-            "sequential {}, {}",
-            one.direction,
-            units::size(one.transfer_bytes as f64)
-        );
-        row(
-            name,
-            one.bytes_per_s.map(|rate| units::size(rate) + "/s"),
-            None,
-        );
+        let name =
+            format!("sequential {}, {}", one.direction, units::size(one.transfer_bytes as f64));
+        row(name, one.bytes_per_s.map(|rate| units::size(rate) + "/s"), None);
     }
-    let mut text = if grid.is_empty() {
-        String::new()
-    } else {
-        format!("\n{}", grid.render())
-    };
+    let mut text = if grid.is_empty() { String::new() } else { format!("\n{}", grid.render()) };
     let reads = body.reads.iter().filter_map(|read| read.reason.as_ref());
     for reason in reads.chain(body.sequential.iter().filter_map(|one| one.reason.as_ref())) {
         text += &prose::wrapped("  unknown: ", reason);
@@ -249,11 +215,7 @@ fn verdicts(record: &ProbeRecord) -> String {
         }
     }
     // What the device part has said already is not said again.
-    for note in body
-        .notes
-        .iter()
-        .filter(|note| !body.device.sentences.contains(note))
-    {
+    for note in body.notes.iter().filter(|note| !body.device.sentences.contains(note)) {
         text += &prose::wrapped("  note: ", note);
     }
     let counts = &body.flush_counts;

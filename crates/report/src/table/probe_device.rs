@@ -8,21 +8,10 @@ use crate::units;
 /// The device part of a probe's view.
 pub(super) fn device(record: &ProbeRecord) -> String {
     let device = &record.body.device;
-    let mut grid = Grid::new(&[
-        ("Device", Side::Left),
-        ("", Side::Left),
-        ("source", Side::Left),
-    ]);
+    let mut grid = Grid::new(&[("Device", Side::Left), ("", Side::Left), ("source", Side::Left)]);
     // The file system's own layer tells the mount's facts too.
-    if device
-        .layers
-        .iter()
-        .all(|layer| layer.facts != device.mount)
-    {
-        device
-            .mount
-            .iter()
-            .for_each(|fact| row(&mut grid, "", fact));
+    if device.layers.iter().all(|layer| layer.facts != device.mount) {
+        device.mount.iter().for_each(|fact| row(&mut grid, "", fact));
     }
     for layer in &device.layers {
         let indent = "  ".repeat(usize::try_from(layer.depth).unwrap_or(0).min(8));
@@ -32,23 +21,13 @@ pub(super) fn device(record: &ProbeRecord) -> String {
             row(&mut grid, &format!("{indent}  "), fact);
         }
     }
-    device
-        .environment
-        .iter()
-        .for_each(|fact| row(&mut grid, "", fact));
-    let mut text = if grid.is_empty() {
-        String::new()
-    } else {
-        format!("\n{}", grid.render_wrapped())
-    };
+    device.environment.iter().for_each(|fact| row(&mut grid, "", fact));
+    let mut text =
+        if grid.is_empty() { String::new() } else { format!("\n{}", grid.render_wrapped()) };
     for sentence in &device.sentences {
         text += &prose::wrapped("  note: ", sentence);
     }
-    for remedy in device
-        .layers
-        .iter()
-        .filter_map(|layer| layer.remedy.as_ref())
-    {
+    for remedy in device.layers.iter().filter_map(|layer| layer.remedy.as_ref()) {
         text += &format!("  to change it: {remedy}\n");
     }
     if let Some(command) = &device.cache_off_command {
@@ -59,20 +38,13 @@ pub(super) fn device(record: &ProbeRecord) -> String {
 
 fn row(grid: &mut Grid, indent: &str, fact: &Fact) {
     let value = units::or_unknown(fact.value.clone(), |value| value);
-    grid.row(vec![
-        format!("{indent}{}", fact.name),
-        value,
-        short_source(&fact.said_by),
-    ]);
+    grid.row(vec![format!("{indent}{}", fact.name), value, short_source(&fact.said_by)]);
 }
 
 /// The short name that the kernel gives a disk's directory: `/sys/block/vda` leads to the same place as
 /// the long way over the bus.
 pub(crate) fn short_source(said_by: &str) -> String {
-    match (
-        said_by.starts_with("/sys/devices/"),
-        said_by.split_once("/block/"),
-    ) {
+    match (said_by.starts_with("/sys/devices/"), said_by.split_once("/block/")) {
         (true, Some((_, rest))) => format!("/sys/block/{rest}"),
         _ => said_by.to_owned(),
     }

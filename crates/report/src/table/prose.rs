@@ -60,10 +60,7 @@ mod tests {
         assert_eq!(lines.len(), 2);
         assert!(lines.iter().all(|line| line.chars().count() <= 100));
         assert!(lines[0].starts_with("- word") && lines[1].starts_with("  word"));
-        assert_eq!(
-            option("wait", "how").trim_end(),
-            "    wait               how"
-        );
+        assert_eq!(option("wait", "how").trim_end(), "    wait               how");
         assert_eq!(fact("durability", "none"), "durability    none\n");
     }
 }

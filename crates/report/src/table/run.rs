@@ -37,22 +37,11 @@ pub(super) fn run_chosen(run: &RunRecord, choice: &CostChoice) -> String {
 
 fn headline(run: &RunRecord) -> String {
     let end = &run.end;
-    let mut text = format!(
-        "{}   {}   {}\n",
-        run.title(),
-        run.identity.started,
-        run.identity.id
-    );
-    let range = end
-        .throughput_range
-        .as_ref()
-        .map_or_else(String::new, |range| {
-            let phases = plural(end.repetitions.len() as u64, "repetition");
-            format!(
-                " ({} over {phases})",
-                units::rate_range(range.least, range.most)
-            )
-        });
+    let mut text = format!("{}   {}   {}\n", run.title(), run.identity.started, run.identity.id);
+    let range = end.throughput_range.as_ref().map_or_else(String::new, |range| {
+        let phases = plural(end.repetitions.len() as u64, "repetition");
+        format!(" ({} over {phases})", units::rate_range(range.least, range.most))
+    });
     text += &format!("\n  {} commits{range}", units::rate(end.throughput_per_s));
     text += "\n";
     if let Some(times) = run.service_ns() {
@@ -107,18 +96,13 @@ fn place(run: &RunRecord) -> String {
         let place = units::times(ratio(run, line, rate)?);
         Some(format!("{place} {name} ({})", units::rate(rate?)))
     };
-    let parts: Vec<String> = [
-        part(ONE_AT_A_TIME, line.line_1),
-        part(BEST_IN_PARALLEL, line.line_max),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let parts: Vec<String> =
+        [part(ONE_AT_A_TIME, line.line_1), part(BEST_IN_PARALLEL, line.line_max)]
+            .into_iter()
+            .flatten()
+            .collect();
     if parts.is_empty() {
-        let reason = line
-            .reason
-            .as_deref()
-            .unwrap_or("the log directory was not probed");
+        let reason = line.reason.as_deref().unwrap_or("the log directory was not probed");
         format!("cannot be compared with the disk's sync rate: {reason}")
     } else {
         parts.join(", ")
@@ -130,19 +114,12 @@ fn setting(run: &RunRecord) -> String {
     let version = target.version.as_deref().unwrap_or("of unknown version");
     let mut text = fact("target", &format!("{} {version}", target.name));
     text += &fact("durability", &target.durability_with_evidence());
-    text += &fact(
-        "isolation",
-        target.isolation.as_deref().unwrap_or(units::UNKNOWN),
-    );
+    text += &fact("isolation", target.isolation.as_deref().unwrap_or(units::UNKNOWN));
     let client = run.end.client.as_ref().map_or_else(
         || plural(plan.clients, "client"),
         |client| {
             let workers = plural(client.workers, "worker");
-            format!(
-                "{}, {}, {workers}",
-                plural(plan.clients, "client"),
-                client.model
-            )
+            format!("{}, {}, {workers}", plural(plan.clients, "client"), client.model)
         },
     );
     let arrival = plan.rate_per_s.map_or_else(
@@ -155,10 +132,7 @@ fn setting(run: &RunRecord) -> String {
     };
     text += &fact("clients", &format!("{client}; {arrival}{together}"));
     let options = &run.head.workload.options;
-    let options: Vec<_> = options
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
+    let options: Vec<_> = options.iter().map(|(name, value)| format!("{name}={value}")).collect();
     if !options.is_empty() {
         text += &fact("options", &options.join(" "));
     }
@@ -166,12 +140,8 @@ fn setting(run: &RunRecord) -> String {
     text += &fact("machine", &run.head.machine.in_words());
     if let Some(directory) = &target.log_directory {
         let device = run.end.device.name.as_deref().unwrap_or("no single disk");
-        let model = run
-            .end
-            .device
-            .model
-            .as_ref()
-            .map_or_else(String::new, |model| format!(" ({model})"));
+        let model =
+            run.end.device.model.as_ref().map_or_else(String::new, |model| format!(" ({model})"));
         text += &fact("log directory", &format!("{directory} on {device}{model}"));
     } else if let Some(reason) = &target.log_reason {
         text += &fact("log directory", &format!("none: {reason}"));
@@ -187,10 +157,7 @@ fn setting(run: &RunRecord) -> String {
     }
     match &target.disk_space_reason {
         Some(reason) if target.log_reason.as_ref() == Some(reason) => {
-            text += &fact(
-                "free space",
-                "unknown, so not watched: see the log directory",
-            );
+            text += &fact("free space", "unknown, so not watched: see the log directory");
         }
         Some(reason) => {
             text += &fact("free space", &format!("unknown, so not watched: {reason}"));
@@ -205,14 +172,10 @@ fn measured(run: &RunRecord) -> String {
         0 => "without warm-up".to_owned(),
         ns => format!("after {} of warm-up", units::span_ns(ns)),
     };
-    let ended = run
-        .end
-        .stopped_by
-        .as_ref()
-        .map_or_else(String::new, |by| match by.as_str() {
-            "asked to stop" => ", interrupted".to_owned(),
-            by => format!(", ended by {by}"),
-        });
+    let ended = run.end.stopped_by.as_ref().map_or_else(String::new, |by| match by.as_str() {
+        "asked to stop" => ", interrupted".to_owned(),
+        by => format!(", ended by {by}"),
+    });
     format!("{} {warm_up}{ended}", units::span_ns(run.end.measured_ns))
 }
 
@@ -222,36 +185,22 @@ fn ending(run: &RunRecord) -> String {
         text += &prose::heading("Bottleneck");
         text += &prose::wrapped("  ", &format!("{}: {}", found.bottleneck(), found.reason));
     }
-    if let Some(fair) = run
-        .end
-        .fairness
-        .as_ref()
-        .filter(|_| run.head.plan.clients > 1)
-    {
+    if let Some(fair) = run.end.fairness.as_ref().filter(|_| run.head.plan.clients > 1) {
         text += &prose::heading("Commits per client");
-        text += &format!(
-            "  min {}, median {}, max {}\n",
-            fair.least, fair.median, fair.most
-        );
+        text += &format!("  min {}, median {}, max {}\n", fair.least, fair.median, fair.most);
     }
     if !run.end.checks.is_empty() {
         text += &prose::heading("Checks");
         for check in &run.end.checks {
-            let detail = check
-                .detail
-                .as_ref()
-                .map_or_else(String::new, |detail| format!(" ({detail})"));
+            let detail =
+                check.detail.as_ref().map_or_else(String::new, |detail| format!(" ({detail})"));
             text += &prose::wrapped("  ", &format!("{}: {}{detail}", check.outcome, check.name));
         }
     }
     if !run.end.warnings.is_empty() {
         text += "\n";
     }
-    for alike in run
-        .end
-        .warnings
-        .chunk_by(|one, next| one.advice == next.advice)
-    {
+    for alike in run.end.warnings.chunk_by(|one, next| one.advice == next.advice) {
         let what: Vec<&str> = alike.iter().map(|warning| warning.what.as_str()).collect();
         let sentence = format!("{}; {}", what.join("; "), alike[0].advice);
         text += &prose::wrapped("warning: ", &sentence);

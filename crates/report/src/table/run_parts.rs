@@ -37,10 +37,7 @@ pub(super) fn outcomes(run: &RunRecord) -> String {
     };
     row("all", &run.end.outcomes);
     if run.end.transactions.len() > 1 {
-        run.end
-            .transactions
-            .iter()
-            .for_each(|one| row(&one.name, &one.outcomes));
+        run.end.transactions.iter().for_each(|one| row(&one.name, &one.outcomes));
     }
     let mut text = format!("\n{}", grid.render());
     let all = &run.end.outcomes;
@@ -85,20 +82,12 @@ pub(super) fn percentiles(run: &RunRecord) -> String {
     let mut grid = times_grid("Times");
     for one in &run.end.transactions {
         if let Some(times) = &one.service_ns {
-            grid.row(times_row(
-                &format!("  {} service", one.name),
-                one.count,
-                times,
-            ));
+            grid.row(times_row(&format!("  {} service", one.name), one.count, times));
         }
         // In a closed loop a transaction is due when it starts: the same times twice tell nothing.
         let open = run.head.plan.arrival != "closed";
         if let Some(times) = one.response_ns.as_ref().filter(|_| open) {
-            grid.row(times_row(
-                &format!("  {} response", one.name),
-                one.count,
-                times,
-            ));
+            grid.row(times_row(&format!("  {} response", one.name), one.count, times));
         }
     }
     drawn(&grid)
@@ -110,11 +99,7 @@ pub(super) fn operations(run: &RunRecord) -> String {
     for one in run.end.operations.iter().flatten() {
         let pipelined = if one.pipelined { " (pipelined)" } else { "" };
         if let Some(times) = &one.service_ns {
-            grid.row(times_row(
-                &format!("  {}{pipelined}", one.name),
-                one.count,
-                times,
-            ));
+            grid.row(times_row(&format!("  {}{pipelined}", one.name), one.count, times));
         }
     }
     drawn(&grid)
@@ -132,21 +117,9 @@ pub(super) fn internals(run: &RunRecord) -> String {
         ("mean", Side::Right),
         ("timed", Side::Left),
     ]);
-    for part in run
-        .end
-        .internals
-        .iter()
-        .flatten()
-        .filter(|part| part.count > 0)
-    {
+    for part in run.end.internals.iter().flatten().filter(|part| part.count > 0) {
         let mut cells = vec![format!("  {}", part.name), units::rate(part.rate_per_s)];
-        let times = [
-            part.p50_ns,
-            part.p90_ns,
-            part.p99_ns,
-            part.p999_ns,
-            part.mean_ns,
-        ];
+        let times = [part.p50_ns, part.p90_ns, part.p99_ns, part.p999_ns, part.mean_ns];
         cells.extend(times.map(|time| units::or_unknown(time, units::span)));
         cells.push(match part.timed_one_in {
             1 => "all".to_owned(),
@@ -210,10 +183,7 @@ pub(super) fn counts(run: &RunRecord) -> String {
     }
     let mut text = format!("\n{}", grid.render_wrapped());
     if let Some(commits) = per.commits_per_sync() {
-        text += &prose::wrapped(
-            "  ",
-            &format!("commits per sync: {}", units::figure(commits)),
-        );
+        text += &prose::wrapped("  ", &format!("commits per sync: {}", units::figure(commits)));
     }
     text
 }
@@ -238,18 +208,11 @@ pub(super) fn counters(run: &RunRecord) -> String {
     }
     for one in quantiles(counters) {
         let at_most = units::or_unknown(one.at_most_ns, units::span);
-        grid.row(vec![
-            format!("  99 % within ({})", one.name),
-            at_most,
-            one.note,
-        ]);
+        grid.row(vec![format!("  99 % within ({})", one.name), at_most, one.note]);
     }
     let mut text = format!("\n{}", grid.render_wrapped());
     if let Some(commits) = run.end.commits_per_sync_by_store {
-        let sentence = format!(
-            "commits per sync, by these counters: {}",
-            units::figure(commits)
-        );
+        let sentence = format!("commits per sync, by these counters: {}", units::figure(commits));
         text += &prose::wrapped("  ", &sentence);
     }
     text
@@ -277,9 +240,5 @@ fn times_row(name: &str, count: u64, times: &Latency) -> Vec<String> {
 }
 
 pub(super) fn drawn(grid: &Grid) -> String {
-    if grid.is_empty() {
-        String::new()
-    } else {
-        format!("\n{}", grid.render())
-    }
+    if grid.is_empty() { String::new() } else { format!("\n{}", grid.render()) }
 }

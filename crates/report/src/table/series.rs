@@ -19,20 +19,13 @@ pub fn series(runs: &[&RunRecord]) -> String {
         return String::new();
     }
     let differing = differing(runs);
-    let mut columns = vec![
-        ("store", Side::Left),
-        ("durable", Side::Left),
-        ("clients", Side::Right),
-    ];
+    let mut columns =
+        vec![("store", Side::Left), ("durable", Side::Left), ("clients", Side::Right)];
     columns.extend(differing.iter().map(|name| (*name, Side::Right)));
     let repeated = runs.iter().any(|run| run.end.throughput_range.is_some());
     columns.push(("commits/s", Side::Right));
     columns.extend(repeated.then_some(("from-to", Side::Right)));
-    columns.extend([
-        ("p50", Side::Right),
-        ("p99", Side::Right),
-        ("per sync", Side::Right),
-    ]);
+    columns.extend([("p50", Side::Right), ("p99", Side::Right), ("per sync", Side::Right)]);
     let grouped = workload == GROUP_COMMIT;
     if grouped {
         columns.extend([("wait", Side::Right), ("sync", Side::Right)]);
@@ -40,9 +33,7 @@ pub fn series(runs: &[&RunRecord]) -> String {
         columns.push(("conflicts", Side::Right));
     }
     let unit = (first.head.workload.unit_per_transaction != 1
-        || others
-            .iter()
-            .any(|run| run.head.workload.unit_per_transaction != 1))
+        || others.iter().any(|run| run.head.workload.unit_per_transaction != 1))
     .then(|| format!("{}/s", first.head.workload.unit));
     columns.extend(unit.iter().map(|unit| (unit.as_str(), Side::Right)));
     let mut grid = Grid::new(&columns).spare(&["from-to", "p50", "conflicts"]);
@@ -71,10 +62,8 @@ pub fn series(runs: &[&RunRecord]) -> String {
 
 /// The options that are not the same in all runs.
 fn differing<'r>(runs: &[&'r RunRecord]) -> Vec<&'r str> {
-    let names: BTreeSet<&str> = runs
-        .iter()
-        .flat_map(|run| run.head.workload.options.keys().map(String::as_str))
-        .collect();
+    let names: BTreeSet<&str> =
+        runs.iter().flat_map(|run| run.head.workload.options.keys().map(String::as_str)).collect();
     let value = |run: &'r RunRecord, name: &str| run.head.workload.options.get(name);
     let differ = |name: &&str| {
         let mut values = runs.iter().map(|run| value(run, name));
@@ -90,26 +79,16 @@ fn cells(run: &RunRecord, differing: &[&str], with_range: bool, with_unit: bool)
     let time = |pick: fn(&Latency) -> u64| units::or_unknown(times.map(pick), units::span_ns);
     let mut cells = vec![
         format!("{}, {}", run.head.target.name, run.client_model()),
-        run.head
-            .target
-            .durability
-            .clone()
-            .unwrap_or_else(|| units::UNKNOWN.to_owned()),
+        run.head.target.durability.clone().unwrap_or_else(|| units::UNKNOWN.to_owned()),
         run.head.plan.clients.to_string(),
     ];
     let options = &run.head.workload.options;
-    cells.extend(
-        differing
-            .iter()
-            .map(|name| options.get(*name).cloned().unwrap_or_default()),
-    );
+    cells.extend(differing.iter().map(|name| options.get(*name).cloned().unwrap_or_default()));
     let range = end.throughput_range.as_ref();
     let conflicted = end.outcomes.conflicted + end.outcomes.retries;
     cells.push(units::rate(end.throughput_per_s));
     cells.extend(with_range.then(|| {
-        range.map_or_else(String::new, |range| {
-            units::rate_range(range.least, range.most)
-        })
+        range.map_or_else(String::new, |range| units::rate_range(range.least, range.most))
     }));
     cells.extend([
         time(|times| times.p50),

@@ -26,10 +26,7 @@ pub fn statements(run: &RunRecord) -> String {
     part("Set on each session", &told.settings);
     part("Around each transaction", &told.transactions);
     for operation in &told.operations {
-        part(
-            &format!("Operation: {}", operation.name),
-            &operation.statements,
-        );
+        part(&format!("Operation: {}", operation.name), &operation.statements);
     }
     part("Removed afterwards", &told.removes);
     text

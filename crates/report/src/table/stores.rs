@@ -28,9 +28,7 @@ pub(super) fn each_in_its_own(surveys: &[Survey<'_>]) -> bool {
 /// The durability that all stores have, if it is one.
 fn one_durability(surveys: &[Survey<'_>]) -> Option<String> {
     let groups = surveys.iter().flat_map(Survey::groups);
-    let mut words = groups
-        .filter(|group| group.example.is_some())
-        .map(|group| group.durability);
+    let mut words = groups.filter(|group| group.example.is_some()).map(|group| group.durability);
     let first = words.next()?;
     words.all(|word| word == first).then_some(first)
 }
@@ -38,9 +36,7 @@ fn one_durability(surveys: &[Survey<'_>]) -> Option<String> {
 /// Every store of several surveys, each on the line of its own log directory.
 pub fn stores(surveys: &[Survey<'_>]) -> String {
     let same = one_durability(surveys);
-    let at = same
-        .as_ref()
-        .map_or_else(String::new, |word| format!(", all with durability {word}"));
+    let at = same.as_ref().map_or_else(String::new, |word| format!(", all with durability {word}"));
     let mut text = format!("every store beside the sync rate of its log's disk{at}\n\n");
     let letters = 'A'..='Z';
     for (letter, survey) in letters.clone().zip(surveys) {

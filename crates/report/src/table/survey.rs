@@ -55,10 +55,7 @@ pub fn show(records: &[Record]) -> String {
 /// The same, with a choice of what is shown of metered runs.
 pub fn show_chosen(records: &[Record], choice: &CostChoice) -> String {
     let surveys = Survey::all(records);
-    let whole: Vec<&Survey<'_>> = surveys
-        .iter()
-        .filter(|survey| !survey.runs.is_empty())
-        .collect();
+    let whole: Vec<&Survey<'_>> = surveys.iter().filter(|survey| !survey.runs.is_empty()).collect();
     let mut parts: Vec<String> = whole.iter().map(|one| survey_chosen(one, choice)).collect();
     if whole.len() > 1 {
         let several: Vec<Survey<'_>> = whole.iter().map(|one| (*one).clone()).collect();
@@ -108,9 +105,9 @@ fn line_of(survey: &Survey<'_>) -> String {
     let drift = drift(line).map_or_else(String::new, |drift| format!("; {drift}"));
     text += &prose::fact("disk syncs", &format!("{line_1} one at a time{drift}"));
     let most = units::or_unknown(line.line_max, units::rate);
-    let outstanding = line.line_max_outstanding.map_or_else(String::new, |count| {
-        format!(" ({count} outstanding, the best of 2 to 16)")
-    });
+    let outstanding = line
+        .line_max_outstanding
+        .map_or_else(String::new, |count| format!(" ({count} outstanding, the best of 2 to 16)"));
     text += &prose::fact("", &format!("{most} best in parallel{outstanding}"));
     text
 }
@@ -119,11 +116,7 @@ fn line_of(survey: &Survey<'_>) -> String {
 fn drift(line: &SyncLine) -> Option<String> {
     let best = |windows: &[f64]| windows.iter().copied().reduce(f64::max);
     let (before, after) = (best(&line.before)?, best(&line.after)?);
-    Some(format!(
-        "best second before {}, after {}",
-        units::rate(before),
-        units::rate(after)
-    ))
+    Some(format!("best second before {}, after {}", units::rate(before), units::rate(after)))
 }
 
 fn rows(survey: &Survey<'_>) -> String {
@@ -171,16 +164,10 @@ fn rows(survey: &Survey<'_>) -> String {
 /// "sqlite 3.50.4, threads: data (read back ...; power loss not tested)".
 fn heading(group: &Group<'_>) -> String {
     let Some(run) = group.example else {
-        return format!(
-            "{}, {} (not run, nothing read back)",
-            group.target, group.durability
-        );
+        return format!("{}, {} (not run, nothing read back)", group.target, group.durability);
     };
     let target = &run.head.target;
-    let version = target
-        .version
-        .as_ref()
-        .map_or_else(String::new, |version| format!(" {version}"));
+    let version = target.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
     let isolation = units::or_unknown(target.isolation.as_deref(), str::to_owned);
     let mut text = prose::wrapped(
         "",
@@ -213,10 +200,7 @@ fn starved(run: &RunRecord) -> Option<String> {
 pub(super) fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
     let rate = run.end.throughput_per_s;
     let part = |rate: Option<f64>| {
-        units::or_unknown(
-            crate::sync_line_ratio::ratio(run, line, rate),
-            units::figure,
-        )
+        units::or_unknown(crate::sync_line_ratio::ratio(run, line, rate), units::figure)
     };
     let time =
         |pick: fn(&Latency) -> u64| units::or_unknown(run.service_ns().map(pick), units::span_ns);
@@ -224,12 +208,8 @@ pub(super) fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
         || "one run".to_owned(),
         |range| format!("{}-{}", units::count(range.least), units::count(range.most)),
     );
-    let mut bottleneck = run
-        .end
-        .saturation
-        .as_ref()
-        .map_or("unknown", |found| found.bottleneck())
-        .to_owned();
+    let mut bottleneck =
+        run.end.saturation.as_ref().map_or("unknown", |found| found.bottleneck()).to_owned();
     if run.end.cut_short.is_some() {
         bottleneck += ", cut short";
     }
@@ -252,9 +232,5 @@ fn warnings(survey: &Survey<'_>) -> String {
         let sentence = format!("{}: {}", complaint.about(), complaint.sentence);
         text += &prose::wrapped("warning: ", &sentence);
     }
-    if text.is_empty() {
-        text
-    } else {
-        format!("\n{text}")
-    }
+    if text.is_empty() { text } else { format!("\n{text}") }
 }

@@ -6,12 +6,8 @@ use crate::record::VerificationRecord;
 /// The view of a verification.
 pub fn verification(record: &VerificationRecord) -> String {
     let (identity, body) = (&record.identity, &record.body);
-    let mut text = format!(
-        "verified {}   {}   {}\n\n",
-        record.title(),
-        identity.started,
-        identity.id
-    );
+    let mut text =
+        format!("verified {}   {}   {}\n\n", record.title(), identity.started, identity.id);
     for sentence in &body.sentences {
         // What has lines of its own is a table and stays as it is.
         text += &if sentence.contains('\n') {

@@ -24,9 +24,7 @@ pub(super) fn width() -> usize {
 
 /// The columns that a table may have now.
 pub(super) fn room() -> usize {
-    TERMINAL
-        .get()
-        .map_or(usize::MAX, |columns| columns.max(NARROWEST))
+    TERMINAL.get().map_or(usize::MAX, |columns| columns.max(NARROWEST))
 }
 
 /// Draws views for a terminal of so many columns; `None` where there is no terminal.

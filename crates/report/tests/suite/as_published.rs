@@ -36,11 +36,7 @@ const NATIVE: Store = Store {
     ..ENGINE
 };
 
-const BY_JDBC: Store = Store {
-    name: "jdbc:postgres",
-    model: "threads",
-    ..NATIVE
-};
+const BY_JDBC: Store = Store { name: "jdbc:postgres", model: "threads", ..NATIVE };
 
 /// A run of one client on a server whose log is in a place of its own.
 fn postgres(store: Store, per_s: f64, client_cpu_ns: f64) -> Record {
@@ -62,18 +58,10 @@ fn from_dual_records() -> Vec<Record> {
 fn every_view() -> Vec<(&'static str, Published, Vec<Record>)> {
     use Published::{Bigdata, Derby, FromDual, K2, Mail2002};
     vec![
-        (
-            "as_k2_tpcc.txt",
-            K2,
-            records(vec![tpcc(), tpcc_elsewhere()]),
-        ),
+        ("as_k2_tpcc.txt", K2, records(vec![tpcc(), tpcc_elsewhere()])),
         ("as_k2_ycsb.txt", K2, records(vec![ycsb()])),
         ("as_mail2002.txt", Mail2002, survey_of_singles()),
-        (
-            "as_bigdata.txt",
-            Bigdata,
-            records(vec![concurrent_tx(), mrow(), mrmw()]),
-        ),
+        ("as_bigdata.txt", Bigdata, records(vec![concurrent_tx(), mrow(), mrmw()])),
         ("as_fromdual.txt", FromDual, from_dual_records()),
         ("as_derby.txt", Derby, records(vec![select(), update()])),
     ]
@@ -122,11 +110,9 @@ fn the_rate_of_an_open_loop_is_no_rate_of_single_inserts() {
 
 #[test]
 fn an_open_loop_is_said_to_be_one_beside_every_source() {
-    for (view, run) in [
-        (Published::K2, tpcc()),
-        (Published::Bigdata, mrow()),
-        (Published::Derby, select()),
-    ] {
+    for (view, run) in
+        [(Published::K2, tpcc()), (Published::Bigdata, mrow()), (Published::Derby, select())]
+    {
         let text = |run| unwrapped(&as_published(view, &records(vec![run])).unwrap());
         assert!(!text(run.clone()).contains("open loop"), "{view:?}");
         let said = text(open(run));
@@ -159,9 +145,8 @@ fn several_runs_of_one_load_keep_the_width_too() {
     for metered in [false, true] {
         let runs = vec![join(metered), join(metered), join(metered), join(false)];
         let text = as_published(Published::Derby, &records(runs)).unwrap();
-        let headings = text
-            .lines()
-            .filter(|line| line.starts_with("module ") || line.starts_with("now "));
+        let headings =
+            text.lines().filter(|line| line.starts_with("module ") || line.starts_with("now "));
         let headings = unwrapped(&headings.collect::<Vec<_>>().join(" "));
         for number in 1..=4 {
             assert!(headings.contains(&format!("now {number}")), "{headings}");
@@ -172,10 +157,7 @@ fn several_runs_of_one_load_keep_the_width_too() {
     let many = records((0..12).map(|_| tpcc()).collect());
     let text = as_published(Published::K2, &many).unwrap();
     assert!(text.contains("  now 12: stock-level"), "{text}");
-    assert!(
-        text.lines().all(|line| line.chars().count() <= 100),
-        "{text}"
-    );
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 }
 
 /// Figures come from files, and with each file's figures come its source and its known errors.
@@ -212,58 +194,18 @@ fn a_record_that_does_not_fit_is_refused_with_the_command_that_makes_one() {
     let insert = || Record::from(fixture::run(SQLITE, 8, 9_120.0, 1.0));
     let probe = || Record::from(fixture::probe());
     let other_mix = run_of("tpcc", "profile=k2 weights=20,20,20,20,20", 8, 900.0);
-    let zipfian = run_of(
-        "ycsb",
-        "read=0.95 update=0.05 distribution=zipfian",
-        8,
-        900.0,
-    );
+    let zipfian = run_of("ycsb", "read=0.95 update=0.05 distribution=zipfian", 8, 900.0);
     let no_weights = run_of("tpcc", "warehouses=1", 8, 900.0);
     for (published, record, is, command) in [
-        (
-            Published::K2,
-            insert(),
-            "a run of insert",
-            "run tpcc --profile k2",
-        ),
+        (Published::K2, insert(), "a run of insert", "run tpcc --profile k2"),
         (Published::K2, probe(), "a probe", "run tpcc --profile k2"),
-        (
-            Published::K2,
-            other_mix.into(),
-            "a mix that K2 did not publish",
-            "run tpcc",
-        ),
-        (
-            Published::K2,
-            zipfian.into(),
-            "a mix that K2 did not publish",
-            "run tpcc",
-        ),
-        (
-            Published::K2,
-            no_weights.into(),
-            "a mix that K2 did not publish",
-            "run tpcc",
-        ),
-        (
-            Published::Mail2002,
-            select().into(),
-            "a run of select",
-            "run insert --clients 1",
-        ),
-        (
-            Published::Bigdata,
-            insert(),
-            "a run of insert",
-            "run concurrent-tx",
-        ),
+        (Published::K2, other_mix.into(), "a mix that K2 did not publish", "run tpcc"),
+        (Published::K2, zipfian.into(), "a mix that K2 did not publish", "run tpcc"),
+        (Published::K2, no_weights.into(), "a mix that K2 did not publish", "run tpcc"),
+        (Published::Mail2002, select().into(), "a run of select", "run insert --clients 1"),
+        (Published::Bigdata, insert(), "a run of insert", "run concurrent-tx"),
         (Published::Bigdata, probe(), "a probe", "run mrow"),
-        (
-            Published::FromDual,
-            mrow().into(),
-            "a run of mrow",
-            "run insert",
-        ),
+        (Published::FromDual, mrow().into(), "a run of mrow", "run insert"),
         (Published::Derby, insert(), "a run of insert", "run select"),
     ] {
         let id = record.identity().id.clone();
@@ -275,10 +217,7 @@ fn a_record_that_does_not_fit_is_refused_with_the_command_that_makes_one() {
     }
     // A matrix needs one client that commits every insert; several clients are not refused beside it.
     let said = as_published(Published::Mail2002, &[insert(), probe()]).unwrap_err();
-    assert!(
-        said.to_string().contains("run insert --clients 1"),
-        "{said}"
-    );
+    assert!(said.to_string().contains("run insert --clients 1"), "{said}");
     for published in Published::ALL {
         assert!(as_published(published, &[]).is_err(), "{published:?}");
     }
@@ -294,26 +233,15 @@ fn one_record_that_does_not_fit_refuses_all() {
 #[test]
 fn printed_and_corrected_rates_of_ours_stand_side_by_side() {
     let text = as_published(Published::Bigdata, &records(vec![concurrent_tx()])).unwrap();
-    let ours = text
-        .lines()
-        .skip_while(|line| !line.starts_with("now: engine"))
-        .nth(1);
+    let ours = text.lines().skip_while(|line| !line.starts_with("now: engine")).nth(1);
     let cells: Vec<&str> = ours.unwrap().split_whitespace().collect();
-    let expected = [
-        "20", "9957", "1102", "24", "19", "5123", "1943", "1728.3", "11.1", "%",
-    ];
+    let expected = ["20", "9957", "1102", "24", "19", "5123", "1943", "1728.3", "11.1", "%"];
     assert_eq!(cells, expected);
-    assert!(
-        text.contains("21 by cause serialization, 3 by cause limit"),
-        "{text}"
-    );
+    assert!(text.contains("21 by cause serialization, 3 by cause limit"), "{text}");
     let text = as_published(Published::Bigdata, &records(vec![mrow()])).unwrap();
     let ours = text.lines().find(|line| line.starts_with("now: engine"));
     let cells: Vec<&str> = ours.unwrap().split_whitespace().skip(3).collect();
-    assert_eq!(
-        cells,
-        ["400000", "20", "0", "10047", "39812", "5290", "3.98M/s"]
-    );
+    assert_eq!(cells, ["400000", "20", "0", "10047", "39812", "5290", "3.98M/s"]);
 }
 
 #[test]
@@ -344,24 +272,15 @@ fn modules_of_a_metered_run_have_their_shares_by_user_kernel_and_both() {
         let lines = text.lines().filter(|line| line.starts_with(name));
         lines.map(unwrapped).collect()
     };
-    assert_eq!(
-        lines("logging ")[0],
-        "logging 10.5 18.7 20.0 19.6 51.5 34.8 93 unknown"
-    );
-    assert_eq!(
-        lines("logging ")[1],
-        "logging 3 unknown 2.0 0.700 1.6+0.3 unknown"
-    );
+    assert_eq!(lines("logging ")[0], "logging 10.5 18.7 20.0 19.6 51.5 34.8 93 unknown");
+    assert_eq!(lines("logging ")[1], "logging 3 unknown 2.0 0.700 1.6+0.3 unknown");
     // Waits for monitors, sleeps, and writes that were waited for or not.
     assert_eq!(
         lines("logging ")[2],
         "logging 0.2 unknown 1.9 unknown 0.300 unknown 5.5e-6 unknown"
     );
     // Nothing of ours was seen there, which is a figure; nobody looked at its objects, which is none.
-    assert_eq!(
-        lines("data store")[0],
-        "data store 21.3 0.0 0.0 0.0 2.7 0.0 1327 unknown"
-    );
+    assert_eq!(lines("data store")[0], "data store 21.3 0.0 0.0 0.0 2.7 0.0 1327 unknown");
     let all = unwrapped(&lines("all ")[0]);
     assert_eq!(all, "all 100.0 100.0 100.0 100.0 100.0 100.0 5811 unknown");
 }
@@ -371,9 +290,7 @@ fn modules_of_a_metered_run_have_their_shares_by_user_kernel_and_both() {
 fn aborts_are_conflicts_and_retries_a_second() {
     let text = as_published(Published::K2, &records(vec![tpcc()])).unwrap();
     let aborts = text.lines().skip_while(|line| !line.starts_with("aborts:"));
-    let ours = aborts
-        .skip(1)
-        .find(|line| line.trim_start().starts_with("now"));
+    let ours = aborts.skip(1).find(|line| line.trim_start().starts_with("now"));
     assert_eq!(unwrapped(ours.unwrap()), "now 1.60k/s");
 }
 
@@ -397,10 +314,7 @@ fn records_that_were_cut_short_are_shown_with_what_they_have() {
         assert!(text.contains("cut short"), "{name}: {text}");
         for line in text.lines() {
             let mut words = line.split(|sign: char| !sign.is_alphanumeric());
-            assert!(
-                !words.any(|word| ["inf", "NaN"].contains(&word)),
-                "{name}: {line}"
-            );
+            assert!(!words.any(|word| ["inf", "NaN"].contains(&word)), "{name}: {line}");
             assert!(line.chars().count() <= 100, "{name}: {line}");
         }
     }
@@ -408,10 +322,8 @@ fn records_that_were_cut_short_are_shown_with_what_they_have() {
 
 #[test]
 fn words_of_views_are_distinct_and_each_has_its_file() {
-    let words: BTreeMap<&str, Value> = Published::ALL
-        .iter()
-        .map(|published| (published.word(), source(*published)))
-        .collect();
+    let words: BTreeMap<&str, Value> =
+        Published::ALL.iter().map(|published| (published.word(), source(*published))).collect();
     assert_eq!(words.len(), Published::ALL.len());
     let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/data/published"));
     assert_eq!(folder.unwrap().count(), words.len());
@@ -422,10 +334,7 @@ fn the_page_draws_inserts_over_inserts_a_commit_where_they_differ() {
     let page = html::report(&commit_every(), &[]);
     assert!(page.contains("aria-label=\"Inserts per second by inserts a commit\""));
     assert!(page.contains("sqlite, threads, data, 1 client"));
-    assert!(
-        !page.contains("engine, futures, data, 1 client"),
-        "one point is no curve"
-    );
+    assert!(!page.contains("engine, futures, data, 1 client"), "one point is no curve");
     let page = html::report(&[fixture::run(ENGINE, 1, 11_300.0, 1.0).into()], &[]);
     assert!(!page.contains("Inserts per second by inserts a commit"));
 }

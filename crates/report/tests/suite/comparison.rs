@@ -9,23 +9,13 @@ fn record(run: RunRecord) -> Record {
 }
 
 fn refusal(first: RunRecord, second: RunRecord) -> String {
-    compare(&record(first), &record(second), false)
-        .unwrap_err()
-        .to_string()
+    compare(&record(first), &record(second), false).unwrap_err().to_string()
 }
 
 #[test]
 fn unlike_runs_are_refused_unless_asked_for() {
     let base = || fixture::run(SQLITE, 8, 9_000.0, 1.0);
-    let os = fixture::run(
-        Store {
-            durability: "os",
-            ..SQLITE
-        },
-        8,
-        90_000.0,
-        8.0,
-    );
+    let os = fixture::run(Store { durability: "os", ..SQLITE }, 8, 90_000.0, 8.0);
     let refused = refusal(base(), os.clone());
     assert!(
         refused.contains("durability data and os") && refused.contains("--unequal"),
@@ -40,19 +30,13 @@ fn unlike_runs_are_refused_unless_asked_for() {
     let queue = fixture::run(SQLITE_QUEUE, 8, 9_000.0, 1.0);
     assert!(refusal(base(), queue).contains("client model threads and queue"));
     let mut other = base();
-    other
-        .head
-        .workload
-        .options
-        .insert("commit-every".to_owned(), "100".to_owned());
+    other.head.workload.options.insert("commit-every".to_owned(), "100".to_owned());
     assert!(refusal(base(), other).contains("commit-every=100"));
     let mut empty = base();
     empty.end.outcomes.committed = 0;
     assert!(refusal(base(), empty).contains("nothing was committed"));
     let probe = Record::from(fixture::probe());
-    let mixed = compare(&record(base()), &probe, true)
-        .unwrap_err()
-        .to_string();
+    let mixed = compare(&record(base()), &probe, true).unwrap_err().to_string();
     assert!(mixed.contains("cannot be compared with a probe"));
 }
 
@@ -66,10 +50,7 @@ fn a_run_on_a_disk_that_drops_syncs_is_not_compared_with_one_on_a_disk_that_may_
     let difference =
         "disk below the log not known to drop syncs and keeps nothing over a power cut";
     let refused = refusal(on_disk(), in_memory.clone());
-    assert!(
-        refused.contains(difference) && refused.contains("--unequal"),
-        "{refused}"
-    );
+    assert!(refused.contains(difference) && refused.contains("--unequal"), "{refused}");
     let allowed = compare(&record(on_disk()), &record(in_memory.clone()), true).unwrap();
     assert_eq!(allowed.differences, [difference]);
     // Two that drop them alike are compared.
@@ -93,10 +74,7 @@ fn faster_is_said_only_where_ranges_do_not_meet() {
 
 #[test]
 fn another_store_with_the_same_model_may_be_compared() {
-    let engine = Store {
-        model: "threads",
-        ..ENGINE
-    };
+    let engine = Store { model: "threads", ..ENGINE };
     let comparison = compare(
         &record(fixture::run(SQLITE, 8, 9_000.0, 1.0)),
         &record(fixture::run(engine, 8, 60_000.0, 5.0)),
@@ -113,18 +91,12 @@ fn one_run_a_side_is_judged_by_its_intervals_and_says_so() {
         record(run)
     };
     let comparison = compare(&once(10_000.0), &once(5_000.0), false).unwrap();
-    assert!(
-        comparison.basis.contains("--repeat 5"),
-        "{}",
-        comparison.basis
-    );
+    assert!(comparison.basis.contains("--repeat 5"), "{}", comparison.basis);
     assert!(comparison.regression);
     let four = record(repeated(4));
     let compared = compare(&four, &four, false).unwrap();
     assert!(
-        compared
-            .basis
-            .contains("if A and B are identical is at most 2 %"),
+        compared.basis.contains("if A and B are identical is at most 2 %"),
         "{}",
         compared.basis
     );
@@ -154,10 +126,7 @@ fn runs_of_a_second_are_too_short_to_judge() {
     assert_eq!(compared.rows[0].verdict, Verdict::TooShort);
     assert!(!compared.regression);
     let why = compared.too_short.unwrap();
-    assert!(
-        why.contains("too short to judge") && why.contains("--repeat 5"),
-        "{why}"
-    );
+    assert!(why.contains("too short to judge") && why.contains("--repeat 5"), "{why}");
 }
 
 /// D5
@@ -174,10 +143,7 @@ fn unlike_clients_workers_lengths_and_versions_are_refused() {
     let mut length = base();
     length.head.plan.duration_ns = Some(1_000_000_000);
     let refused = refusal(base(), length);
-    assert!(
-        refused.contains("length 2") && refused.contains("and 1"),
-        "{refused}"
-    );
+    assert!(refused.contains("length 2") && refused.contains("and 1"), "{refused}");
     let mut version = base();
     version.identity.syncline = "9.9.9".to_owned();
     assert!(refusal(base(), version).contains("version of syncline"));
@@ -261,21 +227,11 @@ fn a_probe_that_is_not_durable_is_a_regression_however_fast() {
         assert_eq!(compared.rows[0].verdict, Verdict::NotJudged);
         assert!(compared.worse.unwrap().contains(word));
         let back = compare(&probe(83.0, word), &disk(), false).unwrap();
-        assert!(
-            !back.regression,
-            "to a disk that keeps what it acknowledges"
-        );
+        assert!(!back.regression, "to a disk that keeps what it acknowledges");
         assert_eq!(back.rows[0].verdict, Verdict::NotJudged);
     }
-    let both = compare(
-        &probe(1.0, "not durable"),
-        &probe(0.5, "not durable"),
-        false,
-    );
-    assert!(
-        both.unwrap().regression,
-        "two of a kind are judged by speed"
-    );
+    let both = compare(&probe(1.0, "not durable"), &probe(0.5, "not durable"), false);
+    assert!(both.unwrap().regression, "two of a kind are judged by speed");
 }
 
 #[test]
@@ -305,9 +261,5 @@ fn probes_are_compared_by_their_lines() {
         Record::from(probe)
     };
     assert!(compare(&probe(1.0), &probe(0.5), false).unwrap().regression);
-    assert!(
-        !compare(&probe(1.0), &probe(1.005), false)
-            .unwrap()
-            .regression
-    );
+    assert!(!compare(&probe(1.0), &probe(1.005), false).unwrap().regression);
 }

@@ -42,10 +42,7 @@ fn a_comparison_has_a_strip_for_each_ratio_and_the_words_of_the_terminal() {
     let page = page(&base, &slower, false);
     let shown = shown(&page);
     let ratios = compared.rows.iter().filter_map(Row::ratio);
-    assert_eq!(
-        count(shown, "<svg class=\"strip\" role=\"img\""),
-        ratios.count()
-    );
+    assert_eq!(count(shown, "<svg class=\"strip\" role=\"img\""), ratios.count());
     for sentence in compared.sentences() {
         assert!(shown.contains(&escaped(&sentence)), "{sentence}");
     }

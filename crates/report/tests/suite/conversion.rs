@@ -65,17 +65,10 @@ fn runner_head() -> RunHead {
             name: "insert".to_owned(),
             notice: None,
             options: vec![("commit-every".to_owned(), "100".to_owned())],
-            unit: Unit {
-                name: "inserts",
-                per_transaction: 100,
-            },
+            unit: Unit { name: "inserts", per_transaction: 100 },
             rows_kept: false,
         },
-        client: ClientFacts {
-            model: ClientModel::Threads,
-            clients: 2,
-            workers: 2,
-        },
+        client: ClientFacts { model: ClientModel::Threads, clients: 2, workers: 2 },
         worker_trials: None,
         machine: syncline_runner::Machine {
             cores: 2,
@@ -161,25 +154,14 @@ pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
         commit_paths: None,
         commits_in_span: committed,
         commits_late: 0,
-        client_time: ClientTime {
-            in_transactions: 0.0,
-            between: 1.0,
-        },
+        client_time: ClientTime { in_transactions: 0.0, between: 1.0 },
         commits_in_whole: 0,
         saturation: saturation(SaturationFigures {
             line_share: Some(0.9),
             ..SaturationFigures::default()
         }),
-        intervals: vec![
-            interval(0, committed / 2),
-            interval(1, committed - committed / 2),
-        ],
-        fairness: Fairness {
-            least: 1,
-            median: 2,
-            most: 3,
-            starved: vec![1],
-        },
+        intervals: vec![interval(0, committed / 2), interval(1, committed - committed / 2)],
+        fairness: Fairness { least: 1, median: 2, most: 3, starved: vec![1] },
         checks: vec![Check {
             name: "every acknowledged row is there".to_owned(),
             outcome: CheckOutcome::Held,
@@ -206,54 +188,29 @@ fn interval(second: u64, committed: u64) -> Interval {
         response_p50_ns: Some(950),
         response_p99_ns: Some(2_900),
         response_max_ns: Some(6_900),
-        machine: MachineInterval {
-            steal: Some(0.01),
-            ..MachineInterval::default()
-        },
+        machine: MachineInterval { steal: Some(0.01), ..MachineInterval::default() },
     }
 }
 
 #[test]
 fn repetitions_become_one_record_of_median_sum_and_range() {
-    let runs = [
-        result(300, Some(0.5)),
-        result(100, Some(0.1)),
-        result(200, None),
-    ];
+    let runs = [result(300, Some(0.5)), result(100, Some(0.1)), result(200, None)];
     let record = from_run(&runs, &given());
     let end = &record.end;
-    assert!(
-        (end.throughput_per_s - 100.0).abs() < 1e-9,
-        "the median of 150, 50 and 100"
-    );
+    assert!((end.throughput_per_s - 100.0).abs() < 1e-9, "the median of 150, 50 and 100");
     let range = end.throughput_range.as_ref().unwrap();
     assert!((range.least - 50.0).abs() < 1e-9 && (range.most - 150.0).abs() < 1e-9);
     assert_eq!((end.outcomes.attempted, end.outcomes.committed), (609, 600));
     assert_eq!(end.outcomes.conflict_causes["locked"], 6);
     assert!(end.outcomes.adds_up());
     let times = end.transactions[0].service_ns.as_ref().unwrap();
-    assert_eq!(
-        times.p50, 200,
-        "times are those of the repetition in the middle"
-    );
+    assert_eq!(times.p50, 200, "times are those of the repetition in the middle");
     assert_eq!(end.arrivals.as_ref().unwrap().abandoned, 21);
-    assert_eq!(
-        end.per_commit.syncs.value,
-        Some(0.3),
-        "the median of those that were counted"
-    );
-    assert_eq!(
-        end.per_commit.synced_writes.source,
-        "perf_event_paranoid is 3"
-    );
+    assert_eq!(end.per_commit.syncs.value, Some(0.3), "the median of those that were counted");
+    assert_eq!(end.per_commit.synced_writes.source, "perf_event_paranoid is 3");
     let repetitions: Vec<u64> = record.intervals.iter().map(|one| one.repetition).collect();
     assert_eq!(repetitions, [1, 1, 2, 2, 3, 3]);
-    assert_eq!(
-        end.warnings.len(),
-        1,
-        "each warning once: {:?}",
-        end.warnings
-    );
+    assert_eq!(end.warnings.len(), 1, "each warning once: {:?}", end.warnings);
     assert_eq!(record.head.machine.steal, Some(0.01));
     assert_eq!(record.head.machine.foreign_cpus, None);
     assert_eq!(end.cut_short, None);
@@ -269,10 +226,7 @@ fn a_violated_check_of_any_repetition_stands() {
     let record = from_run(&runs, &given());
     assert!(record.violated());
     assert_eq!(record.end.checks.len(), 1);
-    assert_eq!(
-        record.end.checks[0].detail.as_deref(),
-        Some("row 17 is missing")
-    );
+    assert_eq!(record.end.checks[0].detail.as_deref(), Some("row 17 is missing"));
 }
 
 #[test]
@@ -289,10 +243,7 @@ fn what_ended_early_says_so() {
     assert_eq!(reason, Some("the store failed in insert: no space is left"));
     assert_eq!(record.end.stopped_by.as_deref(), Some("failure"));
     let missing = from_run(&[result(100, None)], &given());
-    assert_eq!(
-        missing.end.cut_short.as_deref(),
-        Some("1 of 3 repetitions ran")
-    );
+    assert_eq!(missing.end.cut_short.as_deref(), Some("1 of 3 repetitions ran"));
     assert_eq!(missing.end.throughput_range, None);
     schema::check(&[Record::from(record), Record::from(missing)]);
 }
@@ -301,10 +252,7 @@ fn what_ended_early_says_so() {
 fn a_run_that_was_written_as_it_went_is_what_was_converted() {
     let folder = tempfile::tempdir().unwrap();
     let runs = [result(300, Some(0.5))];
-    let given = RunInputs {
-        repeat: 1,
-        ..given()
-    };
+    let given = RunInputs { repeat: 1, ..given() };
     let head = head_from_run(&runs[0].head, &given);
     let mut writer = Writer::create_run(folder.path(), &given.identity, &head).unwrap();
     for interval in &runs[0].intervals {
@@ -322,22 +270,8 @@ fn findings_are_written_into_the_record() {
     run.head.client.clients = 1;
     run.intervals = (0..6).map(|second| interval(second, 100_000)).collect();
     let record = from_run(&[run], &given());
-    assert!(
-        record
-            .end
-            .sync_line
-            .verdict
-            .as_deref()
-            .unwrap()
-            .starts_with("faster than any sync")
-    );
-    assert!(
-        record
-            .end
-            .warnings
-            .iter()
-            .any(|warning| warning.name == "durability")
-    );
+    assert!(record.end.sync_line.verdict.as_deref().unwrap().starts_with("faster than any sync"));
+    assert!(record.end.warnings.iter().any(|warning| warning.name == "durability"));
 }
 
 /// A real probe of a real folder: what it found keeps to the schema and can be shown.
@@ -362,35 +296,19 @@ fn a_real_probe_becomes_a_record() {
             step.span = Span::fixed(30_000_000, 10_000_000);
         }
     }
-    plan.steps.extend([
-        sync(2),
-        Step::Line1 {
-            method: MethodChoice::Fastest,
-            span_ns: 60_000_000,
-        },
-    ]);
+    plan.steps
+        .extend([sync(2), Step::Line1 { method: MethodChoice::Fastest, span_ns: 60_000_000 }]);
     plan.read_file_bytes = 1 << 20;
     let stop = AtomicBool::new(false);
     let directories = [folder.path().to_owned()];
     let results = syncline_probe::probe(&directories, &plan, &stop, &mut Silent).unwrap();
     let identity = Identity::new("probe", fixture::STARTED_NS, 1);
     let record = from_probe(&results[0], &identity, Machine::unknown(), Vec::new());
-    let measured = record
-        .body
-        .cells
-        .iter()
-        .filter(|cell| cell.measured.is_some())
-        .count();
+    let measured = record.body.cells.iter().filter(|cell| cell.measured.is_some()).count();
     assert!(measured > 0, "{:?}", record.body.cells);
     let line = SyncLine::between(&record, None);
     assert_eq!(line.line_1, record.body.sync_line.line_1);
     let text = table::probe(&record, Detail::Wide);
-    assert!(
-        text.contains("probe of") && text.contains("Verdict"),
-        "{text}"
-    );
-    schema::check(&[
-        Record::from(record),
-        Record::from(fixture::run(SQLITE, 1, 9_000.0, 1.0)),
-    ]);
+    assert!(text.contains("probe of") && text.contains("Verdict"), "{text}");
+    schema::check(&[Record::from(record), Record::from(fixture::run(SQLITE, 1, 9_000.0, 1.0))]);
 }

@@ -17,10 +17,7 @@ fn with(change: impl Fn(&mut Cost)) -> RunRecord {
 }
 
 fn everyone() -> CostChoice {
-    CostChoice {
-        threads: CostThreads::All,
-        ..CostChoice::default()
-    }
+    CostChoice { threads: CostThreads::All, ..CostChoice::default() }
 }
 
 /// The figures of a column, module by module, the sum left out.
@@ -47,10 +44,7 @@ fn column(text: &str, title: &str) -> Vec<(String, String)> {
 fn the_cost_of_a_metered_run_is_drawn() {
     let run = metered();
     golden::check("cost.txt", &table::cost(&run, &CostChoice::default()));
-    let behalf = CostChoice {
-        view: CostView::OnBehalfOf,
-        threads: CostThreads::All,
-    };
+    let behalf = CostChoice { view: CostView::OnBehalfOf, threads: CostThreads::All };
     golden::check("cost_behalf_all.txt", &table::cost(&run, &behalf));
     assert!(table::run(&run).contains("Cost of a transaction by module"));
     schema::check(&[Record::from(run)]);
@@ -62,9 +56,7 @@ fn the_shares_of_the_threads_shown_add_up_to_a_hundred() {
         let text = table::cost(&metered(), &choice);
         for title in ["CPU %", "wall %"] {
             let figures = column(&text, title);
-            let shares = figures
-                .iter()
-                .filter_map(|(_, one)| one.parse::<f64>().ok());
+            let shares = figures.iter().filter_map(|(_, one)| one.parse::<f64>().ok());
             let sum: f64 = shares.sum();
             assert!((sum - 100.0).abs() < 0.5, "{title}: {sum}: {text}");
         }
@@ -79,33 +71,22 @@ fn unknown_is_always_a_row_even_where_nothing_is_unknown() {
         }
     });
     let text = table::cost(&run, &CostChoice::default());
-    assert!(
-        text.lines().any(|line| line.starts_with("  unknown ")),
-        "{text}"
-    );
-    assert!(
-        !text.contains("  parse and plan"),
-        "no row without anything: {text}"
-    );
+    assert!(text.lines().any(|line| line.starts_with("  unknown ")), "{text}");
+    assert!(!text.contains("  parse and plan"), "no row without anything: {text}");
 }
 
 #[test]
 fn waiting_for_a_request_has_a_row_and_no_share_of_wall_clock() {
     let text = table::cost(&metered(), &CostChoice::default());
     let shares = column(&text, "wall %");
-    let waiting = shares
-        .iter()
-        .find(|(name, _)| name == "waiting for request");
+    let waiting = shares.iter().find(|(name, _)| name == "waiting for request");
     assert_eq!(waiting.map(|(_, share)| share.as_str()), Some("left out"));
 }
 
 #[test]
 fn what_could_not_be_split_says_why_and_is_no_zero() {
     let run = with(|cost| {
-        let calls = cost
-            .metrics
-            .iter_mut()
-            .find(|one| one.metric == "system_calls");
+        let calls = cost.metrics.iter_mut().find(|one| one.metric == "system_calls");
         let calls = calls.unwrap();
         calls.how = "not attributable".to_owned();
         calls.detail =
@@ -123,18 +104,13 @@ fn what_could_not_be_split_says_why_and_is_no_zero() {
     assert!(text.contains("cross-check"), "{text}");
     let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(whole.contains("tracing is not allowed: sysctl kernel.perf_event_paranoid=-1"));
-    assert!(
-        text.contains("not measured by any collector here: CPU by tag"),
-        "{text}"
-    );
+    assert!(text.contains("not measured by any collector here: CPU by tag"), "{text}");
 }
 
 #[test]
 fn threads_that_are_not_shown_stand_below_without_shares() {
     let text = table::cost(&metered(), &CostChoice::default());
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("  background threads"));
+    let line = text.lines().find(|line| line.starts_with("  background threads"));
     let line = line.unwrap_or_else(|| panic!("{text}"));
     assert!(line.contains("0.900") && line.contains("2.10"), "{line}");
     let one = CostChoice {
@@ -161,10 +137,7 @@ fn tables_stand_in_eighty_columns() {
 fn a_run_that_was_not_metered_says_so() {
     let run = fixture::run(SQLITE, 1, 9_120.0, 1.0);
     let text = table::cost(&run, &CostChoice::default());
-    assert!(
-        text.contains("not metered") && text.contains("--meter"),
-        "{text}"
-    );
+    assert!(text.contains("not metered") && text.contains("--meter"), "{text}");
 }
 
 // 2.7 of the users' page: 133 samples in 4 s give +-8 points, which nothing said
@@ -187,10 +160,7 @@ fn few_looks_are_said_to_be_few() {
     assert!(!text.contains(words), "{text}");
     let rarely = looked_at(metered(), |count| count.min(3));
     let few = table::cost(&rarely, &CostChoice::default());
-    assert!(
-        few.contains(words) && few.contains("network server"),
-        "{few}"
-    );
+    assert!(few.contains(words) && few.contains("network server"), "{few}");
 }
 
 /// The same with other counts of looks: with three a module no share is known.

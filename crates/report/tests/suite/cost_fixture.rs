@@ -46,10 +46,8 @@ fn rows(charges: &[(&str, Option<&str>, u64)], looks: Option<u64>, waits: bool) 
     let left_out = |module: Option<&str>| waits && module == Some("waiting_for_request");
     let row = |(class, module, amount): &(&str, Option<&str>, u64)| {
         let own = charges.iter().filter(|(one, ..)| one == class);
-        let of: u64 = own
-            .filter(|(_, module, _)| !left_out(*module))
-            .map(|(.., amount)| amount)
-            .sum();
+        let of: u64 =
+            own.filter(|(_, module, _)| !left_out(*module)).map(|(.., amount)| amount).sum();
         let share = (of > 0 && !left_out(*module)).then(|| *amount as f64 / of as f64);
         CostRow {
             threads: (*class).to_owned(),
@@ -58,10 +56,9 @@ fn rows(charges: &[(&str, Option<&str>, u64)], looks: Option<u64>, waits: bool) 
             per_transaction: Some(*amount as f64 / COMMITS as f64),
             share,
             count: looks.map_or(*amount, |each| *amount / each),
-            share_range: share.filter(|_| looks.is_some()).map(|share| Range {
-                least: share * 0.9,
-                most: share * 1.1,
-            }),
+            share_range: share
+                .filter(|_| looks.is_some())
+                .map(|share| Range { least: share * 0.9, most: share * 1.1 }),
         }
     };
     charges.iter().map(row).collect()
@@ -79,12 +76,7 @@ fn metric(name: &str, unit: &str, rows: Vec<CostRow>, distance: Option<&str>) ->
         metric: name.to_owned(),
         unit: unit.to_owned(),
         collector: "perf events".to_owned(),
-        how: if distance.is_some() {
-            "sampled"
-        } else {
-            "exact"
-        }
-        .to_owned(),
+        how: if distance.is_some() { "sampled" } else { "exact" }.to_owned(),
         detail: distance.map(str::to_owned),
         lost: 3,
         total: None,
@@ -96,11 +88,7 @@ fn metric(name: &str, unit: &str, rows: Vec<CostRow>, distance: Option<&str>) ->
 }
 
 fn ratio(ratio: f64) -> LookingRatio {
-    LookingRatio {
-        median: ratio,
-        least: ratio,
-        most: ratio,
-    }
+    LookingRatio { median: ratio, least: ratio, most: ratio }
 }
 
 /// A server's cost: processor time sampled, calls and switches exact, allocations not to be had.
@@ -110,28 +98,18 @@ pub(crate) fn cost() -> Cost {
         all.collect::<Vec<_>>()
     };
     let looks = "99 samples/s per CPU";
-    let mut user = metric(
-        "cpu_user",
-        "ns",
-        rows(&each(|one| one.2), Some(10_101_010), false),
-        Some(looks),
-    );
+    let mut user =
+        metric("cpu_user", "ns", rows(&each(|one| one.2), Some(10_101_010), false), Some(looks));
     user.total = Some(CostTotal {
         amount: 14_000 * COMMITS,
         per_transaction: Some(14_000.0),
         source: "/proc/PID/stat".to_owned(),
     });
-    let kernel = metric(
-        "cpu_kernel",
-        "ns",
-        rows(&each(|one| one.3), Some(10_101_010), false),
-        Some(looks),
-    );
+    let kernel =
+        metric("cpu_kernel", "ns", rows(&each(|one| one.3), Some(10_101_010), false), Some(looks));
     let off = OFF.map(|(class, module, each)| (class, module, each * COMMITS));
     let mut off = metric("off_cpu", "ns", rows(&off, None, true), None);
-    off.lengths = Some(vec![
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 40, 410, 2_200, 30_500, 21_000, 900, 7, 3,
-    ]);
+    off.lengths = Some(vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 40, 410, 2_200, 30_500, 21_000, 900, 7, 3]);
     let mut bytes = metric("allocated_bytes", "bytes", Vec::new(), None);
     bytes.how = "not attributable".to_owned();
     bytes.collector = "async-profiler".to_owned();
@@ -160,10 +138,7 @@ pub(crate) fn cost() -> Cost {
             programs_of_ns: Some(250_000_000),
             programs_attached_ns: Some(1_000_000_000),
             share: Some(0.012),
-            pairs: vec![LookingPair {
-                metered_per_s: 1_970.0,
-                unmetered_per_s: 2_000.0,
-            }],
+            pairs: vec![LookingPair { metered_per_s: 1_970.0, unmetered_per_s: 2_000.0 }],
             throughput: Some(ratio(0.985)),
         }),
         metrics: vec![
@@ -171,12 +146,7 @@ pub(crate) fn cost() -> Cost {
             kernel,
             off,
             metric("system_calls", "count", rows(&CALLS, None, false), None),
-            metric(
-                "voluntary_switches",
-                "count",
-                rows(&VOLUNTARY, None, false),
-                None,
-            ),
+            metric("voluntary_switches", "count", rows(&VOLUNTARY, None, false), None),
             bytes,
         ],
         warnings: vec!["3.1 % of the functions seen are not in the map's table".to_owned()],

@@ -6,11 +6,7 @@ use syncline_report::record::{
 };
 use syncline_report::{contradicted_syncs, count_finding, findings, place_on_line, rate_finding};
 
-const OS: Store = Store {
-    durability: "os",
-    evidence: "synchronous=OFF read back",
-    ..SQLITE
-};
+const OS: Store = Store { durability: "os", evidence: "synchronous=OFF read back", ..SQLITE };
 
 /// One client's run of `rates`, one a second.
 fn one_client(store: Store, rates: &[u64]) -> RunRecord {
@@ -33,18 +29,10 @@ fn one_client(store: Store, rates: &[u64]) -> RunRecord {
 fn a_store_faster_than_any_sync_is_flagged() {
     // The best second of line_1 before and after is 12,210: five windows above 14,652.
     let finding = rate_finding(&one_client(OS, &[90_000; 5])).unwrap();
-    assert!(
-        finding
-            .sentence
-            .starts_with("faster than any sync this tool could make here")
-    );
+    assert!(finding.sentence.starts_with("faster than any sync this tool could make here"));
     assert!(finding.advice.contains("check its settings"));
     assert!(!finding.fails, "os promises no sync");
-    assert!(
-        rate_finding(&one_client(SQLITE, &[90_000; 5]))
-            .unwrap()
-            .fails
-    );
+    assert!(rate_finding(&one_client(SQLITE, &[90_000; 5])).unwrap().fails);
     assert_eq!(rate_finding(&one_client(SQLITE, &[90_000; 4])), None);
     assert_eq!(rate_finding(&one_client(SQLITE, &[14_600; 9])), None);
 }
@@ -56,10 +44,7 @@ fn short_intervals_are_put_together_to_seconds() {
         interval.start_ns = number * 250_000_000;
         interval.end_ns = (number + 1) * 250_000_000;
     }
-    assert!(
-        rate_finding(&run).is_some(),
-        "9,000 in a quarter are 36,000 a second"
-    );
+    assert!(rate_finding(&run).is_some(), "9,000 in a quarter are 36,000 a second");
     run.intervals.truncate(16);
     assert_eq!(rate_finding(&run), None, "four seconds are too few");
 }
@@ -78,11 +63,7 @@ fn sixteen_honest_writers_and_a_run_without_both_probes_are_not_flagged() {
 fn more_commits_a_sync_than_clients_are_flagged() {
     let counted = |per_sync: f64| fixture::run(SQLITE, 8, 9_000.0, per_sync);
     assert_eq!(count_finding(&counted(7.9)), None);
-    assert_eq!(
-        count_finding(&counted(8.2)),
-        None,
-        "within the margin of the counters"
-    );
+    assert_eq!(count_finding(&counted(8.2)), None, "within the margin of the counters");
     let finding = count_finding(&counted(400.0)).unwrap();
     assert!(finding.fails && finding.sentence.starts_with("400 commits share one sync"));
 }
@@ -91,20 +72,11 @@ fn more_commits_a_sync_than_clients_are_flagged() {
 fn a_store_whose_syncs_are_no_system_calls_is_not_accused() {
     let mut run = fixture::run(SQLITE, 8, 9_000.0, 1.0);
     run.end.per_commit.syncs = Counted::by(Some(0.0), "perf event");
-    assert_eq!(
-        count_finding(&run),
-        None,
-        "one flush a commit reached the disk"
-    );
+    assert_eq!(count_finding(&run), None, "one flush a commit reached the disk");
     run.end.per_commit.flushes = Counted::unknown("several disks");
     assert_eq!(count_finding(&run), None, "nobody counted flushes");
     run.end.per_commit.flushes = Counted::by(Some(0.0001), "disk vda");
-    assert!(
-        count_finding(&run)
-            .unwrap()
-            .sentence
-            .starts_with("no sync was counted")
-    );
+    assert!(count_finding(&run).unwrap().sentence.starts_with("no sync was counted"));
     run.end.per_commit.synced_writes = Counted::by(Some(1.0), "by the store's word");
     assert_eq!(count_finding(&run), None);
 }
@@ -116,10 +88,7 @@ fn half_reads(syncs: f64) -> RunRecord {
     reads.name = "read".to_owned();
     reads.always_writes = Some(false);
     run.end.transactions.push(reads);
-    let counted = Counted {
-        value: Some(syncs),
-        source: "counted".to_owned(),
-    };
+    let counted = Counted { value: Some(syncs), source: "counted".to_owned() };
     run.end.per_commit.syncs = counted.clone();
     run.end.per_commit.flushes = counted;
     run
@@ -129,10 +98,7 @@ fn half_reads(syncs: f64) -> RunRecord {
 fn reads_need_no_sync_and_accuse_nobody() {
     assert_eq!(findings(&half_reads(0.5)), [], "a sync a write");
     let too_few = count_finding(&half_reads(0.2)).unwrap();
-    assert!(
-        too_few.fails,
-        "five commits, of which two and a half wrote, a sync"
-    );
+    assert!(too_few.fails, "five commits, of which two and a half wrote, a sync");
     assert!(too_few.sentence.starts_with("2.5"), "{}", too_few.sentence);
     let mut all_read = half_reads(0.0);
     all_read.end.transactions.remove(0);
@@ -178,10 +144,7 @@ fn no_place_on_the_line_is_above_what_counted_syncs_allow() {
     assert_eq!(place(1, 12_080.0, 1.0, line_1), Some(1.0));
     let noise = place(1, 12_300.0, 1.0, line_1).unwrap();
     assert!((noise - 1.0).abs() < 1e-9, "{noise}");
-    assert!(
-        place(1, 17_150.0, 4.0, line_1).unwrap() > 1.4,
-        "four share one"
-    );
+    assert!(place(1, 17_150.0, 4.0, line_1).unwrap() > 1.4, "four share one");
     // Several clients' syncs may be outstanding at once.
     assert!(place(8, 17_150.0, 1.0, line_1).unwrap() > 1.4);
     assert_eq!(place(8, 90_000.0, 1.0, |line| line.line_max), None);
@@ -190,10 +153,7 @@ fn no_place_on_the_line_is_above_what_counted_syncs_allow() {
     assert!(place_on_line(&unknown, &fixture::line(), Some(12_080.0)).is_some());
     let view = syncline_report::table::run(&fixture::run(SQLITE, 1, 17_150.0, 1.0));
     let flat = view.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        flat.contains("cannot be compared with the disk's sync rate: 17"),
-        "{view}"
-    );
+    assert!(flat.contains("cannot be compared with the disk's sync rate: 17"), "{view}");
     assert!(!flat.contains(" x the disk's sync rate"), "{view}");
 }
 
@@ -218,10 +178,7 @@ fn a_store_that_counts_syncs_which_the_kernel_never_saw_is_warned_about() {
     let calls = "fsync, fdatasync, msync and syncfs calls counted by perf event";
     run.end.per_commit.syncs = Counted::by(Some(0.0), calls);
     let what = contradicted_syncs(&run).unwrap();
-    assert!(
-        what.contains("382 syncs") && what.contains("made 0"),
-        "{what}"
-    );
+    assert!(what.contains("382 syncs") && what.contains("made 0"), "{what}");
     run.end.per_commit.syncs = Counted::by(Some(1.01), calls);
     assert_eq!(contradicted_syncs(&run), None, "they agree");
     run.end.per_commit.syncs = Counted::unknown("the store's process is not on this machine");
@@ -234,10 +191,7 @@ fn a_disk_that_is_sent_no_flushes_is_no_witness_against_a_store() {
     let mut run = fixture::run(SQLITE, 1, 9_000.0, 1.0);
     run.end.per_commit.syncs = Counted::by(Some(0.0), "perf event");
     run.end.per_commit.flushes = Counted::by(Some(0.0), "disk vda");
-    assert!(
-        count_finding(&run).is_some(),
-        "two counts agree that there was none"
-    );
+    assert!(count_finding(&run).is_some(), "two counts agree that there was none");
     run.end.per_commit.flushes = Counted::unknown(
         "the kernel sends no flushes to vda, whose cache it takes for write through",
     );

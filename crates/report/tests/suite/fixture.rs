@@ -33,10 +33,7 @@ pub(crate) const SQLITE: Store = Store {
     model: "threads",
 };
 
-pub(crate) const SQLITE_QUEUE: Store = Store {
-    model: "queue",
-    ..SQLITE
-};
+pub(crate) const SQLITE_QUEUE: Store = Store { model: "queue", ..SQLITE };
 
 pub(crate) const ENGINE: Store = Store {
     name: "engine",
@@ -98,12 +95,7 @@ pub(crate) fn line() -> SyncLine {
 }
 
 pub(crate) fn outcomes(committed: u64, unfinished: u64) -> Outcomes {
-    Outcomes {
-        attempted: committed + unfinished,
-        committed,
-        unfinished,
-        ..Outcomes::none()
-    }
+    Outcomes { attempted: committed + unfinished, committed, unfinished, ..Outcomes::none() }
 }
 
 /// The rates of the three slices of a run, as parts of its rate.
@@ -138,10 +130,7 @@ pub(crate) fn run(store: Store, clients: u64, per_s: f64, commits_per_sync: f64)
             commits_late: Some(0),
             outcomes: summed,
             throughput_per_s: per_s,
-            throughput_range: Some(Range {
-                least: per_s * 0.98,
-                most: per_s * 1.03,
-            }),
+            throughput_range: Some(Range { least: per_s * 0.98, most: per_s * 1.03 }),
             transactions: repetitions[1].transactions.clone(),
             repetitions,
             arrivals: None,
@@ -237,10 +226,7 @@ fn head(store: Store, clients: u64) -> RunHead {
         },
         target: Target {
             name: store.name.to_owned(),
-            url: Some(format!(
-                "{}:/home/ann/bench/x?durability={}",
-                "sqlite", store.durability
-            )),
+            url: Some(format!("{}:/home/ann/bench/x?durability={}", "sqlite", store.durability)),
             product: Some(store.name.to_owned()),
             version: Some(store.version.to_owned()),
             durability: Some(store.durability.to_owned()),
@@ -355,10 +341,7 @@ fn intervals(repetition: u64, per_s: f64, service_ns: u64) -> Vec<Interval> {
 fn per_commit(commits_per_sync: f64) -> PerCommit {
     let disk = "disk vda, all its requests";
     PerCommit {
-        syncs: Counted::by(
-            Some(1.0 / commits_per_sync),
-            "perf event on sync system calls",
-        ),
+        syncs: Counted::by(Some(1.0 / commits_per_sync), "perf event on sync system calls"),
         synced_writes: Counted::unknown("which writes are synchronous is not known"),
         device_writes: Counted::by(Some(1.1 / commits_per_sync), disk),
         device_bytes: Counted::by(Some(4_506.0 / commits_per_sync), disk),
@@ -383,10 +366,7 @@ fn saturation() -> Saturation {
 }
 
 pub(crate) fn probe() -> ProbeRecord {
-    ProbeRecord {
-        identity: identity("probe", 0),
-        body: probe_body(),
-    }
+    ProbeRecord { identity: identity("probe", 0), body: probe_body() }
 }
 
 fn probe_body() -> ProbeBody {
@@ -397,10 +377,7 @@ fn probe_body() -> ProbeBody {
         quick: true,
         label: "burst".to_owned(),
         device: device(),
-        sync_line: SyncLine {
-            after: Vec::new(),
-            ..line()
-        },
+        sync_line: SyncLine { after: Vec::new(), ..line() },
         cells: cells(),
         plain_write: Some(PlainWrite {
             write_bytes: 4_096,
@@ -480,11 +457,7 @@ fn device() -> ProbeDevice {
                 kind: "disk".to_owned(),
                 depth: 1,
                 facts: vec![
-                    fact(
-                        "write cache",
-                        Some("write back"),
-                        "/sys/block/vda/queue/write_cache",
-                    ),
+                    fact("write cache", Some("write back"), "/sys/block/vda/queue/write_cache"),
                     fact("model", None, "/sys/block/vda/device/model"),
                     fact("serial", Some("ZX-99881"), "/sys/block/vda/serial"),
                 ],
@@ -520,13 +493,7 @@ fn cells() -> Vec<Cell> {
         ("O_DIRECT + RWF_DSYNC", 4_096, "overwrite", 16, 60_200.0),
         ("O_DIRECT + RWF_DSYNC", 16_384, "overwrite", 1, 10_300.0),
         ("O_DIRECT + RWF_DSYNC", 1_048_576, "overwrite", 1, 1_120.0),
-        (
-            "O_DIRECT + RWF_DSYNC",
-            4_096,
-            "unwritten extents",
-            1,
-            3_350.0,
-        ),
+        ("O_DIRECT + RWF_DSYNC", 4_096, "unwritten extents", 1, 3_350.0),
         ("O_DIRECT + RWF_DSYNC", 4_096, "append", 1, 2_990.0),
     ];
     let mut cells: Vec<Cell> = walk.into_iter().map(measured).collect();
@@ -554,9 +521,7 @@ fn measured((method, write_bytes, state, outstanding, rate): (&str, u64, &str, u
         file_state: state.to_owned(),
         placement: "walk".to_owned(),
         outstanding,
-        fio: Some(format!(
-            "fio --name=cell --rw=write --bs={write_bytes} --numjobs={outstanding}"
-        )),
+        fio: Some(format!("fio --name=cell --rw=write --bs={write_bytes} --numjobs={outstanding}")),
         measured: Some(CellFigures {
             syncs: (rate * 0.3) as u64,
             elapsed_ns: 300_000_000,

@@ -4,9 +4,7 @@ use std::path::Path;
 
 /// Fails with the first line that differs.
 pub(crate) fn check(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     check_path(&path, text);
 }
 
@@ -19,10 +17,7 @@ pub(crate) fn check_path(path: &Path, text: &str) {
     let expected = std::fs::read_to_string(path)
         .unwrap_or_else(|error| panic!("{}: {error}; write it with UPDATE=1", path.display()));
     if expected != text {
-        let line = expected
-            .lines()
-            .zip(text.lines())
-            .position(|(one, other)| one != other);
+        let line = expected.lines().zip(text.lines()).position(|(one, other)| one != other);
         let line = line.unwrap_or_else(|| expected.lines().count().min(text.lines().count()));
         panic!(
             "{} differs in line {}: expected {:?}, found {:?}; if that is right, UPDATE=1 rewrites it",

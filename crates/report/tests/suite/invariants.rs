@@ -10,17 +10,8 @@ use syncline_report::violations;
 #[test]
 fn every_record_of_these_tests_agrees_with_itself() {
     let surveyed = fixture::survey();
-    let mut runs: Vec<RunRecord> = surveyed
-        .iter()
-        .filter_map(Record::as_run)
-        .cloned()
-        .collect();
-    runs.extend(
-        published_fixture::commit_every()
-            .iter()
-            .filter_map(Record::as_run)
-            .cloned(),
-    );
+    let mut runs: Vec<RunRecord> = surveyed.iter().filter_map(Record::as_run).cloned().collect();
+    runs.extend(published_fixture::commit_every().iter().filter_map(Record::as_run).cloned());
     runs.extend(vec![
         fixture::overloaded(),
         fixture::starving(fixture::run(SQLITE, 64, 9_000.0, 1.0)),
@@ -34,10 +25,7 @@ fn every_record_of_these_tests_agrees_with_itself() {
         published_fixture::select(),
         published_fixture::update(),
         from_run(
-            &[
-                conversion::result(1_000, Some(0.5)),
-                conversion::result(900, None),
-            ],
+            &[conversion::result(1_000, Some(0.5)), conversion::result(900, None)],
             &conversion::given(),
         ),
     ]);
@@ -56,10 +44,7 @@ fn whole() -> RunRecord {
     for one in &mut run.end.repetitions {
         let served = one.transactions[0].service_ns.as_ref().unwrap().mean;
         let share = served * one.throughput_per_s / 8.0 / 1e9;
-        one.client_time = Some(ClientTime {
-            in_transactions: share,
-            between: 1.0 - share,
-        });
+        one.client_time = Some(ClientTime { in_transactions: share, between: 1.0 - share });
     }
     run
 }
@@ -81,13 +66,8 @@ fn clients_that_waited_through_the_run_contradict_nothing() {
         let fairness = run.end.fairness.as_mut().unwrap();
         fairness.starved = (0..clients).collect();
         let one = &mut run.end.repetitions[0].client_time;
-        *one = Some(ClientTime {
-            in_transactions: 1.0,
-            between: 0.0,
-        });
-        violations(run)
-            .iter()
-            .any(|what| what.contains("clients by the rate"))
+        *one = Some(ClientTime { in_transactions: 1.0, between: 0.0 });
+        violations(run).iter().any(|what| what.contains("clients by the rate"))
     };
     let times = &mut run.end.repetitions[0].transactions[0];
     for times in [&mut times.service_ns, &mut times.response_ns] {
@@ -106,22 +86,10 @@ fn a_record_that_contradicts_itself_is_named() {
         "do not add up",
     );
     // f01: a count of one time by the length of another.
-    violated(
-        |run| run.end.repetitions[1].throughput_per_s *= 1.8,
-        "the rate by",
-    );
-    violated(
-        |run| run.end.commits_in_span = Some(3),
-        "the repetitions' commits",
-    );
-    violated(
-        |run| run.end.repetitions[0].commits_late = Some(u64::MAX),
-        "were late",
-    );
-    violated(
-        |run| run.end.repetitions[2].commits_per_sync = Some(2.0),
-        "commits per sync by",
-    );
+    violated(|run| run.end.repetitions[1].throughput_per_s *= 1.8, "the rate by");
+    violated(|run| run.end.commits_in_span = Some(3), "the repetitions' commits");
+    violated(|run| run.end.repetitions[0].commits_late = Some(u64::MAX), "were late");
+    violated(|run| run.end.repetitions[2].commits_per_sync = Some(2.0), "commits per sync by");
     violated(
         |run| {
             run.end.stopped_by = Some("transactions".to_owned());
@@ -169,10 +137,7 @@ fn a_record_that_contradicts_itself_is_named() {
         },
         "read_share",
     );
-    violated(
-        |run| run.intervals[0].start_ns = u64::MAX,
-        "interval 1 is not",
-    );
+    violated(|run| run.intervals[0].start_ns = u64::MAX, "interval 1 is not");
     violated(|run| run.intervals[0].committed *= 3, "hold more commits");
 }
 
@@ -182,10 +147,7 @@ fn shares_of_one_whole_add_up_to_it() {
     assert_eq!(violations(&metered()), Vec::<String>::new());
     let mut more = metered();
     let cost = more.end.cost.as_mut().unwrap();
-    let mut row = cost
-        .metrics
-        .iter_mut()
-        .flat_map(|metric| &mut metric.innermost);
+    let mut row = cost.metrics.iter_mut().flat_map(|metric| &mut metric.innermost);
     let row = row.find(|row| row.share.is_some()).unwrap();
     row.share = row.share.map(|share| share + 0.2);
     let found = violations(&more).join("; ");

@@ -48,11 +48,7 @@ fn seen() -> Observation {
             counter(Meaning::Commits, CounterUnit::Count, Ok(1_020)),
             counter(Meaning::LogSyncs, CounterUnit::Count, Ok(250)),
             counter(Meaning::LogBytes, CounterUnit::Bytes, Ok(512_000)),
-            counter(
-                Meaning::SyncTime,
-                CounterUnit::Nanoseconds,
-                Err("not timed".to_owned()),
-            ),
+            counter(Meaning::SyncTime, CounterUnit::Nanoseconds, Err("not timed".to_owned())),
         ],
         own_commits: 20,
         intervals: vec![ObservedInterval {
@@ -113,10 +109,7 @@ fn a_log_on_a_disk_that_keeps_nothing_is_said_to_be_there() {
         evidence: "ext4 at /data is mounted with nobarrier, so no flush is sent".to_owned(),
         remedy: Some("mount -o remount,barrier /data".to_owned()),
     };
-    let given = |alias| ObservationInputs {
-        dropped_syncs: Some(dropped.clone()),
-        ..given(alias)
-    };
+    let given = |alias| ObservationInputs { dropped_syncs: Some(dropped.clone()), ..given(alias) };
     let record = from_observation(&seen(), &given(None));
     let text = table::observation(&record).replace("\n  ", " ");
     for words in [
@@ -145,10 +138,7 @@ fn what_only_reads_is_no_commit_of_the_log() {
     let record = from_observation(&seen, &given(None));
     let body = &record.body;
     assert_eq!(body.commits_per_s, Some(100.0), "all commits");
-    assert_eq!(
-        body.writing_commits_per_s.as_ref().unwrap().value,
-        Some(10.0)
-    );
+    assert_eq!(body.writing_commits_per_s.as_ref().unwrap().value, Some(10.0));
     assert_eq!(body.commits_per_sync.value, Some(0.4));
     assert_eq!(body.commits_per_sync_call.value, Some(0.5));
     assert_eq!(body.log_bytes_per_commit.value, Some(5_120.0));
@@ -214,15 +204,10 @@ fn a_shared_or_withheld_observation_names_nobody() {
     seen.last.log_place = LogLocation::Nowhere(why.to_owned());
     seen.device = Err(why.to_owned());
     let flushes = from_observation(&seen, &given(None)).body.flushes_per_s;
-    assert!(
-        flushes.source.contains("directory of the log is not known"),
-        "{flushes:?}"
-    );
+    assert!(flushes.source.contains("directory of the log is not known"), "{flushes:?}");
     let mut given = given(Some("Store A"));
     given.sync_line = SyncLine::unknown(None, why);
-    let withheld = Record::from(from_observation(&seen, &given))
-        .to_value()
-        .to_string();
+    let withheld = Record::from(from_observation(&seen, &given)).to_value().to_string();
     assert!(!withheld.contains("PostgreSQL"), "{withheld}");
 }
 
@@ -260,16 +245,10 @@ fn wide_parts_of_a_page_say_that_they_scroll_and_print_keeps_headings_with_what_
     let page = html::report(&fixture::survey(), &[]);
     assert!(page.contains("Scroll sideways"), "a hint on narrow screens");
     let (_, print) = page.split_once("@media print").unwrap();
-    for rule in [
-        "h1, h2, h3, .legend, thead { break-after: avoid; }",
-        "1fr 1fr",
-    ] {
+    for rule in ["h1, h2, h3, .legend, thead { break-after: avoid; }", "1fr 1fr"] {
         assert!(print.contains(rule), "{rule}");
     }
     for table in page.split("<table").skip(1).zip(page.split("<table")) {
-        assert!(
-            table.1.trim_end().ends_with("tabindex=\"0\">"),
-            "a table that cannot scroll"
-        );
+        assert!(table.1.trim_end().ends_with("tabindex=\"0\">"), "a table that cannot scroll");
     }
 }

@@ -22,9 +22,7 @@ pub(crate) fn run_of(workload: &str, options: &str, clients: u64, per_s: f64) ->
 
 fn options_of(text: &str) -> BTreeMap<String, String> {
     let pairs = text.split(' ').filter_map(|pair| pair.split_once('='));
-    pairs
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect()
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// Splits the commits of a run over kinds by their shares.
@@ -147,16 +145,9 @@ pub(crate) fn mrow() -> RunRecord {
     run.end.repetitions.truncate(1);
     run.end.measured_ns = 10_047_000_000;
     run.end.to_last_end_ns = Some(10_047_000_000);
-    let readers = Outcomes {
-        attempted: 400_020,
-        committed: 400_000,
-        unfinished: 20,
-        ..Outcomes::none()
-    };
-    let kinds = [
-        ("read", readers.clone()),
-        ("write", fixture::outcomes(2_790, 1)),
-    ];
+    let readers =
+        Outcomes { attempted: 400_020, committed: 400_000, unfinished: 20, ..Outcomes::none() };
+    let kinds = [("read", readers.clone()), ("write", fixture::outcomes(2_790, 1))];
     run.end.repetitions[0].transactions = tasks(&kinds);
     run.end.outcomes = readers;
     run.end.outcomes.add(&fixture::outcomes(2_790, 1));
@@ -202,11 +193,7 @@ fn of_one_repetition(mut run: RunRecord) -> RunRecord {
 }
 
 fn own(name: &str, unit: &str, value: f64) -> OwnFigure {
-    OwnFigure {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        value,
-    }
+    OwnFigure { name: name.to_owned(), unit: unit.to_owned(), value }
 }
 
 fn tasks(kinds: &[(&str, Outcomes)]) -> Vec<TransactionFigures> {

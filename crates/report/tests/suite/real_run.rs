@@ -71,10 +71,7 @@ impl Target for Numbers {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            client_model: ClientModel::Futures,
-            ..Capabilities::least()
-        }
+        Capabilities { client_model: ClientModel::Futures, ..Capabilities::least() }
     }
 
     fn log_place(&self) -> LogLocation {
@@ -102,11 +99,7 @@ impl Target for Numbers {
 
     async fn connect(&self, _plan: &Plan, _worker: &()) -> TargetResult<NumbersSession> {
         let kept = Arc::clone(&self.kept);
-        Ok(NumbersSession {
-            kept,
-            sent: None,
-            nothing: Rows::default(),
-        })
+        Ok(NumbersSession { kept, sent: None, nothing: Rows::default() })
     }
 
     async fn remove(&self) -> TargetResult<()> {
@@ -128,11 +121,7 @@ struct CountingClient {
 }
 
 fn declare(plan: &mut Plan) -> Write<(Int,)> {
-    let table = plan.table(
-        Table::new("numbers")
-            .column("number", Kind::Int)
-            .key(&["number"]),
-    );
+    let table = plan.table(Table::new("numbers").column("number", Kind::Int).key(&["number"]));
     plan.insert("insert number", table)
 }
 
@@ -154,11 +143,7 @@ impl Client for CountingClient {
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
         transaction.write(&self.insert, (self.next,))?;
-        if self.next % 10 == 0 {
-            Err(Stop::Abort)
-        } else {
-            Ok(())
-        }
+        if self.next % 10 == 0 { Err(Stop::Abort) } else { Ok(()) }
     }
 
     fn ended(&mut self, _kind: usize, ending: Ending) {
@@ -194,12 +179,7 @@ impl Workload for Counting {
     fn client(&self, number: usize, clients: usize, _seed: u64) -> CountingClient {
         // Handles are equal in every plan that was declared alike.
         let insert = declare(&mut Plan::new());
-        CountingClient {
-            insert,
-            next: number as i64,
-            step: clients as i64,
-            committed: Vec::new(),
-        }
+        CountingClient { insert, next: number as i64, step: clients as i64, committed: Vec::new() }
     }
 
     async fn check<S: Session>(
@@ -208,19 +188,12 @@ impl Workload for Counting {
         _session: &mut S,
     ) -> Result<Vec<Check>, Stop> {
         let kept = self.kept.lock().unwrap();
-        let missing = tallies
-            .iter()
-            .flatten()
-            .filter(|number| !kept.contains(number))
-            .count();
+        let missing = tallies.iter().flatten().filter(|number| !kept.contains(number)).count();
         let outcome = match missing {
             0 => CheckOutcome::Held,
             count => CheckOutcome::Violated(format!("{count} numbers are missing")),
         };
-        Ok(vec![Check {
-            name: "every acknowledged number is there".to_owned(),
-            outcome,
-        }])
+        Ok(vec![Check { name: "every acknowledged number is there".to_owned(), outcome }])
     }
 
     fn check_names(&self) -> Vec<&'static str> {
@@ -245,11 +218,7 @@ impl Observer for Recorder<'_> {
             }
             Event::Interval(interval) => {
                 let mut writer = self.writer.borrow_mut();
-                writer
-                    .as_mut()
-                    .unwrap()
-                    .interval(&interval_from_run(interval, 1))
-                    .unwrap();
+                writer.as_mut().unwrap().interval(&interval_from_run(interval, 1)).unwrap();
             }
             _ => {}
         }
@@ -259,16 +228,10 @@ impl Observer for Recorder<'_> {
 fn recorded(plan: &RunPlan) -> (PathBuf, RunRecord, tempfile::TempDir) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let kept = Arc::default();
-    let store = Numbers {
-        kept: Arc::clone(&kept),
-        folder: folder.path().to_owned(),
-    };
+    let store = Numbers { kept: Arc::clone(&kept), folder: folder.path().to_owned() };
     let mut declared = Plan::new();
     declare(&mut declared);
-    let workload = Counting {
-        plan: declared,
-        kept,
-    };
+    let workload = Counting { plan: declared, kept };
     let given = RunInputs {
         identity: Identity::new("run", fixture::STARTED_NS, 9),
         url: None,
@@ -280,19 +243,11 @@ fn recorded(plan: &RunPlan) -> (PathBuf, RunRecord, tempfile::TempDir) {
         dropped_syncs: None,
         sync_line: SyncLine::unknown(None, "not probed"),
     };
-    let recorder = Recorder {
-        folder: folder.path().to_owned(),
-        given: &given,
-        writer: RefCell::new(None),
-    };
+    let recorder =
+        Recorder { folder: folder.path().to_owned(), given: &given, writer: RefCell::new(None) };
     let result = run(&store, &workload, plan, &AtomicBool::new(false), &recorder).unwrap();
     let mut record = from_run(&[result], &given);
-    let path = recorder
-        .writer
-        .take()
-        .unwrap()
-        .finish_run(&mut record, None)
-        .unwrap();
+    let path = recorder.writer.take().unwrap().finish_run(&mut record, None).unwrap();
     (path, record, folder)
 }
 
@@ -326,13 +281,7 @@ fn a_real_run_is_recorded_read_and_shown() {
     assert_eq!(outcomes.conflict_causes["deadlock"], outcomes.conflicted);
     assert_eq!(record.end.stopped_by.as_deref(), Some("transactions"));
     assert_eq!(record.end.checks[0].outcome, "held");
-    assert!(
-        record
-            .end
-            .operations
-            .as_ref()
-            .is_some_and(|operations| operations[0].count > 0)
-    );
+    assert!(record.end.operations.as_ref().is_some_and(|operations| operations[0].count > 0));
     let read = read(&path).unwrap();
     assert_eq!(read, Record::from(record));
     check_views(&read);
@@ -345,9 +294,7 @@ fn a_real_open_loop_is_recorded_with_its_arrivals() {
         duration: Some(Duration::from_millis(60)),
         warm_up: Duration::from_millis(5),
         interval: Duration::from_millis(20),
-        arrival: Arrival::Fixed {
-            rate_per_s: 5_000.0,
-        },
+        arrival: Arrival::Fixed { rate_per_s: 5_000.0 },
         ..RunPlan::default()
     };
     let (path, record, _folder) = recorded(&plan);

@@ -26,10 +26,7 @@ fn what_was_written_is_read_back() {
     let run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     let path = written(&runs, &run);
     let name = path.file_name().unwrap().to_str().unwrap();
-    assert!(
-        name.ends_with(&format!("Z-insert-sqlite-8c-{}.jsonl", run.identity.id)),
-        "{name}"
-    );
+    assert!(name.ends_with(&format!("Z-insert-sqlite-8c-{}.jsonl", run.identity.id)), "{name}");
     assert_eq!(read(&path).unwrap(), Record::from(run));
 
     let probe = fixture::probe();
@@ -48,11 +45,7 @@ fn what_json_prints_is_read_back() {
     let records = fixture::survey();
     fs::write(&path, json(&records)).unwrap();
     assert_eq!(read_all(&path).unwrap(), records);
-    assert!(
-        sentence(&path).contains("holds 12 records"),
-        "{}",
-        sentence(&path)
-    );
+    assert!(sentence(&path).contains("holds 12 records"), "{}", sentence(&path));
     fs::write(&path, json(&records[..1])).unwrap();
     assert_eq!(read(&path).unwrap(), records[0]);
 }
@@ -63,17 +56,10 @@ fn a_torn_last_line_is_left_out_wherever_it_was_torn() {
     let folder = tempfile::tempdir().unwrap();
     let run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     let whole = fs::read(written(folder.path(), &run)).unwrap();
-    let ends: Vec<usize> = whole
-        .iter()
-        .enumerate()
-        .filter(|(_, byte)| **byte == b'\n')
-        .map(|(at, _)| at)
-        .collect();
+    let ends: Vec<usize> =
+        whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).collect();
     let torn = folder.path().join("torn.jsonl");
-    for cut in (1..whole.len())
-        .step_by(7)
-        .chain(ends.iter().map(|end| end + 1))
-    {
+    for cut in (1..whole.len()).step_by(7).chain(ends.iter().map(|end| end + 1)) {
         fs::write(&torn, &whole[..cut]).unwrap();
         // A line counts as soon as its last brace is there.
         let lines = ends.iter().filter(|end| **end <= cut).count();
@@ -128,20 +114,14 @@ fn what_is_no_whole_record_is_refused_with_a_sentence() {
     let whole = fs::read_to_string(written(folder.path(), &run)).unwrap();
     let newer = whole.replace("\"version\":1}", "\"version\":7}");
     let newer = refused(newer.as_bytes());
-    assert!(
-        newer.contains("format version 7") && newer.contains("reads up to 1"),
-        "{newer}"
-    );
+    assert!(newer.contains("format version 7") && newer.contains("reads up to 1"), "{newer}");
     let mut lines: Vec<&str> = whole.lines().collect();
     lines[2] = "{\"line\":\"interval\",";
     let damaged = refused((lines.join("\n") + "\n").as_bytes());
     assert!(damaged.contains("damaged in line 3"), "{damaged}");
     lines[2] = "{\"line\":\"interval\",\"repetition\":1}";
     let missing = refused((lines.join("\n") + "\n").as_bytes());
-    assert!(
-        missing.contains("damaged in line 3: missing field"),
-        "{missing}"
-    );
+    assert!(missing.contains("damaged in line 3: missing field"), "{missing}");
     lines.swap(0, 1);
     assert!(refused((lines.join("\n") + "\n").as_bytes()).contains("not a record"));
 }
@@ -152,11 +132,7 @@ fn outcomes_that_do_not_add_up_are_refused() {
     let mut run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     run.end.outcomes.committed += 1;
     let path = written(folder.path(), &run);
-    assert!(
-        sentence(&path).contains("outcomes do not add up"),
-        "{}",
-        sentence(&path)
-    );
+    assert!(sentence(&path).contains("outcomes do not add up"), "{}", sentence(&path));
 }
 
 #[test]
@@ -165,10 +141,7 @@ fn fields_of_a_later_program_are_read_over() {
     let run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     let path = written(folder.path(), &run);
     let text = fs::read_to_string(&path).unwrap();
-    let text = text.replace(
-        "\"line\":\"head\",",
-        "\"line\":\"head\",\"weather\":\"fair\",",
-    );
+    let text = text.replace("\"line\":\"head\",", "\"line\":\"head\",\"weather\":\"fair\",");
     fs::write(&path, text).unwrap();
     assert_eq!(read(&path).unwrap(), Record::from(run));
 }
@@ -219,14 +192,6 @@ fn a_folder_that_cannot_be_made_is_said() {
     fs::write(&file, "x").unwrap();
     let run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     let error = Writer::create_run(&file, &run.identity, &run.head).unwrap_err();
-    assert!(
-        error.to_string().contains("cannot make the record"),
-        "{error}"
-    );
-    assert!(
-        list(&file)
-            .unwrap_err()
-            .to_string()
-            .starts_with("cannot read")
-    );
+    assert!(error.to_string().contains("cannot make the record"), "{error}");
+    assert!(list(&file).unwrap_err().to_string().starts_with("cannot read"));
 }

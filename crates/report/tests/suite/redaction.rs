@@ -17,9 +17,7 @@ fn nothing_that_names_anybody_remains() {
         let shared = share(&record);
         let text = json(std::slice::from_ref(&shared));
         for secret in SECRETS {
-            let found = text
-                .find(secret)
-                .map(|at| &text[at.saturating_sub(40)..at + 40]);
+            let found = text.find(secret).map(|at| &text[at.saturating_sub(40)..at + 40]);
             assert_eq!(found, None, "{secret} remains");
         }
         assert!(before.contains("/home/ann/bench"));
@@ -47,18 +45,12 @@ fn figures_settings_and_the_kernel_s_own_paths_stay() {
     let (one, other) = (record.as_probe().unwrap(), shared.as_probe().unwrap());
     assert_eq!(one.body.cells, other.body.cells);
     assert_eq!(one.body.sync_line.line_1, other.body.sync_line.line_1);
-    assert_eq!(
-        one.body.device.cache_off_command,
-        other.body.device.cache_off_command
-    );
+    assert_eq!(one.body.device.cache_off_command, other.body.device.cache_off_command);
     let run = Record::from(fixture::run(SQLITE, 8, 9_120.0, 1.0));
     let shared = share(&run);
     let (one, other) = (run.as_run().unwrap(), shared.as_run().unwrap());
     assert_eq!(one.end.outcomes, other.end.outcomes);
-    assert_eq!(
-        other.head.target.url.as_deref(),
-        Some("sqlite:(removed)?durability=data")
-    );
+    assert_eq!(other.head.target.url.as_deref(), Some("sqlite:(removed)?durability=data"));
     assert_eq!(one.head.target.evidence, other.head.target.evidence);
     assert_eq!(share(&shared), shared, "sharing twice changes nothing");
 }

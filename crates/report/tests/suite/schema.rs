@@ -66,20 +66,10 @@ fn broken_records_are_rejected() {
         *broken.pointer_mut(place).unwrap() = value.clone();
         assert!(!validator.is_valid(&broken), "{place} = {value} passes");
     }
-    for field in [
-        "outcomes",
-        "sync_line",
-        "per_commit",
-        "id",
-        "intervals",
-        "cost",
-    ] {
+    for field in ["outcomes", "sync_line", "per_commit", "id", "intervals", "cost"] {
         let mut broken = whole.clone();
         broken.as_object_mut().unwrap().remove(field);
-        assert!(
-            !validator.is_valid(&broken),
-            "a record without {field} passes"
-        );
+        assert!(!validator.is_valid(&broken), "a record without {field} passes");
     }
 }
 

@@ -38,12 +38,7 @@ name = "writer"
 fn frame(space: Space, function: &str) -> Frame {
     Frame {
         space,
-        object: if space == Space::Kernel {
-            "kernel"
-        } else {
-            "toy"
-        }
-        .to_owned(),
+        object: if space == Space::Kernel { "kernel" } else { "toy" }.to_owned(),
         name: Name::Function(function.to_owned()),
         offset: 0,
         inlined: false,
@@ -62,67 +57,26 @@ fn stack(words: &str) -> Vec<Frame> {
 fn profile() -> Profile {
     let mut builder = ProfileBuilder::default();
     let mut add = |metric, thread: &str, words: &str, weight, count| {
-        let thread = builder.thread(Thread {
-            name: thread.to_owned(),
-            title: None,
-        });
+        let thread = builder.thread(Thread { name: thread.to_owned(), title: None });
         let stack = builder.stack(stack(words));
         builder.add(metric, thread, stack, weight, count);
     };
-    add(
-        Metric::CpuUser,
-        "client 1",
-        "tree_search main",
-        4_000_000,
-        400,
-    );
-    add(
-        Metric::CpuUser,
-        "client 2",
-        "tree_search tree_search main",
-        1_000_000,
-        100,
-    );
-    add(
-        Metric::CpuUser,
-        "client 1",
-        "memcpy log_append main",
-        2_000_000,
-        200,
-    );
-    add(
-        Metric::CpuKernel,
-        "client 1",
-        "k:ext4_sync k:do_sync fsync log_sync main",
-        3_000_000,
-        300,
-    );
+    add(Metric::CpuUser, "client 1", "tree_search main", 4_000_000, 400);
+    add(Metric::CpuUser, "client 2", "tree_search tree_search main", 1_000_000, 100);
+    add(Metric::CpuUser, "client 1", "memcpy log_append main", 2_000_000, 200);
+    add(Metric::CpuKernel, "client 1", "k:ext4_sync k:do_sync fsync log_sync main", 3_000_000, 300);
     add(Metric::CpuUser, "client 1", "strange main", 500_000, 50);
     add(Metric::CpuUser, "writer", "log_clean", 700_000, 70);
-    add(
-        Metric::OffCpu,
-        "client 1",
-        "k:schedule futex lock_wait log_sync main",
-        9_000_000,
-        90,
-    );
-    add(
-        Metric::OffCpu,
-        "client 1",
-        "k:schedule poll main",
-        1_000_000,
-        10,
-    );
+    add(Metric::OffCpu, "client 1", "k:schedule futex lock_wait log_sync main", 9_000_000, 90);
+    add(Metric::OffCpu, "client 1", "k:schedule poll main", 1_000_000, 10);
     for metric in [Metric::CpuUser, Metric::CpuKernel] {
         builder.account(Account {
             metric,
             collector: "perf events".to_owned(),
             how: Precision::Sampled("99 samples/s per CPU".to_owned()),
             lost: 2,
-            total: (metric == Metric::CpuUser).then(|| Total {
-                amount: 8_000_000,
-                source: "/proc/PID/stat".to_owned(),
-            }),
+            total: (metric == Metric::CpuUser)
+                .then(|| Total { amount: 8_000_000, source: "/proc/PID/stat".to_owned() }),
         });
     }
     builder.account(Account {
@@ -139,10 +93,7 @@ fn profile() -> Profile {
         lost: 0,
         total: None,
     });
-    builder.histogram(Histogram::new(
-        Metric::OffCpu,
-        vec![0, 0, 0, 0, 0, 0, 10, 90],
-    ));
+    builder.histogram(Histogram::new(Metric::OffCpu, vec![0, 0, 0, 0, 0, 0, 10, 90]));
     builder.finish(2_000_000_000)
 }
 
@@ -161,17 +112,11 @@ fn metered(committed: u64) -> RunResult {
 /// One in which the kernel's side of the processor was hidden.
 fn without_kernel() -> Profile {
     let mut builder = ProfileBuilder::default();
-    let thread = builder.thread(Thread {
-        name: "client 1".to_owned(),
-        title: None,
-    });
+    let thread = builder.thread(Thread { name: "client 1".to_owned(), title: None });
     let stack = builder.stack(stack("tree_search main"));
     builder.add(Metric::CpuUser, thread, stack, 4_000_000, 400);
     for (metric, how) in [
-        (
-            Metric::CpuUser,
-            Precision::Sampled("99 samples/s per CPU".to_owned()),
-        ),
+        (Metric::CpuUser, Precision::Sampled("99 samples/s per CPU".to_owned())),
         (
             Metric::CpuKernel,
             Precision::NotAttributable("kernel.perf_event_paranoid is 2".to_owned()),
@@ -194,19 +139,14 @@ fn recorded(folder: &Path) -> (PathBuf, RunRecord) {
 }
 
 fn recorded_of(folder: &Path, runs: &[RunResult]) -> (PathBuf, RunRecord) {
-    let given = RunInputs {
-        map: Some(map()),
-        ..given()
-    };
+    let given = RunInputs { map: Some(map()), ..given() };
     let mut record = from_run(runs, &given);
     let head = head_from_run(&runs[0].head, &given);
     let mut writer = Writer::create_run(folder, &given.identity, &head).unwrap();
     for interval in &record.intervals {
         writer.interval(interval).unwrap();
     }
-    let path = writer
-        .finish_run(&mut record, stacks_of(runs, &given))
-        .unwrap();
+    let path = writer.finish_run(&mut record, stacks_of(runs, &given)).unwrap();
     (path, record)
 }
 
@@ -232,21 +172,12 @@ fn a_profile_is_folded_by_the_commits_of_the_repetition_in_the_middle() {
     assert_eq!(of(None, "background").amount, 0, "unknown is always a row");
     let off = cost.metric("off_cpu").unwrap();
     let module = |rows: &[syncline_report::record::CostRow]| rows[0].module.clone();
-    assert_eq!(
-        module(off.rows(CostView::Innermost)).as_deref(),
-        Some("lock_manager")
-    );
-    assert_eq!(
-        module(off.rows(CostView::OnBehalfOf)).as_deref(),
-        Some("logging")
-    );
+    assert_eq!(module(off.rows(CostView::Innermost)).as_deref(), Some("lock_manager"));
+    assert_eq!(module(off.rows(CostView::OnBehalfOf)).as_deref(), Some("logging"));
     assert_eq!(off.lengths.as_ref().map(Vec::len), Some(8));
     let calls = cost.metric("system_calls").unwrap();
     assert_eq!(calls.how, "not attributable");
-    assert!(
-        calls.innermost.is_empty(),
-        "never a zero that was not measured"
-    );
+    assert!(calls.innermost.is_empty(), "never a zero that was not measured");
     let wall = cost.metric("wall").unwrap();
     assert!(wall.innermost.iter().all(|row| row.share_range.is_none()));
     schema::check(&[Record::from(record)]);
@@ -260,16 +191,9 @@ fn stacks_stand_beside_the_record_and_fold_to_the_same_cost() {
     let name = beside.file_name().and_then(|name| name.to_str());
     assert_eq!(record.end.cost.as_ref().unwrap().stacks.as_deref(), name);
     assert!(beside.exists());
-    assert_eq!(
-        list(folder.path()).unwrap().len(),
-        1,
-        "lists pass stacks by"
-    );
+    assert_eq!(list(folder.path()).unwrap().len(), 1, "lists pass stacks by");
     let read = read(&path).unwrap();
-    assert!(
-        read == Record::from(record.clone()),
-        "it reads as it was written"
-    );
+    assert!(read == Record::from(record.clone()), "it reads as it was written");
     let stacks = stacks_of_record(&path, &record, Some(&map())).unwrap();
     let again = refold(&record, &stacks);
     assert_eq!(again, record.end.cost);
@@ -280,15 +204,9 @@ fn stacks_stand_beside_the_record_and_fold_to_the_same_cost() {
     let unknown = |cost: &syncline_report::record::Cost| {
         let rows = &cost.metric("cpu_user").unwrap().innermost;
         let mut unknown = rows.iter().filter(|row| row.module.is_none());
-        unknown
-            .find(|row| row.threads == "connection")
-            .unwrap()
-            .amount
+        unknown.find(|row| row.threads == "connection").unwrap().amount
     };
-    assert_eq!(
-        (unknown(record.end.cost.as_ref().unwrap()), unknown(&cost)),
-        (500_000, 0)
-    );
+    assert_eq!((unknown(record.end.cost.as_ref().unwrap()), unknown(&cost)), (500_000, 0));
 }
 
 #[test]
@@ -298,16 +216,10 @@ fn a_shared_record_names_no_stacks_and_a_withheld_product_keeps_none() {
     let shared = share(&Record::from(record));
     let shared = shared.as_run().unwrap();
     assert_eq!(shared.end.cost.as_ref().unwrap().stacks, None);
-    let error = stacks_of_record(&path, shared, None)
-        .unwrap_err()
-        .to_string();
+    let error = stacks_of_record(&path, shared, None).unwrap_err().to_string();
     assert!(error.contains("no stacks beside it"), "{error}");
     let runs = [metered(1_000)];
-    let aliased = RunInputs {
-        alias: Some("Store A".to_owned()),
-        map: Some(map()),
-        ..given()
-    };
+    let aliased = RunInputs { alias: Some("Store A".to_owned()), map: Some(map()), ..given() };
     assert!(stacks_of(&runs, &aliased).is_none());
     let cost = from_run(&runs, &aliased).end.cost.unwrap();
     assert!(!format!("{cost:?}").contains("toy"), "{cost:?}");
@@ -327,20 +239,12 @@ fn a_withheld_product_keeps_what_two_counts_do_not_agree_on() {
         }],
         ..metered(1_000)
     };
-    let aliased = RunInputs {
-        alias: Some("Store A".to_owned()),
-        map: Some(map()),
-        ..given()
-    };
+    let aliased = RunInputs { alias: Some("Store A".to_owned()), map: Some(map()), ..given() };
     let cost = from_run(&[run], &aliased).end.cost.unwrap();
     let said = format!("{cost:?}");
     assert!(!said.contains("toy") && !said.contains("pg_stat"), "{said}");
     assert_eq!(cost.warnings.len(), 1, "{:?}", cost.warnings);
-    assert!(
-        cost.warnings[0].starts_with("the store counted 5000 commits"),
-        "{:?}",
-        cost.warnings
-    );
+    assert!(cost.warnings[0].starts_with("the store counted 5000 commits"), "{:?}", cost.warnings);
 }
 
 #[test]
@@ -349,11 +253,7 @@ fn a_map_of_another_product_is_used_and_says_so() {
     let (path, record) = recorded(folder.path());
     let warning = "the map is of toy and was used for SQLite";
     let says_so = |cost: &syncline_report::record::Cost| {
-        cost.warnings
-            .iter()
-            .filter(|one| one.starts_with(warning))
-            .count()
-            == 1
+        cost.warnings.iter().filter(|one| one.starts_with(warning)).count() == 1
     };
     assert!(says_so(record.end.cost.as_ref().unwrap()));
     let again = |map: &str| {
@@ -365,11 +265,7 @@ fn a_map_of_another_product_is_used_and_says_so() {
     let own = MAP.replace("\"toy\"", "\"SQLite\"");
     assert_eq!(again(&own).warnings, Vec::<String>::new());
     let later = again(&format!("versions = \">=99\"{own}"));
-    assert!(
-        later.warnings[0].contains("was not made for version"),
-        "{:?}",
-        later.warnings
-    );
+    assert!(later.warnings[0].contains("was not made for version"), "{:?}", later.warnings);
 }
 
 #[test]
@@ -387,10 +283,7 @@ fn no_more_flushes_than_sync_calls_is_said_where_synchronous_writes_are_not_coun
     let unknown = || Counted::unknown("nobody counts them");
     let (within, text) = said(0.4, unknown());
     assert_eq!(within, Some(true));
-    assert!(
-        text.contains("flushes per commit: 0.400, not more than syncs"),
-        "{text}"
-    );
+    assert!(text.contains("flushes per commit: 0.400, not more than syncs"), "{text}");
     let (within, text) = said(0.7, unknown());
     assert_eq!(within, None);
     assert!(
@@ -404,26 +297,17 @@ fn no_more_flushes_than_sync_calls_is_said_where_synchronous_writes_are_not_coun
 #[test]
 fn kernel_time_that_was_hidden_is_no_zero() {
     let folder = tempfile::tempdir().unwrap();
-    let run = RunResult {
-        profile: Some(without_kernel()),
-        ..metered(1_000)
-    };
+    let run = RunResult { profile: Some(without_kernel()), ..metered(1_000) };
     let (path, record) = recorded_of(folder.path(), &[run]);
     let stacks = stacks_of_record(&path, &record, Some(&map())).unwrap();
     let choice = CostChoice::default();
     let text = table::functions_of(&record, &stacks, FunctionsBy::Cpu, &choice, 3).unwrap();
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        flat.contains("tree_search 4.00 - 100 4.00 400 access"),
-        "{text}"
-    );
+    assert!(flat.contains("tree_search 4.00 - 100 4.00 400 access"), "{text}");
     assert!(flat.contains("of all user CPU alone, "), "{text}");
     let text = table::cost(&record, &choice);
     assert!(text.contains("user %") && !text.contains("CPU %"), "{text}");
-    assert!(
-        text.contains("coverage: 100 % of user CPU alone belongs to a module"),
-        "{text}"
-    );
+    assert!(text.contains("coverage: 100 % of user CPU alone belongs to a module"), "{text}");
 }
 
 #[test]
@@ -432,32 +316,20 @@ fn a_record_without_its_stacks_says_so() {
     let (path, record) = recorded(folder.path());
     let beside = path.with_extension("stacks");
     std::fs::write(&beside, "{\"head\":").unwrap();
-    let error = stacks_of_record(&path, &record, None)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains(".stacks") && error.contains("line 1"),
-        "{error}"
-    );
+    let error = stacks_of_record(&path, &record, None).unwrap_err().to_string();
+    assert!(error.contains(".stacks") && error.contains("line 1"), "{error}");
     std::fs::remove_file(&beside).unwrap();
-    let error = stacks_of_record(&path, &record, None)
-        .unwrap_err()
-        .to_string();
+    let error = stacks_of_record(&path, &record, None).unwrap_err().to_string();
     assert!(error.contains("cannot read"), "{error}");
     let plain = fixture::run(fixture::SQLITE, 1, 9_120.0, 1.0);
-    let error = stacks_of_record(&path, &plain, None)
-        .unwrap_err()
-        .to_string();
+    let error = stacks_of_record(&path, &plain, None).unwrap_err().to_string();
     assert!(error.contains("was not metered"), "{error}");
 }
 
 fn lines(folder: &Path, by: FunctionsBy, threads: CostThreads) -> Vec<String> {
     let (path, record) = recorded(folder);
     let stacks = stacks_of_record(&path, &record, Some(&map())).unwrap();
-    let choice = CostChoice {
-        threads,
-        ..CostChoice::default()
-    };
+    let choice = CostChoice { threads, ..CostChoice::default() };
     let text = table::functions_of(&record, &stacks, by, &choice, 3).unwrap();
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     text.lines().map(words).collect()
@@ -468,10 +340,7 @@ fn functions_stand_in_the_order_of_their_own_time() {
     let folder = tempfile::tempdir().unwrap();
     let all = lines(folder.path(), FunctionsBy::Cpu, CostThreads::Serving);
     // A function that calls itself is counted once; kernel time is its caller's.
-    assert_eq!(
-        all[5], "tree_search 5.00 0 47.6 5.00 500 access",
-        "{all:#?}"
-    );
+    assert_eq!(all[5], "tree_search 5.00 0 47.6 5.00 500 access", "{all:#?}");
     assert_eq!(all[6], "fsync 0 3.00 28.6 3.00 300 logging", "{all:#?}");
     assert_eq!(all[7], "memcpy 2.00 0 19.0 2.00 200 logging", "{all:#?}");
 }
@@ -503,14 +372,8 @@ fn the_page_of_a_metered_run_draws_its_stacks_and_waits() {
     let page = html::report(&records, &[stacks]);
     assert!(page.contains("Where the time goes"));
     assert!(page.contains("<title>tree_search (toy), access: 47.6 %, 500 samples</title>"));
-    assert!(
-        page.contains("<title>64 ns to 128 ns: 10 waits, 10.0 %</title>"),
-        "{page}"
-    );
-    assert!(
-        !page.contains("<script>"),
-        "the page is read without scripts"
-    );
+    assert!(page.contains("<title>64 ns to 128 ns: 10 waits, 10.0 %</title>"), "{page}");
+    assert!(!page.contains("<script>"), "the page is read without scripts");
     let without = html::report(&records, &[]);
     assert!(without.contains("Where the time goes") && !without.contains("class=\"flame\""));
 }

@@ -34,22 +34,14 @@ fn a_verification_is_written_read_listed_and_shown_like_any_record() {
     let path = Writer::write_verification(folder.path(), &record).unwrap();
     let name = path.file_name().unwrap().to_str().unwrap();
     let id = &record.identity.id.clone();
-    assert!(
-        name.ends_with(&format!("-verified-durability-sqlite-{id}.jsonl")),
-        "{name}"
-    );
+    assert!(name.ends_with(&format!("-verified-durability-sqlite-{id}.jsonl")), "{name}");
     let whole = Record::from(record);
     assert_eq!(read(&path).unwrap(), whole);
     schema::check(std::slice::from_ref(&whole));
     let lines = fs::read_to_string(&path).unwrap();
-    let lines: Vec<serde_json::Value> = lines
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    assert_eq!(
-        (&lines[0]["line"], &lines[1]["line"]),
-        (&json!("head"), &json!("end"))
-    );
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["line"], &lines[1]["line"]), (&json!("head"), &json!("end")));
     assert_eq!(lines[0]["kind"], "verification");
     let listed = table::list(&list(folder.path()).unwrap());
     assert!(
@@ -57,13 +49,7 @@ fn a_verification_is_written_read_listed_and_shown_like_any_record() {
         "{listed}"
     );
     let text = table::show(std::slice::from_ref(&whole));
-    for words in [
-        "not durable: 3 of 20",
-        "  of two lines",
-        "Example Xeon",
-        "broken",
-        id,
-    ] {
+    for words in ["not durable: 3 of 20", "  of two lines", "Example Xeon", "broken", id] {
         assert!(text.contains(words), "{words}: {text}");
     }
     // A head alone is one that was not written to its end.
@@ -83,21 +69,12 @@ fn the_page_of_a_verification_shows_its_finding_and_escapes_it() {
     hostile.body.sentences.push(format!("{markup}\n"));
     hostile.body.finding = json!({ markup: markup });
     for (record, title) in [
-        (
-            record(),
-            "<title>Syncline verification: durability of sqlite?durability=os</title>",
-        ),
-        (
-            hostile,
-            "<title>Syncline verification: durability of &lt;/pre&gt;",
-        ),
+        (record(), "<title>Syncline verification: durability of sqlite?durability=os</title>"),
+        (hostile, "<title>Syncline verification: durability of &lt;/pre&gt;"),
     ] {
         let page = html::report(&[Record::from(record)], &[]);
         let (shown, _folded) = page.split_once("<details").unwrap();
-        assert!(
-            shown.contains(title) && shown.contains("3 of 20 images"),
-            "{shown}"
-        );
+        assert!(shown.contains(title) && shown.contains("3 of 20 images"), "{shown}");
         assert!(!page.contains("<script>alert"), "{page}");
     }
 }
@@ -107,10 +84,7 @@ fn the_page_of_a_verification_shows_its_finding_and_escapes_it() {
 fn a_shared_verification_names_nobody() {
     let mut record = record();
     record.body.subject = "buildhost7:/home/ann/disk".to_owned();
-    record
-        .body
-        .sentences
-        .push("buildhost7:/home/ann/disk: survived.".to_owned());
+    record.body.sentences.push("buildhost7:/home/ann/disk: survived.".to_owned());
     record.body.finding["subject"] = json!("buildhost7:/home/ann/disk");
     let shared = share(&Record::from(record)).to_value().to_string();
     for name in ["buildhost7", "ann", "/home"] {
@@ -127,17 +101,9 @@ fn a_finding_of_old_that_is_no_record_is_refused_by_one_sentence_that_says_so() 
     fs::write(&path, text).unwrap();
     fs::write(folder.path().join("other.json"), "{}").unwrap();
     let why = read(&path).unwrap_err().to_string();
-    assert!(
-        why.contains("finding of verify of an older version"),
-        "{why}"
-    );
+    assert!(why.contains("finding of verify of an older version"), "{why}");
     let found = list(folder.path()).unwrap();
-    let [
-        Listed {
-            record: Err(error), ..
-        },
-    ] = &found[..]
-    else {
+    let [Listed { record: Err(error), .. }] = &found[..] else {
         panic!("{found:?}");
     };
     assert_eq!(error.to_string(), why);

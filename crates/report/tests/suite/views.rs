@@ -16,31 +16,18 @@ fn every_view() -> Vec<(&'static str, String)> {
     move_to(&mut elsewhere, "/mnt/hdd", 118.0);
     let two: Vec<Record> = records.iter().chain(&elsewhere).cloned().collect();
     let slower = Record::from(fixture::run(SQLITE, 8, 8_100.0, 1.0));
-    let compared = compare(
-        &Record::from(fixture::run(SQLITE, 8, 9_120.0, 1.0)),
-        &slower,
-        false,
-    );
+    let compared = compare(&Record::from(fixture::run(SQLITE, 8, 9_120.0, 1.0)), &slower, false);
     let model = DiskModel::parse("seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k").unwrap();
     let listed: Vec<Listed> = records
         .iter()
-        .map(|record| Listed {
-            path: "x.jsonl".into(),
-            record: Ok(record.clone()),
-        })
+        .map(|record| Listed { path: "x.jsonl".into(), record: Ok(record.clone()) })
         .collect();
     vec![
         ("survey.txt", table::survey(&surveys[0])),
         ("matrix.txt", table::matrix(&Survey::all(&two))),
         ("probe.txt", table::probe(&fixture::probe(), Detail::Short)),
-        (
-            "probe_wide.txt",
-            table::probe(&fixture::probe(), Detail::Wide),
-        ),
-        (
-            "run.txt",
-            table::run(&fixture::run(SQLITE, 8, 9_120.0, 1.0)),
-        ),
+        ("probe_wide.txt", table::probe(&fixture::probe(), Detail::Wide)),
+        ("run.txt", table::run(&fixture::run(SQLITE, 8, 9_120.0, 1.0))),
         (
             "series.txt",
             table::series(&[
@@ -52,11 +39,7 @@ fn every_view() -> Vec<(&'static str, String)> {
         ("compare.txt", table::compare(&compared.unwrap())),
         (
             "from_dual.txt",
-            table::from_dual(
-                Some(&model.access_time()),
-                &fixture::probe(),
-                &surveys[0].runs,
-            ),
+            table::from_dual(Some(&model.access_time()), &fixture::probe(), &surveys[0].runs),
         ),
         ("list.txt", table::list(&listed)),
     ]
@@ -114,14 +97,9 @@ fn views_fit_the_terminal_and_name_no_infinite_figure() {
     for (name, text) in every_view() {
         for line in text.lines() {
             let width = line.chars().count();
-            assert!(
-                width <= 104 || name == "probe_wide.txt",
-                "{name}, {width} columns: {line}"
-            );
-            let words: Vec<String> = line
-                .split(|sign: char| !sign.is_alphanumeric())
-                .map(str::to_lowercase)
-                .collect();
+            assert!(width <= 104 || name == "probe_wide.txt", "{name}, {width} columns: {line}");
+            let words: Vec<String> =
+                line.split(|sign: char| !sign.is_alphanumeric()).map(str::to_lowercase).collect();
             let infinite = words.iter().any(|word| word == "inf" || word == "nan");
             assert!(!infinite, "{name}: {line}");
             assert_eq!(line.trim_end(), line, "{name} ends a line in spaces");
@@ -148,10 +126,7 @@ fn the_survey_says_what_was_not_run_and_what_is_not_known() {
 #[test]
 fn a_store_that_never_promised_is_not_the_best_one() {
     let mut records = fixture::survey();
-    let os = fixture::Store {
-        durability: "os",
-        ..ENGINE
-    };
+    let os = fixture::Store { durability: "os", ..ENGINE };
     records.push(Record::from(fixture::run(os, 64, 9e6, 64.0)));
     let surveys = Survey::all(&records);
     assert!(surveys[0].best().iter().all(|run| run.head.target.syncs()));
@@ -166,18 +141,9 @@ fn a_record_that_was_cut_short_is_shown_with_what_it_has() {
     let end = syncline_report::record::RunEnd::from_intervals(&whole.intervals, reason);
     let run = RunRecord { end, ..whole };
     let text = table::run(&run);
-    assert!(
-        text.contains("cut short: the record was cut short"),
-        "{text}"
-    );
-    assert!(
-        text.contains("9.1"),
-        "the rate comes from the intervals: {text}"
-    );
-    assert!(
-        text.contains("cannot be compared with the disk's sync rate"),
-        "{text}"
-    );
+    assert!(text.contains("cut short: the record was cut short"), "{text}");
+    assert!(text.contains("9.1"), "the rate comes from the intervals: {text}");
+    assert!(text.contains("cannot be compared with the disk's sync rate"), "{text}");
     assert!(text.contains("unknown  the record was cut short"), "{text}");
 }
 
@@ -202,9 +168,7 @@ fn the_page_is_whole_offline_and_holds_its_records() {
     let page = html::report(&records, &[]);
     golden::check("survey.html", &page);
     for other in ["http://", "https://", "<link", "@import", "url(", "src="] {
-        let found = page
-            .replace("http://www.w3.org/2000/svg", "")
-            .contains(other);
+        let found = page.replace("http://www.w3.org/2000/svg", "").contains(other);
         assert!(!found, "the page asks for something outside: {other}");
     }
     let from =
@@ -271,11 +235,7 @@ fn several_runs_of_group_commit_tell_what_a_commit_waits_for_and_stand_last() {
     let (_, last) = text.rsplit_once("\n\n").unwrap();
     assert!(last.starts_with("per sync:"), "{last}");
     let row = |clients: &str| {
-        let words = |line: &str| {
-            line.split_whitespace()
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        };
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let of = |line: &Vec<String>| {
             line.first().is_some_and(|word| word == "engine,") && line[3] == clients
         };
@@ -340,10 +300,7 @@ fn a_bottleneck_that_is_not_known_and_the_causes_of_retries_are_said_in_plain_wo
     causes.insert("locked".to_owned(), 3);
     let text = table::run(&run);
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        flat.contains("Bottleneck not identified: no measured figure"),
-        "{text}"
-    );
+    assert!(flat.contains("Bottleneck not identified: no measured figure"), "{text}");
     assert!(flat.contains("3 retries (database locked)"), "{text}");
     assert!(!flat.contains("nothing saturated"), "{text}");
 }
@@ -353,17 +310,11 @@ fn a_bottleneck_that_is_not_known_and_the_causes_of_retries_are_said_in_plain_wo
 fn a_run_without_statements_says_which_reason_applies() {
     let mut run = fixture::run(SQLITE, 1, 9_120.0, 1.0);
     let text = table::statements(&run);
-    assert!(
-        text.contains("no statements: the store runs in this process"),
-        "{text}"
-    );
+    assert!(text.contains("no statements: the store runs in this process"), "{text}");
     assert!(!text.contains("older"), "{text}");
     run.head.target.statements_reason = None;
     let text = table::statements(&run);
-    assert!(
-        text.contains("no statements: the record is older"),
-        "{text}"
-    );
+    assert!(text.contains("no statements: the record is older"), "{text}");
 }
 
 /// Runs that one command made, outside of any survey.
@@ -391,10 +342,7 @@ fn rows_of_a_sweep_say_the_swept_value_in_the_list_and_on_the_page() {
     let (shown, _folded) = page.split_once("<details").unwrap();
     let listed: Vec<Listed> = records
         .iter()
-        .map(|record| Listed {
-            path: "x.jsonl".into(),
-            record: Ok(record.clone()),
-        })
+        .map(|record| Listed { path: "x.jsonl".into(), record: Ok(record.clone()) })
         .collect();
     let list = table::list(&listed);
     for value in ["1", "10"] {
@@ -404,10 +352,7 @@ fn rows_of_a_sweep_say_the_swept_value_in_the_list_and_on_the_page() {
     }
     assert!(!page.contains("<i>"));
     let alone = table::list(&listed[..1]);
-    assert!(
-        !alone.contains("commit_every"),
-        "one run needs no such word: {alone}"
-    );
+    assert!(!alone.contains("commit_every"), "one run needs no such word: {alone}");
 }
 
 // D12
@@ -415,10 +360,7 @@ fn rows_of_a_sweep_say_the_swept_value_in_the_list_and_on_the_page() {
 fn a_sweep_over_clients_has_a_curve_and_a_point_says_its_value() {
     let page = html::report(&swept(&[1, 8, 64], &["1"]), &[]);
     assert!(page.contains("<h2>Commits per second by clients</h2>"));
-    assert!(
-        page.contains("<title>8 clients, 9.92k commits per second</title>"),
-        "{page}"
-    );
+    assert!(page.contains("<title>8 clients, 9.92k commits per second</title>"), "{page}");
     let flat = html::report(&swept(&[8], &["1"]), &[]);
     assert!(!flat.contains("by clients</h2>"));
 }

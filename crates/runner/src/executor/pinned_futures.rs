@@ -1,9 +1,6 @@
 //! Futures of one type that nobody can name, side by side in one piece of memory.
 
-#![allow(
-    unsafe_code,
-    reason = "a pinned slice has no safe way to its pinned elements"
-)]
+#![allow(unsafe_code, reason = "a pinned slice has no safe way to its pinned elements")]
 
 use super::prefetch::prefetch_value;
 use std::pin::Pin;
@@ -17,9 +14,7 @@ pub(super) struct PinnedFutures<F> {
 impl<F: Future<Output = ()>> PinnedFutures<F> {
     pub(super) fn new(futures: impl IntoIterator<Item = F>) -> PinnedFutures<F> {
         let futures: Box<[Option<F>]> = futures.into_iter().map(Some).collect();
-        PinnedFutures {
-            futures: Box::into_pin(futures),
-        }
+        PinnedFutures { futures: Box::into_pin(futures) }
     }
 
     pub(super) fn len(&self) -> usize {

@@ -88,9 +88,7 @@ fn ready_clients_take_turns() {
         }
     });
     Executor::new(clients, &timers, &()).drive(&Signal::default());
-    let all: Vec<_> = (0..3)
-        .flat_map(|turn| (0..3).map(move |client| (turn, client)))
-        .collect();
+    let all: Vec<_> = (0..3).flat_map(|turn| (0..3).map(move |client| (turn, client))).collect();
     assert_eq!(*order.borrow(), all);
 }
 
@@ -134,11 +132,7 @@ fn a_wake_at_the_end_of_a_pass_is_seen() {
     Executor::new(clients, &timers, &part).drive(&Signal::default());
     assert_eq!(done.get(), 800);
     let (started, ended) = part.passes.get();
-    assert_eq!(
-        (started, ended),
-        (101, 101),
-        "a pass serves all eight clients"
-    );
+    assert_eq!((started, ended), (101, 101), "a pass serves all eight clients");
 }
 
 fn completer(seed: u64) -> (Sender<Arc<Ticket>>, std::thread::JoinHandle<()>) {
@@ -294,10 +288,7 @@ fn a_wake_on_the_same_thread_outside_of_polls_and_passes_is_seen() {
     Executor::new(clients, &timers, &part).drive(&Signal::default());
     assert_eq!(done.get(), 800);
     let waits = part.waits.get();
-    assert!(
-        (100..200).contains(&waits),
-        "a wait serves all eight clients: {waits}"
-    );
+    assert!((100..200).contains(&waits), "a wait serves all eight clients: {waits}");
     assert_eq!(part.looks.get(), 0, "who waits need not look as well");
 }
 
@@ -381,10 +372,7 @@ impl Worker for OwnWait {
 #[test]
 fn another_thread_ends_the_wait_by_the_parts_own_waker() {
     let part = OwnWait {
-        bell: Arc::new(Bell {
-            rung: Mutex::new(false),
-            changed: std::sync::Condvar::new(),
-        }),
+        bell: Arc::new(Bell { rung: Mutex::new(false), changed: std::sync::Condvar::new() }),
     };
     let (to, thread) = completer(3);
     let timers = Timers::default();

@@ -45,23 +45,14 @@ impl Timers {
     /// Timers of a simulated time, which begins at `now` and in which a run ends at `ends_at`.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn simulated(now: Nanos, ends_at: Nanos) -> Timers {
-        Timers {
-            simulated: Some(Simulated {
-                now: Cell::new(now),
-                ends_at,
-            }),
-            ..Timers::default()
-        }
+        Timers { simulated: Some(Simulated { now: Cell::new(now), ends_at }), ..Timers::default() }
     }
 
     /// Now: by the clock, or in a test by the simulated time.
     #[inline]
     #[cfg_attr(
         not(any(test, feature = "simulation")),
-        allow(
-            clippy::unused_self,
-            reason = "only a test's timers have a time of their own"
-        )
+        allow(clippy::unused_self, reason = "only a test's timers have a time of their own")
     )]
     pub(crate) fn now(&self) -> Nanos {
         #[cfg(any(test, feature = "simulation"))]
@@ -75,10 +66,7 @@ impl Timers {
     #[inline]
     #[cfg_attr(
         not(any(test, feature = "simulation")),
-        allow(
-            clippy::unused_self,
-            reason = "only a test's timers have a time of their own"
-        )
+        allow(clippy::unused_self, reason = "only a test's timers have a time of their own")
     )]
     pub(crate) fn tick(&self, ticker: &Ticker) -> Nanos {
         #[cfg(any(test, feature = "simulation"))]
@@ -106,11 +94,7 @@ impl Timers {
 
     /// Waits until that time has come, or until everyone is woken early.
     pub(crate) fn sleep_until(&self, due: Nanos) -> Sleep<'_> {
-        Sleep {
-            timers: self,
-            due,
-            registered: false,
-        }
+        Sleep { timers: self, due, registered: false }
     }
 
     /// When the next sleeper is due; none if nobody sleeps.
@@ -154,11 +138,7 @@ impl Timers {
 
 impl Timer for Timers {
     fn wake_at(&self, due: Nanos, waker: Waker) {
-        self.register(Sleeper {
-            due,
-            waker,
-            inside: true,
-        });
+        self.register(Sleeper { due, waker, inside: true });
     }
 }
 

@@ -85,11 +85,7 @@ pub(super) struct Task {
 impl Task {
     /// A task that is in no queue.
     pub(super) fn new(index: usize, shared: Arc<Shared>) -> Arc<Task> {
-        Arc::new(Task {
-            index,
-            scheduled: AtomicBool::new(false),
-            shared,
-        })
+        Arc::new(Task { index, scheduled: AtomicBool::new(false), shared })
     }
 
     /// To be called right before the poll: from here on, a wake queues the task again. Reads and

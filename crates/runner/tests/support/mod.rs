@@ -29,11 +29,7 @@ pub(crate) fn plan(clients: usize, ms: u64) -> RunPlan {
 
 /// The same, ended by a number of transactions alone.
 pub(crate) fn counted(clients: usize, transactions: u64) -> RunPlan {
-    RunPlan {
-        duration: None,
-        transactions: Some(transactions),
-        ..plan(clients, 1)
-    }
+    RunPlan { duration: None, transactions: Some(transactions), ..plan(clients, 1) }
 }
 
 /// Runs keys on a store, told to nobody.
@@ -61,9 +57,7 @@ impl<F: Fn(&str)> EventRecorder<F> {
 impl<F: Fn(&str)> Observer for EventRecorder<F> {
     fn event(&self, event: Event<'_>) {
         let name = match event {
-            Event::Case {
-                name, repetition, ..
-            } => format!("case {name}{repetition}"),
+            Event::Case { name, repetition, .. } => format!("case {name}{repetition}"),
             Event::Creating => "creating".to_owned(),
             Event::Loading { units, of } => format!("loading {units}/{of}"),
             Event::Connecting { clients } => format!("connecting {clients}"),

@@ -247,10 +247,7 @@ impl Connection {
         match (self.script)(key, *tries) {
             Answer::Committed => {}
             Answer::ByTicket => {
-                let log = self
-                    .log
-                    .as_ref()
-                    .expect("the log runs as long as the store");
+                let log = self.log.as_ref().expect("the log runs as long as the store");
                 log.send(ticket.clone()).unwrap();
                 ticket.wait().await;
             }
@@ -290,10 +287,7 @@ impl Connection {
 impl Session for Connection {
     fn begin(&mut self, shape: AccessPattern) {
         assert_eq!(shape, AccessPattern::Single);
-        assert!(
-            self.key.is_none(),
-            "a transaction begins after the last one has ended"
-        );
+        assert!(self.key.is_none(), "a transaction begins after the last one has ended");
         assert!(!self.lost, "a lost connection is not used again");
     }
 
@@ -383,11 +377,7 @@ impl Target for Store {
 
     async fn counters(&self) -> TargetResult<Vec<Counter>> {
         self.step("counters")?;
-        Ok(if self.counts {
-            self.counted()
-        } else {
-            Vec::new()
-        })
+        Ok(if self.counts { self.counted() } else { Vec::new() })
     }
 
     async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {
@@ -433,11 +423,7 @@ impl Target for Store {
 
     fn worker(&self) -> TargetResult<Part> {
         self.step("worker")?;
-        Ok(Part {
-            book: self.book.clone(),
-            running: Rc::default(),
-            waiting: Rc::default(),
-        })
+        Ok(Part { book: self.book.clone(), running: Rc::default(), waiting: Rc::default() })
     }
 
     async fn connect(&self, _plan: &Plan, part: &Part) -> TargetResult<Connection> {

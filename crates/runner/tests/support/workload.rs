@@ -67,10 +67,7 @@ impl Client for KeysClient {
     type Tally = Tally;
 
     fn draw(&mut self) -> usize {
-        assert!(
-            self.open.is_none(),
-            "a drawn transaction is told its ending"
-        );
+        assert!(self.open.is_none(), "a drawn transaction is told its ending");
         self.open = Some(self.first + self.tally.drawn);
         self.tally.drawn += 1;
         0
@@ -108,10 +105,7 @@ impl Client for KeysClient {
     }
 
     fn tally(self) -> Tally {
-        assert!(
-            self.open.is_none(),
-            "every ending is told before the tally is taken"
-        );
+        assert!(self.open.is_none(), "every ending is told before the tally is taken");
         self.tally
     }
 }
@@ -189,15 +183,9 @@ impl Workload for Keys {
         let outcome = if wrong.is_empty() && counts {
             CheckOutcome::Held
         } else {
-            CheckOutcome::Violated(format!(
-                "{} rows, {known} known, wrong: {wrong:?}",
-                keys.len()
-            ))
+            CheckOutcome::Violated(format!("{} rows, {known} known, wrong: {wrong:?}", keys.len()))
         };
-        Ok(vec![Check {
-            name: "keys are there once".to_owned(),
-            outcome,
-        }])
+        Ok(vec![Check { name: "keys are there once".to_owned(), outcome }])
     }
 
     fn check_names(&self) -> Vec<&'static str> {

@@ -51,10 +51,7 @@ enum Sum {
 
 impl Fold {
     fn new(function: Aggregate) -> Fold {
-        let extreme = |sought| Fold::Extreme {
-            sought,
-            best: Rows::new(1),
-        };
+        let extreme = |sought| Fold::Extreme { sought, best: Rows::new(1) };
         match function {
             Aggregate::Count => Fold::Count(0),
             Aggregate::CountDistinct(_) => Fold::Distinct(HashSet::new()),
@@ -93,15 +90,12 @@ impl Fold {
             Fold::Sum(None) => Value::Null,
             Fold::Sum(Some(Sum::Int(sum))) => Value::Int(whole(*sum)?),
             Fold::Sum(Some(Sum::Timestamp(sum))) => Value::Timestamp(whole(*sum)?),
-            Fold::Sum(Some(Sum::Float(sum))) => Value::Float(
-                Some(*sum)
-                    .filter(|sum| sum.is_finite())
-                    .ok_or_else(beyond)?,
-            ),
-            Fold::Sum(Some(Sum::Decimal { units, scale })) => Value::Decimal(Decimal {
-                units: whole(*units)?,
-                scale: *scale,
-            }),
+            Fold::Sum(Some(Sum::Float(sum))) => {
+                Value::Float(Some(*sum).filter(|sum| sum.is_finite()).ok_or_else(beyond)?)
+            }
+            Fold::Sum(Some(Sum::Decimal { units, scale })) => {
+                Value::Decimal(Decimal { units: whole(*units)?, scale: *scale })
+            }
         });
         Ok(())
     }
@@ -114,19 +108,17 @@ impl Sum {
             (None, Value::Int(value)) => Sum::Int(value.into()),
             (None, Value::Float(value)) => Sum::Float(value),
             (None, Value::Timestamp(value)) => Sum::Timestamp(value.into()),
-            (None, Value::Decimal(Decimal { units, scale })) => Sum::Decimal {
-                units: units.into(),
-                scale,
-            },
+            (None, Value::Decimal(Decimal { units, scale })) => {
+                Sum::Decimal { units: units.into(), scale }
+            }
             (Some(Sum::Int(sum)), Value::Int(value)) => Sum::Int(sum + i128::from(value)),
             (Some(Sum::Float(sum)), Value::Float(value)) => Sum::Float(sum + value),
             (Some(Sum::Timestamp(sum)), Value::Timestamp(value)) => {
                 Sum::Timestamp(sum + i128::from(value))
             }
-            (Some(Sum::Decimal { units, scale }), Value::Decimal(value)) => Sum::Decimal {
-                units: units + i128::from(value.units),
-                scale,
-            },
+            (Some(Sum::Decimal { units, scale }), Value::Decimal(value)) => {
+                Sum::Decimal { units: units + i128::from(value.units), scale }
+            }
             (sum, _) => return sum,
         })
     }

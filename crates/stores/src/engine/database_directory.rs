@@ -153,10 +153,7 @@ impl DatabaseDirectory {
     /// Our files; a failure if there is any other.
     fn ours(&self) -> TargetResult<Ours> {
         let log = self.directory.join(LOG);
-        let mut ours = Ours {
-            files: Vec::new(),
-            log: None,
-        };
+        let mut ours = Ours { files: Vec::new(), log: None };
         for path in paths_in(&self.directory)? {
             if path == log && is_directory(&path) {
                 ours.log = Some(path);
@@ -183,10 +180,8 @@ struct Ours {
 impl Ours {
     /// The log goes first, so that no removal that was cut off leaves a log without its data file.
     fn remove(&self) -> TargetResult<()> {
-        let (in_log, beside): (Vec<_>, Vec<_>) = self
-            .files
-            .iter()
-            .partition(|path| path.parent() == self.log.as_deref());
+        let (in_log, beside): (Vec<_>, Vec<_>) =
+            self.files.iter().partition(|path| path.parent() == self.log.as_deref());
         in_log.into_iter().try_for_each(|path| delete(path))?;
         if let Some(log) = &self.log {
             fs::remove_dir(log).map_err(|error| failed("remove", log, &error))?;
@@ -209,9 +204,7 @@ fn paths_in(directory: &Path) -> TargetResult<Vec<PathBuf>> {
     let looked = |error: &io::Error| failed("look at", directory, error);
     let entries = fs::read_dir(directory).map_err(|error| looked(&error))?;
     let paths = entries.map(|entry| entry.map(|entry| entry.path()));
-    paths
-        .collect::<io::Result<_>>()
-        .map_err(|error| looked(&error))
+    paths.collect::<io::Result<_>>().map_err(|error| looked(&error))
 }
 
 /// The path, if `is_ours` says so of its name.
@@ -241,9 +234,7 @@ fn is_ours_in_log(name: &str, path: &Path) -> io::Result<bool> {
     if matches!(name, "lock" | "making") {
         return is_empty(path);
     }
-    let number = name
-        .strip_prefix("segment-")
-        .and_then(|rest| rest.strip_suffix(".log"));
+    let number = name.strip_prefix("segment-").and_then(|rest| rest.strip_suffix(".log"));
     if number.is_none_or(|number| number.parse::<u32>().is_err()) {
         return Ok(false);
     }

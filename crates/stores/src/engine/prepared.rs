@@ -106,9 +106,7 @@ impl Operation {
     pub(super) fn all(plan: &Plan, tables: &[PlanTable]) -> Arc<[Operation]> {
         let prepare = Prepare { plan, tables };
         let operations = plan.operations().iter();
-        operations
-            .map(|one| prepare.operation(&one.action))
-            .collect()
+        operations.map(|one| prepare.operation(&one.action)).collect()
     }
 
     /// True if it writes.
@@ -135,19 +133,13 @@ impl Operation {
             }
             (
                 Operation::Put { table },
-                engine::Error::DuplicateKey {
-                    table: name,
-                    index: Some(_),
-                },
+                engine::Error::DuplicateKey { table: name, index: Some(_) },
             ) => is(*table, name),
             (
                 Operation::Update(update) | Operation::Change(update),
                 engine::Error::NoRow { table: name }
                 | engine::Error::Unfit { table: name, .. }
-                | engine::Error::DuplicateKey {
-                    table: name,
-                    index: Some(_),
-                },
+                | engine::Error::DuplicateKey { table: name, index: Some(_) },
             ) => is(update.table, name),
             _ => false,
         }
@@ -186,17 +178,10 @@ struct Prepare<'p> {
 impl Prepare<'_> {
     fn operation(&self, action: &Action) -> Operation {
         match action {
-            Action::Get { table, columns, .. } => Operation::Get {
-                table: table.0,
-                columns: self.columns(*table, columns),
-            },
-            Action::Scan {
-                path,
-                order,
-                limit,
-                columns,
-                ..
-            } => Operation::Scan(Scan {
+            Action::Get { table, columns, .. } => {
+                Operation::Get { table: table.0, columns: self.columns(*table, columns) }
+            }
+            Action::Scan { path, order, limit, columns, .. } => Operation::Scan(Scan {
                 keys_only: self.are_of_key(path.table, columns),
                 path: self.path(path),
                 direction: match order {
@@ -206,17 +191,10 @@ impl Prepare<'_> {
                 limit: *limit,
                 columns: self.columns(path.table, columns),
             }),
-            Action::Join {
-                path,
-                right,
-                on,
-                columns,
-            } => Operation::Join(self.join(path, *right, on, columns)),
-            Action::Sorted {
-                path,
-                column,
-                distinct,
-            } => Operation::Sorted(Sorted {
+            Action::Join { path, right, on, columns } => {
+                Operation::Join(self.join(path, *right, on, columns))
+            }
+            Action::Sorted { path, column, distinct } => Operation::Sorted(Sorted {
                 scan: Scan {
                     keys_only: self.are_of_key(path.table, &[*column]),
                     path: self.path(path),
@@ -246,9 +224,7 @@ impl Prepare<'_> {
         Update {
             table: table.0,
             key_columns: self.table(table).key.len(),
-            sets: sets
-                .map(|(column, set)| (self.column(table, *column), *set))
-                .collect(),
+            sets: sets.map(|(column, set)| (self.column(table, *column), *set)).collect(),
         }
     }
 
@@ -263,9 +239,7 @@ impl Prepare<'_> {
     fn are_of_key(&self, table: TableId, columns: &[ColumnId]) -> bool {
         let key = self.tables[table.0].handle.schema().key();
         let is_of_key = |column| key.iter().any(|part| part.column == column);
-        columns
-            .iter()
-            .all(|column| is_of_key(self.column(table, *column)))
+        columns.iter().all(|column| is_of_key(self.column(table, *column)))
     }
 
     fn columns(&self, table: TableId, columns: &[ColumnId]) -> Columns {
@@ -297,10 +271,8 @@ impl Prepare<'_> {
         on: &[(ColumnId, ColumnId)],
         columns: &[(Side, ColumnId)],
     ) -> Join {
-        let mut left_columns: Vec<usize> = on
-            .iter()
-            .map(|(column, _)| self.column(left.table, *column))
-            .collect();
+        let mut left_columns: Vec<usize> =
+            on.iter().map(|(column, _)| self.column(left.table, *column)).collect();
         let columns = columns.iter().map(|(side, column)| match side {
             Side::Right => Answered::Right(self.column(right, *column)),
             Side::Left => {
@@ -310,24 +282,14 @@ impl Prepare<'_> {
         });
         let columns = columns.collect();
         let (index, prefix) = self.best_path(right, on);
-        let beyond = on
-            .iter()
-            .enumerate()
-            .filter(|(place, _)| !prefix.contains(place));
+        let beyond = on.iter().enumerate().filter(|(place, _)| !prefix.contains(place));
         Join {
             left: self.path(left),
             left_columns: self.answered(left.table, left_columns),
             matching: on.len(),
-            rest: beyond
-                .map(|(place, (_, of))| (place, self.column(right, *of)))
-                .collect(),
+            rest: beyond.map(|(place, (_, of))| (place, self.column(right, *of))).collect(),
             is_by_key: index.is_none() && prefix.len() == self.table(right).key.len(),
-            right: Path {
-                table: right.0,
-                index,
-                equal: prefix.len(),
-                range: Range::All,
-            },
+            right: Path { table: right.0, index, equal: prefix.len(), range: Range::All },
             prefix,
             columns,
         }

@@ -44,9 +44,7 @@ impl<D: Disk> Client<D> {
     ) -> Result<()> {
         let mut values = recycled(mem::take(&mut self.desk.values));
         values.extend(key.iter().copied().map(given));
-        let made = self
-            .session
-            .seek(&self.tables[table].handle, &values, sought);
+        let made = self.session.seek(&self.tables[table].handle, &values, sought);
         self.desk.values = recycled(values);
         made
     }
@@ -62,9 +60,7 @@ impl<D: Disk> Client<D> {
         let rows = self.desk.replies.push(columns.list.len());
         let table = &self.tables[table].handle;
         let answered = |row: Row<'_>| answer(rows, row, columns);
-        self.session
-            .show_sought(table, sought, answered)?
-            .unwrap_or(Ok(()))
+        self.session.show_sought(table, sought, answered)?.unwrap_or(Ok(()))
     }
 
     /// Rows along a path; `rows_max` is how many at most.
@@ -103,18 +99,8 @@ impl<D: Disk> Client<D> {
         worker: Option<&Part<D>>,
         values: &[Value<'_>],
     ) -> Result<()> {
-        let Client {
-            session,
-            tables,
-            desk,
-        } = self;
-        let ClientContext {
-            replies,
-            left,
-            sought,
-            values: memory,
-            ..
-        } = &mut **desk;
+        let Client { session, tables, desk } = self;
+        let ClientContext { replies, left, sought, values: memory, .. } = &mut **desk;
         left.reset(join.left_columns.list.len());
         Walk::all(&join.left).run(
             session,
@@ -129,12 +115,7 @@ impl<D: Disk> Client<D> {
             while first < left.len() {
                 let some = first..left.len().min(first + AHEAD);
                 first = some.end;
-                let mut ahead = Ahead {
-                    join,
-                    right,
-                    left: &*left,
-                    sought: &mut *sought,
-                };
+                let mut ahead = Ahead { join, right, left: &*left, sought: &mut *sought };
                 ahead.seek(session, memory, some.clone())?;
                 if let Some(worker) = worker {
                     ahead.go(&mut worker.near(), some.len())?;
@@ -251,12 +232,7 @@ pub(super) struct Walk<'p> {
 impl<'p> Walk<'p> {
     /// Over all its rows.
     pub(super) fn all(path: &'p Path) -> Walk<'p> {
-        Walk {
-            path,
-            direction: Direction::Ascending,
-            rows_max: usize::MAX,
-            keys_only: false,
-        }
+        Walk { path, direction: Direction::Ascending, rows_max: usize::MAX, keys_only: false }
     }
 
     /// Hands row after row to `visit`; `values` are the path's parameters in the contract's order.
@@ -295,9 +271,7 @@ impl<'p> Walk<'p> {
         bounds
             .extend(values.take(lower.max(equal) + usize::from(self.path.range == Range::Between)));
         // Behind the equal columns and `from` stands `to`; the upper bound needs the equal ones before it.
-        let to = (self.path.range == Range::Between)
-            .then(|| bounds.pop())
-            .flatten();
+        let to = (self.path.range == Range::Between).then(|| bounds.pop()).flatten();
         bounds.extend_from_within(..equal);
         bounds.extend(to);
         let (low, high) = bounds.split_at(lower);

@@ -93,11 +93,7 @@ impl<D: Disk> EngineSession<D> {
     ) -> EngineSession<D> {
         EngineSession {
             operations,
-            client: Client {
-                session,
-                tables,
-                desk: Box::default(),
-            },
+            client: Client { session, tables, desk: Box::default() },
             begins,
             shape: AccessPattern::Several,
             notes: Box::default(),
@@ -264,10 +260,8 @@ impl<D: Disk> EngineSession<D> {
     /// refuse what was written before, the only one of the transaction that can have met it.
     #[cold]
     fn stopped(&self, error: &Error, under_way: Option<OperationId>) -> Stop {
-        let is_of_writes = matches!(
-            error,
-            Error::DuplicateKey { .. } | Error::NoRow { .. } | Error::Unfit { .. }
-        );
+        let is_of_writes =
+            matches!(error, Error::DuplicateKey { .. } | Error::NoRow { .. } | Error::Unfit { .. });
         let may = |id: &&OperationId| self.operations[id.0].may_meet(error, &self.client.tables);
         let mut met = self.notes.writes.iter().filter(may).copied();
         let only = met.next().filter(|first| met.all(|other| other == *first));
@@ -369,9 +363,7 @@ impl<D: Disk> Session for EngineSession<D> {
         let mut last = None;
         for first in (0..batch.len()).step_by(LOAD_ROWS) {
             let rows = first..batch.len().min(first + LOAD_ROWS);
-            let Client {
-                session, tables, ..
-            } = &mut self.client;
+            let Client { session, tables, .. } = &mut self.client;
             last = Some(tables[table.0].load(session, batch, rows)?);
             self.staged();
         }

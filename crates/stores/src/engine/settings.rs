@@ -101,10 +101,7 @@ impl Settings {
 }
 
 fn not_honoured(what: &str) -> Error {
-    Error::NotHonoured {
-        target: LISTING.name,
-        what: what.to_owned(),
-    }
+    Error::NotHonoured { target: LISTING.name, what: what.to_owned() }
 }
 
 fn log_durability(asked: Option<Durability>, is_transient: bool) -> Result<log::Durability, Error> {

@@ -81,11 +81,7 @@ pub(super) struct Numbers {
 
 impl<D: EngineDisk> Store<D> {
     fn new(database: Database<D>, tables: Arc<[PlanTable]>) -> Store<D> {
-        Store {
-            database,
-            tables,
-            operations: OnceLock::new(),
-        }
+        Store { database, tables, operations: OnceLock::new() }
     }
 
     /// The operations of a plan that was not refused, prepared. Sessions share them: a thousand copies
@@ -172,10 +168,7 @@ fn greatest<D: Disk>(session: &mut TypedSession<D>, table: &Table, column: usize
 /// What the database calls a table of the plan.
 fn schema(table: &contract::Table) -> Result<Schema> {
     let names = |columns: &[contract::ColumnId]| -> Vec<&str> {
-        columns
-            .iter()
-            .map(|column| &*table.columns[column.0].name)
-            .collect()
+        columns.iter().map(|column| &*table.columns[column.0].name).collect()
     };
     let mut schema = Schema::table(&*table.name);
     if table.key.is_empty() {
@@ -189,11 +182,8 @@ fn schema(table: &contract::Table) -> Result<Schema> {
             schema.column(&*column.name, kind)
         };
     }
-    schema = if table.key.is_empty() {
-        schema.key([NUMBER])
-    } else {
-        schema.key(names(&table.key))
-    };
+    schema =
+        if table.key.is_empty() { schema.key([NUMBER]) } else { schema.key(names(&table.key)) };
     for index in &table.indexes {
         let columns = names(&index.columns);
         schema = if index.unique {
@@ -248,9 +238,7 @@ impl PlanTable {
             }
             Ok(())
         });
-        loaded
-            .map(|((), ticket)| ticket)
-            .map_err(|error| stop(&error))
+        loaded.map(|((), ticket)| ticket).map_err(|error| stop(&error))
     }
 }
 

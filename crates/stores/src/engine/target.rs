@@ -49,9 +49,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
                 form: "engine?mode=transient",
             });
         }
-        return Ok(AnyTarget::TransientEngine(EngineTarget::new(
-            settings, None,
-        )));
+        return Ok(AnyTarget::TransientEngine(EngineTarget::new(settings, None)));
     }
     let place = place(url)?;
     Ok(AnyTarget::Engine(EngineTarget::new(settings, Some(place))))
@@ -78,11 +76,7 @@ fn place(url: &Url) -> Result<DatabaseDirectory, Error> {
 
 impl<D: EngineDisk> EngineTarget<D> {
     fn new(settings: Settings, place: Option<DatabaseDirectory>) -> EngineTarget<D> {
-        EngineTarget {
-            settings,
-            store: Mutex::new(None),
-            place,
-        }
+        EngineTarget { settings, store: Mutex::new(None), place }
     }
 
     /// What the database has done since it was created or opened; none before.
@@ -180,9 +174,8 @@ impl<D: EngineDisk> Target for EngineTarget<D> {
     fn take_commit_paths(&self) -> Option<CommitPaths> {
         let store = self.store();
         let taken = store.as_ref()?.database.take_commit_paths();
-        let path = |path: &syncline_engine::CommitPath| CommitPath {
-            step_ns: path.step_ns.to_vec(),
-        };
+        let path =
+            |path: &syncline_engine::CommitPath| CommitPath { step_ns: path.step_ns.to_vec() };
         Some(CommitPaths {
             steps: PathStep::ALL.map(PathStep::name).to_vec(),
             one_in: SAMPLED_ONE_IN.into(),
@@ -238,10 +231,7 @@ impl<D: EngineDisk> Target for EngineTarget<D> {
             Some(_) => of_files(&store.database),
             None => Ok(of_nothing(&store.database)),
         };
-        Ok(ReportedSettings {
-            isolation: self.settings.isolation,
-            ..self.with(in_force)?
-        })
+        Ok(ReportedSettings { isolation: self.settings.isolation, ..self.with(in_force)? })
     }
 
     fn worker(&self) -> TargetResult<EngineWorker<D>> {
@@ -261,21 +251,13 @@ impl<D: EngineDisk> Target for EngineTarget<D> {
             let part = is_future.then(|| worker.part(&store.database));
             let operations = store.operations(plan);
             let (session, tables) = (store.database.session()?, Arc::clone(&store.tables));
-            Ok(EngineSession::new(
-                session,
-                tables,
-                operations,
-                self.begins(),
-                part,
-            ))
+            Ok(EngineSession::new(session, tables, operations, self.begins(), part))
         })
     }
 
     async fn remove(&self) -> TargetResult<()> {
         *self.store() = None;
-        self.place
-            .as_ref()
-            .map_or(Ok(()), DatabaseDirectory::remove)
+        self.place.as_ref().map_or(Ok(()), DatabaseDirectory::remove)
     }
 }
 
@@ -284,12 +266,7 @@ fn of_stats(stats: &Stats) -> Vec<Internal> {
     let of = |name, times: &Distribution, one_in| {
         let mut classes = [0; TIME_CLASSES];
         classes[..CLASSES].copy_from_slice(&times.classes);
-        Internal {
-            name,
-            classes,
-            sum_ns: times.sum,
-            one_in,
-        }
+        Internal { name, classes, sum_ns: times.sum, one_in }
     };
     let sampled = |name, times| of(name, times, SAMPLED_ONE_IN.into());
     let (parts, log) = (&stats.latencies, &stats.log);
@@ -362,9 +339,5 @@ fn of_memory<D: EngineDisk>(database: &Database<D>) -> [Setting; 4] {
 }
 
 fn setting(name: &str, value: String, said_by: &str) -> Setting {
-    Setting {
-        name: name.to_owned(),
-        value,
-        said_by: said_by.to_owned(),
-    }
+    Setting { name: name.to_owned(), value, said_by: said_by.to_owned() }
 }

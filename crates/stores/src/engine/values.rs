@@ -70,9 +70,7 @@ pub(super) fn answer(rows: &mut Rows, row: Row<'_>, columns: &Columns) -> engine
 #[inline]
 pub(super) fn recycled<T, U>(mut list: Vec<T>) -> Vec<U> {
     list.clear();
-    list.into_iter()
-        .map(|_| unreachable!("the list is empty"))
-        .collect()
+    list.into_iter().map(|_| unreachable!("the list is empty")).collect()
 }
 
 #[cfg(test)]
@@ -82,10 +80,7 @@ mod tests {
 
     #[test]
     fn every_value_comes_back() {
-        let decimal = Decimal {
-            units: -5,
-            scale: 3,
-        };
+        let decimal = Decimal { units: -5, scale: 3 };
         for value in [
             Value::Null,
             Value::Int(-1),

@@ -47,9 +47,7 @@ pub(super) struct Part<D: Disk> {
 
 impl<D: Disk> EngineWorker<D> {
     pub(super) fn new() -> EngineWorker<D> {
-        EngineWorker {
-            part: OnceCell::new(),
-        }
+        EngineWorker { part: OnceCell::new() }
     }
 
     /// The part of a worker whose clients are futures.

@@ -69,23 +69,15 @@ impl Gateway {
     pub(super) fn page(&self, path: &str) -> io::Result<String> {
         let (_status, text) = self.request("GET", path, b"")?;
         String::from_utf8(text).map_err(|_error| {
-            io::Error::new(
-                ErrorKind::InvalidData,
-                "the gateway answers what is no text",
-            )
+            io::Error::new(ErrorKind::InvalidData, "the gateway answers what is no text")
         })
     }
 
     /// The status and body of an answer. A connection that the server has closed meanwhile is made anew.
     fn request(&self, method: &'static str, path: &str, body: &[u8]) -> io::Result<(u16, Vec<u8>)> {
         let host = self.settings.host();
-        let request = Request {
-            method,
-            path,
-            host: &host,
-            authorization: self.token.as_deref(),
-            body,
-        };
+        let request =
+            Request { method, path, host: &host, authorization: self.token.as_deref(), body };
         let mut held = self.stream.lock();
         let mut stream = match held.take().filter(Stream::is_quiet) {
             Some(stream) => {
@@ -109,8 +101,7 @@ impl Gateway {
         let within = ms(self.settings.connects_within);
         self.patience_ms.store(within, Ordering::Relaxed);
         let done = work();
-        self.patience_ms
-            .store(ms(ANSWERS_WITHIN), Ordering::Relaxed);
+        self.patience_ms.store(ms(ANSWERS_WITHIN), Ordering::Relaxed);
         done
     }
 
@@ -153,11 +144,7 @@ pub(super) fn decoded(field: &Value) -> io::Result<Vec<u8>> {
 
 /// A number of a field, which JSON has as text there; absent is zero.
 pub(super) fn number(field: &Value) -> i64 {
-    field
-        .as_str()
-        .and_then(|text| text.parse().ok())
-        .or_else(|| field.as_i64())
-        .unwrap_or(0)
+    field.as_str().and_then(|text| text.parse().ok()).or_else(|| field.as_i64()).unwrap_or(0)
 }
 
 /// The most characters of a refusal that are passed on.
@@ -213,10 +200,7 @@ mod tests {
         let answer = json!({ "key": coded(&[0, 255, 7]), "mod_revision": "42" });
         assert_eq!(decoded(&answer["key"]).unwrap(), [0, 255, 7]);
         assert_eq!(decoded(&answer["value"]).unwrap(), Vec::<u8>::new());
-        assert_eq!(
-            (number(&answer["mod_revision"]), number(&answer["count"])),
-            (42, 0)
-        );
+        assert_eq!((number(&answer["mod_revision"]), number(&answer["count"])), (42, 0));
     }
 
     // A.E6
@@ -235,14 +219,8 @@ mod tests {
     #[test]
     fn refusals_are_told_by_what_to_make_of_them() {
         for (words, kind) in [
-            (
-                "etcdserver: mvcc: database space exceeded",
-                ErrorKind::StorageFull,
-            ),
-            (
-                "etcdserver: too many operations in txn request",
-                ErrorKind::InvalidInput,
-            ),
+            ("etcdserver: mvcc: database space exceeded", ErrorKind::StorageFull),
+            ("etcdserver: too many operations in txn request", ErrorKind::InvalidInput),
             ("etcdserver: request timed out", ErrorKind::TimedOut),
             ("etcdserver: permission denied", ErrorKind::Other),
         ] {

@@ -60,18 +60,14 @@ pub(super) fn ask(stream: &mut Stream, request: &Request<'_>) -> io::Result<Answ
 }
 
 fn write(request: &Request<'_>, into: &mut Vec<u8>) {
-    let Request {
-        method, path, host, ..
-    } = request;
+    let Request { method, path, host, .. } = request;
     let mut text = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nAccept: */*\r\n");
     if let Some(token) = request.authorization {
         text.push_str(&format!("Authorization: {token}\r\n"));
     }
     if *method == "POST" {
         let length = request.body.len();
-        text.push_str(&format!(
-            "Content-Type: application/json\r\nContent-Length: {length}\r\n"
-        ));
+        text.push_str(&format!("Content-Type: application/json\r\nContent-Length: {length}\r\n"));
     }
     text.push_str("\r\n");
     into.extend_from_slice(text.as_bytes());
@@ -106,11 +102,8 @@ fn parsed(head: &[u8]) -> io::Result<Head> {
         code.parse().ok().filter(|code| (100..600).contains(code))
     });
     let status: u16 = status.ok_or_else(|| garbled("what is not HTTP"))?;
-    let mut found = Head {
-        status,
-        extent: Extent::UntilClosed,
-        closes: first.starts_with("HTTP/1.0"),
-    };
+    let mut found =
+        Head { status, extent: Extent::UntilClosed, closes: first.starts_with("HTTP/1.0") };
     for line in lines {
         let Some((name, value)) = line.split_once(':') else {
             return Err(garbled("a broken head"));
@@ -239,11 +232,7 @@ mod tests {
     #[test]
     fn a_head_says_where_its_body_ends() {
         let head = |text: &str| parsed(text.as_bytes()).unwrap();
-        let expected = |extent, closes| Head {
-            status: 200,
-            extent,
-            closes,
-        };
+        let expected = |extent, closes| Head { status: 200, extent, closes };
         assert_eq!(
             head("HTTP/1.1 200 OK\r\nContent-Length: 7"),
             expected(Extent::Length(7), false)

@@ -35,25 +35,17 @@ impl Lease {
             return Err(io::Error::new(ErrorKind::InvalidData, what));
         }
         let id = id.to_string();
-        gateway.ask(
-            "/v3/kv/put",
-            &json!({ "key": coded(key), "value": "", "lease": id }),
-        )?;
+        gateway.ask("/v3/kv/put", &json!({ "key": coded(key), "value": "", "lease": id }))?;
         let (end, ended) = mpsc::channel::<()>();
-        let keeper = thread::Builder::new()
-            .name("etcd-lease".to_owned())
-            .spawn(move || {
-                while ended.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                    // One that fails is tried again: a lease outlives several.
-                    drop(gateway.ask("/v3/lease/keepalive", &json!({ "ID": id })));
-                }
-                // Without it the lease ends by itself.
-                drop(gateway.ask("/v3/lease/revoke", &json!({ "ID": id })));
-            })?;
-        Ok(Lease {
-            end: Some(end),
-            keeper: Some(keeper),
-        })
+        let keeper = thread::Builder::new().name("etcd-lease".to_owned()).spawn(move || {
+            while ended.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+                // One that fails is tried again: a lease outlives several.
+                drop(gateway.ask("/v3/lease/keepalive", &json!({ "ID": id })));
+            }
+            // Without it the lease ends by itself.
+            drop(gateway.ask("/v3/lease/revoke", &json!({ "ID": id })));
+        })?;
+        Ok(Lease { end: Some(end), keeper: Some(keeper) })
     }
 }
 

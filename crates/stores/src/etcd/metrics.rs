@@ -29,10 +29,7 @@ const COUNTED: [(Meaning, &str); 8] = [
     (Meaning::Aborts, "etcd_server_proposals_failed_total"),
     (Meaning::LogSyncs, SYNCS),
     (Meaning::Other, "etcd_server_proposals_applied_total"),
-    (
-        Meaning::DataCommits,
-        "etcd_disk_backend_commit_duration_seconds_count",
-    ),
+    (Meaning::DataCommits, "etcd_disk_backend_commit_duration_seconds_count"),
     (Meaning::Other, "etcd_server_slow_apply_total"),
     (Meaning::Other, "etcd_server_heartbeat_send_failures_total"),
     (Meaning::Other, "etcd_server_leader_changes_seen_total"),
@@ -89,10 +86,9 @@ impl Metrics {
                 None => Counter::unavailable(meaning, name, absent, SAID_BY),
             });
         }
-        for (meaning, name) in [
-            (Meaning::SyncTime, SYNC_SECONDS),
-            (Meaning::DataCommitTime, DATA_SECONDS),
-        ] {
+        for (meaning, name) in
+            [(Meaning::SyncTime, SYNC_SECONDS), (Meaning::DataCommitTime, DATA_SECONDS)]
+        {
             counters.push(match self.get(name) {
                 Some(seconds) => {
                     let ns = (seconds * 1e9) as u64;
@@ -104,22 +100,10 @@ impl Metrics {
         counters.extend(HISTOGRAMS.iter().flat_map(|name| self.buckets(name)));
         // etcd_disk_wal_write_bytes_total is a gauge by its kind: the bytes of the last write.
         for (meaning, why) in [
-            (
-                Meaning::LogBytes,
-                "etcd tells the bytes of its last write to the log, and no sum",
-            ),
-            (
-                Meaning::LogWrites,
-                "etcd does not count the writes to its log",
-            ),
-            (
-                Meaning::WriteTime,
-                "etcd does not time the writes to its log",
-            ),
-            (
-                Meaning::LockWaitTime,
-                "etcd has no locks to wait for: a transaction compares",
-            ),
+            (Meaning::LogBytes, "etcd tells the bytes of its last write to the log, and no sum"),
+            (Meaning::LogWrites, "etcd does not count the writes to its log"),
+            (Meaning::WriteTime, "etcd does not time the writes to its log"),
+            (Meaning::LockWaitTime, "etcd has no locks to wait for: a transaction compares"),
         ] {
             counters.push(Counter::unavailable(meaning, meaning.name(), why, SAID_BY));
         }
@@ -152,13 +136,7 @@ pub(super) fn observed(gateway: &Gateway, met: &ServerInfo) -> io::Result<StoreO
 /// What the status says of the size of the data and of the term of the leader.
 pub(super) fn settings(status: &Value) -> Vec<Setting> {
     ["dbSize", "raftTerm"]
-        .map(|name| {
-            setting(
-                name,
-                number(&status[name]).to_string(),
-                "maintenance/status",
-            )
-        })
+        .map(|name| setting(name, number(&status[name]).to_string(), "maintenance/status"))
         .to_vec()
 }
 
@@ -178,11 +156,7 @@ fn followers(list: &Value, status: &Value, metrics: &Metrics) -> Vec<Setting> {
 }
 
 fn setting(name: &str, value: String, said_by: &str) -> Setting {
-    Setting {
-        name: name.to_owned(),
-        value,
-        said_by: said_by.to_owned(),
-    }
+    Setting { name: name.to_owned(), value, said_by: said_by.to_owned() }
 }
 
 #[cfg(test)]
@@ -207,10 +181,7 @@ mod tests {
         let of = |meaning| counters.iter().find(|one| one.meaning == meaning).unwrap();
         assert_eq!(of(Meaning::Commits).value, Ok(15));
         let time = of(Meaning::SyncTime);
-        assert_eq!(
-            (&time.value, time.unit),
-            (&Ok(500_000_000), CounterUnit::Nanoseconds)
-        );
+        assert_eq!((&time.value, time.unit), (&Ok(500_000_000), CounterUnit::Nanoseconds));
         assert!(of(Meaning::LogBytes).value.is_err());
         assert!(
             counters.iter().any(|counter| {
@@ -219,9 +190,6 @@ mod tests {
             }),
             "B.F19: {counters:?}"
         );
-        assert!(
-            of(Meaning::Aborts).value.is_err(),
-            "this page has no such metric"
-        );
+        assert!(of(Meaning::Aborts).value.is_err(), "this page has no such metric");
     }
 }

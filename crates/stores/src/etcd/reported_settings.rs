@@ -32,10 +32,7 @@ const REQUESTS: &str = "grpc_server_started_total";
 /// Asks a server for all of it.
 pub(super) fn ask(gateway: &Gateway, settings: &Settings) -> io::Result<ServerInfo> {
     let status = gateway.ask("/v3/maintenance/status", &json!({}))?;
-    let version = status["version"]
-        .as_str()
-        .unwrap_or("not reported")
-        .to_owned();
+    let version = status["version"].as_str().unwrap_or("not reported").to_owned();
     let process = match &settings.address.host {
         Host::Tcp(_, port) if settings.address.names_this_machine() => listener(*port),
         Host::Tcp(..) => None,
@@ -44,9 +41,7 @@ pub(super) fn ask(gateway: &Gateway, settings: &Settings) -> io::Result<ServerIn
     let process = process.map_or(StoreProcess::REMOTE, |id| verified(id, &["etcd"]));
     Ok(ServerInfo {
         version,
-        log_place: place(process, |path| {
-            path.extension().is_some_and(|end| end == "wal")
-        }),
+        log_place: place(process, |path| path.extension().is_some_and(|end| end == "wal")),
         data_place: place(process, |path| path.ends_with("snap/db")),
         process,
         settings: settings_said(&status),

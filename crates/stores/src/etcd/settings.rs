@@ -71,10 +71,7 @@ impl Settings {
     /// Where the gateway listens.
     pub(super) fn endpoint(&self) -> Endpoint {
         match &self.address.host {
-            Host::Tcp(host, port) => Endpoint::Tcp {
-                host: host.clone(),
-                port: *port,
-            },
+            Host::Tcp(host, port) => Endpoint::Tcp { host: host.clone(), port: *port },
             Host::Socket(path) => Endpoint::Unix(path.clone()),
         }
     }
@@ -90,11 +87,7 @@ impl Settings {
     pub(super) fn parse(url: &Url) -> Result<Settings, Error> {
         let given = url.given(LISTING)?;
         let address = Address::of(url, &FORM)?;
-        let malformed = |why| Error::Malformed {
-            url: url.text.clone(),
-            why,
-            form: LISTING.form,
-        };
+        let malformed = |why| Error::Malformed { url: url.text.clone(), why, form: LISTING.form };
         if address.database.is_some() {
             return Err(malformed("etcd has no databases"));
         }

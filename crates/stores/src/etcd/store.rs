@@ -68,11 +68,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
 
 impl Etcd {
     fn of(shared: Arc<Shared>) -> Etcd {
-        Etcd {
-            shared,
-            gateway: OnceLock::new(),
-            watched: Mutex::default(),
-        }
+        Etcd { shared, gateway: OnceLock::new(), watched: Mutex::default() }
     }
 
     fn gateway(&self) -> io::Result<&Gateway> {
@@ -108,15 +104,10 @@ impl Etcd {
 
     /// The row of a key, and the revision of its last change; 0 of a key that is not there.
     fn look(&self, row: &[u8]) -> io::Result<(Option<Vec<u8>>, i64)> {
-        let answer = self
-            .gateway()?
-            .ask("/v3/kv/range", &json!({ "key": coded(row) }))?;
+        let answer = self.gateway()?.ask("/v3/kv/range", &json!({ "key": coded(row) }))?;
         match &answer["kvs"][0] {
             Value::Null => Ok((None, 0)),
-            found => Ok((
-                Some(decoded(&found["value"])?),
-                number(&found["mod_revision"]),
-            )),
+            found => Ok((Some(decoded(&found["value"])?), number(&found["mod_revision"]))),
         }
     }
 
@@ -162,9 +153,7 @@ impl KeyValue for Etcd {
         let (durability, evidence) = said.unwrap_or_else(|| (Durability::None, unmet()));
         StoreInfo {
             name: LISTING.name.to_owned(),
-            version: met
-                .as_ref()
-                .map_or(String::new(), |met| met.version.clone()),
+            version: met.as_ref().map_or(String::new(), |met| met.version.clone()),
             durability,
             durability_evidence: evidence,
             log_place: met.map_or_else(|| LogLocation::Nowhere(unmet()), |met| met.log_place),
@@ -173,10 +162,7 @@ impl KeyValue for Etcd {
 
     fn further_places(&self) -> Vec<LogLocation> {
         let met = self.met();
-        met.as_ref()
-            .map(|met| met.data_place.clone())
-            .into_iter()
-            .collect()
+        met.as_ref().map(|met| met.data_place.clone()).into_iter().collect()
     }
 
     fn meet(&self) -> io::Result<()> {
@@ -190,10 +176,7 @@ impl KeyValue for Etcd {
         if !self.mark()? {
             return Err(io::Error::new(
                 ErrorKind::AlreadyExists,
-                format!(
-                    "keys of the prefix {} are there already",
-                    self.shared.prefix
-                ),
+                format!("keys of the prefix {} are there already", self.shared.prefix),
             ));
         }
         let lease = Lease::take(&self.shared.settings, &self.named(USED))?;
@@ -258,10 +241,8 @@ impl KeyValue for Etcd {
 
     fn commit(&self, changes: &[Change]) -> io::Result<()> {
         let watched = std::mem::take(&mut *held(&self.watched));
-        let compares: Vec<_> = watched
-            .iter()
-            .map(|(key, revision)| compare(key, *revision))
-            .collect();
+        let compares: Vec<_> =
+            watched.iter().map(|(key, revision)| compare(key, *revision)).collect();
         let writes: Vec<_> = changes
             .iter()
             .map(|Change { key, value }| match value {
@@ -307,16 +288,10 @@ impl KeyValue for Etcd {
     }
 
     fn settings(&self) -> Vec<Setting> {
-        let mut settings = self
-            .met()
-            .as_ref()
-            .map_or(Vec::new(), |met| met.settings.clone());
+        let mut settings = self.met().as_ref().map_or(Vec::new(), |met| met.settings.clone());
         for (name, value) in [
             ("rows", "a key a row"),
-            (
-                "transactions",
-                "compared revisions, then puts and deletions, at most 128 of each",
-            ),
+            ("transactions", "compared revisions, then puts and deletions, at most 128 of each"),
             ("protocol", "its HTTP/JSON gateway, a connection a client"),
         ] {
             settings.push(Setting {
@@ -372,10 +347,7 @@ impl KeyValue for Etcd {
 /// True while the lease of a run stands, which ends by itself behind one that was killed.
 fn is_used(gateway: &Gateway, prefix: &SchemaName) -> io::Result<bool> {
     let used = [prefix.as_str().as_bytes(), b"/", USED].concat();
-    let found = gateway.ask(
-        "/v3/kv/range",
-        &json!({ "key": coded(&used), "keys_only": true }),
-    )?;
+    let found = gateway.ask("/v3/kv/range", &json!({ "key": coded(&used), "keys_only": true }))?;
     Ok(!found["kvs"][0].is_null())
 }
 

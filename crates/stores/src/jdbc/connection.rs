@@ -35,19 +35,10 @@ impl Connection {
         if connection.is_null() {
             let message = "the driver does not take this URL".to_owned();
             let (state, code) = (String::new(), 0);
-            return Err(Thrown {
-                state,
-                code,
-                message,
-            });
+            return Err(Thrown { state, code, message });
         }
         let handle = java.share(&connection)?;
-        Ok(Connection {
-            methods: methods(&mut java)?,
-            java,
-            handle,
-            autocommit: true,
-        })
+        Ok(Connection { methods: methods(&mut java)?, java, handle, autocommit: true })
     }
 
     /// The door of this connection's thread.
@@ -75,9 +66,7 @@ impl Connection {
             return Ok(());
         }
         let method = &self.methods.connection_set_autocommit;
-        let arguments = [jvalue {
-            z: u8::from(autocommit),
-        }];
+        let arguments = [jvalue { z: u8::from(autocommit) }];
         self.java.run(&self.handle, method, &arguments)?;
         self.autocommit = autocommit;
         Ok(())
@@ -100,10 +89,7 @@ impl Connection {
     pub(super) fn isolate(&mut self, level: Level) -> Result<i32, Thrown> {
         let methods = self.methods;
         let arguments = [jvalue { i: level.number() }];
-        let (set, get) = (
-            &methods.connection_set_isolation,
-            &methods.connection_isolation,
-        );
+        let (set, get) = (&methods.connection_set_isolation, &methods.connection_isolation);
         self.java.run(&self.handle, set, &arguments)?;
         self.java.int(&self.handle, get, &[])
     }
@@ -137,9 +123,7 @@ impl Connection {
         let statement = self.statement()?;
         let text = self.java.text(text)?;
         let arguments = [given(&text)];
-        let executed = self
-            .java
-            .truth(&statement, &methods.statement_execute, &arguments);
+        let executed = self.java.truth(&statement, &methods.statement_execute, &arguments);
         let closed = self.java.run(&statement, &methods.statement_close, &[]);
         executed?;
         closed
@@ -158,9 +142,7 @@ impl Connection {
             let mut row = Vec::new();
             for column in 1..=columns {
                 let arguments = [jvalue { i: column }];
-                let cell = self
-                    .java
-                    .object(&result, &methods.result_string, &arguments)?;
+                let cell = self.java.object(&result, &methods.result_string, &arguments)?;
                 row.push(self.java.words(&cell)?);
             }
             rows.push(row);
@@ -172,10 +154,7 @@ impl Connection {
     /// The first cell of a query; none if it answers no row.
     pub(super) fn cell(&mut self, text: &str) -> Result<Option<String>, Thrown> {
         let rows = self.rows(text, 1)?;
-        Ok(rows
-            .into_iter()
-            .next()
-            .and_then(|row| row.into_iter().next()))
+        Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()))
     }
 
     /// What the database and its driver call themselves.
@@ -191,11 +170,7 @@ impl Connection {
         let version = words(&methods.about_version)?;
         let name = words(&methods.about_driver)?;
         let driver = format!("{name} {}", words(&methods.about_driver_version)?);
-        Ok(StoreInfo {
-            product,
-            version,
-            driver,
-        })
+        Ok(StoreInfo { product, version, driver })
     }
 
     /// Asks for nothing, and waits for the answer.
@@ -208,14 +183,8 @@ impl Connection {
     /// The names of all schemas, or catalogs.
     pub(super) fn schemas(&mut self, is_catalog: bool) -> Result<Vec<String>, Thrown> {
         let methods = self.methods;
-        let about = self
-            .java
-            .object(&self.handle, &methods.connection_about, &[])?;
-        let asks = if is_catalog {
-            &methods.about_catalogs
-        } else {
-            &methods.about_schemas
-        };
+        let about = self.java.object(&self.handle, &methods.connection_about, &[])?;
+        let asks = if is_catalog { &methods.about_catalogs } else { &methods.about_schemas };
         let result = self.java.object(&about, asks, &[])?;
         self.column(&result, 1)
     }
@@ -223,25 +192,16 @@ impl Connection {
     /// The names of the tables in a schema, or catalog.
     pub(super) fn tables(&mut self, schema: &str, is_catalog: bool) -> Result<Vec<String>, Thrown> {
         let methods = self.methods;
-        let about = self
-            .java
-            .object(&self.handle, &methods.connection_about, &[])?;
+        let about = self.java.object(&self.handle, &methods.connection_about, &[])?;
         let name = self.java.text(schema)?;
         let (any, kind) = (self.java.text("%")?, self.java.text("TABLE")?);
         let text = self.java.class("java/lang/String")?;
         let kinds = self.java.array(&text, &[kind])?;
-        let none = jvalue {
-            l: std::ptr::null_mut(),
-        };
-        let (catalog, schema) = if is_catalog {
-            (given(&name), none)
-        } else {
-            (none, given(&name))
-        };
+        let none = jvalue { l: std::ptr::null_mut() };
+        let (catalog, schema) =
+            if is_catalog { (given(&name), none) } else { (none, given(&name)) };
         let arguments = [catalog, schema, given(&any), given(&kinds)];
-        let result = self
-            .java
-            .object(&about, &methods.about_tables, &arguments)?;
+        let result = self.java.object(&about, &methods.about_tables, &arguments)?;
         self.column(&result, 3)
     }
 

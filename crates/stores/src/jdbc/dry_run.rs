@@ -27,19 +27,11 @@ pub(super) fn of(target: &Jdbc, plan: &Plan, clients: usize) -> DryRunPlan {
             "setAutoCommit(true) for one operation".to_owned(),
             "setAutoCommit(false), commit() for several".to_owned(),
         ],
-        settings: vec![format!(
-            "setTransactionIsolation({})",
-            target.level().word()
-        )],
+        settings: vec![format!("setTransactionIsolation({})", target.level().word())],
         ..DryRunPlan::default()
     };
     match &target.place {
-        DatabaseLocation::Directory {
-            directory,
-            embedded,
-            durability,
-            ..
-        } => {
+        DatabaseLocation::Directory { directory, embedded, durability, .. } => {
             intent.makes = (embedded.made)(*durability);
             let after = (embedded.after_commit)(*durability);
             intent.transactions.extend(after.map(str::to_owned));

@@ -45,20 +45,13 @@ pub(super) fn stop(thrown: &Thrown, during: During<'_>, product: &Product) -> St
         return Stop::Conflict(cause);
     }
     let failure = failure(thrown, during, product);
-    let commits = matches!(
-        during,
-        During::Commit | During::WholeTransaction(..) | During::Load
-    );
+    let commits = matches!(during, During::Commit | During::WholeTransaction(..) | During::Load);
     let lost = matches!(
         failure.kind,
         FailureKind::Connection | FailureKind::Storage | FailureKind::DiskFull
     );
     // A commit whose answer was lost may have been done.
-    if commits && lost {
-        Stop::Unknown(Box::new(failure))
-    } else {
-        failure.into()
-    }
+    if commits && lost { Stop::Unknown(Box::new(failure)) } else { failure.into() }
 }
 
 /// A failure outside transactions.
@@ -115,9 +108,7 @@ fn kind(thrown: &Thrown) -> FailureKind {
     let starts = |with: &[&str]| with.iter().any(|class| state.starts_with(class));
     if starts(&["08", "57P0", "40003"]) || state == "XJ015" {
         FailureKind::Connection
-    } else if starts(&[
-        "58", "XX0", "XSL", "XSD", "XSC", "XSR", "XB", "40XD", "40XT",
-    ]) {
+    } else if starts(&["58", "XX0", "XSL", "XSD", "XSC", "XSR", "XB", "40XD", "40XT"]) {
         FailureKind::Storage
     } else if starts(&["53", "54"]) || says("OutOfMemoryError") {
         FailureKind::Limit
@@ -134,11 +125,7 @@ mod tests {
     use syncline_contract::{Cause, FailureKind, Stop};
 
     fn thrown(state: &str, code: i32) -> Thrown {
-        Thrown {
-            state: state.to_owned(),
-            code,
-            message: "so it is".to_owned(),
-        }
+        Thrown { state: state.to_owned(), code, message: "so it is".to_owned() }
     }
 
     fn of(product: &Product, state: &str, code: i32) -> Stop {

@@ -37,11 +37,7 @@ impl Jdbc {
 
     pub(super) fn make(&self, plan: &Plan) -> TargetResult<()> {
         match &self.place {
-            DatabaseLocation::Directory {
-                embedded,
-                durability,
-                ..
-            } => {
+            DatabaseLocation::Directory { embedded, durability, .. } => {
                 let made = (embedded.made)(*durability);
                 self.start(embedded, *durability, &made)?;
             }
@@ -118,11 +114,7 @@ impl Jdbc {
     pub(super) fn removed(&self) -> TargetResult<()> {
         let mut closed = Ok(());
         match &self.place {
-            DatabaseLocation::Directory {
-                directory,
-                embedded,
-                ..
-            } => {
+            DatabaseLocation::Directory { directory, embedded, .. } => {
                 // What cannot be closed goes all the same: closed again later, it would be made again.
                 closed = self.stop(embedded, directory.path());
                 directory.remove().map_err(|error| {
@@ -149,12 +141,7 @@ impl Jdbc {
 
     /// Starts the database that stands in our directory, if it does, and looks for a plan's tables.
     pub(super) fn open_again(&self, plan: &Plan) -> TargetResult<bool> {
-        let DatabaseLocation::Directory {
-            directory,
-            embedded,
-            durability,
-            ..
-        } = &self.place
+        let DatabaseLocation::Directory { directory, embedded, durability, .. } = &self.place
         else {
             let what = format!("{} cannot be opened again", self.name());
             return Err(Failure::new(FailureKind::Limit, what));
@@ -179,12 +166,7 @@ impl Jdbc {
     /// Closes a database in our directory and leaves it there. One that was refused was not opened, and
     /// closing would open it.
     pub(super) fn leave(&self) -> TargetResult<()> {
-        if let DatabaseLocation::Directory {
-            directory,
-            embedded,
-            ..
-        } = &self.place
-        {
+        if let DatabaseLocation::Directory { directory, embedded, .. } = &self.place {
             if self.is_ours() {
                 self.stop(embedded, directory.path())?;
             }

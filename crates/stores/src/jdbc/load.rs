@@ -35,10 +35,7 @@ impl Loads {
         product: &'static Product,
         plan: &Plan,
     ) -> TargetResult<Loads> {
-        let sql = Sql {
-            dialect: &product.dialect,
-            schema: None,
-        };
+        let sql = Sql { dialect: &product.dialect, schema: None };
         let mut tables = Vec::new();
         for table in plan.tables() {
             let kinds: Vec<_> = table.columns.iter().map(|column| column.kind).collect();

@@ -22,11 +22,7 @@ pub(super) enum DatabaseLocation {
     /// Embedded, in memory.
     Memory { url: String },
     /// On a server.
-    Server {
-        address: Address,
-        schema: SchemaName,
-        url: String,
-    },
+    Server { address: Address, schema: SchemaName, url: String },
 }
 
 /// What a user may not give an embedded database: it would leave files that nobody removes.
@@ -50,10 +46,7 @@ impl DatabaseLocation {
                 if place.starts_with("mem:") || place.starts_with("memory:") {
                     return in_memory(product, settings, place, attributes);
                 }
-                let known = embedded
-                    .elsewhere
-                    .iter()
-                    .find(|word| place.starts_with(**word));
+                let known = embedded.elsewhere.iter().find(|word| place.starts_with(**word));
                 if let Some(word) = known {
                     return Err(refused(format!("{word} of {}", product.name)));
                 }
@@ -104,10 +97,9 @@ fn in_memory(
             let url = format!("jdbc:{}:{place}{attributes}", product.word);
             Ok(DatabaseLocation::Memory { url })
         }
-        Some(word) => Err(refused(format!(
-            "durability={}: the database is in memory",
-            word.word()
-        ))),
+        Some(word) => {
+            Err(refused(format!("durability={}: the database is in memory", word.word())))
+        }
     }
 }
 
@@ -134,9 +126,7 @@ fn in_directory(
         let name = attribute.split('=').next().unwrap_or_default();
         let name = name.to_ascii_lowercase();
         if ELSEWHERE.contains(&name.as_str()) {
-            return Err(refused(format!(
-                "{name}, which would leave files elsewhere"
-            )));
+            return Err(refused(format!("{name}, which would leave files elsewhere")));
         }
         // It is made anyway.
         if name != "create" {
@@ -145,28 +135,16 @@ fn in_directory(
         }
     }
     let path = place.strip_prefix("file:").unwrap_or(place);
-    let of = Url {
-        path: Some(path.to_owned()).filter(|path| !path.is_empty()),
-        ..url.clone()
-    };
+    let of = Url { path: Some(path.to_owned()).filter(|path| !path.is_empty()), ..url.clone() };
     let directory = Directory::of(&of, LISTING, embedded.files, product.word)?;
     let url = (embedded.url)(directory.path(), durability) + &own;
-    Ok(DatabaseLocation::Directory {
-        directory,
-        embedded,
-        durability,
-        url,
-    })
+    Ok(DatabaseLocation::Directory { directory, embedded, durability, url })
 }
 
 fn on_server(url: &Url, product: &'static Product, rest: &str) -> Result<DatabaseLocation, Error> {
     let word = url.path.as_deref().unwrap_or_default();
     let word = word.split(':').next().unwrap_or_default();
-    let malformed = |why| Error::Malformed {
-        url: url.text.clone(),
-        why,
-        form: LISTING.form,
-    };
+    let malformed = |why| Error::Malformed { url: url.text.clone(), why, form: LISTING.form };
     if word.is_empty() {
         return Err(malformed("it names no product"));
     }
@@ -176,13 +154,8 @@ fn on_server(url: &Url, product: &'static Product, rest: &str) -> Result<Databas
     let (before, after) = raw.split_once("//").unwrap_or((raw, ""));
     let end = after.find(['/', ';', ',']).unwrap_or(after.len());
     let (authority, behind) = after.split_at(end);
-    let bare = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host);
-    let of = Url {
-        raw_path: Some(format!("//{authority}")),
-        ..url.clone()
-    };
+    let bare = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let of = Url { raw_path: Some(format!("//{authority}")), ..url.clone() };
     let form = AddressForm {
         form: LISTING.form,
         port: product.port,
@@ -202,9 +175,5 @@ fn on_server(url: &Url, product: &'static Product, rest: &str) -> Result<Databas
     } else {
         format!("jdbc:{word}:{rest}")
     };
-    Ok(DatabaseLocation::Server {
-        address,
-        schema: SchemaName::fresh(),
-        url,
-    })
+    Ok(DatabaseLocation::Server { address, schema: SchemaName::fresh(), url })
 }

@@ -105,11 +105,7 @@ fn is_used(
     product: &Product,
     schema: &SchemaName,
 ) -> Result<bool, Thrown> {
-    let Some(Users {
-        counts: (before, after),
-        ..
-    }) = product.users
-    else {
+    let Some(Users { counts: (before, after), .. }) = product.users else {
         return Ok(false);
     };
     for _ in 0..FAREWELL_LOOKS {

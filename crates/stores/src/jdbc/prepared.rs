@@ -31,11 +31,7 @@ impl Prepared {
         let places: Vec<_> = places.map(|given| (*given, kinds[*given])).collect();
         let mut texts = Vec::new();
         texts.resize_with(places.len(), Texts::default);
-        Ok(Prepared {
-            statement: connection.prepare(&statement.text)?,
-            places,
-            texts,
-        })
+        Ok(Prepared { statement: connection.prepare(&statement.text)?, places, texts })
     }
 
     /// Gives its parameters, each by its place in the plan.
@@ -77,10 +73,7 @@ impl Prepared {
     /// Executes the batch.
     pub(super) fn run_batch(&mut self, connection: &mut Connection) -> Result<(), Thrown> {
         let run = &connection.methods().prepared_run_batch;
-        connection
-            .java()
-            .object(&self.statement, run, &[])
-            .map(drop)
+        connection.java().object(&self.statement, run, &[]).map(drop)
     }
 }
 
@@ -89,20 +82,12 @@ impl Prepared {
 enum Steps {
     /// A read, with the kinds of its answer. If its last parameter is a limit, none is asked for zero
     /// rows: SQL's standard makes that an error, and some products take it for no limit.
-    Read {
-        prepared: Prepared,
-        answer: Vec<(Kind, bool)>,
-        limited: bool,
-    },
+    Read { prepared: Prepared, answer: Vec<(Kind, bool)>, limited: bool },
     /// A write; true if it must change a row.
     Write(Prepared, bool),
     /// A write that finds its row or does not, and an insert for when it did not. Of a table of nothing
     /// but its key there is nothing to write, so that the first only reads.
-    Put {
-        first: Prepared,
-        reads: bool,
-        insert: Prepared,
-    },
+    Put { first: Prepared, reads: bool, insert: Prepared },
 }
 
 /// Every operation of a plan.
@@ -131,12 +116,7 @@ impl Operations {
             all.push((operation.clone(), steps));
             parameters.push(kinds(plan, &operation.action));
         }
-        Ok(Operations {
-            product,
-            all,
-            parameters,
-            scratch: Scratch::default(),
-        })
+        Ok(Operations { product, all, parameters, scratch: Scratch::default() })
     }
 
     /// True if an operation writes.
@@ -161,24 +141,12 @@ impl Operations {
         }
         let (operation, steps) = &mut self.all[id.0];
         let done = match steps {
-            Steps::Read {
-                prepared,
-                answer,
-                limited,
-            } => {
+            Steps::Read { prepared, answer, limited } => {
                 let rows = replies.push(answer.len());
                 if *limited && matches!(values.last(), Some(Value::Int(..=0))) {
                     return Ok(());
                 }
-                read(
-                    prepared,
-                    connection,
-                    values,
-                    answer,
-                    &mut self.scratch,
-                    rows,
-                )
-                .map(|()| true)
+                read(prepared, connection, values, answer, &mut self.scratch, rows).map(|()| true)
             }
             Steps::Write(prepared, changes_one) => {
                 let changed = prepared
@@ -186,17 +154,15 @@ impl Operations {
                     .and_then(|()| prepared.change(connection));
                 changed.map(|rows| rows > 0 || !*changes_one)
             }
-            Steps::Put {
-                first,
-                reads,
-                insert,
-            } => match put(first, *reads, insert, connection, values) {
-                // Another has put the same key between the two.
-                Err(thrown) if is_duplicate(&thrown) => {
-                    return Err(Stop::Conflict(Cause::Serialization));
+            Steps::Put { first, reads, insert } => {
+                match put(first, *reads, insert, connection, values) {
+                    // Another has put the same key between the two.
+                    Err(thrown) if is_duplicate(&thrown) => {
+                        return Err(Stop::Conflict(Cause::Serialization));
+                    }
+                    put => put.map(|()| true),
                 }
-                put => put.map(|()| true),
-            },
+            }
         };
         match done {
             Ok(true) => Ok(()),
@@ -215,9 +181,7 @@ impl Operations {
     #[cold]
     fn refused(&self, id: OperationId, what: &str) -> Stop {
         let what = format!("operation \"{}\" {what}", self.all[id.0].0.name);
-        Failure::new(FailureKind::Statement, what)
-            .in_operation(id)
-            .into()
+        Failure::new(FailureKind::Statement, what).in_operation(id).into()
     }
 }
 
@@ -306,9 +270,7 @@ fn steps(
     };
     let first = next().expect("an operation is one statement or two")?;
     if let Some(insert) = next() {
-        let Action::Put { table } = action else {
-            unreachable!("only a put takes two statements")
-        };
+        let Action::Put { table } = action else { unreachable!("only a put takes two statements") };
         return Ok(Steps::Put {
             first,
             reads: beside_key(&plan.tables()[table.0]).is_empty(),
@@ -335,21 +297,12 @@ pub(super) fn statements(product: &Product, plan: &Plan, action: &Action) -> Vec
         Action::Scan { .. } => product.scan_lock,
         _ => product.dialect.row_lock,
     };
-    let dialect = &Dialect {
-        row_lock,
-        ..product.dialect
-    };
-    let sql = Sql {
-        dialect,
-        schema: None,
-    };
+    let dialect = &Dialect { row_lock, ..product.dialect };
+    let sql = Sql { dialect, schema: None };
     match action {
         Action::Put { table } if product.put == Put::UpdateOrInsert => {
             let first = renumbered(sql, plan, *table);
-            vec![
-                first,
-                sql.statement(plan, &Action::Insert { table: *table }),
-            ]
+            vec![first, sql.statement(plan, &Action::Insert { table: *table })]
         }
         action => vec![sql.statement(plan, action)],
     }
@@ -360,11 +313,7 @@ fn renumbered(sql: Sql<'_>, plan: &Plan, id: TableId) -> Statement {
     let table = &plan.tables()[id.0];
     let rest = beside_key(table);
     let action = if rest.is_empty() {
-        Action::Get {
-            table: id,
-            columns: table.key.clone(),
-            lock: Lock::None,
-        }
+        Action::Get { table: id, columns: table.key.clone(), lock: Lock::None }
     } else {
         let sets = rest.iter().map(|column| (*column, Set::To)).collect();
         Action::Update { table: id, sets }
@@ -381,7 +330,5 @@ fn renumbered(sql: Sql<'_>, plan: &Plan, id: TableId) -> Statement {
 
 fn beside_key(table: &Table) -> Vec<ColumnId> {
     let columns = table.inserted().into_iter();
-    columns
-        .filter(|column| !table.key.contains(column))
-        .collect()
+    columns.filter(|column| !table.key.contains(column)).collect()
 }

@@ -20,8 +20,7 @@ pub(super) fn of(target: &Jdbc) -> TargetResult<ReportedSettings> {
     let isolation = connection.isolate(level);
     let isolation = isolation.map_err(|thrown| target.failure(&thrown, "say its isolation"))?;
     let mut said = said(target, &mut connection)?;
-    said.settings
-        .extend(chosen(target, level, isolation, about.driver));
+    said.settings.extend(chosen(target, level, isolation, about.driver));
     Ok(ReportedSettings {
         product: about.product,
         version: about.version,
@@ -39,11 +38,9 @@ fn chosen(target: &Jdbc, level: Level, read_back: i32, driver: String) -> [Setti
         said_by: said_by.to_owned(),
     };
     let after = match &target.place {
-        DatabaseLocation::Directory {
-            embedded,
-            durability,
-            ..
-        } => (embedded.after_commit)(*durability),
+        DatabaseLocation::Directory { embedded, durability, .. } => {
+            (embedded.after_commit)(*durability)
+        }
         _ => None,
     };
     let transactions = "a connection a client: autocommit for one operation, commit() for several";
@@ -52,11 +49,7 @@ fn chosen(target: &Jdbc, level: Level, read_back: i32, driver: String) -> [Setti
         None => transactions.to_owned(),
     };
     [
-        setting(
-            "driver",
-            driver,
-            "DatabaseMetaData.getDriverName, getDriverVersion",
-        ),
+        setting("driver", driver, "DatabaseMetaData.getDriverName, getDriverVersion"),
         setting(
             "isolation",
             format!("{} (JDBC's level {read_back})", level.word()),
@@ -70,11 +63,7 @@ fn chosen(target: &Jdbc, level: Level, read_back: i32, driver: String) -> [Setti
 pub(super) fn said(target: &Jdbc, connection: &mut Connection) -> TargetResult<DurabilityReport> {
     let process = known(target.process());
     let (directory, log) = match &target.place {
-        DatabaseLocation::Directory {
-            directory,
-            embedded,
-            ..
-        } => {
+        DatabaseLocation::Directory { directory, embedded, .. } => {
             let directory = directory.path().to_owned();
             let log = directory.join(embedded.log);
             (Some(directory), Some(log))

@@ -73,8 +73,7 @@ impl Session for JdbcSession {
         self.wrote |= self.operations.writes(operation);
         let whole = self.shape == AccessPattern::Single;
         let (connection, replies) = (&mut self.connection, &mut self.replies);
-        self.operations
-            .run(connection, operation, values, whole, replies)
+        self.operations.run(connection, operation, values, whole, replies)
     }
 
     #[inline]

@@ -22,11 +22,7 @@ pub enum Level {
 
 impl Level {
     /// Every level offered here.
-    pub const ALL: [Level; 3] = [
-        Level::ReadCommitted,
-        Level::RepeatableRead,
-        Level::Serializable,
-    ];
+    pub const ALL: [Level; 3] = [Level::ReadCommitted, Level::RepeatableRead, Level::Serializable];
 
     /// The word of the option.
     pub fn word(self) -> &'static str {
@@ -140,15 +136,9 @@ pub(crate) const LISTING: &Listing = &Listing {
 impl Settings {
     /// What a URL's options choose; refuses what is not listed, and a URL without a driver.
     pub(super) fn parse(url: &Url) -> Result<Settings, Error> {
-        let (properties, ours): (Vec<_>, Vec<_>) = url
-            .pairs
-            .iter()
-            .cloned()
-            .partition(|(name, _)| name.starts_with(PROPERTY));
-        let only_ours = Url {
-            pairs: ours,
-            ..url.clone()
-        };
+        let (properties, ours): (Vec<_>, Vec<_>) =
+            url.pairs.iter().cloned().partition(|(name, _)| name.starts_with(PROPERTY));
+        let only_ours = Url { pairs: ours, ..url.clone() };
         let given = only_ours.given(LISTING)?;
         let text = |value: &str| Some(value.to_owned()).filter(|value| !value.is_empty());
         let driver = given.parsed("driver", text)?.ok_or(Error::NotHonoured {
@@ -158,20 +148,15 @@ impl Settings {
                 .to_owned(),
         })?;
         let jars = driver.split(':').map(|jar| path::absolute(Path::new(jar)));
-        let properties = properties
-            .into_iter()
-            .map(|(name, value)| (name[PROPERTY.len()..].to_owned(), value));
+        let properties =
+            properties.into_iter().map(|(name, value)| (name[PROPERTY.len()..].to_owned(), value));
         Ok(Settings {
             jars: jars.collect::<Result<_, _>>()?,
             class: given.parsed("class", text)?,
             durability: given.word("durability", &Durability::ALL, Durability::word)?,
             isolation: given.word("isolation", &Level::ALL, Level::word)?,
             live: given
-                .word(
-                    "live",
-                    &[true, false],
-                    |live| if live { "yes" } else { "no" },
-                )?
+                .word("live", &[true, false], |live| if live { "yes" } else { "no" })?
                 .unwrap_or(false),
             connect_timeout: connect_timeout(&given)?,
             properties: properties.collect(),
@@ -208,10 +193,7 @@ mod tests {
             ("jdbc:derby:x", "driver=JAR:JAR"),
             ("jdbc:derby:x?driver=", "option driver of target jdbc"),
             ("jdbc:derby:x?driver=a&speed=1", "no option \"speed\""),
-            (
-                "jdbc:derby:x?driver=a&durability=much",
-                "takes none, os, data or full",
-            ),
+            ("jdbc:derby:x?driver=a&durability=much", "takes none, os, data or full"),
         ] {
             let said = parse(url).unwrap_err();
             assert!(said.contains(words), "{url}: {said}");

@@ -70,12 +70,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
     let word = url.path.as_deref().unwrap_or_default();
     let product = Product::of(word.split([':', ';']).next().unwrap_or_default());
     let place = DatabaseLocation::of(url, product, &settings)?;
-    Ok(AnyTarget::Jdbc(Jdbc {
-        product,
-        settings,
-        place,
-        state: Mutex::default(),
-    }))
+    Ok(AnyTarget::Jdbc(Jdbc { product, settings, place, state: Mutex::default() }))
 }
 
 impl Jdbc {
@@ -181,19 +176,14 @@ impl Jdbc {
 
     /// The generator of statements; what they name stands in the connection's own schema.
     pub(super) fn sql(&self) -> Sql<'static> {
-        Sql {
-            dialect: &self.product.dialect,
-            schema: None,
-        }
+        Sql { dialect: &self.product.dialect, schema: None }
     }
 
     fn checked(&self, query: &str) -> TargetResult<Vec<String>> {
         Ok(match self.connection()?.rows(query, 3) {
             Err(thrown) => vec![self.failure(&thrown, "check its tables").what],
             Ok(rows) => {
-                let wrong = rows
-                    .iter()
-                    .filter(|row| row.last().map(String::as_str) != Some("1"));
+                let wrong = rows.iter().filter(|row| row.last().map(String::as_str) != Some("1"));
                 wrong.map(|row| row.join(" ")).collect()
             }
         })
@@ -241,12 +231,7 @@ impl Jdbc {
         limit: Duration,
         work: impl FnOnce(&Jdbc) -> TargetResult<T> + Send + 'static,
     ) -> TargetResult<T> {
-        let DatabaseLocation::Server {
-            address,
-            schema,
-            url,
-        } = &self.place
-        else {
+        let DatabaseLocation::Server { address, schema, url } = &self.place else {
             unreachable!("only a server is waited for")
         };
         let target = Jdbc {
@@ -286,11 +271,7 @@ impl Target for Jdbc {
     type Worker = ();
 
     fn name(&self) -> String {
-        let word = if self.product.word.is_empty() {
-            "other"
-        } else {
-            self.product.word
-        };
+        let word = if self.product.word.is_empty() { "other" } else { self.product.word };
         format!("{}:{word}", LISTING.name)
     }
 
@@ -419,11 +400,9 @@ impl Target for Jdbc {
         let operations = Operations::prepare(&mut connection, self.product, plan)?;
         let loads = Loads::prepare(&mut connection, self.product, plan)?;
         let after_commit = match &self.place {
-            DatabaseLocation::Directory {
-                embedded,
-                durability,
-                ..
-            } => (embedded.after_commit)(*durability),
+            DatabaseLocation::Directory { embedded, durability, .. } => {
+                (embedded.after_commit)(*durability)
+            }
             _ => None,
         };
         Ok(JdbcSession {

@@ -85,9 +85,7 @@ pub(super) fn give(
     let place = jvalue { i: place };
     match value {
         Value::Null => {
-            let number = jvalue {
-                i: type_number(kind),
-            };
+            let number = jvalue { i: type_number(kind) };
             java.run(statement, &methods.prepared_set_null, &[place, number])
         }
         Value::Int(number) => {
@@ -105,24 +103,15 @@ pub(super) fn give(
             java.run(statement, set, &[place, given(&bytes)])
         }
         Value::Decimal(Decimal { units, scale }) => {
-            let (units, scale) = (
-                jvalue { j: units },
-                jvalue {
-                    i: i32::from(scale),
-                },
-            );
+            let (units, scale) = (jvalue { j: units }, jvalue { i: i32::from(scale) });
             let decimal = java.of_class(&methods.decimal_of, &[units, scale])?;
             let set = &methods.prepared_set_decimal;
             java.run(statement, set, &[place, given(&decimal)])
         }
         Value::Timestamp(micros) => {
-            let millis = jvalue {
-                j: micros.div_euclid(1_000),
-            };
+            let millis = jvalue { j: micros.div_euclid(1_000) };
             let time = java.make(&methods.timestamp_new, &[millis])?;
-            let nanos = jvalue {
-                i: (micros.rem_euclid(1_000_000) * 1_000) as i32,
-            };
+            let nanos = jvalue { i: (micros.rem_euclid(1_000_000) * 1_000) as i32 };
             java.run(&time, &methods.timestamp_set_nanos, &[nanos])?;
             let set = &methods.prepared_set_timestamp;
             java.run(statement, set, &[place, given(&time)])
@@ -155,19 +144,11 @@ pub(super) fn take(
     let value = match kind {
         Kind::Int => {
             let number = java.long(result, &methods.result_long, &place)?;
-            if was_null(java)? {
-                Value::Null
-            } else {
-                Value::Int(number)
-            }
+            if was_null(java)? { Value::Null } else { Value::Int(number) }
         }
         Kind::Float => {
             let number = java.double(result, &methods.result_double, &place)?;
-            if was_null(java)? {
-                Value::Null
-            } else {
-                Value::Float(number)
-            }
+            if was_null(java)? { Value::Null } else { Value::Float(number) }
         }
         Kind::Text => {
             let text = java.object(result, &methods.result_string, &place)?;
@@ -193,9 +174,7 @@ pub(super) fn take(
                 Value::Null
             } else {
                 // Exact: what does not fit the scale, or 64 bits, is thrown.
-                let digits = [jvalue {
-                    i: i32::from(scale),
-                }];
+                let digits = [jvalue { i: i32::from(scale) }];
                 let scaled = java.object(&decimal, &methods.decimal_scaled, &digits)?;
                 let units = java.object(&scaled, &methods.decimal_units, &[])?;
                 let units = java.long(&units, &methods.integer_long, &[])?;

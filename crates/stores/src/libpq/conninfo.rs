@@ -19,16 +19,12 @@ fn is_uri(text: &str) -> bool {
 
 /// The parameters of a connection string or a URI, in order. Names that libpq does not know are refused.
 pub fn pairs(text: &str) -> Result<Vec<(String, String)>, Error> {
-    let pairs = if is_uri(text) {
-        of_uri(text)
-    } else {
-        of_string(text)
-    };
+    let pairs = if is_uri(text) { of_uri(text) } else { of_string(text) };
     let pairs = pairs.map_err(|why| Error::Conninfo { why })?;
     match pairs.iter().find(|(name, _)| parameter(name).is_none()) {
-        Some((name, _)) => Err(Error::Conninfo {
-            why: format!("\"{name}\" is not a parameter of libpq"),
-        }),
+        Some((name, _)) => {
+            Err(Error::Conninfo { why: format!("\"{name}\" is not a parameter of libpq") })
+        }
         None => Ok(pairs),
     }
 }
@@ -60,10 +56,7 @@ fn of_string(text: &str) -> Result<Vec<(String, String)>, String> {
     let (spans, wrong) = spans(text);
     match wrong {
         Some(why) => Err(why),
-        None => Ok(spans
-            .into_iter()
-            .map(|span| (span.name, span.value))
-            .collect()),
+        None => Ok(spans.into_iter().map(|span| (span.name, span.value)).collect()),
     }
 }
 
@@ -109,11 +102,7 @@ pub fn unescaped(text: &str) -> String {
     let mut plain = String::new();
     let mut signs = text.chars();
     while let Some(sign) = signs.next() {
-        plain.extend(if sign == '\\' {
-            signs.next()
-        } else {
-            Some(sign)
-        });
+        plain.extend(if sign == '\\' { signs.next() } else { Some(sign) });
     }
     plain
 }
@@ -182,10 +171,7 @@ fn host_and_port(text: &str) -> Result<(&str, &str), &'static str> {
         let (host, port) = rest.split_once(']').ok_or("its [ has no ]")?;
         return Ok((host, port.strip_prefix(':').unwrap_or(port)));
     }
-    Ok(text
-        .rsplit_once(':')
-        .filter(|_| !text.contains(','))
-        .unwrap_or((text, "")))
+    Ok(text.rsplit_once(':').filter(|_| !text.contains(',')).unwrap_or((text, "")))
 }
 
 #[cfg(test)]
@@ -194,9 +180,7 @@ mod tests {
 
     fn of(text: &str) -> Result<String, String> {
         let pairs = pairs(text).map_err(|error| error.to_string())?;
-        let pairs = pairs
-            .iter()
-            .map(|(name, value)| format!("{name}=<{value}>"));
+        let pairs = pairs.iter().map(|(name, value)| format!("{name}=<{value}>"));
         Ok(pairs.collect::<Vec<_>>().join(" "))
     }
 
@@ -205,10 +189,7 @@ mod tests {
     fn a_connection_string_or_a_uri_is_known_and_comes_apart() {
         for (text, wanted) in [
             ("host=db port=7 dbname=t", "host=<db> port=<7> dbname=<t>"),
-            (
-                "user = 'a b'  password='it\\'s \\\\'",
-                "user=<a b> password=<it's \\>",
-            ),
+            ("user = 'a b'  password='it\\'s \\\\'", "user=<a b> password=<it's \\>"),
             ("options='-c search_path=x'", "options=<-c search_path=x>"),
             ("password=a\\ b dbname=''", "password=<a b> dbname=<>"),
             ("postgresql://", ""),
@@ -218,10 +199,7 @@ mod tests {
                 "user=<app> password=<s@c> host=<db.example> port=<6000> dbname=<shop> \
                  sslmode=<require> connect_timeout=<3>",
             ),
-            (
-                "postgresql://[::1]:7/t?ssl=true",
-                "host=<::1> port=<7> dbname=<t> sslmode=<require>",
-            ),
+            ("postgresql://[::1]:7/t?ssl=true", "host=<::1> port=<7> dbname=<t> sslmode=<require>"),
             ("postgresql://a:1,b:2/t", "host=<a:1,b:2> dbname=<t>"),
         ] {
             assert!(is_conninfo(text), "{text}");
@@ -239,17 +217,11 @@ mod tests {
             ("colour=secret", "\"colour\" is not a parameter of libpq"),
             ("postgresql://a:secret@[::1/t", "its [ has no ]"),
             ("postgresql://h/t?password", "has no value"),
-            (
-                "postgresql://h/t?password=%zzsecret",
-                "not followed by a code",
-            ),
+            ("postgresql://h/t?password=%zzsecret", "not followed by a code"),
             ("=secret", "an = is missing"),
         ] {
             let why = of(text).unwrap_err();
-            assert!(
-                why.contains(said) && !why.contains("secret"),
-                "{text}: {why}"
-            );
+            assert!(why.contains(said) && !why.contains("secret"), "{text}: {why}");
         }
     }
 

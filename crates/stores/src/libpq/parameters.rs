@@ -41,11 +41,7 @@ const NAMED: &str =
     "sessions are named after syncline and its process, by which other clients recognize them";
 
 const fn used(name: &'static str, variable: &'static str, how: &'static str) -> Parameter {
-    Parameter {
-        name,
-        variable: Some(variable),
-        effect: Effect::Used(how),
-    }
+    Parameter { name, variable: Some(variable), effect: Effect::Used(how) }
 }
 
 const fn only(
@@ -54,19 +50,11 @@ const fn only(
     values: &'static [&'static str],
     why: &'static str,
 ) -> Parameter {
-    Parameter {
-        name,
-        variable: Some(variable),
-        effect: Effect::Only(values, why),
-    }
+    Parameter { name, variable: Some(variable), effect: Effect::Only(values, why) }
 }
 
 const fn refused(name: &'static str, variable: &'static str, why: &'static str) -> Parameter {
-    Parameter {
-        name,
-        variable: Some(variable),
-        effect: Effect::Refused(why),
-    }
+    Parameter { name, variable: Some(variable), effect: Effect::Refused(why) }
 }
 
 const fn ignored(
@@ -74,11 +62,7 @@ const fn ignored(
     variable: Option<&'static str>,
     why: &'static str,
 ) -> Parameter {
-    Parameter {
-        name,
-        variable,
-        effect: Effect::Ignored(why),
-    }
+    Parameter { name, variable, effect: Effect::Ignored(why) }
 }
 
 /// Every parameter of libpq 15 to 17.
@@ -88,35 +72,19 @@ pub const PARAMETERS: &[Parameter] = &[
         "PGHOST",
         "a name, an address, or the directory of a Unix socket; several are refused",
     ),
-    used(
-        "hostaddr",
-        "PGHOSTADDR",
-        "the address to connect to; certificates are held to host",
-    ),
+    used("hostaddr", "PGHOSTADDR", "the address to connect to; certificates are held to host"),
     used("port", "PGPORT", "the port, also of a Unix socket"),
     used("dbname", "PGDATABASE", "the database"),
     used("user", "PGUSER", "the user"),
-    used(
-        "password",
-        "PGPASSWORD",
-        "the password; never shown, and taken out of the process list",
-    ),
+    used("password", "PGPASSWORD", "the password; never shown, and taken out of the process list"),
     used(
         "passfile",
         "PGPASSFILE",
         "the file of passwords, default ~/.pgpass; one that others may read is not read",
     ),
     used("service", "PGSERVICE", "parameters from the service file"),
-    used(
-        "options",
-        "PGOPTIONS",
-        "goes into the start-up packet of every session",
-    ),
-    used(
-        "connect_timeout",
-        "PGCONNECT_TIMEOUT",
-        "seconds, at least 2; 0 waits for an hour",
-    ),
+    used("options", "PGOPTIONS", "goes into the start-up packet of every session"),
+    used("connect_timeout", "PGCONNECT_TIMEOUT", "seconds, at least 2; 0 waits for an hour"),
     used(
         "channel_binding",
         "PGCHANNELBINDING",
@@ -127,47 +95,23 @@ pub const PARAMETERS: &[Parameter] = &[
         "PGSSLMODE",
         "tls=; allow is prefer, and require with sslrootcert is verify-ca",
     ),
-    used(
-        "sslrootcert",
-        "PGSSLROOTCERT",
-        "root=; system means the system's roots",
-    ),
+    used("sslrootcert", "PGSSLROOTCERT", "root=; system means the system's roots"),
     only(
         "client_encoding",
         "PGCLIENTENCODING",
         &["UTF8", "UTF-8", "UNICODE", "auto"],
         "statements and answers are UTF-8",
     ),
-    only(
-        "gssencmode",
-        "PGGSSENCMODE",
-        &["disable", "prefer"],
-        NO_GSSAPI,
-    ),
+    only("gssencmode", "PGGSSENCMODE", &["disable", "prefer"], NO_GSSAPI),
     only(
         "sslnegotiation",
         "PGSSLNEGOTIATION",
         &["postgres"],
         "TLS is asked for in PostgreSQL's way",
     ),
-    only(
-        "sslcompression",
-        "PGSSLCOMPRESSION",
-        &["0"],
-        "TLS does not compress here",
-    ),
-    only(
-        "sslcertmode",
-        "PGSSLCERTMODE",
-        &["disable", "allow"],
-        NO_CLIENT_CERTIFICATE,
-    ),
-    only(
-        "sslsni",
-        "PGSSLSNI",
-        &["1"],
-        "the host's name is always sent",
-    ),
+    only("sslcompression", "PGSSLCOMPRESSION", &["0"], "TLS does not compress here"),
+    only("sslcertmode", "PGSSLCERTMODE", &["disable", "allow"], NO_CLIENT_CERTIFICATE),
+    only("sslsni", "PGSSLSNI", &["1"], "the host's name is always sent"),
     only("requiressl", "PGREQUIRESSL", &["0"], "say sslmode=require"),
     only(
         "ssl_min_protocol_version",
@@ -187,22 +131,13 @@ pub const PARAMETERS: &[Parameter] = &[
         &["any"],
         "a run has one server, whatever its role",
     ),
-    only(
-        "load_balance_hosts",
-        "PGLOADBALANCEHOSTS",
-        &["disable"],
-        "a run has one server",
-    ),
+    only("load_balance_hosts", "PGLOADBALANCEHOSTS", &["disable"], "a run has one server"),
     refused(
         "require_auth",
         "PGREQUIREAUTH",
         "which log-in a server may ask for is not chosen here",
     ),
-    refused(
-        "requirepeer",
-        "PGREQUIREPEER",
-        "the owner of a server's socket is not checked",
-    ),
+    refused("requirepeer", "PGREQUIREPEER", "the owner of a server's socket is not checked"),
     refused("sslcert", "PGSSLCERT", NO_CLIENT_CERTIFICATE),
     refused("sslkey", "PGSSLKEY", NO_CLIENT_CERTIFICATE),
     Parameter {
@@ -242,22 +177,10 @@ pub const ENVIRONMENT: &[Variable] = &[
         name: "PGSYSCONFDIR",
         effect: Effect::Used("the directory of pg_service.conf for all users"),
     },
-    Variable {
-        name: "PGDATESTYLE",
-        effect: Effect::Used("goes into the start-up packet"),
-    },
-    Variable {
-        name: "PGTZ",
-        effect: Effect::Used("goes into the start-up packet"),
-    },
-    Variable {
-        name: "PGGEQO",
-        effect: Effect::Used("goes into the start-up packet"),
-    },
-    Variable {
-        name: "PGLOCALEDIR",
-        effect: Effect::Ignored("messages are not translated"),
-    },
+    Variable { name: "PGDATESTYLE", effect: Effect::Used("goes into the start-up packet") },
+    Variable { name: "PGTZ", effect: Effect::Used("goes into the start-up packet") },
+    Variable { name: "PGGEQO", effect: Effect::Used("goes into the start-up packet") },
+    Variable { name: "PGLOCALEDIR", effect: Effect::Ignored("messages are not translated") },
 ];
 
 /// The parameter of that name.
@@ -275,9 +198,7 @@ mod tests {
         let names: BTreeSet<_> = PARAMETERS.iter().map(|one| one.name).collect();
         assert_eq!(names.len(), PARAMETERS.len());
         let variables = PARAMETERS.iter().filter_map(|one| one.variable);
-        let variables: Vec<_> = variables
-            .chain(ENVIRONMENT.iter().map(|one| one.name))
-            .collect();
+        let variables: Vec<_> = variables.chain(ENVIRONMENT.iter().map(|one| one.name)).collect();
         let distinct: BTreeSet<_> = variables.iter().collect();
         assert_eq!(distinct.len(), variables.len());
     }

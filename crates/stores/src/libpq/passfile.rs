@@ -67,19 +67,17 @@ fn password(text: &str, address: &Address, user: &str) -> Option<String> {
         Host::Socket(path) => of_socket(path),
     };
     let database = address.database.as_deref().unwrap_or(user);
-    text.lines()
-        .filter(|line| !line.starts_with('#'))
-        .find_map(|line| {
-            let mut rest = line;
-            for wanted in [host.as_str(), &port, database, user] {
-                let (field, after) = field(rest)?;
-                if field != "*" && unescaped(field) != wanted {
-                    return None;
-                }
-                rest = after;
+    text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+        let mut rest = line;
+        for wanted in [host.as_str(), &port, database, user] {
+            let (field, after) = field(rest)?;
+            if field != "*" && unescaped(field) != wanted {
+                return None;
             }
-            Some(unescaped(rest))
-        })
+            rest = after;
+        }
+        Some(unescaped(rest))
+    })
 }
 
 /// A socket in a default directory is `localhost` there, another is its directory.
@@ -88,10 +86,7 @@ fn of_socket(path: &Path) -> (String, String) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let port = name.rsplit('.').next().unwrap_or("5432").to_owned();
     let directory = directory.display().to_string();
-    if matches!(
-        directory.as_str(),
-        "/tmp" | "/var/run/postgresql" | "/run/postgresql"
-    ) {
+    if matches!(directory.as_str(), "/tmp" | "/var/run/postgresql" | "/run/postgresql") {
         ("localhost".to_owned(), port)
     } else {
         (directory, port)

@@ -19,16 +19,12 @@ pub fn service(
             continue;
         };
         if let Some(pairs) = section(&text, name) {
-            let pairs = pairs.map_err(|why| Error::Conninfo {
-                why: format!("{}: {why}", file.display()),
-            })?;
+            let pairs = pairs
+                .map_err(|why| Error::Conninfo { why: format!("{}: {why}", file.display()) })?;
             return Ok(pairs);
         }
     }
-    let files: Vec<_> = files
-        .iter()
-        .map(|file| file.display().to_string())
-        .collect();
+    let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
     Err(Error::Conninfo {
         why: format!("the service \"{name}\" is in none of {}", files.join(", ")),
     })
@@ -41,9 +37,7 @@ fn files(variable: &impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
         Some(directory) => vec![directory],
         None => FOR_ALL.map(str::to_owned).to_vec(),
     };
-    let for_all = for_all
-        .iter()
-        .map(|directory| PathBuf::from(directory).join("pg_service.conf"));
+    let for_all = for_all.iter().map(|directory| PathBuf::from(directory).join("pg_service.conf"));
     own.into_iter().chain(for_all).collect()
 }
 
@@ -52,9 +46,7 @@ fn section(text: &str, name: &str) -> Option<Result<Vec<(String, String)>, Strin
     let mut lines = text.lines().zip(1..);
     lines.find(|(line, _)| {
         let line = line.trim();
-        line.strip_prefix('[')
-            .and_then(|line| line.strip_suffix(']'))
-            == Some(name)
+        line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) == Some(name)
     })?;
     let of_section = lines.take_while(|(line, _)| !line.trim_start().starts_with('['));
     let filled = of_section.filter(|(line, _)| {
@@ -67,9 +59,7 @@ fn section(text: &str, name: &str) -> Option<Result<Vec<(String, String)>, Strin
         let (name, value) = (name.trim(), value.trim());
         // A service that names a service could name itself.
         if parameter(name).is_none() || name == "service" {
-            return Err(format!(
-                "line {number}: \"{name}\" is not a parameter of a service"
-            ));
+            return Err(format!("line {number}: \"{name}\" is not a parameter of a service"));
         }
         Ok((name.to_owned(), value.to_owned()))
     });
@@ -89,10 +79,7 @@ mod tests {
         let found = section(TEXT, "mine").unwrap().unwrap();
         assert_eq!(found, [pair("host", "db"), pair("port", "7")]);
         assert!(section(TEXT, "none").is_none());
-        assert_eq!(
-            section(TEXT, "last"),
-            Some(Err("line 10 has no =".to_owned()))
-        );
+        assert_eq!(section(TEXT, "last"), Some(Err("line 10 has no =".to_owned())));
         let itself = section("[a]\nservice=a", "a").unwrap().unwrap_err();
         assert!(itself.contains("not a parameter of a service"), "{itself}");
     }
@@ -105,9 +92,6 @@ mod tests {
             _ => None,
         };
         let why = service("shop", variable).unwrap_err().to_string();
-        assert!(
-            why.contains("/nowhere/services, /nowhere/at/all/pg_service.conf"),
-            "{why}"
-        );
+        assert!(why.contains("/nowhere/services, /nowhere/at/all/pg_service.conf"), "{why}");
     }
 }

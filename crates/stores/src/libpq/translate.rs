@@ -31,9 +31,7 @@ pub(crate) fn as_url(text: &str) -> Result<Cow<'_, str>, Error> {
 pub fn url(pairs: &[(String, String)], more: &[(&str, &str)]) -> String {
     let value = |wanted: &str| {
         let found = pairs.iter().rev().find(|(name, _)| name == wanted);
-        found
-            .map(|(_, value)| value.as_str())
-            .filter(|value| !value.is_empty())
+        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     };
     let part = |before: &str, wanted: &str| {
         value(wanted).map_or(String::new(), |value| format!("{before}{}", escaped(value)))
@@ -56,10 +54,7 @@ pub fn url(pairs: &[(String, String)], more: &[(&str, &str)]) -> String {
             options.push(format!("{name}={}", escaped(value)));
         }
     }
-    options.extend(
-        more.iter()
-            .map(|(name, value)| format!("{name}={}", escaped(value))),
-    );
+    options.extend(more.iter().map(|(name, value)| format!("{name}={}", escaped(value))));
     let ask = if options.is_empty() { "" } else { "?" };
     format!(
         "{TARGET}://{user}{at}{host}{}{}{ask}{}",
@@ -84,12 +79,10 @@ pub fn warnings(url: &str) -> Vec<String> {
     };
     let parsed = Url::parse(&text).ok().filter(|url| url.name == TARGET);
     let pairs = parsed.map_or_else(Vec::new, |url| url.pairs);
-    let ignored = pairs
-        .iter()
-        .filter_map(|(name, _)| match parameter(name)?.effect {
-            Effect::Ignored(why) => Some(format!("{name} means nothing here: {why}")),
-            _ => None,
-        });
+    let ignored = pairs.iter().filter_map(|(name, _)| match parameter(name)?.effect {
+        Effect::Ignored(why) => Some(format!("{name} means nothing here: {why}")),
+        _ => None,
+    });
     ignored.collect()
 }
 
@@ -172,9 +165,7 @@ fn used(
         },
         "connect_timeout" => {
             let seconds: i64 = value.trim().parse().map_err(|_error| {
-                not_honoured(format!(
-                    "connect_timeout={value}: it takes a whole number of seconds"
-                ))
+                not_honoured(format!("connect_timeout={value}: it takes a whole number of seconds"))
             })?;
             let ms = match seconds {
                 ..=0 => 3_600_000,
@@ -202,10 +193,7 @@ fn last<'p>(pairs: &'p [(String, String)], wanted: &str) -> Option<&'p str> {
 }
 
 fn not_honoured(what: String) -> Error {
-    Error::NotHonoured {
-        target: TARGET,
-        what,
-    }
+    Error::NotHonoured { target: TARGET, what }
 }
 
 /// Changes an address as options named like libpq's parameters say; refuses several hosts.
@@ -236,9 +224,9 @@ pub(crate) fn readdress(address: &mut Address, pairs: &[(String, String)]) -> Re
     address.user = of("user").or(address.user.take());
     address.database = of("dbname").or(address.database.take());
     match &address.host {
-        Host::Tcp(host, _) if host.contains(',') => Err(not_honoured(
-            "several hosts: a run has one server; name one".to_owned(),
-        )),
+        Host::Tcp(host, _) if host.contains(',') => {
+            Err(not_honoured("several hosts: a run has one server; name one".to_owned()))
+        }
         _ => Ok(()),
     }
 }
@@ -254,9 +242,7 @@ mod tests {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
         let translated = translated(&pairs, |_| None).map_err(|error| error.to_string())?;
-        let pairs = translated
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"));
+        let pairs = translated.iter().map(|(name, value)| format!("{name}={value}"));
         Ok(pairs.collect::<Vec<_>>().join("&"))
     }
 
@@ -268,23 +254,14 @@ mod tests {
             ("sslmode=allow", "tls=prefer"),
             ("sslmode=disable&sslmode=verify-full", "tls=verify-full"),
             ("ssl=true", "tls=require"),
-            (
-                "sslmode=require&sslrootcert=/r.pem",
-                "tls=verify-ca&root=/r.pem",
-            ),
+            ("sslmode=require&sslrootcert=/r.pem", "tls=verify-ca&root=/r.pem"),
             ("sslrootcert=system", "tls=verify-full"),
             ("connect_timeout=3", "connect_timeout_ms=3000"),
             ("connect_timeout=1", "connect_timeout_ms=2000"),
             ("connect_timeout=0", "connect_timeout_ms=3600000"),
             ("channel_binding=prefer&sslsni=1&gssencmode=disable", ""),
-            (
-                "sslmode=require&channel_binding=require",
-                "tls=require&channel_binding=require",
-            ),
-            (
-                "options=-c search_path=x&durability=os",
-                "options=-c search_path=x&durability=os",
-            ),
+            ("sslmode=require&channel_binding=require", "tls=require&channel_binding=require"),
+            ("options=-c search_path=x&durability=os", "options=-c search_path=x&durability=os"),
             ("application_name=shop&keepalives=1", ""),
             ("host=/run/pg&client_encoding=utf8", "host=/run/pg"),
         ] {
@@ -292,10 +269,7 @@ mod tests {
         }
         for (given, said) in [
             ("sslmode=always", "there are disable, allow"),
-            (
-                "sslcert=/c.pem",
-                "sslcert: client certificates are not built in",
-            ),
+            ("sslcert=/c.pem", "sslcert: client certificates are not built in"),
             ("sslkey=/k.pem", "sslkey: client certificates"),
             ("gssencmode=require", "GSSAPI is not built in"),
             ("target_session_attrs=read-write", "one server"),
@@ -314,41 +288,26 @@ mod tests {
         for (text, wanted) in [
             ("host=db port=7 user=app dbname=t", "postgres://app@db:7/t"),
             ("host=/run/pg dbname=t", "postgres:///t?socket=/run/pg"),
-            (
-                "dbname=t password='p@:w' user=u",
-                "postgres://u:p%40%3Aw@/t",
-            ),
+            ("dbname=t password='p@:w' user=u", "postgres://u:p%40%3Aw@/t"),
             (
                 "user=u password=${SYNCLINE_PASSWORD_1} host=h",
                 "postgres://u:${SYNCLINE_PASSWORD_1}@h",
             ),
-            (
-                "postgresql://app@db/t?sslmode=require",
-                "postgres://app@db/t?sslmode=require",
-            ),
-            (
-                "host=a host=b sslmode=require",
-                "postgres://b?sslmode=require",
-            ),
+            ("postgresql://app@db/t?sslmode=require", "postgres://app@db/t?sslmode=require"),
+            ("host=a host=b sslmode=require", "postgres://b?sslmode=require"),
             ("sqlite:x.db?durability=os", "sqlite:x.db?durability=os"),
         ] {
             assert_eq!(as_url(text).unwrap(), wanted, "{text}");
         }
         let pairs = [("host".to_owned(), "::1".to_owned())];
-        assert_eq!(
-            url(&pairs, &[("schema", "a b")]),
-            "postgres://%3A%3A1?schema=a%20b"
-        );
+        assert_eq!(url(&pairs, &[("schema", "a b")]), "postgres://%3A%3A1?schema=a%20b");
     }
 
     #[test]
     fn what_changes_nothing_is_named() {
         let said = warnings("postgresql://h/t?application_name=x&sslmode=require&keepalives=1");
         assert_eq!(said.len(), 2, "{said:?}");
-        assert!(
-            said[0].starts_with("application_name means nothing here"),
-            "{said:?}"
-        );
+        assert!(said[0].starts_with("application_name means nothing here"), "{said:?}");
         assert!(warnings("sqlite:x?application_name=x").is_empty());
     }
 }

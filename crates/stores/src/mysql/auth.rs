@@ -108,9 +108,7 @@ mod tests {
 
     fn hex(bytes: &[u8]) -> String {
         let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        digits
-            .map(|digit| char::from_digit(digit.into(), 16).unwrap())
-            .collect()
+        digits.map(|digit| char::from_digit(digit.into(), 16).unwrap()).collect()
     }
 
     #[test]
@@ -147,12 +145,7 @@ mod tests {
 
     #[test]
     fn plugins_are_known_by_name() {
-        for plugin in [
-            Plugin::Native,
-            Plugin::CachingSha2,
-            Plugin::Ed25519,
-            Plugin::Clear,
-        ] {
+        for plugin in [Plugin::Native, Plugin::CachingSha2, Plugin::Ed25519, Plugin::Clear] {
             assert_eq!(Plugin::from_name(plugin.name().as_bytes()), Some(plugin));
             assert_eq!(plugin.tells(), plugin == Plugin::Clear);
         }

@@ -33,11 +33,7 @@ impl CalendarTime {
             (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
         let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let from_march = (5 * day_of_year + 2) / 153;
-        let month = if from_march < 10 {
-            from_march + 3
-        } else {
-            from_march - 9
-        };
+        let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
         let year = year_of_era + era * 400 + i64::from(month <= 2);
         if !(0..=9999).contains(&year) {
             return None;
@@ -72,9 +68,7 @@ impl CalendarTime {
     pub(super) fn read(bytes: &[u8]) -> Result<CalendarTime, Malformed> {
         let mut whole = [0; 11];
         let there = whole.get_mut(..bytes.len());
-        there
-            .ok_or(Malformed("a time that is too long"))?
-            .copy_from_slice(bytes);
+        there.ok_or(Malformed("a time that is too long"))?.copy_from_slice(bytes);
         let [low, high, month, day, hour, minute, second, rest @ ..] = whole;
         Ok(CalendarTime {
             year: u16::from_le_bytes([low, high]),

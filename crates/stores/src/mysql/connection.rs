@@ -92,13 +92,9 @@ impl Connection {
         let opened = match Connection::attempt(door, database, poller, door.limit).await {
             Err(NotOpened::Encrypted(_)) if door.tls.mode() == TlsMode::Prefer => {
                 // Both tries have one limit together.
-                let left = door
-                    .limit
-                    .saturating_sub(Duration::from_nanos(clock::now() - began));
-                let plain = ConnectionSpec {
-                    tls: Tls::new(TlsMode::Disable, None)?,
-                    ..door.clone()
-                };
+                let left = door.limit.saturating_sub(Duration::from_nanos(clock::now() - began));
+                let plain =
+                    ConnectionSpec { tls: Tls::new(TlsMode::Disable, None)?, ..door.clone() };
                 Connection::attempt(&plain, database, poller, left).await
             }
             opened => opened,
@@ -343,9 +339,7 @@ impl Connection {
     /// A question and a setting of the session have [`Connection::patience`] for their answer, a command
     /// [`COMMAND_WITHIN`].
     pub(super) async fn query(&mut self, text: &str, doing: &str) -> TargetResult<Rows> {
-        let asks = ["SELECT", "SHOW", "SET "]
-            .iter()
-            .any(|word| text.starts_with(word));
+        let asks = ["SELECT", "SHOW", "SET "].iter().any(|word| text.starts_with(word));
         let within = if asks { self.patience } else { COMMAND_WITHIN };
         self.stream.limit(Some(within));
         let asked = self.ask(text).await;
@@ -392,9 +386,7 @@ impl Connection {
         put_command(self.stream.queue(), command::PING, &[]);
         self.flush().await?;
         let mut columns = Vec::new();
-        self.read(Form::Text, &mut columns, &[], &mut Rows::default())
-            .await
-            .map(drop)
+        self.read(Form::Text, &mut columns, &[], &mut Rows::default()).await.map(drop)
     }
 }
 

@@ -34,12 +34,8 @@ const OTHERS: [&str; 10] = [
 ];
 
 /// What is asked for its meaning.
-const MEANT: [&str; 4] = [
-    "Innodb_log_writes",
-    "Innodb_os_log_fsyncs",
-    "Innodb_os_log_written",
-    LOCK_TIME,
-];
+const MEANT: [&str; 4] =
+    ["Innodb_log_writes", "Innodb_os_log_fsyncs", "Innodb_os_log_written", LOCK_TIME];
 
 /// The time of waits for rows, in milliseconds.
 const LOCK_TIME: &str = "Innodb_row_lock_time";
@@ -53,11 +49,7 @@ pub(super) async fn counters(
     connection: &mut Connection,
     server: &Server,
 ) -> TargetResult<Vec<Counter>> {
-    let names: Vec<_> = OTHERS
-        .iter()
-        .chain(&MEANT)
-        .map(|name| format!("'{name}'"))
-        .collect();
+    let names: Vec<_> = OTHERS.iter().chain(&MEANT).map(|name| format!("'{name}'")).collect();
     let text = format!("{STATUS} WHERE Variable_name IN ({})", names.join(", "));
     let status = pairs(&connection.query(&text, "say its counters").await?);
     let metrics = metrics(connection, server.mariadb).await?;
@@ -75,9 +67,7 @@ pub(super) async fn counters(
         // What already stands there as the commits is not said twice.
         all[0].name != **name && status.contains_key(&name.to_ascii_lowercase())
     });
-    let others: Vec<_> = others
-        .map(|name| of_status(Meaning::Other, name, &status))
-        .collect();
+    let others: Vec<_> = others.map(|name| of_status(Meaning::Other, name, &status)).collect();
     all.extend(others);
     Ok(all)
 }
@@ -139,27 +129,16 @@ async fn metrics(
     connection: &mut Connection,
     mariadb: bool,
 ) -> TargetResult<BTreeMap<String, String>> {
-    let on = if mariadb {
-        "ENABLED = 1"
-    } else {
-        "STATUS = 'enabled'"
-    };
+    let on = if mariadb { "ENABLED = 1" } else { "STATUS = 'enabled'" };
     let text = format!(
         "SELECT NAME, COUNT FROM {METRICS} WHERE NAME IN ('trx_rw_commits', 'trx_rollbacks') AND {on}"
     );
-    Ok(connection
-        .ask(&text)
-        .await?
-        .map(|rows| pairs(&rows))
-        .unwrap_or_default())
+    Ok(connection.ask(&text).await?.map(|rows| pairs(&rows)).unwrap_or_default())
 }
 
 /// The time that syncs and writes of the log took, in the picoseconds of the server's own clocks.
 async fn times(connection: &mut Connection, server: &Server) -> TargetResult<[Counter; 2]> {
-    let columns = [
-        (Meaning::SyncTime, "SUM_TIMER_MISC"),
-        (Meaning::WriteTime, "SUM_TIMER_WRITE"),
-    ];
+    let columns = [(Meaning::SyncTime, "SUM_TIMER_MISC"), (Meaning::WriteTime, "SUM_TIMER_WRITE")];
     let text = format!(
         "SELECT {}, {}, COUNT_WRITE FROM {FILES} \
          WHERE EVENT_NAME = 'wait/io/file/innodb/innodb_log_file'",
@@ -174,9 +153,7 @@ async fn times(connection: &mut Connection, server: &Server) -> TargetResult<[Co
     Ok([0, 1].map(|place| {
         let (meaning, column) = columns[place];
         let name = format!("innodb_log_file.{column}");
-        let read = timed
-            .as_ref()
-            .and_then(|rows| cell(rows, 0, place).parse::<u64>().ok());
+        let read = timed.as_ref().and_then(|rows| cell(rows, 0, place).parse::<u64>().ok());
         let why = "performance_schema is off, or may not be read";
         // Times are in nanoseconds by their meaning.
         let nanoseconds = read.map(|picoseconds| picoseconds / 1_000);

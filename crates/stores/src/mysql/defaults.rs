@@ -28,17 +28,13 @@ pub(super) fn fill(
         return Err(refused("it is not a plain file of up to 1 MiB".to_owned()));
     }
     if about.permissions().mode() & 0o002 != 0 {
-        return Err(refused(
-            "all may write it, so it is not read: chmod o-w".to_owned(),
-        ));
+        return Err(refused("all may write it, so it is not read: chmod o-w".to_owned()));
     }
     let text = std::fs::read_to_string(file).map_err(|error| refused(error.to_string()))?;
     let options = options(&text);
     let of = |name: &str| {
         let found = options.iter().rev().find(|(known, _)| known == name);
-        found
-            .map(|(_, value)| value.clone())
-            .filter(|value| !value.is_empty())
+        found.map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
     };
     address.user = address.user.take().or_else(|| of("user"));
     let password = of("password").map(Password::new);
@@ -72,18 +68,12 @@ fn options(text: &str) -> Vec<(String, String)> {
     const SECTIONS: [&str; 3] = ["client", "client-server", "client-mariadb"];
     let (mut options, mut is_ours) = (Vec::new(), false);
     for line in text.lines().map(str::trim) {
-        if let Some(section) = line
-            .strip_prefix('[')
-            .and_then(|line| line.strip_suffix(']'))
-        {
+        if let Some(section) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
             is_ours = SECTIONS.contains(&section);
         } else if is_ours && !line.starts_with(['#', ';']) {
             let (name, value) = line.split_once('=').unwrap_or((line, ""));
             let value = value.trim();
-            let quote = value
-                .chars()
-                .next()
-                .filter(|quote| matches!(quote, '"' | '\''));
+            let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''));
             let value = match quote {
                 Some(quote) if value.len() > 1 && value.ends_with(quote) => {
                     &value[1..value.len() - 1]
@@ -131,21 +121,14 @@ mod tests {
         let named = filled(TEXT, 0o600, true).unwrap();
         assert_eq!(named.host, Host::Tcp("127.0.0.1".to_owned(), 3306));
         assert_eq!(named.user.as_deref(), Some("said"));
-        let socket = filled(
-            "[client]\nsocket=/run/my.sock\nhost=localhost\n",
-            0o600,
-            false,
-        )
-        .unwrap();
+        let socket =
+            filled("[client]\nsocket=/run/my.sock\nhost=localhost\n", 0o600, false).unwrap();
         assert_eq!(socket.host, Host::Socket("/run/my.sock".into()));
     }
 
     #[test]
     fn an_option_file_that_all_may_write_is_refused() {
         let why = filled(TEXT, 0o646, false).unwrap_err();
-        assert!(
-            why.contains("all may write it") && !why.contains("s e#c"),
-            "{why}"
-        );
+        assert!(why.contains("all may write it") && !why.contains("s e#c"), "{why}");
     }
 }

@@ -126,11 +126,7 @@ pub(crate) fn judge(variables: &Variables, mariadb: bool) -> Verdict {
         Durability::Full
     };
     said.push("read back with SHOW GLOBAL VARIABLES".to_owned());
-    Verdict {
-        durability,
-        evidence: said.join(", "),
-        short_of,
-    }
+    Verdict { durability, evidence: said.join(", "), short_of }
 }
 
 impl Verdict {
@@ -182,21 +178,14 @@ mod tests {
             ("innodb_flush_method", "O_DIRECT"),
         ];
         let pairs = defaults.iter().chain(pairs);
-        Variables(
-            pairs
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                .collect(),
-        )
+        Variables(pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
     }
 
     // B.F3
     #[test]
     fn a_log_that_is_written_synchronously_makes_no_sync_calls_and_is_not_said_to() {
         assert_eq!(of(&[]).unseen_syncs(), None);
-        for name in [
-            ("innodb_flush_method", "O_DSYNC"),
-            ("innodb_log_file_write_through", "ON"),
-        ] {
+        for name in [("innodb_flush_method", "O_DSYNC"), ("innodb_log_file_write_through", "ON")] {
             let variables = of(&[name]);
             let why = variables.unseen_syncs().unwrap();
             assert!(why.starts_with(name.0), "{why}");
@@ -211,33 +200,13 @@ mod tests {
             (&[][..], true, Durability::Data),
             (&[], false, Durability::Full),
             (&[("innodb_use_fdatasync", "ON")], false, Durability::Data),
-            (
-                &[("innodb_flush_method", "O_DSYNC")],
-                false,
-                Durability::Data,
-            ),
-            (
-                &[("innodb_flush_log_at_trx_commit", "2")],
-                true,
-                Durability::Os,
-            ),
-            (
-                &[("innodb_flush_log_at_trx_commit", "0")],
-                true,
-                Durability::None,
-            ),
+            (&[("innodb_flush_method", "O_DSYNC")], false, Durability::Data),
+            (&[("innodb_flush_log_at_trx_commit", "2")], true, Durability::Os),
+            (&[("innodb_flush_log_at_trx_commit", "0")], true, Durability::None),
             (&[("log_bin", "ON")], true, Durability::Os),
-            (
-                &[("log_bin", "ON"), ("sync_binlog", "1")],
-                true,
-                Durability::Data,
-            ),
+            (&[("log_bin", "ON"), ("sync_binlog", "1")], true, Durability::Data),
             (&[("innodb_doublewrite", "OFF")], true, Durability::Os),
-            (
-                &[("innodb_doublewrite", "DETECT_ONLY")],
-                false,
-                Durability::Os,
-            ),
+            (&[("innodb_doublewrite", "DETECT_ONLY")], false, Durability::Os),
             (&[("innodb_flush_method", "nosync")], false, Durability::Os),
         ] {
             let verdict = judge(&of(pairs), mariadb);
@@ -250,10 +219,7 @@ mod tests {
         let lax = judge(&of(&[("innodb_flush_log_at_trx_commit", "2")]), true);
         assert_eq!(lax.refusal(Durability::Os, true), None);
         let words = lax.refusal(Durability::Data, true).unwrap();
-        assert!(
-            words.contains("SET GLOBAL innodb_flush_log_at_trx_commit=1"),
-            "{words}"
-        );
+        assert!(words.contains("SET GLOBAL innodb_flush_log_at_trx_commit=1"), "{words}");
         assert!(words.contains("durability=os"), "{words}");
         let logged = judge(&of(&[("log_bin", "ON")]), true);
         let words = logged.refusal(Durability::Data, true).unwrap();

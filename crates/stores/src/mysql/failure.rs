@@ -65,10 +65,7 @@ fn failure(error: &ServerError, during: During<'_>) -> Failure {
 /// A failure outside transactions: "could not make the tables of".
 #[cold]
 pub(super) fn outside(error: &ServerError, doing: &str, whom: &str) -> Failure {
-    Failure::new(
-        kind(error),
-        format!("{whom} could not {doing}: {}", said(error)),
-    )
+    Failure::new(kind(error), format!("{whom} could not {doing}: {}", said(error)))
 }
 
 /// Why a log-in failed. `in_clear` says that its connection leaves this program unencrypted.
@@ -175,11 +172,7 @@ mod tests {
     use syncline_contract::{Cause, FailureKind, Name, OperationId, Stop};
 
     fn error(code: u16, state: &str, message: &str) -> ServerError {
-        ServerError {
-            code,
-            state: state.to_owned(),
-            message: message.to_owned(),
-        }
+        ServerError { code, state: state.to_owned(), message: message.to_owned() }
     }
 
     #[test]
@@ -191,10 +184,7 @@ mod tests {
             (9999, "40001", Cause::Serialization),
         ] {
             let stopped = stop(&error(code, state, ""), During::Commit);
-            assert!(
-                matches!(stopped, Stop::Conflict(got) if got == cause),
-                "{code}: {stopped:?}"
-            );
+            assert!(matches!(stopped, Stop::Conflict(got) if got == cause), "{code}: {stopped:?}");
         }
     }
 
@@ -206,16 +196,8 @@ mod tests {
             (1114, "The table 't' is full", FailureKind::DiskFull),
             (1021, "Disk full", FailureKind::DiskFull),
             (3, no_space, FailureKind::DiskFull),
-            (
-                3,
-                "Error writing file './x' (Errcode: 5)",
-                FailureKind::Storage,
-            ),
-            (
-                1030,
-                "Got error 28 from storage engine",
-                FailureKind::DiskFull,
-            ),
+            (3, "Error writing file './x' (Errcode: 5)", FailureKind::Storage),
+            (1030, "Got error 28 from storage engine", FailureKind::DiskFull),
             (1062, "Duplicate entry", FailureKind::Statement),
             (1146, "Table doesn't exist", FailureKind::Statement),
             (1053, "Server shutdown in progress", FailureKind::Connection),
@@ -254,14 +236,7 @@ mod tests {
         let failure = refused(&full, "MariaDB at /s", false);
         assert_eq!(failure.kind, FailureKind::Limit);
         assert!(failure.what.contains("fewer clients"), "{failure}");
-        let dropped = outside(
-            &error(1044, "42000", "Access denied."),
-            "make a database",
-            "it",
-        );
-        assert_eq!(
-            dropped.what,
-            "it could not make a database: Access denied (error 1044)"
-        );
+        let dropped = outside(&error(1044, "42000", "Access denied."), "make a database", "it");
+        assert_eq!(dropped.what, "it could not make a database: Access denied (error 1044)");
     }
 }

@@ -10,11 +10,7 @@ use syncline_contract::{Kind, Rows};
 /// greeting and an answer to a preparing.
 pub fn mysql_packets(data: &[u8]) {
     let (&choice, mut rest) = data.split_first().unwrap_or((&0, data));
-    let form = if choice & 1 == 0 {
-        Form::Text
-    } else {
-        Form::Binary
-    };
+    let form = if choice & 1 == 0 { Form::Text } else { Form::Binary };
     let abilities = match choice >> 1 & 3 {
         0 => can::WANTED,
         1 => can::WANTED & !can::CACHED_COLUMNS,
@@ -38,10 +34,7 @@ pub fn mysql_packets(data: &[u8]) {
         drop((Column::read(payload), Column::name(payload)));
         drop(preparing.take(payload));
         let taken = answer.take(payload, &mut columns, kinds, &mut rows);
-        assert!(
-            columns.len() <= packets && rows.len() <= packets,
-            "one of each a packet at most"
-        );
+        assert!(columns.len() <= packets && rows.len() <= packets, "one of each a packet at most");
         if !matches!(taken, Ok(None)) {
             answer = Answer::new(abilities, form);
         }

@@ -43,10 +43,8 @@ impl Loads {
     pub(super) fn new(plan: &Plan, sql: Sql<'_>, packet_max: usize) -> Loads {
         let tables = plan.tables().iter().map(|table| {
             let all: Vec<_> = (0..table.columns.len()).map(ColumnId).collect();
-            let columns: Vec<_> = all
-                .iter()
-                .map(|column| sql.quoted(&table.columns[column.0].name))
-                .collect();
+            let columns: Vec<_> =
+                all.iter().map(|column| sql.quoted(&table.columns[column.0].name)).collect();
             Loading {
                 insert: format!(
                     "INSERT INTO {} ({}) VALUES ",
@@ -58,10 +56,7 @@ impl Loads {
                 statements: [None; SIZES.len()],
             }
         });
-        Loads {
-            tables: tables.collect(),
-            packet_max,
-        }
+        Loads { tables: tables.collect(), packet_max }
     }
 
     /// Sends whole rows and takes the answers; the transaction around them is the caller's.
@@ -108,9 +103,7 @@ async fn answers(connection: &mut Connection, under_way: &mut usize) -> Result<O
     let mut failed = None;
     let (mut columns, mut rows) = (Vec::new(), Rows::default());
     for _ in 0..std::mem::take(under_way) {
-        let end = connection
-            .read(Form::Binary, &mut columns, &[], &mut rows)
-            .await?;
+        let end = connection.read(Form::Binary, &mut columns, &[], &mut rows).await?;
         if let End::Error(error) = end {
             failed.get_or_insert_with(|| stop(&error, During::Load));
         }
@@ -150,10 +143,7 @@ impl Loading {
         size: usize,
         values: &[Value<'_>],
     ) -> Result<(), Stop> {
-        if values
-            .chunks(self.kinds.len().max(1))
-            .any(|row| other_scales(&self.kinds, row))
-        {
+        if values.chunks(self.kinds.len().max(1)).any(|row| other_scales(&self.kinds, row)) {
             return Err(refused(
                 "a row to be loaded holds a decimal of another scale than its column",
             ));
@@ -173,9 +163,7 @@ impl Loading {
         out.extend_from_slice(&[0, 1, 0, 0, 0]);
         if !values.is_empty() && !put_parameters(&order, &mut types, values, out) {
             out.truncate(before);
-            return Err(refused(
-                "a row to be loaded holds a time outside the years 0 to 9999",
-            ));
+            return Err(refused("a row to be loaded holds a time outside the years 0 to 9999"));
         }
         packet::end(out, start, 0);
         Ok(())

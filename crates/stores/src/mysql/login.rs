@@ -50,9 +50,8 @@ impl Greeting {
             _ => return Err(Refused::Protocol("a greeting of another protocol than 10")),
         }
         let version = String::from_utf8_lossy(reader.terminated()).into_owned();
-        let version = version
-            .strip_prefix(REPLICATION_PREFIX)
-            .map_or(version.clone(), str::to_owned);
+        let version =
+            version.strip_prefix(REPLICATION_PREFIX).map_or(version.clone(), str::to_owned);
         // The server's number of the connection.
         reader.u32()?;
         let mut nonce = reader.take(8)?.to_vec();
@@ -76,12 +75,7 @@ impl Greeting {
         if abilities & can::NEEDED != can::NEEDED {
             return Err(Refused::Protocol("a server older than version 5.5"));
         }
-        Ok(Greeting {
-            version,
-            abilities,
-            nonce,
-            plugin,
-        })
+        Ok(Greeting { version, abilities, nonce, plugin })
     }
 
     /// True if it offers TLS.
@@ -175,11 +169,7 @@ impl<'a> Login<'a> {
         out.extend_from_slice(&u32::MAX.to_le_bytes());
         out.push(UTF8MB4);
         out.extend_from_slice(&[0; 19]);
-        let more = if self.abilities & can::MYSQL == 0 {
-            self.abilities >> 32
-        } else {
-            0
-        };
+        let more = if self.abilities & can::MYSQL == 0 { self.abilities >> 32 } else { 0 };
         out.extend_from_slice(&(more as u32).to_le_bytes());
         out
     }
@@ -188,9 +178,7 @@ impl<'a> Login<'a> {
     pub(super) fn identify(&self) -> Vec<u8> {
         let mut out = self.tls_request();
         put_terminated(&mut out, self.who.user.as_bytes());
-        let answer = self
-            .plugin
-            .answer(self.who.password.as_bytes(), &self.nonce);
+        let answer = self.plugin.answer(self.who.password.as_bytes(), &self.nonce);
         if self.abilities & can::PLUGIN_LENGTH == 0 {
             out.push(answer.len() as u8);
             out.extend_from_slice(&answer);
@@ -246,9 +234,7 @@ impl<'a> Login<'a> {
         let nonce = reader.rest();
         self.nonce = nonce.strip_suffix(&[0]).unwrap_or(nonce).to_vec();
         self.plugin = plugin;
-        Ok(Next::Send(
-            plugin.answer(self.who.password.as_bytes(), &self.nonce),
-        ))
+        Ok(Next::Send(plugin.answer(self.who.password.as_bytes(), &self.nonce)))
     }
 
     /// The plugin goes on: 3 says that the hash was known, 4 asks for the password itself.
@@ -325,12 +311,8 @@ mod tests {
         out
     }
 
-    const WHO: Who<'static> = Who {
-        user: "ann",
-        password: "secret",
-        database: Some("d"),
-        server_key: None,
-    };
+    const WHO: Who<'static> =
+        Who { user: "ann", password: "secret", database: Some("d"), server_key: None };
 
     fn read(version: &str, plugin: &str) -> Greeting {
         Greeting::read(&greeting(version, can::WANTED | can::TLS, plugin)).unwrap()
@@ -341,19 +323,13 @@ mod tests {
         let mariadb = read("5.5.5-10.11.19-MariaDB", "mysql_native_password");
         assert_eq!(mariadb.version, "10.11.19-MariaDB");
         assert!(mariadb.offers_tls());
-        let nonce = [
-            1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
-        ];
+        let nonce = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20];
         assert_eq!(mariadb.nonce, nonce);
         assert_ne!(mariadb.abilities & can::CACHED_COLUMNS, 0);
         let mysql = greeting("8.0.12", can::WANTED | can::MYSQL, "caching_sha2_password");
         let mysql = Greeting::read(&mysql).unwrap();
         assert!(!mysql.offers_tls());
-        assert_eq!(
-            mysql.abilities & can::CACHED_COLUMNS,
-            0,
-            "MySQL's bytes are reserved"
-        );
+        assert_eq!(mysql.abilities & can::CACHED_COLUMNS, 0, "MySQL's bytes are reserved");
     }
 
     #[test]
@@ -362,10 +338,7 @@ mod tests {
         let Refused::Server(error) = refused else {
             panic!("{refused:?}");
         };
-        assert_eq!(
-            (error.code, error.message.as_str()),
-            (1040, "Too many connections")
-        );
+        assert_eq!((error.code, error.message.as_str()), (1040, "Too many connections"));
         for cut in 1..40 {
             let whole = greeting("8.0.12", can::WANTED, "x");
             assert!(Greeting::read(&whole[..cut]).is_err(), "cut at {cut}");
@@ -417,10 +390,7 @@ mod tests {
             let Err(Refused::Plugin(words)) = open.take(asked) else {
                 panic!("it refuses");
             };
-            assert!(
-                words.contains("TLS") && !words.contains("secret"),
-                "{words}"
-            );
+            assert!(words.contains("TLS") && !words.contains("secret"), "{words}");
         }
         let mut secure = Login::new(&greeting, WHO, true, true);
         assert_eq!(secure.take(&[1, 4]), Ok(Next::Send(b"secret\0".to_vec())));
@@ -430,10 +400,7 @@ mod tests {
     fn a_key_that_is_trusted_takes_the_password_over_an_open_way() {
         let (private, pem) = pair();
         let greeting = read("8.0.12", "caching_sha2_password");
-        let asks = Who {
-            server_key: Some(&ServerKey::Ask),
-            ..WHO
-        };
+        let asks = Who { server_key: Some(&ServerKey::Ask), ..WHO };
         let mut login = Login::new(&greeting, asks, false, false);
         assert_eq!(login.take(&[1, 4]), Ok(Next::Send(vec![2])));
         let Ok(Next::Send(sent)) = login.take(&[&[1], pem.as_bytes()].concat()) else {
@@ -444,10 +411,7 @@ mod tests {
         // A key that was not asked for is none.
         assert!(login.take(&[&[1], pem.as_bytes()].concat()).is_err());
         let known = ServerKey::Known(Box::new(private.to_public_key()));
-        let knows = Who {
-            server_key: Some(&known),
-            ..WHO
-        };
+        let knows = Who { server_key: Some(&known), ..WHO };
         let mut login = Login::new(&greeting, knows, false, false);
         let Ok(Next::Send(sent)) = login.take(&[1, 4]) else {
             panic!("it sends the password at once");

@@ -35,10 +35,7 @@ enum OwnershipState {
 impl ManagedDatabase {
     /// Of that name; nothing is there yet.
     pub(super) fn new(name: SchemaName) -> ManagedDatabase {
-        ManagedDatabase {
-            name,
-            claimed: AtomicBool::new(false),
-        }
+        ManagedDatabase { name, claimed: AtomicBool::new(false) }
     }
 
     /// Makes the database with its tables; refuses one that is there.
@@ -61,9 +58,7 @@ impl ManagedDatabase {
             }
             OwnershipState::Foreign => return Err(self.foreign(connection)),
         }
-        connection
-            .query(&self.create_text(collation), "make a database")
-            .await?;
+        connection.query(&self.create_text(collation), "make a database").await?;
         self.claimed.store(true, Ordering::Release);
         let made = self.fill(connection, tables).await;
         if made.is_err() {
@@ -124,9 +119,7 @@ impl ManagedDatabase {
     /// Drops a claimed database.
     pub(super) async fn remove(&self, connection: &mut Connection) -> TargetResult<()> {
         if self.is_claimed() {
-            connection
-                .query(&self.drop_text(), "drop its database")
-                .await?;
+            connection.query(&self.drop_text(), "drop its database").await?;
             self.let_go();
         }
         Ok(())
@@ -190,11 +183,8 @@ impl ManagedDatabase {
         if !is_used(connection, &self.name).await? {
             return Ok(());
         }
-        let what = format!(
-            "database {} at {} is in use by another run",
-            self.name,
-            connection.whom()
-        );
+        let what =
+            format!("database {} at {} is in use by another run", self.name, connection.whom());
         Err(Failure::new(FailureKind::Storage, what))
     }
 
@@ -237,9 +227,7 @@ async fn marked(connection: &mut Connection) -> TargetResult<Vec<SchemaName>> {
          AND TABLE_COMMENT = '{MARK}' /*M!100500 UNION SELECT SCHEMA_NAME FROM \
          information_schema.SCHEMATA WHERE SCHEMA_COMMENT = '{MARK}' */ ORDER BY 1"
     );
-    let rows = connection
-        .query(&text, "look for databases of ours")
-        .await?;
+    let rows = connection.query(&text, "look for databases of ours").await?;
     Ok(names(&rows))
 }
 
@@ -257,9 +245,7 @@ async fn users(connection: &mut Connection, name: &SchemaName) -> TargetResult<u
         "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = '{name}' \
          AND ID <> CONNECTION_ID()"
     );
-    let rows = connection
-        .query(&text, "look who uses its database")
-        .await?;
+    let rows = connection.query(&text, "look who uses its database").await?;
     Ok(cell(&rows, 0, 0).parse().unwrap_or(0))
 }
 
@@ -285,9 +271,8 @@ pub(super) async fn check(
         "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{name}' ORDER BY TABLE_NAME"
     );
     let tables = connection.query(&text, "look for its tables").await?;
-    let tables: Vec<String> = (0..tables.len())
-        .map(|row| format!("`{name}`.`{}`", cell(&tables, row, 0)))
-        .collect();
+    let tables: Vec<String> =
+        (0..tables.len()).map(|row| format!("`{name}`.`{}`", cell(&tables, row, 0))).collect();
     let text = format!("CHECK TABLE {} EXTENDED", tables.join(", "));
     let said = connection.query(&text, "check its tables").await?;
     let lines =
@@ -302,10 +287,8 @@ pub(super) async fn user_view(
     connection: &mut Connection,
     tables: &[String],
 ) -> TargetResult<UserView> {
-    let names: Vec<_> = tables
-        .iter()
-        .map(|name| format!("'{}'", name.replace(['\'', '\\'], "")))
-        .collect();
+    let names: Vec<_> =
+        tables.iter().map(|name| format!("'{}'", name.replace(['\'', '\\'], ""))).collect();
     if names.is_empty() {
         return Ok(UserView::default());
     }
@@ -314,14 +297,9 @@ pub(super) async fn user_view(
          DATABASE() AND TABLE_NAME IN ({}) ORDER BY 1",
         names.join(", ")
     );
-    let rows = connection
-        .query(&found, "look for tables of other programs")
-        .await?;
+    let rows = connection.query(&found, "look for tables of other programs").await?;
     let tables = (0..rows.len()).map(|row| cell(&rows, row, 0).to_owned());
-    Ok(UserView {
-        tables: tables.collect(),
-        waits_for_log: None,
-    })
+    Ok(UserView { tables: tables.collect(), waits_for_log: None })
 }
 
 /// Drops what earlier runs have left, but what is in use; a line each.
@@ -333,9 +311,7 @@ pub(super) async fn clean(connection: &mut Connection) -> TargetResult<Vec<Strin
             continue;
         }
         let own = ManagedDatabase::new(name);
-        connection
-            .query(&own.drop_text(), "drop a database of ours")
-            .await?;
+        connection.query(&own.drop_text(), "drop a database of ours").await?;
         lines.push(format!("dropped database {}", own.name));
     }
     Ok(lines)

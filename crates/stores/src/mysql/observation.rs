@@ -17,17 +17,9 @@ const FOLLOWERS: &str = "SELECT COALESCE(HOST, ''), COALESCE(STATE, '') FROM \
 
 /// Lines of the status, the name of what they say, and in what.
 const LINES: [(&str, &str, CounterUnit); 4] = [
-    (
-        "Log sequence number",
-        "log sequence number",
-        CounterUnit::Bytes,
-    ),
+    ("Log sequence number", "log sequence number", CounterUnit::Bytes),
     ("Log flushed up to", "log flushed up to", CounterUnit::Bytes),
-    (
-        "Last checkpoint at",
-        "last checkpoint at",
-        CounterUnit::Bytes,
-    ),
+    ("Last checkpoint at", "last checkpoint at", CounterUnit::Bytes),
     ("log i/o's done", "log i/o's done", CounterUnit::Count),
 ];
 
@@ -49,10 +41,7 @@ pub(super) async fn observe(
         Err(error) => all.extend(LINES[..3].iter().map(|(_, name, unit)| {
             let why = error.message.clone();
             let counter = Counter::unavailable(Meaning::Other, *name, why, STATUS);
-            Counter {
-                unit: *unit,
-                ..counter
-            }
+            Counter { unit: *unit, ..counter }
         })),
     }
     Ok(StoreObservation {
@@ -76,10 +65,7 @@ fn log_lines(status: &str) -> Vec<Counter> {
         let mut digits = text.split(|c: char| !c.is_ascii_digit());
         let value = digits.find(|part| !part.is_empty())?.parse().ok()?;
         let counter = Counter::read(Meaning::Other, *name, value, STATUS);
-        Some(Counter {
-            unit: *unit,
-            ..counter
-        })
+        Some(Counter { unit: *unit, ..counter })
     });
     found.collect()
 }
@@ -96,10 +82,7 @@ fn log_state(status: Result<&str, &str>) -> Vec<Setting> {
             |line| line.value.clone(),
         )
     };
-    let mut all: Vec<_> = LINES[..3]
-        .iter()
-        .map(|(_, name, _)| (*name, of(name)))
-        .collect();
+    let mut all: Vec<_> = LINES[..3].iter().map(|(_, name, _)| (*name, of(name))).collect();
     let age = of(LINES[0].1).and_then(|now| Ok(now.saturating_sub(of(LINES[2].1)?)));
     all.push(("checkpoint age", age));
     let said = all.into_iter().map(|(name, bytes)| Setting {
@@ -120,9 +103,7 @@ async fn replication(
     may_see_all: bool,
 ) -> TargetResult<Result<Vec<Setting>, String>> {
     if !may_see_all {
-        return Ok(Err(
-            "this user may not see others' sessions (the right PROCESS)".to_owned(),
-        ));
+        return Ok(Err("this user may not see others' sessions (the right PROCESS)".to_owned()));
     }
     let rows = match connection.ask(FOLLOWERS).await? {
         Ok(rows) => rows,
@@ -149,10 +130,7 @@ fn followers(rows: &Rows) -> Vec<Setting> {
     rows.iter()
         .map(|row| Setting {
             name: format!("replica at {}", text(row.value(0))),
-            value: format!(
-                "{}; how far behind it is, it alone knows",
-                text(row.value(1))
-            ),
+            value: format!("{}; how far behind it is, it alone knows", text(row.value(1))),
             said_by: "information_schema.PROCESSLIST".to_owned(),
         })
         .collect()
@@ -181,10 +159,7 @@ mod tests {
             ]
         );
         for none in [said(Err("no right")), said(Ok("nothing of the kind"))] {
-            assert!(
-                none.iter().all(|one| one.contains("=not available: ")),
-                "{none:?}"
-            );
+            assert!(none.iter().all(|one| one.contains("=not available: ")), "{none:?}");
             assert_eq!(none.len(), 4);
         }
     }
@@ -197,10 +172,7 @@ mod tests {
                    Last checkpoint at           19470640\n12 log i/o's done, 0.08 log i/o's/second";
         let values = |status: &str| -> Vec<_> {
             let lines = log_lines(status);
-            lines
-                .iter()
-                .map(|counter| counter.value.clone().unwrap())
-                .collect()
+            lines.iter().map(|counter| counter.value.clone().unwrap()).collect()
         };
         assert_eq!(values(new), [48153, 48150, 44420]);
         assert_eq!(values(old), [19_470_640, 19_470_640, 19_470_640, 12]);

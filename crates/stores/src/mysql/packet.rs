@@ -128,20 +128,16 @@ impl<'a> Reader<'a> {
     /// The next so many bytes.
     #[inline]
     pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
-        let (taken, rest) = self
-            .rest
-            .split_at_checked(count)
-            .ok_or(Malformed("a packet that is too short"))?;
+        let (taken, rest) =
+            self.rest.split_at_checked(count).ok_or(Malformed("a packet that is too short"))?;
         self.rest = rest;
         Ok(taken)
     }
 
     #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
-        let (taken, rest) = self
-            .rest
-            .split_first_chunk::<N>()
-            .ok_or(Malformed("a packet that is too short"))?;
+        let (taken, rest) =
+            self.rest.split_first_chunk::<N>().ok_or(Malformed("a packet that is too short"))?;
         self.rest = rest;
         Ok(*taken)
     }
@@ -230,10 +226,9 @@ mod tests {
 
     #[test]
     fn a_long_packet_is_cut_and_its_last_part_is_shorter() {
-        for (length, parts) in [
-            (PAYLOAD_MAX, vec![PAYLOAD_MAX, 0]),
-            (PAYLOAD_MAX + 5, vec![PAYLOAD_MAX, 5]),
-        ] {
+        for (length, parts) in
+            [(PAYLOAD_MAX, vec![PAYLOAD_MAX, 0]), (PAYLOAD_MAX + 5, vec![PAYLOAD_MAX, 5])]
+        {
             let mut out = Vec::new();
             let start = begin(&mut out);
             out.resize(HEADER + length, 1);
@@ -250,16 +245,7 @@ mod tests {
 
     #[test]
     fn lengths_come_back_whatever_their_size() {
-        for value in [
-            0,
-            250,
-            251,
-            0xFFFF,
-            0x1_0000,
-            0xFF_FFFF,
-            0x100_0000,
-            1 << 40,
-        ] {
+        for value in [0, 250, 251, 0xFFFF, 0x1_0000, 0xFF_FFFF, 0x100_0000, 1 << 40] {
             let mut out = Vec::new();
             put_length(&mut out, value);
             let mut reader = Reader::new(&out);
@@ -275,10 +261,7 @@ mod tests {
         assert!(Reader::new(&[0xFE, 1]).length().is_err());
         let huge = [0xFE, 255, 255, 255, 255, 255, 255, 255, 255];
         assert!(Reader::new(&huge).bytes().is_err());
-        assert_eq!(
-            Reader::new(&[0xFB]).length(),
-            Err(Malformed("a length that is none"))
-        );
+        assert_eq!(Reader::new(&[0xFB]).length(), Err(Malformed("a length that is none")));
         assert_eq!(Reader::new(&[0xFB]).nullable_bytes(), Ok(None));
     }
 }

@@ -62,11 +62,8 @@ pub(super) async fn prepare(
     plan: &Plan,
     sql: Sql<'_>,
 ) -> TargetResult<Vec<Prepared>> {
-    let mut all: Vec<_> = plan
-        .operations()
-        .iter()
-        .map(|operation| Prepared::new(plan, operation, sql))
-        .collect();
+    let mut all: Vec<_> =
+        plan.operations().iter().map(|operation| Prepared::new(plan, operation, sql)).collect();
     for prepared in &all {
         connection.queue_prepare(&prepared.statement.text);
     }
@@ -188,9 +185,7 @@ impl Prepared {
     #[cold]
     pub(super) fn refused(&self, id: OperationId, what: &str) -> Stop {
         let what = format!("operation \"{}\" {what}", self.operation.name);
-        Failure::new(FailureKind::Statement, what)
-            .in_operation(id)
-            .into()
+        Failure::new(FailureKind::Statement, what).in_operation(id).into()
     }
 }
 

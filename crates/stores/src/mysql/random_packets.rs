@@ -23,11 +23,7 @@ fn hostile_packets_end_in_rows_an_end_or_a_refusal() {
     let mut random = fastrand::Rng::with_seed(17);
     let mut ends = [0; 3];
     for _ in 0..20_000 {
-        let form = if random.bool() {
-            Form::Text
-        } else {
-            Form::Binary
-        };
+        let form = if random.bool() { Form::Text } else { Form::Binary };
         let abilities = can::WANTED & random.u64(..);
         let (mut answer, mut preparing) = (Answer::new(abilities, form), Preparing::new(abilities));
         let (mut columns, mut rows) = (Vec::<Column>::new(), Rows::new(0));

@@ -42,11 +42,7 @@ impl ServerError {
         if let Some(rest) = error.message.strip_prefix('#')
             && let Some((state, message)) = rest.split_at_checked(5)
         {
-            error = ServerError {
-                state: state.to_owned(),
-                message: message.to_owned(),
-                ..error
-            };
+            error = ServerError { state: state.to_owned(), message: message.to_owned(), ..error };
         }
         Ok(error)
     }
@@ -59,10 +55,7 @@ impl ServerError {
         Ok(ServerError {
             code: reader.u16()?,
             state: String::new(),
-            message: String::from_utf8_lossy(reader.rest())
-                .chars()
-                .take(WORDS_MAX)
-                .collect(),
+            message: String::from_utf8_lossy(reader.rest()).chars().take(WORDS_MAX).collect(),
         })
     }
 }
@@ -110,13 +103,7 @@ pub(super) struct Answer {
 impl Answer {
     /// On a connection of those abilities.
     pub(super) fn new(abilities: u64, form: Form) -> Answer {
-        Answer {
-            abilities,
-            form,
-            at: At::First,
-            over: false,
-            affected: 0,
-        }
+        Answer { abilities, form, at: At::First, over: false, affected: 0 }
     }
 
     /// Takes the next packet of the answer; the end, once it is whole. Columns that are described
@@ -218,11 +205,7 @@ impl Answer {
     }
 
     fn behind_columns(self) -> At {
-        if self.abilities & can::ONE_END == 0 {
-            At::ColumnsEnd
-        } else {
-            At::Rows
-        }
+        if self.abilities & can::ONE_END == 0 { At::ColumnsEnd } else { At::Rows }
     }
 
     #[inline]
@@ -250,10 +233,7 @@ impl Answer {
             return None;
         }
         let affected = std::mem::take(&mut self.affected);
-        Some(End::Success {
-            affected,
-            in_transaction: status & IN_TRANSACTION != 0,
-        })
+        Some(End::Success { affected, in_transaction: status & IN_TRANSACTION != 0 })
     }
 
     #[cold]
@@ -375,17 +355,12 @@ mod tests {
         let mut end = None;
         for packet in packets {
             assert_eq!(end, None, "an answer goes on behind its end");
-            end = answer
-                .take(packet, &mut columns, &[Kind::Int], rows)
-                .unwrap();
+            end = answer.take(packet, &mut columns, &[Kind::Int], rows).unwrap();
         }
         end
     }
 
-    const DONE: End = End::Success {
-        affected: 0,
-        in_transaction: false,
-    };
+    const DONE: End = End::Success { affected: 0, in_transaction: false };
 
     #[test]
     fn rows_come_behind_their_columns() {
@@ -437,10 +412,7 @@ mod tests {
         let mut rows = Rows::default();
         for packet in [vec![1, 0], binary(9), vec![0xFE, 0, 0, 3, 0, 0, 0]] {
             let end = answer.take(&packet, &mut columns, &[Kind::Int], &mut rows);
-            let open = End::Success {
-                affected: 0,
-                in_transaction: true,
-            };
+            let open = End::Success { affected: 0, in_transaction: true };
             assert_eq!(end, Ok((packet[0] == 0xFE).then_some(open)));
         }
         assert_eq!(rows.row(0).value(0), Value::Int(9));
@@ -452,15 +424,8 @@ mod tests {
     fn a_write_says_how_many_rows_it_found() {
         let mut rows = Rows::default();
         let mut answer = Answer::new(can::ONE_END, Form::Binary);
-        let end = end_of(
-            &mut answer,
-            &[vec![0, 0xFC, 44, 1, 0, 1, 0, 0, 0]],
-            &mut rows,
-        );
-        let found = End::Success {
-            affected: 300,
-            in_transaction: true,
-        };
+        let end = end_of(&mut answer, &[vec![0, 0xFC, 44, 1, 0, 1, 0, 0, 0]], &mut rows);
+        let found = End::Success { affected: 300, in_transaction: true };
         assert_eq!(end, Some(found));
     }
 
@@ -527,10 +492,7 @@ mod tests {
             }
             let prepared = preparing.take(last).unwrap().unwrap().unwrap();
             assert_eq!((prepared.statement, prepared.parameters), (9, 2));
-            assert_eq!(
-                (prepared.columns.len(), &prepared.names[..]),
-                (1, &["a".to_owned()][..])
-            );
+            assert_eq!((prepared.columns.len(), &prepared.names[..]), (1, &["a".to_owned()][..]));
         }
         let nothing = [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         assert!(Preparing::new(0).take(&nothing).unwrap().is_some());

@@ -29,10 +29,7 @@ pub(super) fn session_settings(settings: &Settings, variables: &Variables) -> Ve
     vec![
         "SET NAMES utf8mb4".to_owned(),
         set,
-        format!(
-            "SET SESSION TRANSACTION ISOLATION LEVEL {}",
-            settings.apart.level()
-        ),
+        format!("SET SESSION TRANSACTION ISOLATION LEVEL {}", settings.apart.level()),
     ]
 }
 
@@ -91,11 +88,7 @@ async fn isolation_said(
     };
     let said_by = format!("SELECT @@session.{name}");
     let rows = connection.query(&said_by, "say its isolation").await?;
-    Ok(Setting {
-        name: name.to_owned(),
-        value: cell(&rows, 0, 0).to_owned(),
-        said_by,
-    })
+    Ok(Setting { name: name.to_owned(), value: cell(&rows, 0, 0).to_owned(), said_by })
 }
 
 /// Whether the session refuses to lock rows that have changed since its snapshot; none where the server
@@ -261,10 +254,7 @@ mod tests {
         assert_eq!(refused("snapshot", "ON"), None);
         assert_eq!(refused("repeatable-read", "OFF"), None);
         let words = refused("snapshot", "OFF").unwrap();
-        assert!(
-            words.contains("=ON and says") && words.ends_with("=OFF"),
-            "{words}"
-        );
+        assert!(words.contains("=ON and says") && words.ends_with("=OFF"), "{words}");
         assert!(refused("repeatable-read", "ON").is_some());
     }
 
@@ -275,13 +265,8 @@ mod tests {
         let mut variables = Variables::default();
         let set = session_settings(&settings, &variables).join("; ");
         assert!(set.contains("innodb_lock_wait_timeout=7"), "{set}");
-        assert!(
-            !set.contains("snapshot"),
-            "a server without it is not asked: {set}"
-        );
-        variables
-            .0
-            .insert("innodb_snapshot_isolation".to_owned(), "OFF".to_owned());
+        assert!(!set.contains("snapshot"), "a server without it is not asked: {set}");
+        variables.0.insert("innodb_snapshot_isolation".to_owned(), "OFF".to_owned());
         let set = session_settings(&settings, &variables).join("; ");
         assert!(set.contains("innodb_snapshot_isolation=ON"), "{set}");
         assert!(set.ends_with("LEVEL REPEATABLE READ"), "{set}");

@@ -104,9 +104,7 @@ impl Server {
         let connected: usize = cell(&connected, 0, 1).parse().unwrap_or(0);
         // Our own connection is among them and will go.
         let others = connected.saturating_sub(1) + SPARED;
-        let free = number("max_connections")
-            .unwrap_or(0_usize)
-            .saturating_sub(others);
+        let free = number("max_connections").unwrap_or(0_usize).saturating_sub(others);
         let process = process(address, &variables);
         let whom = connection.whom().to_owned();
         Ok(Server {
@@ -179,10 +177,7 @@ impl Server {
 /// The variables that are asked for, as far as this server has them.
 pub(super) async fn variables(connection: &mut Connection) -> TargetResult<Variables> {
     let names: Vec<_> = ASKED.iter().map(|name| format!("'{name}'")).collect();
-    let text = format!(
-        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})",
-        names.join(", ")
-    );
+    let text = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", names.join(", "));
     let rows = connection.query(&text, "say its settings").await?;
     Ok(Variables(pairs(&rows)))
 }
@@ -212,10 +207,7 @@ async fn others(connection: &mut Connection) -> TargetResult<Option<String>> {
     }
     let count = stay.len();
     let sessions = if count == 1 { "session" } else { "sessions" };
-    Ok(stay
-        .into_values()
-        .next()
-        .map(|one| format!("{count} {sessions}, one of {one}")))
+    Ok(stay.into_values().next().map(|one| format!("{count} {sessions}, one of {one}")))
 }
 
 /// The sessions of others, by number; whose, and in which database. Users without the right to see
@@ -239,9 +231,7 @@ fn process(address: &Address, variables: &Variables) -> StoreProcess {
         Host::Tcp(_, port) => listener(*port),
         Host::Socket(path) => by_pid_file(variables).or_else(|| by_peer(path)),
     };
-    found.map_or(StoreProcess::REMOTE, |pid| {
-        verified(pid, &["mariadbd", "mysqld"])
-    })
+    found.map_or(StoreProcess::REMOTE, |pid| verified(pid, &["mariadbd", "mysqld"]))
 }
 
 fn by_pid_file(variables: &Variables) -> Option<u32> {
@@ -318,9 +308,5 @@ async fn takes_no_writes(
                   CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), '''')";
     let rows = connection.query(rights, "say its user's rights").await?;
     let overrules = !rows.is_empty();
-    Ok(if overrules {
-        None
-    } else {
-        refusal("read_only")
-    })
+    Ok(if overrules { None } else { refusal("read_only") })
 }

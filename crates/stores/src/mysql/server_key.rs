@@ -49,12 +49,8 @@ pub(super) fn of_pem(pem: &[u8]) -> Result<RsaPublicKey, String> {
 /// The password under a key. The error is a clause: the key is too short for it.
 pub(super) fn sealed(password: &[u8], nonce: &[u8], key: &RsaPublicKey) -> Result<Vec<u8>, String> {
     let mask = nonce.iter().cycle();
-    let hidden: Vec<u8> = password
-        .iter()
-        .chain(&[0])
-        .zip(mask)
-        .map(|(byte, mask)| byte ^ mask)
-        .collect();
+    let hidden: Vec<u8> =
+        password.iter().chain(&[0]).zip(mask).map(|(byte, mask)| byte ^ mask).collect();
     let sealed = key.encrypt(&mut OsRng, Oaep::new::<Sha1>(), &hidden);
     sealed.map_err(|error| format!("cannot take the password: {error}"))
 }
@@ -89,15 +85,8 @@ pub(super) mod tests {
         // Longer than the nonce, which then begins again.
         let password = b"a secret of more than twenty bytes";
         let sent = sealed(password, &nonce, &key).unwrap();
-        assert_eq!(
-            opened(&private, &sent, &nonce),
-            [&password[..], b"\0"].concat()
-        );
-        assert_ne!(
-            sent,
-            sealed(password, &nonce, &key).unwrap(),
-            "it is salted"
-        );
+        assert_eq!(opened(&private, &sent, &nonce), [&password[..], b"\0"].concat());
+        assert_ne!(sent, sealed(password, &nonce, &key).unwrap(), "it is salted");
         let why = sealed(&[b'x'; 200], &nonce, &key).unwrap_err();
         assert!(why.contains("cannot take"), "{why}");
     }

@@ -207,10 +207,7 @@ impl MysqlSession {
                 operation.number(&mut self.commands[at..]);
                 Ok(())
             }
-            Ok(Err(error)) => Err(stop(
-                &error,
-                During::Operation(id, &operation.operation.name),
-            )),
+            Ok(Err(error)) => Err(stop(&error, During::Operation(id, &operation.operation.name))),
             Err(failure) => Err(self.lose(failure)),
         }
     }
@@ -250,10 +247,7 @@ impl MysqlSession {
         let (columns, kinds) = (&mut operation.columns, &operation.answer);
         let end = self.connection.read(form, columns, kinds, rows).await;
         match end {
-            Ok(End::Success {
-                affected,
-                in_transaction,
-            }) => {
+            Ok(End::Success { affected, in_transaction }) => {
                 self.in_transaction = in_transaction;
                 if operation.changes_one && affected == 0 {
                     let what = "changed no row where its key names one";
@@ -287,10 +281,7 @@ impl MysqlSession {
     async fn take_control(&mut self, control: Control) -> Result<(), Stop> {
         let mut columns = Vec::new();
         let mut rows = Rows::default();
-        let end = self
-            .connection
-            .read(Form::Text, &mut columns, &[], &mut rows)
-            .await;
+        let end = self.connection.read(Form::Text, &mut columns, &[], &mut rows).await;
         match end {
             Ok(End::Success { in_transaction, .. }) => {
                 self.in_transaction = in_transaction;
@@ -319,11 +310,7 @@ impl MysqlSession {
                     What::Control(control) => control == Control::Commit && self.writes > 0,
                 }
         });
-        if may_have_committed {
-            Stop::Unknown(Box::new(failure))
-        } else {
-            failure.into()
-        }
+        if may_have_committed { Stop::Unknown(Box::new(failure)) } else { failure.into() }
     }
 
     /// Takes every answer that is still to come.

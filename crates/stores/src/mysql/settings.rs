@@ -186,25 +186,14 @@ impl Settings {
                 what: format!("server_key: {why}"),
             })
         });
-        let live = given.word(
-            "live",
-            &[true, false],
-            |live| if live { "yes" } else { "no" },
-        )?;
-        let cleartext = given.word(
-            "cleartext",
-            &[true, false],
-            |yes| if yes { "yes" } else { "no" },
-        )?;
+        let live = given.word("live", &[true, false], |live| if live { "yes" } else { "no" })?;
+        let cleartext =
+            given.word("cleartext", &[true, false], |yes| if yes { "yes" } else { "no" })?;
         let wait = given.number("lock_wait_s", 1..=3_600)?;
         let mut address = Address::of(url, &FORM)?;
         if let Some(file) = text("defaults-file") {
             let place = url.raw_path.as_deref().unwrap_or_default();
-            let authority = place
-                .trim_start_matches('/')
-                .split('/')
-                .next()
-                .unwrap_or_default();
+            let authority = place.trim_start_matches('/').split('/').next().unwrap_or_default();
             let host = authority.rsplit('@').next().unwrap_or_default();
             let named = !host.is_empty() || text("socket").is_some();
             defaults::fill(&mut address, Path::new(file), named, listing.name)?;
@@ -218,9 +207,7 @@ impl Settings {
             apart: given
                 .word("isolation", &IsolationLevel::ALL, IsolationLevel::word)?
                 .unwrap_or(IsolationLevel::RepeatableRead),
-            tls: given
-                .word("tls", &TlsMode::ALL, TlsMode::word)?
-                .unwrap_or(TlsMode::Prefer),
+            tls: given.word("tls", &TlsMode::ALL, TlsMode::word)?.unwrap_or(TlsMode::Prefer),
             tls_roots: text("tls_roots").map(PathBuf::from),
             server_key: server_key.transpose()?,
             cleartext: cleartext.unwrap_or(false),
@@ -250,12 +237,7 @@ mod tests {
         assert_eq!(bare.address.host, Host::Tcp("localhost".to_owned(), 3306));
         assert_eq!(
             (bare.durability, bare.apart, bare.tls, bare.live),
-            (
-                Durability::Data,
-                IsolationLevel::RepeatableRead,
-                TlsMode::Prefer,
-                false
-            )
+            (Durability::Data, IsolationLevel::RepeatableRead, TlsMode::Prefer, false)
         );
         let full = of(
             "mysql://bob:pw@h:1/?durability=os&isolation=snapshot&tls=verify-full&tls_roots=/r.pem\
@@ -264,18 +246,10 @@ mod tests {
         .unwrap();
         assert_eq!(
             (full.durability, full.apart, full.tls, full.live),
-            (
-                Durability::Os,
-                IsolationLevel::Snapshot,
-                TlsMode::VerifyFull,
-                true
-            )
+            (Durability::Os, IsolationLevel::Snapshot, TlsMode::VerifyFull, true)
         );
         assert_eq!(full.schema.unwrap().as_str(), "syncline_bench");
-        assert_eq!(
-            (full.lock_wait_s, full.tls_roots.is_some()),
-            (Some(3), true)
-        );
+        assert_eq!((full.lock_wait_s, full.tls_roots.is_some()), (Some(3), true));
     }
 
     #[test]

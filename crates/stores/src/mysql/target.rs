@@ -31,10 +31,7 @@ const BY_VERSION: &str = "-- by version: COLLATE utf8mb4_nopad_bin where the ser
      utf8mb4_0900_bin (MySQL from 8.0.17), else as above";
 
 /// The generator of every statement; names stand in the session's own database.
-const SQL: Sql<'static> = Sql {
-    dialect: &MYSQL,
-    schema: None,
-};
+const SQL: Sql<'static> = Sql { dialect: &MYSQL, schema: None };
 
 /// MariaDB or MySQL, by InnoDB.
 #[derive(Debug)]
@@ -60,12 +57,7 @@ impl Mysql {
     fn of(url: &Url, listing: &'static Listing) -> Result<Mysql, Error> {
         let settings = Settings::parse(url, listing)?;
         let name = settings.schema.clone().unwrap_or_else(SchemaName::fresh);
-        Ok(Mysql {
-            listing,
-            settings,
-            own: ManagedDatabase::new(name),
-            met: Mutex::new(None),
-        })
+        Ok(Mysql { listing, settings, own: ManagedDatabase::new(name), met: Mutex::new(None) })
     }
 
     fn door(&self) -> TargetResult<ConnectionSpec> {
@@ -74,17 +66,11 @@ impl Mysql {
         let user = address.user.clone().or_else(|| std::env::var("USER").ok());
         Ok(ConnectionSpec {
             endpoint: match &address.host {
-                Host::Tcp(host, port) => Endpoint::Tcp {
-                    host: host.clone(),
-                    port: *port,
-                },
+                Host::Tcp(host, port) => Endpoint::Tcp { host: host.clone(), port: *port },
                 Host::Socket(path) => Endpoint::Unix(path.clone()),
             },
             user: user.unwrap_or_else(|| "root".to_owned()),
-            password: address
-                .password
-                .clone()
-                .unwrap_or_else(|| Password::new("")),
+            password: address.password.clone().unwrap_or_else(|| Password::new("")),
             server_key: self.settings.server_key.clone(),
             cleartext: self.settings.cleartext,
             tls: Tls::new(self.settings.tls, self.settings.tls_roots.as_deref())?,
@@ -170,8 +156,7 @@ impl Target for Mysql {
 
     fn further_places(&self) -> Vec<LogLocation> {
         let met = self.met();
-        met.as_ref()
-            .map_or_else(Vec::new, |server| server.further_places.clone())
+        met.as_ref().map_or_else(Vec::new, |server| server.further_places.clone())
     }
 
     fn clients_max_reason(&self) -> Option<String> {
@@ -188,8 +173,7 @@ impl Target for Mysql {
 
     fn process(&self) -> StoreProcess {
         let met = self.met();
-        met.as_ref()
-            .map_or(StoreProcess::REMOTE, |server| server.process)
+        met.as_ref().map_or(StoreProcess::REMOTE, |server| server.process)
     }
 
     fn unseen_syncs(&self) -> Option<&'static str> {
@@ -217,16 +201,11 @@ impl Target for Mysql {
     fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
         let tables = Mysql::tables(plan);
         let met = self.met().clone();
-        let collation = met
-            .as_ref()
-            .map_or("utf8mb4_bin", |server| server.collation);
+        let collation = met.as_ref().map_or("utf8mb4_bin", |server| server.collation);
         let is_met = met.is_some();
         let variables = met.map(|server| server.variables).unwrap_or_default();
         let mut settings = session_settings(&self.settings, &variables);
-        let mut makes = vec![
-            self.own.create_text(collation),
-            format!("USE `{}`", self.own.name),
-        ];
+        let mut makes = vec![self.own.create_text(collation), format!("USE `{}`", self.own.name)];
         if !is_met {
             // Nobody was asked, so the version is not known, nor what follows from it.
             makes.insert(1, BY_VERSION.to_owned());
@@ -243,9 +222,7 @@ impl Target for Mysql {
                     statements: vec![SQL.statement(plan, &operation.action).text],
                 })
                 .collect(),
-            transactions: ["SET autocommit=0", "COMMIT", "ROLLBACK"]
-                .map(str::to_owned)
-                .to_vec(),
+            transactions: ["SET autocommit=0", "COMMIT", "ROLLBACK"].map(str::to_owned).to_vec(),
             settings,
             connections: Some(clients + 1),
             removes: vec![self.own.drop_text()],
@@ -272,9 +249,7 @@ impl Target for Mysql {
         let server = self.server(&mut connection).await?;
         reported_settings::set(&mut connection, &self.settings, &server.variables).await?;
         let tables = Mysql::tables(plan);
-        self.own
-            .claim(&mut connection, server.collation, &tables)
-            .await
+        self.own.claim(&mut connection, server.collation, &tables).await
     }
 
     async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
@@ -289,9 +264,7 @@ impl Target for Mysql {
     }
 
     async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
-        managed_database::check(&mut self.control().await?, &self.own.name)
-            .await
-            .map(Some)
+        managed_database::check(&mut self.control().await?, &self.own.name).await.map(Some)
     }
 
     async fn evidence(&self) -> TargetResult<ReportedSettings> {
@@ -301,10 +274,7 @@ impl Target for Mysql {
         // The settings as they are now, not as they were met.
         let server = Server::look(&mut connection, &self.settings.address)
             .await
-            .map(|now| Server {
-                free: server.free,
-                ..now
-            })?;
+            .map(|now| Server { free: server.free, ..now })?;
         reported_settings::evidence(&mut connection, &self.settings, &server).await
     }
 
@@ -321,12 +291,7 @@ impl Target for Mysql {
         let operations = prepared::prepare(&mut connection, plan, SQL).await?;
         connection.unlimited();
         let loads = Loads::new(plan, SQL, server.packet_max);
-        Ok(MysqlSession::new(
-            connection,
-            operations,
-            loads,
-            plan.pipeline,
-        ))
+        Ok(MysqlSession::new(connection, operations, loads, plan.pipeline))
     }
 
     async fn remove(&self) -> TargetResult<()> {

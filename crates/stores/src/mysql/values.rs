@@ -58,10 +58,8 @@ impl Column {
     /// Of a description's packet.
     #[inline]
     pub(super) fn read(payload: &[u8]) -> Result<Column, Malformed> {
-        let at = payload
-            .len()
-            .checked_sub(FIXED)
-            .ok_or(Malformed("a column that is not described"))?;
+        let at =
+            payload.len().checked_sub(FIXED).ok_or(Malformed("a column that is not described"))?;
         let mut reader = Reader::new(&payload[at..]);
         let charset = reader.u16()?;
         reader.u32()?;
@@ -131,14 +129,7 @@ pub(super) fn put(out: &mut Vec<u8>, value: &Value<'_>) -> bool {
             };
             out.push(11);
             out.extend_from_slice(&moment.year.to_le_bytes());
-            let CalendarTime {
-                month,
-                day,
-                hour,
-                minute,
-                second,
-                ..
-            } = moment;
+            let CalendarTime { month, day, hour, minute, second, .. } = moment;
             out.extend_from_slice(&[month, day, hour, minute, second]);
             out.extend_from_slice(&moment.micros.to_le_bytes());
         }
@@ -194,11 +185,7 @@ fn units_of(text: &[u8], scale: u8) -> Option<i64> {
     for _ in behind..scale {
         units = units.checked_mul(10)?;
     }
-    if negative {
-        Some(units)
-    } else {
-        units.checked_neg()
-    }
+    if negative { Some(units) } else { units.checked_neg() }
 }
 
 /// Adds a row of a prepared statement's answer; kinds are those of the plan, or none.
@@ -246,31 +233,19 @@ fn push_cell(
         wire::LONG | wire::INT24 => {
             let number = reader.u32()?;
             let signed = i64::from(number as i32);
-            let number = if column.unsigned {
-                i64::from(number)
-            } else {
-                signed
-            };
+            let number = if column.unsigned { i64::from(number) } else { signed };
             rows.push(integer(number, kind));
         }
         wire::SHORT | wire::YEAR => {
             let number = reader.u16()?;
             let signed = i64::from(number as i16);
-            let number = if column.unsigned {
-                i64::from(number)
-            } else {
-                signed
-            };
+            let number = if column.unsigned { i64::from(number) } else { signed };
             rows.push(integer(number, kind));
         }
         wire::TINY => {
             let number = reader.u8()?;
             let signed = i64::from(number as i8);
-            let number = if column.unsigned {
-                i64::from(number)
-            } else {
-                signed
-            };
+            let number = if column.unsigned { i64::from(number) } else { signed };
             rows.push(integer(number, kind));
         }
         wire::DOUBLE => rows.push(Value::Float(f64::from_bits(reader.u64()?))),
@@ -290,9 +265,7 @@ fn push_cell(
         wire::NULL => rows.push(Value::Null),
         _ => {
             let bytes = reader.bytes()?;
-            let text = (!column.binary)
-                .then(|| str::from_utf8(bytes).ok())
-                .flatten();
+            let text = (!column.binary).then(|| str::from_utf8(bytes).ok()).flatten();
             rows.push(text.map_or(Value::Bytes(bytes), Value::Text));
         }
     }
@@ -302,10 +275,7 @@ fn push_cell(
 #[inline]
 fn integer(number: i64, kind: Option<Kind>) -> Value<'static> {
     match kind {
-        Some(Kind::Decimal { scale: 0 }) => Value::Decimal(Decimal {
-            units: number,
-            scale: 0,
-        }),
+        Some(Kind::Decimal { scale: 0 }) => Value::Decimal(Decimal { units: number, scale: 0 }),
         _ => Value::Int(number),
     }
 }
@@ -342,20 +312,8 @@ fn push_decimal(
 fn push_time(bytes: &[u8], rows: &mut Rows) -> Result<(), Malformed> {
     let mut whole = [0; 12];
     let there = whole.get_mut(..bytes.len());
-    there
-        .ok_or(Malformed("a time that is too long"))?
-        .copy_from_slice(bytes);
-    let [
-        negative,
-        d0,
-        d1,
-        d2,
-        d3,
-        hours,
-        minutes,
-        seconds,
-        micros @ ..,
-    ] = whole;
+    there.ok_or(Malformed("a time that is too long"))?.copy_from_slice(bytes);
+    let [negative, d0, d1, d2, d3, hours, minutes, seconds, micros @ ..] = whole;
     let hours = u64::from(u32::from_le_bytes([d0, d1, d2, d3])) * 24 + u64::from(hours);
     let sign = if negative == 0 { "" } else { "-" };
     let mut text = format!("{sign}{hours:02}:{minutes:02}:{seconds:02}");
@@ -392,12 +350,7 @@ mod tests {
     use syncline_contract::{Decimal, Kind, Rows, Value};
 
     fn column(wire: u8) -> Column {
-        Column {
-            wire,
-            unsigned: false,
-            binary: wire == wire::BLOB,
-            digits: 2,
-        }
+        Column { wire, unsigned: false, binary: wire == wire::BLOB, digits: 2 }
     }
 
     /// A row of one cell, as it goes out and comes back.
@@ -469,10 +422,7 @@ mod tests {
     #[test]
     fn what_a_statement_answers_is_what_its_columns_say() {
         let mut rows = Rows::new(5);
-        let unsigned = Column {
-            unsigned: true,
-            ..column(wire::LONGLONG)
-        };
+        let unsigned = Column { unsigned: true, ..column(wire::LONGLONG) };
         let columns = [
             unsigned,
             column(wire::DATE),
@@ -487,10 +437,7 @@ mod tests {
         payload.extend_from_slice(&[4, b'1', b'.', b'2', b'5']);
         push_row(&payload, &columns, &[], &mut rows).unwrap();
         let got: Vec<_> = rows.row(0).values().collect();
-        let quarter = Decimal {
-            units: 125,
-            scale: 2,
-        };
+        let quarter = Decimal { units: 125, scale: 2 };
         let wanted = [
             Value::Text("18446744073709551615"),
             Value::Timestamp(MICROS_OF_DAY),

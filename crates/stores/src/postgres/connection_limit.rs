@@ -57,10 +57,9 @@ fn tightest(cells: &[String], holders: &str) -> Option<FreeConnections> {
         format!("max_connections is {most}, of which {reserved} are reserved and {taken} taken"),
         "end sessions that are not needed, or raise max_connections".to_owned(),
     )];
-    for (limit, taken, what, name) in [
-        (number(3)?, number(4)?, "role", role),
-        (number(5)?, number(6)?, "database", database),
-    ] {
+    for (limit, taken, what, name) in
+        [(number(3)?, number(4)?, "role", role), (number(5)?, number(6)?, "database", database)]
+    {
         if limit >= 0 {
             let statement = what.to_ascii_uppercase();
             limits.push((
@@ -102,19 +101,10 @@ mod tests {
         assert!(why.starts_with(expected), "{why}");
         let (count, why) = of(["100", "3", "5", "7", "5", "-1", "5"], "");
         assert_eq!(count, 2);
-        assert!(
-            why.starts_with("role app has CONNECTION LIMIT 7, of which 5 are taken"),
-            "{why}"
-        );
-        assert!(
-            why.ends_with("ALTER ROLE app CONNECTION LIMIT raises it"),
-            "{why}"
-        );
+        assert!(why.starts_with("role app has CONNECTION LIMIT 7, of which 5 are taken"), "{why}");
+        assert!(why.ends_with("ALTER ROLE app CONNECTION LIMIT raises it"), "{why}");
         let (count, why) = of(["100", "3", "5", "-1", "5", "6", "5"], "");
-        assert!(
-            count == 1 && why.starts_with("database shop has CONNECTION LIMIT 6"),
-            "{why}"
-        );
+        assert!(count == 1 && why.starts_with("database shop has CONNECTION LIMIT 6"), "{why}");
         assert!(tightest(&["no number".to_owned()], "").is_none());
     }
 }

@@ -130,10 +130,7 @@ impl Control {
     /// The first cell of the first row; empty if there is none, or if it is null.
     pub(super) async fn text(&mut self, statement: &str) -> TargetResult<String> {
         let rows = self.rows(statement).await?;
-        let cell = rows
-            .into_iter()
-            .next()
-            .and_then(|row| row.into_iter().next());
+        let cell = rows.into_iter().next().and_then(|row| row.into_iter().next());
         Ok(cell.flatten().unwrap_or_default())
     }
 
@@ -147,9 +144,7 @@ impl Control {
 pub(super) fn text_row(body: &[u8]) -> Option<TextRow> {
     cells(body)?
         .map(|cell| match cell {
-            Some(bytes) => str::from_utf8(bytes?)
-                .ok()
-                .map(|text| Some(text.to_owned())),
+            Some(bytes) => str::from_utf8(bytes?).ok().map(|text| Some(text.to_owned())),
             None => Some(None),
         })
         .collect()
@@ -159,10 +154,7 @@ pub(super) fn text_row(body: &[u8]) -> Option<TextRow> {
 #[inline]
 pub(super) fn cells(body: &[u8]) -> Option<Cells<'_>> {
     let (count, rest) = body.split_first_chunk::<2>()?;
-    Some(Cells {
-        left: i16::from_be_bytes(*count),
-        rest,
-    })
+    Some(Cells { left: i16::from_be_bytes(*count), rest })
 }
 
 /// See [`cells`].

@@ -109,10 +109,7 @@ async fn from_18(control: &mut Control) -> TargetResult<Vec<Counter>> {
     )
     .await?;
     let method = control.text("SHOW wal_sync_method").await?;
-    counters.extend(
-        io.into_iter()
-            .map(|counter| judged(counter, &method, timed)),
-    );
+    counters.extend(io.into_iter().map(|counter| judged(counter, &method, timed)));
     Ok(counters)
 }
 
@@ -135,10 +132,7 @@ async fn from_14(control: &mut Control) -> TargetResult<Vec<Counter>> {
         ],
     )
     .await?;
-    Ok(counters
-        .into_iter()
-        .map(|counter| judged(counter, &method, timed))
-        .collect())
+    Ok(counters.into_iter().map(|counter| judged(counter, &method, timed)).collect())
 }
 
 async fn before_14(control: &mut Control) -> TargetResult<Vec<Counter>> {
@@ -149,31 +143,18 @@ async fn before_14(control: &mut Control) -> TargetResult<Vec<Counter>> {
         Some(bytes) => Counter::read(Meaning::LogBytes, LSN, bytes, said_by),
         None => Counter::unavailable(Meaning::LogBytes, LSN, "it is no number", said_by),
     }];
-    for meaning in [
-        Meaning::LogWrites,
-        Meaning::LogSyncs,
-        Meaning::SyncTime,
-        Meaning::WriteTime,
-    ] {
+    for meaning in [Meaning::LogWrites, Meaning::LogSyncs, Meaning::SyncTime, Meaning::WriteTime] {
         counters.push(Counter::unavailable(meaning, meaning.name(), why, WAL));
     }
     Ok(counters)
 }
 
 fn source(meaning: Meaning, name: &'static str, column: &str) -> Source {
-    Source {
-        meaning,
-        name,
-        column: format!("({column})::bigint"),
-    }
+    Source { meaning, name, column: format!("({column})::bigint") }
 }
 
 fn timed_source(meaning: Meaning, name: &'static str, column: &str) -> Source {
-    Source {
-        meaning,
-        name,
-        column: format!("round(({column}){NS_OF_MS})::bigint"),
-    }
+    Source { meaning, name, column: format!("round(({column}){NS_OF_MS})::bigint") }
 }
 
 /// Counters of one view, by one statement.
@@ -183,18 +164,10 @@ async fn read(
     condition: &str,
     sources: &[Source],
 ) -> TargetResult<Vec<Counter>> {
-    let columns: Vec<_> = sources
-        .iter()
-        .map(|source| source.column.as_str())
-        .collect();
+    let columns: Vec<_> = sources.iter().map(|source| source.column.as_str()).collect();
     let statement = format!("SELECT {} FROM {view} {condition}", columns.join(", "));
     let said_by = statement.trim_end();
-    let row = control
-        .rows(said_by)
-        .await?
-        .into_iter()
-        .next()
-        .unwrap_or_default();
+    let row = control.rows(said_by).await?.into_iter().next().unwrap_or_default();
     let cells = row.into_iter().chain(std::iter::repeat(None));
     Ok(sources
         .iter()

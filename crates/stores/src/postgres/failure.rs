@@ -44,9 +44,7 @@ impl ServerError {
         {
             let text = String::from_utf8_lossy(&after[..end]);
             // A detail may have lines, and any of them as many signs as the server likes.
-            let signs = text
-                .chars()
-                .map(|sign| if sign == '\n' { ' ' } else { sign });
+            let signs = text.chars().map(|sign| if sign == '\n' { ' ' } else { sign });
             let text: String = signs.take(FIELD_MAX).collect();
             match field {
                 b'V' => error.severity = text,
@@ -112,10 +110,7 @@ impl ServerError {
 
     /// One sentence: what was done, and what the server said.
     fn sentence(&self, doing: &str) -> String {
-        let mut what = format!(
-            "the server refused to {doing}: {} ({})",
-            self.message, self.code
-        );
+        let mut what = format!("the server refused to {doing}: {} ({})", self.message, self.code);
         for (name, text) in [("detail", &self.detail), ("hint", &self.hint)] {
             if !text.is_empty() && write!(what, "; {name}: {}", text.trim_end_matches('.')).is_err()
             {
@@ -128,11 +123,7 @@ impl ServerError {
     /// As a failure outside transactions.
     #[cold]
     pub(super) fn outside(&self, doing: &str) -> Failure {
-        let doing = if doing == "log in" {
-            doing.to_owned()
-        } else {
-            format!("execute {doing}")
-        };
+        let doing = if doing == "log in" { doing.to_owned() } else { format!("execute {doing}") };
         Failure::new(self.kind(), self.sentence(&doing))
     }
 
@@ -150,11 +141,10 @@ impl ServerError {
             return Stop::Conflict(cause);
         }
         let failure = match operation {
-            Some((id, name)) => Failure::new(
-                self.kind(),
-                self.sentence(&format!("execute operation \"{name}\"")),
-            )
-            .in_operation(id),
+            Some((id, name)) => {
+                Failure::new(self.kind(), self.sentence(&format!("execute operation \"{name}\"")))
+                    .in_operation(id)
+            }
             None => Failure::new(self.kind(), self.sentence(doing)),
         };
         let lost = self.ends_connection() && unknown;
@@ -178,16 +168,11 @@ mod tests {
 
     #[test]
     fn conflicts_are_told_by_their_cause() {
-        for (code, cause) in [
-            ("40001", Cause::Serialization),
-            ("40P01", Cause::Deadlock),
-            ("55P03", Cause::Locked),
-        ] {
+        for (code, cause) in
+            [("40001", Cause::Serialization), ("40P01", Cause::Deadlock), ("55P03", Cause::Locked)]
+        {
             let stop = error("ERROR", code).stop(None, "commit", true);
-            assert!(
-                matches!(stop, Stop::Conflict(found) if found == cause),
-                "{code}"
-            );
+            assert!(matches!(stop, Stop::Conflict(found) if found == cause), "{code}");
         }
     }
 
@@ -203,10 +188,7 @@ mod tests {
         let stop = |name: &str| exists.stop(Some((OperationId(0), name)), "", false);
         let raced = stop("a.sql:1 create table if not exists t (a int)");
         assert!(matches!(raced, Stop::Conflict(Cause::Serialization)));
-        assert!(matches!(
-            stop("a.sql:1 CREATE TYPE t AS (a int)"),
-            Stop::Failed(_)
-        ));
+        assert!(matches!(stop("a.sql:1 CREATE TYPE t AS (a int)"), Stop::Failed(_)));
         for own in [
             "SERROR\0C23505\0Mduplicate key\0spublic\0tt\0\0",
             "SERROR\0CXX000\0Mcache lookup failed\0\0",
@@ -231,16 +213,9 @@ mod tests {
             let Stop::Failed(failure) = stop else {
                 panic!("{code}: {stop:?}");
             };
-            assert_eq!(
-                (failure.kind, failure.operation),
-                (kind, Some(OperationId(3))),
-                "{code}"
-            );
+            assert_eq!((failure.kind, failure.operation), (kind, Some(OperationId(3))), "{code}");
             let said = "execute operation \"insert row\": the message";
-            assert!(
-                failure.what.contains(said) && failure.what.ends_with("a detail"),
-                "{failure}"
-            );
+            assert!(failure.what.contains(said) && failure.what.ends_with("a detail"), "{failure}");
         }
     }
 

@@ -11,24 +11,15 @@ use bytes::BytesMut;
 use postgres_protocol::message::backend::Message;
 use syncline_contract::{Kind, Rows};
 
-const KINDS: [Kind; 6] = [
-    Kind::Int,
-    Kind::Float,
-    Kind::Decimal { scale: 2 },
-    Kind::Text,
-    Kind::Bytes,
-    Kind::Timestamp,
-];
+const KINDS: [Kind; 6] =
+    [Kind::Int, Kind::Float, Kind::Decimal { scale: 2 }, Kind::Text, Kind::Bytes, Kind::Timestamp];
 
 /// Messages one after another, each taken for all that it could be. What a length promises is neither read
 /// beyond the bytes nor allocated.
 pub fn postgres_messages(data: &[u8]) {
     let mut rest = data;
     while let Ok(Some((tag, length))) = whole(rest, MESSAGE_MAX) {
-        assert!(
-            (5..=rest.len()).contains(&length),
-            "a message within what has come"
-        );
+        assert!((5..=rest.len()).contains(&length), "a message within what has come");
         let (message, body) = (&rest[..length], &rest[5..length]);
         if length <= LOG_IN_MAX && tag == tag::AUTHENTICATION {
             drop(Message::parse(&mut BytesMut::from(message)));
@@ -61,11 +52,7 @@ fn row(body: &[u8]) {
         let kinds = KINDS.map(|kind| push_binary(Some(bytes), kind, &mut rows));
         let oids = [INT8, FLOAT8, TEXT].map(|oid| push_text(Some(bytes), oid, &mut rows));
         let accepted = kinds.iter().chain(&oids).filter(|taken| **taken).count();
-        assert_eq!(
-            rows.len(),
-            accepted,
-            "a value for each cell that is accepted"
-        );
+        assert_eq!(rows.len(), accepted, "a value for each cell that is accepted");
     }
     assert!(taken <= body.len());
 }
@@ -88,20 +75,14 @@ pub(crate) fn message_seeds() -> Vec<Vec<u8>> {
     let column = b"\0\x01balance\0\0\0\0\x09\0\x02\0\0\0\x14\0\x08\xff\xff\xff\xff\0\0";
     let rows = [
         message(b'T', column),
-        message(
-            b'D',
-            b"\0\x03\0\0\0\x08\0\0\0\0\0\0\0\x2a\xff\xff\xff\xff\0\0\0\x0212",
-        ),
+        message(b'D', b"\0\x03\0\0\0\x08\0\0\0\0\0\0\0\x2a\xff\xff\xff\xff\0\0\0\x0212"),
         message(b'D', b"\0\x01\0\0\0\x0a\0\x01\0\0\0\0\0\x02\x04\xd2"),
         message(b'C', b"SELECT 2\0"),
     ];
     vec![
         log_in.concat(),
         rows.concat(),
-        message(
-            b'E',
-            b"SERROR\0C42P05\0Mprepared statement already exists\0\0",
-        ),
+        message(b'E', b"SERROR\0C42P05\0Mprepared statement already exists\0\0"),
         message(b'D', b"\x7f\xff\x7f\xff\xff\xff"),
         b"D\x7f\xff\xff\xff".to_vec(),
     ]

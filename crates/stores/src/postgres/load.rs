@@ -33,21 +33,14 @@ pub(super) struct Loading {
 impl Loading {
     /// Of each table of a plan.
     pub(super) fn of(plan: &Plan, schema: &SchemaName) -> Vec<Loading> {
-        let sql = Sql {
-            dialect: &POSTGRES,
-            schema: Some(schema.as_str()),
-        };
+        let sql = Sql { dialect: &POSTGRES, schema: Some(schema.as_str()) };
         let tables = plan.tables().iter();
         tables.map(|table| Loading::table(table, sql)).collect()
     }
 
     fn table(table: &Table, sql: Sql<'_>) -> Loading {
         let name = sql.table_name(table);
-        let columns: Vec<_> = table
-            .columns
-            .iter()
-            .map(|column| sql.quoted(&column.name))
-            .collect();
+        let columns: Vec<_> = table.columns.iter().map(|column| sql.quoted(&column.name)).collect();
         let counted = (table.key_given_by == KeyGivenBy::Server).then(|| {
             let key = table.key[0];
             let sequence = format!(
@@ -62,10 +55,7 @@ impl Loading {
             (key, advance)
         });
         Loading {
-            copy: format!(
-                "COPY {name} ({}) FROM STDIN (FORMAT binary)",
-                columns.join(", ")
-            ),
+            copy: format!("COPY {name} ({}) FROM STDIN (FORMAT binary)", columns.join(", ")),
             columns: table.columns.iter().map(|column| column.kind).collect(),
             counted,
         }
@@ -84,9 +74,7 @@ impl Loading {
             }
         }
         data.put_i16(TRAILER);
-        frontend::CopyData::new(data.freeze())
-            .map_err(said)?
-            .write(out);
+        frontend::CopyData::new(data.freeze()).map_err(said)?.write(out);
         frontend::copy_done(out);
         Ok(())
     }
@@ -107,7 +95,7 @@ fn cell(value: Value<'_>, kind: Kind, data: &mut BytesMut) -> Result<(), String>
         && decimal.scale != scale
     {
         return Err(
-            "a row to be loaded holds a decimal of another scale than its column".to_owned(),
+            "a row to be loaded holds a decimal of another scale than its column".to_owned()
         );
     }
     let at = data.len();

@@ -82,10 +82,8 @@ impl Connection {
         // An old server answers with an error; whatever else it is, it is no answer of PostgreSQL's.
         if !matches!(answer[0], b'S' | b'N' | b'E') {
             let who = speaker(answer).unwrap_or("another product");
-            let what = format!(
-                "{}: {who} listens there, not PostgreSQL; check the port",
-                place.address
-            );
+            let what =
+                format!("{}: {who} listens there, not PostgreSQL; check the port", place.address);
             return Err(Failure::new(FailureKind::Connection, what));
         }
         self.stream.consume(1);
@@ -95,11 +93,8 @@ impl Connection {
         if mode == TlsMode::Prefer {
             return Ok(());
         }
-        let what = format!(
-            "{} does not encrypt, and tls={} asks for it",
-            place.endpoint,
-            mode.word()
-        );
+        let what =
+            format!("{} does not encrypt, and tls={} asks for it", place.endpoint, mode.word());
         Err(Failure::new(FailureKind::Limit, what))
     }
 
@@ -131,9 +126,8 @@ impl Connection {
                     // After the kind of log-in the names, each with a zero behind it.
                     let names = self.body().get(4..).unwrap_or_default();
                     let names = names.split(|byte| *byte == 0);
-                    let mechanisms: Vec<_> = names
-                        .map(|name| String::from_utf8_lossy(name).into_owned())
-                        .collect();
+                    let mechanisms: Vec<_> =
+                        names.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
                     bound = self.scram(place, &mechanisms).await?;
                 }
                 _ => {
@@ -158,10 +152,9 @@ impl Connection {
         let offers = |name: &str| mechanisms.iter().any(|mechanism| mechanism == name);
         let digest = self.stream.certificate().and_then(certificate_digest);
         let (mechanism, binding) = match digest {
-            Some(digest) if offers(SCRAM_SHA_256_PLUS) => (
-                SCRAM_SHA_256_PLUS,
-                ChannelBinding::tls_server_end_point(digest),
-            ),
+            Some(digest) if offers(SCRAM_SHA_256_PLUS) => {
+                (SCRAM_SHA_256_PLUS, ChannelBinding::tls_server_end_point(digest))
+            }
             // Says that it could, so that somebody between who hid the server's offer is found out.
             Some(_) => (SCRAM_SHA_256, ChannelBinding::unrequested()),
             None => (SCRAM_SHA_256, ChannelBinding::unsupported()),
@@ -200,10 +193,7 @@ impl Connection {
             _ => return Err(self.garbled("its log-in")),
         }
         let parsed = Message::parse(&mut BytesMut::from(self.message()));
-        parsed
-            .ok()
-            .flatten()
-            .ok_or_else(|| self.garbled("its log-in"))
+        parsed.ok().flatten().ok_or_else(|| self.garbled("its log-in"))
     }
 }
 

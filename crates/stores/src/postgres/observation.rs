@@ -20,10 +20,7 @@ pub(super) async fn look(control: &mut Control, met: &Preflight) -> TargetResult
     let replication = if met.product.is_postgres {
         followers(control).await?
     } else {
-        Err(format!(
-            "{} does not tell PostgreSQL's way",
-            met.product.name
-        ))
+        Err(format!("{} does not tell PostgreSQL's way", met.product.name))
     };
     Ok(StoreObservation {
         product: met.product.name.to_owned(),

@@ -43,12 +43,7 @@ impl OwnSession {
 
     /// As part of a refusal.
     fn described(&self) -> String {
-        let OwnSession {
-            process,
-            role,
-            doing,
-            ..
-        } = self;
+        let OwnSession { process, role, doing, .. } = self;
         let whose = match self.opener {
             Opener::Runs(program) => {
                 format!("of process {program} here, which runs: end that program")
@@ -123,9 +118,7 @@ pub(super) async fn refuse_use(control: &mut Control) -> TargetResult<Vec<String
                 let end = format!("SELECT pg_terminate_backend({process})");
                 control.rows(&end).await?;
                 looks.end = FAREWELL_LOOKS + LAST_LOOKS;
-                ended.push(format!(
-                    "session {process} of a program that has ended, {doing}"
-                ));
+                ended.push(format!("session {process} of a program that has ended, {doing}"));
             }
         }
         pause(control).await?;
@@ -134,11 +127,7 @@ pub(super) async fn refuse_use(control: &mut Control) -> TargetResult<Vec<String
     if sessions.is_empty() {
         return Ok(ended);
     }
-    let named: Vec<_> = sessions
-        .iter()
-        .take(NAMED_MAX)
-        .map(OwnSession::described)
-        .collect();
+    let named: Vec<_> = sessions.iter().take(NAMED_MAX).map(OwnSession::described).collect();
     let more = sessions.len().saturating_sub(NAMED_MAX);
     let more = match more {
         0 => String::new(),
@@ -170,16 +159,10 @@ mod tests {
             doing: doing("active", "SyncRep"),
         };
         let runs = session(Opener::Runs(5), true);
-        let (unknown, dead) = (
-            session(Opener::Unknown, true),
-            session(Opener::Ended, false),
-        );
+        let (unknown, dead) = (session(Opener::Unknown, true), session(Opener::Ended, false));
         for (session, words) in [
             (&runs, "of process 5 here, which runs: end that program"),
-            (
-                &unknown,
-                "is not known here: if it has ended, SELECT pg_terminate_backend(77)",
-            ),
+            (&unknown, "is not known here: if it has ended, SELECT pg_terminate_backend(77)"),
             (&dead, "as role app, SELECT pg_terminate_backend(77)"),
         ] {
             let said = session.described();
@@ -187,9 +170,6 @@ mod tests {
             assert!(!session.is_abandoned());
         }
         assert!(session(Opener::Ended, true).is_abandoned());
-        assert_eq!(
-            doing("idle in transaction", "ClientRead"),
-            "which is idle in transaction"
-        );
+        assert_eq!(doing("idle in transaction", "ClientRead"), "which is idle in transaction");
     }
 }

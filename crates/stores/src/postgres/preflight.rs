@@ -60,10 +60,7 @@ pub(super) async fn meet(place: &ServerLocation) -> TargetResult<Preflight> {
     let mut control = Control::open(place).await?;
     let version = control.text("SELECT version()").await?;
     let product = Product::of(&version);
-    let version_number = control
-        .number("SHOW server_version_num")
-        .await?
-        .unwrap_or(0);
+    let version_number = control.number("SHOW server_version_num").await?.unwrap_or(0);
     if product.is_postgres {
         pooler::refuse(place, &mut control).await?;
     }
@@ -81,28 +78,19 @@ pub(super) async fn meet(place: &ServerLocation) -> TargetResult<Preflight> {
         Vec::new()
     };
     let log_segment_bytes = if product.is_postgres {
-        control
-            .number(SEGMENT_BYTES)
-            .await?
-            .filter(|bytes| *bytes > 0)
+        control.number(SEGMENT_BYTES).await?.filter(|bytes| *bytes > 0)
     } else {
         None
     };
-    let takes_no_writes = if product.is_postgres {
-        takes_no_writes(place, &mut control).await?
-    } else {
-        None
-    };
+    let takes_no_writes =
+        if product.is_postgres { takes_no_writes(place, &mut control).await? } else { None };
     let unseen_syncs = if product.is_postgres {
         unseen_syncs(&control.text("SHOW wal_sync_method").await?)
     } else {
         None
     };
-    let free_connections = if product.is_postgres {
-        connection_limit::free(&mut control).await?
-    } else {
-        None
-    };
+    let free_connections =
+        if product.is_postgres { connection_limit::free(&mut control).await? } else { None };
     if product.is_postgres {
         refuse_workers(place, &mut control).await?;
         refuse_settings(place, &mut control).await?;
@@ -173,12 +161,7 @@ async fn places(
     // Only who may read all settings is told.
     match control.try_rows("SHOW data_directory").await? {
         Ok(rows) => {
-            let directory = rows
-                .into_iter()
-                .flatten()
-                .flatten()
-                .next()
-                .unwrap_or_default();
+            let directory = rows.into_iter().flatten().flatten().next().unwrap_or_default();
             let whom = place.address.to_string();
             let of = |directory| {
                 let said_by = "SHOW data_directory";
@@ -284,11 +267,7 @@ async fn refuse_missing_standby(place: &ServerLocation, control: &mut Control) -
         return Ok(());
     }
     // Without the right to read all statistics the state of each is null, and nothing is known.
-    if control
-        .number(STANDBYS)
-        .await?
-        .is_none_or(|count| count > 0)
-    {
+    if control.number(STANDBYS).await?.is_none_or(|count| count > 0) {
         return Ok(());
     }
     let what = format!(
@@ -301,10 +280,7 @@ async fn refuse_missing_standby(place: &ServerLocation, control: &mut Control) -
 
 /// True if the server syncs its log with all metadata.
 pub(super) fn syncs_metadata(wal_sync_method: &str) -> bool {
-    matches!(
-        wal_sync_method,
-        "fsync" | "fsync_writethrough" | "open_sync"
-    )
+    matches!(wal_sync_method, "fsync" | "fsync_writethrough" | "open_sync")
 }
 
 #[cfg(test)]

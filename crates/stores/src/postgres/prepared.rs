@@ -124,13 +124,7 @@ impl Prepared {
 
     fn write_parse(&self, out: &mut BytesMut) -> io::Result<()> {
         let kinds = self.parameters.iter();
-        let oids = kinds.map(|kind| {
-            if self.users {
-                ANY
-            } else {
-                types::of_parameter(*kind)
-            }
-        });
+        let oids = kinds.map(|kind| if self.users { ANY } else { types::of_parameter(*kind) });
         frontend::parse(&self.statement, &self.text, oids, out)
     }
 
@@ -198,22 +192,15 @@ impl Prepared {
     #[inline]
     fn has_other_scale(&self, values: &[Value<'_>]) -> bool {
         !self.users
-            && values
-                .iter()
-                .zip(&self.parameters)
-                .any(|(value, kind)| match (value, kind) {
-                    (Value::Decimal(decimal), Kind::Decimal { scale }) => decimal.scale != *scale,
-                    _ => false,
-                })
+            && values.iter().zip(&self.parameters).any(|(value, kind)| match (value, kind) {
+                (Value::Decimal(decimal), Kind::Decimal { scale }) => decimal.scale != *scale,
+                _ => false,
+            })
     }
 
     /// The columns of an answer.
     pub(super) fn width(&self) -> usize {
-        if self.users {
-            self.columns.len()
-        } else {
-            self.answer.len()
-        }
+        if self.users { self.columns.len() } else { self.answer.len() }
     }
 
     /// Adds a row of an answer; false if it is not what was prepared.
@@ -262,9 +249,7 @@ impl Prepared {
     #[cold]
     pub(super) fn refused(&self, id: OperationId, what: &str) -> Stop {
         let what = format!("operation \"{}\" {what}", self.name);
-        Failure::new(FailureKind::Statement, what)
-            .in_operation(id)
-            .into()
+        Failure::new(FailureKind::Statement, what).in_operation(id).into()
     }
 
     /// Holds the columns that the server says to those of the plan.
@@ -344,10 +329,7 @@ pub(super) async fn prepare(
     plan: &Plan,
     schema: &SchemaName,
 ) -> TargetResult<Vec<Prepared>> {
-    let sql = Sql {
-        dialect: &POSTGRES,
-        schema: Some(schema.as_str()),
-    };
+    let sql = Sql { dialect: &POSTGRES, schema: Some(schema.as_str()) };
     let ids = (0..plan.operations().len()).map(OperationId);
     let mut all: Vec<Prepared> = ids.map(|id| Prepared::of(plan, id, sql)).collect();
     if plan.protocol != Protocol::Prepared {
@@ -456,10 +438,7 @@ pub(super) fn columns(body: &[u8]) -> Option<Vec<ServerColumn>> {
         let end = rest.iter().position(|byte| *byte == 0)?;
         let name = String::from_utf8_lossy(&rest[..end]).into_owned();
         let (oid, after) = rest.get(end + 1 + BEFORE..)?.split_first_chunk::<4>()?;
-        columns.push(ServerColumn {
-            name,
-            oid: Oid::from_be_bytes(*oid),
-        });
+        columns.push(ServerColumn { name, oid: Oid::from_be_bytes(*oid) });
         rest = after.get(AFTER..)?;
     }
     Some(columns)
@@ -473,9 +452,7 @@ mod tests {
     fn the_columns_of_an_answer_are_read_and_broken_ones_are_none() {
         let mut body = vec![0, 1];
         body.extend(b"balance\0");
-        body.extend([
-            0, 0, 0, 9, 0, 2, 0, 0, 0, 20, 0, 8, 255, 255, 255, 255, 0, 0,
-        ]);
+        body.extend([0, 0, 0, 9, 0, 2, 0, 0, 0, 20, 0, 8, 255, 255, 255, 255, 0, 0]);
         let found = columns(&body).unwrap();
         assert_eq!((found[0].name.as_str(), found[0].oid), ("balance", 20));
         for cut in 0..body.len() {
@@ -486,13 +463,7 @@ mod tests {
     #[test]
     fn one_row_is_told_from_none_and_from_many() {
         assert!(ends_in_one(b"UPDATE 1\0") && ends_in_one(b"INSERT 0 1\0"));
-        for other in [
-            &b"UPDATE 0\0"[..],
-            b"DELETE 11\0",
-            b"UPDATE 10\0",
-            b"",
-            b"1\0",
-        ] {
+        for other in [&b"UPDATE 0\0"[..], b"DELETE 11\0", b"UPDATE 10\0", b"", b"1\0"] {
             assert!(!ends_in_one(other));
         }
     }

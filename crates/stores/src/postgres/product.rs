@@ -56,9 +56,7 @@ const PRODUCTS: [Product; 3] = [
 impl Product {
     /// The product of what `version()` says; PostgreSQL where it says nothing that is known.
     pub(super) fn of(version: &str) -> &'static Product {
-        let found = PRODUCTS
-            .iter()
-            .find(|product| version.contains(product.mark));
+        let found = PRODUCTS.iter().find(|product| version.contains(product.mark));
         found.unwrap_or(&PRODUCTS[PRODUCTS.len() - 1])
     }
 }
@@ -70,18 +68,9 @@ mod tests {
     #[test]
     fn products_are_told_apart_by_what_they_say() {
         for (version, name) in [
-            (
-                "PostgreSQL 15.18 (Debian 15.18-0+deb12u1) on x86_64-pc-linux-gnu",
-                "PostgreSQL",
-            ),
-            (
-                "CockroachDB CCL v23.1.14 (x86_64-pc-linux-gnu, built 2024/01/16)",
-                "CockroachDB",
-            ),
-            (
-                "PostgreSQL 11.2-YB-2.20.1.3-b0 on x86_64-pc-linux-gnu",
-                "YugabyteDB",
-            ),
+            ("PostgreSQL 15.18 (Debian 15.18-0+deb12u1) on x86_64-pc-linux-gnu", "PostgreSQL"),
+            ("CockroachDB CCL v23.1.14 (x86_64-pc-linux-gnu, built 2024/01/16)", "CockroachDB"),
+            ("PostgreSQL 11.2-YB-2.20.1.3-b0 on x86_64-pc-linux-gnu", "YugabyteDB"),
         ] {
             assert_eq!(Product::of(version).name, name, "{version}");
         }

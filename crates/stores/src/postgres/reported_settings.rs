@@ -150,39 +150,20 @@ mod tests {
         ] {
             let (found, words) = of(
                 Durability::Data,
-                &[
-                    ("fsync", fsync),
-                    ("synchronous_commit", waits),
-                    ("wal_sync_method", "fsync"),
-                ],
+                &[("fsync", fsync), ("synchronous_commit", waits), ("wal_sync_method", "fsync")],
             );
             assert_eq!(found, level, "{words}");
-            assert!(
-                words.contains(&format!("synchronous_commit={waits}")),
-                "{words}"
-            );
+            assert!(words.contains(&format!("synchronous_commit={waits}")), "{words}");
         }
         for (method, level) in [("fsync", Durability::Full), ("fdatasync", Durability::Data)] {
-            let said = [
-                ("fsync", "on"),
-                ("synchronous_commit", "on"),
-                ("wal_sync_method", method),
-            ];
+            let said = [("fsync", "on"), ("synchronous_commit", "on"), ("wal_sync_method", method)];
             assert_eq!(of(Durability::Full, &said).0, level, "{method}");
         }
-        let torn = [
-            ("fsync", "on"),
-            ("synchronous_commit", "on"),
-            ("full_page_writes", "off"),
-        ];
+        let torn = [("fsync", "on"), ("synchronous_commit", "on"), ("full_page_writes", "off")];
         let (level, words) = of(Durability::Os, &torn);
         assert_eq!(level, Durability::Os, "{words}");
         assert!(words.contains("tears cannot be mended"), "{words}");
         let (level, words) = of(Durability::Data, &[]);
-        assert_eq!(
-            level,
-            Durability::Os,
-            "what is not told is not believed: {words}"
-        );
+        assert_eq!(level, Durability::Os, "what is not told is not believed: {words}");
     }
 }

@@ -23,10 +23,7 @@ const PATIENCE: &str = "SET LOCAL lock_timeout = '60s'";
 
 /// The statements that make a plan's tables.
 pub(super) fn tables(plan: &Plan, schema: &SchemaName) -> Vec<String> {
-    let sql = Sql {
-        dialect: &POSTGRES,
-        schema: Some(schema.as_str()),
-    };
+    let sql = Sql { dialect: &POSTGRES, schema: Some(schema.as_str()) };
     sql.schema(plan, |_| "")
 }
 
@@ -178,10 +175,7 @@ fn refused(schema: &SchemaName, why: &str) -> Failure {
 
 /// True if it is there and ours.
 pub(super) async fn is_ours(control: &mut Control, schema: &SchemaName) -> TargetResult<bool> {
-    Ok(matches!(
-        look(control, schema).await?,
-        OwnershipState::Ours(_)
-    ))
+    Ok(matches!(look(control, schema).await?, OwnershipState::Ours(_)))
 }
 
 /// Removes it, if it is there and ours.
@@ -210,9 +204,7 @@ pub(super) async fn remove(control: &mut Control, schema: &SchemaName) -> Target
 /// Removes every schema of ours, and ends sessions that programs of ours have left; says which.
 pub(super) async fn clean(control: &mut Control) -> TargetResult<Vec<String>> {
     let mut removed = refuse_use(control).await?;
-    let names = control
-        .rows("SELECT nspname FROM pg_namespace ORDER BY nspname")
-        .await?;
+    let names = control.rows("SELECT nspname FROM pg_namespace ORDER BY nspname").await?;
     for name in names.into_iter().flatten().flatten() {
         let Some(schema) = SchemaName::of(&name) else {
             continue;

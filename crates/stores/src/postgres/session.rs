@@ -233,11 +233,7 @@ impl PostgresSession {
         let (sent, answered) = (self.sent_at, clock::now());
         self.sent_at = answered;
         if !answers {
-            self.writes.push(AnsweredWrite {
-                operation,
-                sent,
-                answered,
-            });
+            self.writes.push(AnsweredWrite { operation, sent, answered });
         }
     }
 
@@ -325,11 +321,7 @@ impl PostgresSession {
     /// A lost connection; what was under way may have been committed.
     #[cold]
     fn lost(&mut self, failure: Failure) -> Stop {
-        if self.commit_may_be_done() {
-            Stop::Unknown(Box::new(failure))
-        } else {
-            failure.into()
-        }
+        if self.commit_may_be_done() { Stop::Unknown(Box::new(failure)) } else { failure.into() }
     }
 
     /// True if a commit has gone out that nobody has acknowledged.

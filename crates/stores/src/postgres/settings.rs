@@ -148,11 +148,7 @@ impl Names {
     pub(super) fn of(plan: &Plan) -> Names {
         let mut operations = plan.operations().iter();
         if operations.any(|operation| matches!(operation.action, Action::Statement { .. })) {
-            if plan.tables().is_empty() {
-                Names::Users
-            } else {
-                Names::All
-            }
+            if plan.tables().is_empty() { Names::Users } else { Names::All }
         } else {
             Names::Ours
         }
@@ -213,15 +209,11 @@ impl Settings {
         Ok(Settings {
             durability,
             isolation: isolation.map(|(isolation, _, _)| isolation),
-            tls: given
-                .word("tls", &TlsMode::ALL, TlsMode::word)?
-                .unwrap_or(TlsMode::Prefer),
+            tls: given.word("tls", &TlsMode::ALL, TlsMode::word)?.unwrap_or(TlsMode::Prefer),
             roots: given.parsed("root", |path| Some(PathBuf::from(path)))?,
             cleartext: yes("cleartext")?.unwrap_or(false),
             options: given.parsed("options", |text| Some(text.to_owned()))?,
-            binds_channel: given
-                .word("channel_binding", &[()], |()| "require")?
-                .is_some(),
+            binds_channel: given.word("channel_binding", &[()], |()| "require")?.is_some(),
             passfile: given.parsed("passfile", |path| Some(PathBuf::from(path)))?,
             hostaddr: given.parsed("hostaddr", |text| Some(text.to_owned()))?,
             lock_timeout_ms: given.number("lock_timeout_ms", 0..=3_600_000)?,
@@ -282,11 +274,7 @@ mod tests {
     fn a_word_that_cannot_be_honoured_is_refused_with_its_reason() {
         let said = parsed("?durability=some").unwrap_err();
         assert!(said.contains("full, data, os or none"), "{said}");
-        assert!(
-            parsed("?isolation=chaos")
-                .unwrap_err()
-                .contains("read_committed")
-        );
+        assert!(parsed("?isolation=chaos").unwrap_err().contains("read_committed"));
     }
 
     #[test]

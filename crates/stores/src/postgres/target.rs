@@ -48,10 +48,7 @@ const ADDRESS: AddressForm = AddressForm {
 /// Opens what a `postgres:` URL names; touches nothing yet.
 pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
     let variable = |name: &str| std::env::var(name).ok();
-    let url = &Url {
-        pairs: libpq::translated(&url.pairs, variable)?,
-        ..url.clone()
-    };
+    let url = &Url { pairs: libpq::translated(&url.pairs, variable)?, ..url.clone() };
     let settings = Settings::parse(url)?;
     let mut address = Address::of(url, &ADDRESS)?;
     libpq::readdress(&mut address, &url.pairs)?;
@@ -81,14 +78,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
     let stays = settings.schema.is_some();
     let schema = settings.schema.clone().unwrap_or_else(SchemaName::fresh);
     Ok(AnyTarget::Postgres(Postgres {
-        place: Box::new(ServerLocation {
-            address,
-            endpoint,
-            settings,
-            tls,
-            user,
-            no_password,
-        }),
+        place: Box::new(ServerLocation { address, endpoint, settings, tls, user, no_password }),
         schema,
         stays,
         met: Mutex::default(),
@@ -124,9 +114,7 @@ impl Postgres {
     /// is ended before the removal, as a client's is.
     async fn control(&self) -> TargetResult<Control> {
         let control = Control::open(&self.place).await?;
-        self.session_processes
-            .lock()
-            .extend(control.process_at_login());
+        self.session_processes.lock().extend(control.process_at_login());
         Ok(control)
     }
 
@@ -145,10 +133,7 @@ impl Postgres {
         let met = self.known().await?;
         let mut control = self.control().await?;
         for table in plan.tables() {
-            let sql = Sql {
-                dialect: &POSTGRES,
-                schema: Some(self.schema.as_str()),
-            };
+            let sql = Sql { dialect: &POSTGRES, schema: Some(self.schema.as_str()) };
             let statement = format!("{} {}", met.product.analyze, sql.table_name(table));
             control.run_long(&statement).await?;
         }
@@ -222,10 +207,7 @@ impl Target for Postgres {
 
     fn log_place(&self) -> LogLocation {
         let unmet = || LogLocation::Nowhere("the server was not asked yet".to_owned());
-        self.met
-            .lock()
-            .as_ref()
-            .map_or_else(unmet, |met| met.log_place.clone())
+        self.met.lock().as_ref().map_or_else(unmet, |met| met.log_place.clone())
     }
 
     fn data_place(&self) -> LogLocation {
@@ -241,8 +223,7 @@ impl Target for Postgres {
 
     fn further_places(&self) -> Vec<LogLocation> {
         let met = self.met.lock();
-        met.as_ref()
-            .map_or_else(Vec::new, |met| met.tablespaces.clone())
+        met.as_ref().map_or_else(Vec::new, |met| met.tablespaces.clone())
     }
 
     fn clients_max_reason(&self) -> Option<String> {
@@ -263,10 +244,7 @@ impl Target for Postgres {
     }
 
     fn process(&self) -> StoreProcess {
-        self.met
-            .lock()
-            .as_ref()
-            .map_or(StoreProcess::REMOTE, |met| met.process)
+        self.met.lock().as_ref().map_or(StoreProcess::REMOTE, |met| met.process)
     }
 
     fn unseen_syncs(&self) -> Option<&'static str> {
@@ -298,10 +276,7 @@ impl Target for Postgres {
     }
 
     fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
-        let sql = Sql {
-            dialect: &POSTGRES,
-            schema: Some(self.schema.as_str()),
-        };
+        let sql = Sql { dialect: &POSTGRES, schema: Some(self.schema.as_str()) };
         let operations = plan.operations().iter();
         Ok(DryRunPlan {
             makes: schema::makes(plan, &self.schema),
@@ -382,9 +357,7 @@ impl Target for Postgres {
             self.analyze(plan).await?;
         }
         let mut connection = Connection::open(&self.place, Some(worker)).await?;
-        self.session_processes
-            .lock()
-            .extend(connection.process_at_login);
+        self.session_processes.lock().extend(connection.process_at_login);
         let limit = self.place.settings.connect_timeout;
         let began = clock::now();
         // A pooler lets clients in at once, and each then waits for a connection of the pool.
@@ -401,9 +374,7 @@ impl Target for Postgres {
         connection.stream.limit(None);
         let loads = Loading::of(plan, &self.schema);
         let loaded = Arc::clone(&self.loaded);
-        Ok(PostgresSession::new(
-            connection, prepared, loads, loaded, plan,
-        ))
+        Ok(PostgresSession::new(connection, prepared, loads, loaded, plan))
     }
 
     async fn remove(&self) -> TargetResult<()> {

@@ -14,9 +14,7 @@ pub(super) async fn user_view(control: &mut Control, tables: &[String]) -> Targe
     let schemas = control.rows(SEARCHED).await?;
     // A search path may name a schema of ours.
     let schemas = schemas.into_iter().flatten().flatten();
-    let schemas: Vec<_> = schemas
-        .filter(|name| !name.starts_with("syncline_"))
-        .collect();
+    let schemas: Vec<_> = schemas.filter(|name| !name.starts_with("syncline_")).collect();
     let found = format!(
         "SELECT pg_catalog.concat(n.nspname, '.', c.relname) FROM pg_catalog.pg_class c JOIN \
          pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace WHERE c.relkind IN \

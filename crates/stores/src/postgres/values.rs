@@ -75,18 +75,11 @@ fn timestamp_text(us: i64, out: &mut BytesMut) -> std::fmt::Result {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     let (seconds, us) = (of_day / 1_000_000, of_day % 1_000_000);
     let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    write!(
-        out,
-        "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{us:06}"
-    )
+    write!(out, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{us:06}")
 }
 
 /// A decimal in the server's form: how many digits of base 10,000, the weight of the first, the sign, the
@@ -115,11 +108,7 @@ fn numeric(decimal: Decimal, out: &mut BytesMut) {
         whole /= u128::from(BASE);
     }
     let digits = &digits[first..];
-    let sign = if decimal.units < 0 {
-        NEGATIVE
-    } else {
-        POSITIVE
-    };
+    let sign = if decimal.units < 0 { NEGATIVE } else { POSITIVE };
     out.put_u16(digits.len() as u16);
     out.put_i16(whole_digits - 1);
     out.put_u16(sign);
@@ -172,18 +161,15 @@ pub(super) fn push_binary(bytes: Option<&[u8]>, kind: Kind, rows: &mut Rows) -> 
     };
     let value = match kind {
         Kind::Int => integer(bytes).map(Value::Int),
-        Kind::Float => bytes
-            .try_into()
-            .ok()
-            .map(|bytes| Value::Float(f64::from_be_bytes(bytes))),
+        Kind::Float => bytes.try_into().ok().map(|bytes| Value::Float(f64::from_be_bytes(bytes))),
         Kind::Decimal { scale } => {
             units_of(bytes, scale).map(|units| Value::Decimal(Decimal { units, scale }))
         }
         Kind::Text => str::from_utf8(bytes).ok().map(Value::Text),
         Kind::Bytes => Some(Value::Bytes(bytes)),
-        Kind::Timestamp => integer(bytes)
-            .and_then(|us| us.checked_add(EPOCH_US))
-            .map(Value::Timestamp),
+        Kind::Timestamp => {
+            integer(bytes).and_then(|us| us.checked_add(EPOCH_US)).map(Value::Timestamp)
+        }
     };
     value.is_some_and(|value| {
         rows.push(value);
@@ -285,20 +271,11 @@ mod tests {
         for (value, said) in [
             (Value::Int(-5), "-5"),
             (Value::Float(0.25), "0.25"),
-            (
-                Value::Decimal(Decimal {
-                    units: -1_205,
-                    scale: 2,
-                }),
-                "-12.05",
-            ),
+            (Value::Decimal(Decimal { units: -1_205, scale: 2 }), "-12.05"),
             (Value::Decimal(Decimal { units: 7, scale: 0 }), "7"),
             (Value::Bytes(&[1, 255]), "\\x01ff"),
             (Value::Timestamp(0), "1970-01-01 00:00:00.000000"),
-            (
-                Value::Timestamp(951_782_400_000_001),
-                "2000-02-29 00:00:00.000001",
-            ),
+            (Value::Timestamp(951_782_400_000_001), "2000-02-29 00:00:00.000001"),
             (Value::Timestamp(-1), "1969-12-31 23:59:59.999999"),
         ] {
             let mut out = BytesMut::new();

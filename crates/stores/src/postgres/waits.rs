@@ -42,15 +42,8 @@ pub(super) async fn described(
     let mut parts = Vec::new();
     for row in rows {
         let mut cells = row.into_iter().map(Option::unwrap_or_default);
-        let (event, count) = (
-            cells.next().unwrap_or_default(),
-            cells.next().unwrap_or_default(),
-        );
-        let of = if count == "1" {
-            "session waits"
-        } else {
-            "sessions wait"
-        };
+        let (event, count) = (cells.next().unwrap_or_default(), cells.next().unwrap_or_default());
+        let of = if count == "1" { "session waits" } else { "sessions wait" };
         parts.push(match event.as_str() {
             "SyncRep" => format!(
                 "{count} {of} in SyncRep, for a synchronous standby that does not confirm the commit"

@@ -78,20 +78,12 @@ fn recipe(
 
 impl Product {
     fn in_order(self) -> Signal {
-        if self == Product::Postgres {
-            Signal::INT
-        } else {
-            Signal::TERM
-        }
+        if self == Product::Postgres { Signal::INT } else { Signal::TERM }
     }
 
     /// PostgreSQL gives its shared memory back when it is told to quit; others own none.
     fn at_once(self) -> Signal {
-        if self == Product::Postgres {
-            Signal::QUIT
-        } else {
-            Signal::KILL
-        }
+        if self == Product::Postgres { Signal::QUIT } else { Signal::KILL }
     }
 }
 
@@ -110,9 +102,7 @@ impl AttachedInstance {
         let recipe = recipe(product, &ground, nowhere, settings).map_err(NotStarted::Cannot)?;
         ground.folder("data").map_err(NotStarted::Cannot)?;
         let mut commands = recipe.prepares.iter();
-        commands
-            .try_for_each(|command| ground.run(command))
-            .map_err(NotStarted::Cannot)
+        commands.try_for_each(|command| ground.run(command)).map_err(NotStarted::Cannot)
     }
 
     /// Starts a product's server on the data directory, with settings beside its own, by its own names;
@@ -138,13 +128,7 @@ impl AttachedInstance {
             }
             NotStarted::Cannot(why)
         })?;
-        let lent = AttachedInstance {
-            product,
-            url: recipe.urls.remove(0),
-            log,
-            log_bytes,
-            keeper,
-        };
+        let lent = AttachedInstance { product, url: recipe.urls.remove(0), log, log_bytes, keeper };
         lent.wait(&recipe.meets, recipe.ready.as_ref())?;
         Ok(lent)
     }
@@ -256,9 +240,7 @@ fn said_since(log: &Path, bytes: u64) -> String {
 fn children(process: u32) -> Vec<u32> {
     let list = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
     let list = list.unwrap_or_default();
-    list.split_whitespace()
-        .filter_map(|number| number.parse().ok())
-        .collect()
+    list.split_whitespace().filter_map(|number| number.parse().ok()).collect()
 }
 
 fn signal(process: u32, signal: Signal) {

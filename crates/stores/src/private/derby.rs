@@ -9,13 +9,7 @@ use std::path::{Path, PathBuf};
 use syncline_contract::Durability;
 
 /// The parts that the network server and its client are made of.
-const PARTS: [&str; 5] = [
-    "derby",
-    "derbyshared",
-    "derbytools",
-    "derbynet",
-    "derbyclient",
-];
+const PARTS: [&str; 5] = ["derby", "derbyshared", "derbytools", "derbynet", "derbyclient"];
 /// Bytes of a page of Derby's cache.
 const PAGE: u64 = 4_096;
 
@@ -49,11 +43,7 @@ pub(super) fn recipe(
     ground: &ServerDirectory,
 ) -> Result<LaunchCommand, String> {
     let java = program(&["java"], "default-jre-headless")?;
-    let jars = if wanted.jars.is_empty() {
-        derby_jars()?
-    } else {
-        wanted.jars.clone()
-    };
+    let jars = if wanted.jars.is_empty() { derby_jars()? } else { wanted.jars.clone() };
     // The server's user may not read ours: it gets copies.
     let jars = jars.iter().map(|jar| copied(jar, ground));
     let jars = jars.collect::<Result<Vec<_>, _>>()?;
@@ -96,35 +86,22 @@ pub(super) fn recipe(
 
 /// The jar files of Derby in the local Maven repository; the error says what to do.
 pub fn derby_jars() -> Result<Vec<PathBuf>, String> {
-    let home = std::env::var_os("HOME")
-        .map(PathBuf::from)
-        .unwrap_or_default();
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     found(&home.join(".m2/repository/org/apache/derby"))
 }
 
 /// The jars of the newest version of which every part is in a Maven repository.
 fn found(repository: &Path) -> Result<Vec<PathBuf>, String> {
-    let versions = std::fs::read_dir(repository.join(PARTS[0]))
-        .into_iter()
-        .flatten();
-    let mut versions: Vec<String> = versions
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
+    let versions = std::fs::read_dir(repository.join(PARTS[0])).into_iter().flatten();
+    let mut versions: Vec<String> =
+        versions.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
     let numbers = |version: &String| -> Vec<u64> {
-        version
-            .split('.')
-            .map(|part| part.parse().unwrap_or(0))
-            .collect()
+        version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
     };
     versions.sort_by_key(numbers);
     let jars = |version: &String| -> Vec<PathBuf> {
-        let jar = |part: &&str| {
-            repository
-                .join(part)
-                .join(version)
-                .join(format!("{part}-{version}.jar"))
-        };
+        let jar =
+            |part: &&str| repository.join(part).join(version).join(format!("{part}-{version}.jar"));
         PARTS.iter().map(jar).collect()
     };
     let whole = versions.iter().rev().map(jars);
@@ -139,9 +116,7 @@ fn found(repository: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 fn copied(jar: &Path, ground: &ServerDirectory) -> Result<PathBuf, String> {
-    let name = jar
-        .file_name()
-        .ok_or_else(|| format!("{} is no jar", jar.display()))?;
+    let name = jar.file_name().ok_or_else(|| format!("{} is no jar", jar.display()))?;
     let copy = ground.at("").join(name);
     std::fs::copy(jar, &copy)
         .map_err(|error| format!("{} cannot be copied: {error}", jar.display()))?;
@@ -156,11 +131,9 @@ mod tests {
     #[test]
     fn the_newest_version_with_every_part_is_found() {
         let folder = tempfile::tempdir().unwrap();
-        for (version, parts) in [
-            ("10.9.1.0", &PARTS[..]),
-            ("10.16.1.1", &PARTS),
-            ("10.17.1.0", &PARTS[..2]),
-        ] {
+        for (version, parts) in
+            [("10.9.1.0", &PARTS[..]), ("10.16.1.1", &PARTS), ("10.17.1.0", &PARTS[..2])]
+        {
             for part in parts {
                 let place = folder.path().join(part).join(version);
                 fs::create_dir_all(&place).unwrap();
@@ -168,10 +141,7 @@ mod tests {
             }
         }
         let jars = found(folder.path()).unwrap();
-        assert!(
-            jars[0].ends_with("derby/10.16.1.1/derby-10.16.1.1.jar"),
-            "{jars:?}"
-        );
+        assert!(jars[0].ends_with("derby/10.16.1.1/derby-10.16.1.1.jar"), "{jars:?}");
         assert_eq!(jars.len(), PARTS.len());
         let none = found(&folder.path().join("nowhere")).unwrap_err();
         assert!(none.contains("--jars"), "{none}");

@@ -49,9 +49,7 @@ pub(super) fn recipe(
     let sockets = is_long.then(|| ground.sockets()).transpose()?;
     let folder = sockets.as_deref().unwrap_or(ground.directory());
     let socket = folder.join(CLIENTS);
-    let mut serves: Vec<OsString> = ["/bin/sh", "-c", STARTS_IN, "sh"]
-        .map(OsString::from)
-        .into();
+    let mut serves: Vec<OsString> = ["/bin/sh", "-c", STARTS_IN, "sh"].map(OsString::from).into();
     serves.push(folder.into());
     serves.extend(words(
         &server,

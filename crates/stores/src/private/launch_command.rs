@@ -63,10 +63,7 @@ pub(super) fn program(names: &[&str], package: &str) -> Result<PathBuf, String> 
         searched.flat_map(|directory| names.iter().map(move |name| directory.join(name)));
     let found = candidates.into_iter().find(|candidate| candidate.is_file());
     found.ok_or_else(|| {
-        format!(
-            "{} is not installed: apt-get install {package}",
-            names.join(" or ")
-        )
+        format!("{} is not installed: apt-get install {package}", names.join(" or "))
     })
 }
 

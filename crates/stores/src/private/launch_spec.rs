@@ -31,13 +31,8 @@ pub enum Product {
 
 impl Product {
     /// All of them.
-    pub const ALL: [Product; 5] = [
-        Product::Postgres,
-        Product::Mariadb,
-        Product::Redis,
-        Product::Etcd,
-        Product::Derby,
-    ];
+    pub const ALL: [Product; 5] =
+        [Product::Postgres, Product::Mariadb, Product::Redis, Product::Etcd, Product::Derby];
 
     /// The word for it, also the first of its URL.
     pub fn word(self) -> &'static str {
@@ -52,9 +47,7 @@ impl Product {
 
     /// The product of that word.
     pub fn from_word(word: &str) -> Option<Product> {
-        Product::ALL
-            .into_iter()
-            .find(|product| product.word() == word)
+        Product::ALL.into_iter().find(|product| product.word() == word)
     }
 
     pub(super) fn recipe(
@@ -196,10 +189,7 @@ impl LaunchSpec {
     /// Refuses what the product has no settings for.
     pub(super) fn fits(&self) -> Result<(), Error> {
         let product = self.product;
-        product.fits(self).map_err(|what| Error::Private {
-            product: product.word(),
-            what,
-        })
+        product.fits(self).map_err(|what| Error::Private { product: product.word(), what })
     }
 
     fn parse(product: Product, url: &str) -> Result<LaunchSpec, Error> {
@@ -315,34 +305,19 @@ mod tests {
             let refused = LaunchSpec::of_url(url).unwrap().unwrap_err().to_string();
             assert!(refused.contains(why), "{url}: {refused}");
         }
-        for url in [
-            "mariadb:private?durability=data",
-            "etcd:private",
-            "redis:private?scans=no",
-        ] {
+        for url in ["mariadb:private?durability=data", "etcd:private", "redis:private?scans=no"] {
             LaunchSpec::of_url(url).unwrap().unwrap();
         }
     }
 
     #[test]
     fn other_urls_are_nobodys_private_server() {
-        for url in [
-            "postgres://host/private",
-            "sqlite:private",
-            "postgres",
-            "postgres:privates",
-        ] {
+        for url in ["postgres://host/private", "sqlite:private", "postgres", "postgres:privates"] {
             assert!(LaunchSpec::of_url(url).is_none(), "{url}");
         }
-        let why = LaunchSpec::of_url("redis:private?cache=much")
-            .unwrap()
-            .unwrap_err();
+        let why = LaunchSpec::of_url("redis:private?cache=much").unwrap().unwrap_err();
         assert!(why.to_string().contains("cache"), "{why}");
-        assert!(
-            LaunchSpec::of_url("redis:private?cpus=0;reboot")
-                .unwrap()
-                .is_err()
-        );
+        assert!(LaunchSpec::of_url("redis:private?cpus=0;reboot").unwrap().is_err());
     }
 
     #[test]

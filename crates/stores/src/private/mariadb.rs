@@ -17,10 +17,7 @@ const SOCKET: &str = "mysqld.sock";
 
 /// The URL of one that listens there; `login` is an option that says the password.
 pub(super) fn url(wanted: &LaunchSpec, port: u16, login: &str) -> String {
-    format!(
-        "mariadb://root@127.0.0.1:{port}/{}{login}",
-        wanted.options("?")
-    )
+    format!("mariadb://root@127.0.0.1:{port}/{}{login}", wanted.options("?"))
 }
 
 /// What a server runs before it takes its first connection: one account, with the password.
@@ -86,11 +83,7 @@ pub(super) fn recipe(
     let socket = ground.text("s");
     let has_socket = socket.len() <= SOCKET_MAX;
     // Without a name it would take the one of the system's server.
-    let named = if has_socket {
-        &socket
-    } else {
-        "/dev/null/none"
-    };
+    let named = if has_socket { &socket } else { "/dev/null/none" };
     serves.push(format!("--socket={named}").into());
     serves.extend(durable(wanted)?.iter().map(|set| (*set).into()));
     if let Some(bytes) = wanted.cache_bytes {
@@ -127,9 +120,7 @@ pub(super) fn lent(
     let install = program(&["mariadb-install-db"], "mariadb-server")?;
     let server = program(&["mariadbd"], "mariadb-server")?;
     let data = ground.text("data");
-    let given = settings
-        .iter()
-        .map(|(name, value)| format!("--{name}={value}"));
+    let given = settings.iter().map(|(name, value)| format!("--{name}={value}"));
     let given: Vec<OsString> = given.map(OsString::from).collect();
     let place = format!("--datadir={data}");
     let user = ground.user_name().map(|user| format!("--user={user}"));
@@ -138,12 +129,8 @@ pub(super) fn lent(
     prepares.extend(given.iter().cloned());
     serves.extend(given);
     prepares.extend(
-        [
-            place.clone(),
-            temporary(&data),
-            "--auth-root-authentication-method=normal".to_owned(),
-        ]
-        .map(OsString::from),
+        [place.clone(), temporary(&data), "--auth-root-authentication-method=normal".to_owned()]
+            .map(OsString::from),
     );
     prepares.push("--skip-test-db".into());
     serves.extend(

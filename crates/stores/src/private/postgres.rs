@@ -17,10 +17,7 @@ const SOCKET_DIRECTORY_MAX: usize = 107 - "/.s.PGSQL.65535".len();
 
 /// The URL of one that listens there; `login` is an option that says the password.
 pub(super) fn url(wanted: &LaunchSpec, port: u16, login: &str) -> String {
-    format!(
-        "postgres://postgres@127.0.0.1:{port}/postgres{}{login}",
-        wanted.options("?")
-    )
+    format!("postgres://postgres@127.0.0.1:{port}/postgres{}{login}", wanted.options("?"))
 }
 
 pub(super) fn recipe(
@@ -53,10 +50,7 @@ pub(super) fn recipe(
     let mut settings = vec![
         "listen_addresses=127.0.0.1".to_owned(),
         format!("port={port}"),
-        format!(
-            "unix_socket_directories={}",
-            if has_socket { sockets } else { "" }
-        ),
+        format!("unix_socket_directories={}", if has_socket { sockets } else { "" }),
         format!("max_connections={CONNECTIONS}"),
         // Times of syncs, which observing reads; measured at 20 to 30 ns a call.
         "track_wal_io_timing=on".to_owned(),
@@ -129,25 +123,17 @@ pub(super) fn lent(
         format!("port={PORT}"),
         format!("unix_socket_directories={}", sockets.display()),
     ];
-    let given = settings
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"));
+    let given = settings.iter().map(|(name, value)| format!("{name}={value}"));
     let mut serves = words(&server, ["-D".to_owned(), data]);
     // Of two values the last is taken: where it stands and listens is not for others to say.
     for setting in given.chain(own) {
         serves.extend(["-c".into(), setting.into()]);
     }
     Ok(LaunchCommand {
-        prepares: vec![
-            words(&programs.join("initdb"), init),
-            words(Path::new("/bin/sh"), small),
-        ],
+        prepares: vec![words(&programs.join("initdb"), init), words(Path::new("/bin/sh"), small)],
         serves,
         stop: "QUIT",
-        urls: vec![format!(
-            "postgres://postgres@{}/template1",
-            as_host(sockets)
-        )],
+        urls: vec![format!("postgres://postgres@{}/template1", as_host(sockets))],
         meets: ListenAddress::Socket(sockets.join(format!(".s.PGSQL.{PORT}"))),
         sockets: None,
         ready: Some((ground.at("data").join("postmaster.pid"), "ready")),
@@ -157,19 +143,12 @@ pub(super) fn lent(
 /// The settings for a durability.
 fn durable(durability: Durability) -> &'static [&'static str] {
     match durability {
-        Durability::None => &[
-            "fsync=off",
-            "synchronous_commit=off",
-            "full_page_writes=off",
-        ],
+        Durability::None => &["fsync=off", "synchronous_commit=off", "full_page_writes=off"],
         Durability::Os => &["fsync=off", "synchronous_commit=on", "full_page_writes=off"],
         Durability::Data => &["fsync=on", "synchronous_commit=on", "full_page_writes=on"],
-        Durability::Full => &[
-            "fsync=on",
-            "synchronous_commit=on",
-            "full_page_writes=on",
-            "wal_sync_method=fsync",
-        ],
+        Durability::Full => {
+            &["fsync=on", "synchronous_commit=on", "full_page_writes=on", "wal_sync_method=fsync"]
+        }
     }
 }
 
@@ -196,11 +175,7 @@ mod tests {
     #[test]
     fn the_newest_whole_version_is_taken() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(
-            programs(folder.path())
-                .unwrap_err()
-                .contains("apt-get install")
-        );
+        assert!(programs(folder.path()).unwrap_err().contains("apt-get install"));
         for (version, whole) in [("9", true), ("15", true), ("18", false)] {
             let programs = folder.path().join(version).join("bin");
             fs::create_dir_all(&programs).unwrap();
@@ -209,9 +184,6 @@ mod tests {
                 fs::write(programs.join("postgres"), "").unwrap();
             }
         }
-        assert_eq!(
-            programs(folder.path()).unwrap(),
-            folder.path().join("15/bin")
-        );
+        assert_eq!(programs(folder.path()).unwrap(), folder.path().join("15/bin"));
     }
 }

@@ -58,10 +58,7 @@ pub(super) fn recipe(
     let mut urls = vec![url(wanted, ground.port, &login)];
     if has_socket {
         let options = wanted.options("?");
-        urls.push(format!(
-            "redis:///{options}{login}&socket={}",
-            encoded(&socket)
-        ));
+        urls.push(format!("redis:///{options}{login}&socket={}", encoded(&socket)));
     }
     Ok(LaunchCommand {
         prepares: Vec::new(),

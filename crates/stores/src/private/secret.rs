@@ -41,10 +41,7 @@ impl Secret {
 
     /// The file as an option of a URL.
     pub(super) fn option(&self) -> String {
-        format!(
-            "&password-file={}",
-            encoded(&self.file.display().to_string())
-        )
+        format!("&password-file={}", encoded(&self.file.display().to_string()))
     }
 
     /// The file.

@@ -40,10 +40,7 @@ impl Private {
 
     fn attempt(wanted: &LaunchSpec) -> Result<Private, Error> {
         let product = wanted.product;
-        let failed = |what: String| Error::Private {
-            product: product.word(),
-            what,
-        };
+        let failed = |what: String| Error::Private { product: product.word(), what };
         let mut ground = ServerDirectory::prepare(wanted).map_err(failed)?;
         let recipe = product.recipe(wanted, &ground).map_err(failed)?;
         let command = ground.confined(&recipe.serves, wanted.cpus.as_deref());
@@ -57,17 +54,8 @@ impl Private {
         keeper.serve().map_err(failed)?;
         let log = ground.log();
         let (directory, fallback, user) = ground.into_parts();
-        let private = Private {
-            product,
-            urls: recipe.urls,
-            directory,
-            fallback,
-            user,
-            keeper,
-        };
-        private
-            .wait(&recipe.meets, recipe.ready.as_ref(), &log)
-            .map_err(failed)?;
+        let private = Private { product, urls: recipe.urls, directory, fallback, user, keeper };
+        private.wait(&recipe.meets, recipe.ready.as_ref(), &log).map_err(failed)?;
         Ok(private)
     }
 
@@ -134,26 +122,15 @@ impl Private {
             }
             std::thread::sleep(LOOKS_EVERY);
         }
-        Err(format!(
-            "the server was not ready within {} s: {}",
-            STARTS_WITHIN.as_secs(),
-            tail(log)
-        ))
+        Err(format!("the server was not ready within {} s: {}", STARTS_WITHIN.as_secs(), tail(log)))
     }
 }
 
 /// The last lines of a log, in one.
 pub(super) fn tail(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines.iter().skip(lines.len().saturating_sub(4));
     let last: Vec<&str> = last.copied().collect();
-    if last.is_empty() {
-        "it wrote nothing".to_owned()
-    } else {
-        last.join(" | ")
-    }
+    if last.is_empty() { "it wrote nothing".to_owned() } else { last.join(" | ") }
 }

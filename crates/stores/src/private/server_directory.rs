@@ -62,13 +62,7 @@ impl ServerDirectory {
         }
         let made = fs::DirBuilder::new().mode(0o700).create(&directory);
         made.map_err(|error| format!("{} cannot be made: {error}", directory.display()))?;
-        let ground = ServerDirectory {
-            directory,
-            fallback,
-            user,
-            port: free_port()?,
-            kept: false,
-        };
+        let ground = ServerDirectory { directory, fallback, user, port: free_port()?, kept: false };
         if let Some(user) = user {
             let owned = chown(&ground.directory, Some(user.uid), Some(user.gid));
             owned.map_err(|error| {
@@ -178,31 +172,19 @@ impl ServerDirectory {
     /// Runs a command that prepares the directory, as the server's user.
     pub(super) fn run(&self, words: &[OsString]) -> Result<(), String> {
         let mut command = child_process::command(&words[0]);
-        command
-            .args(&words[1..])
-            .current_dir(&self.directory)
-            .stdin(Stdio::null());
+        command.args(&words[1..]).current_dir(&self.directory).stdin(Stdio::null());
         if let Some(user) = self.user {
             command.uid(user.uid).gid(user.gid);
             command.env("HOME", &self.directory);
         }
         let shown = Path::new(&words[0]).display();
-        let output = command
-            .output()
-            .map_err(|error| format!("{shown} cannot be run: {error}"))?;
+        let output = command.output().map_err(|error| format!("{shown} cannot be run: {error}"))?;
         if output.status.success() {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        let said: Vec<&str> = said
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .collect();
-        Err(format!(
-            "{shown} failed ({}): {}",
-            output.status,
-            said.join(" | ")
-        ))
+        let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+        Err(format!("{shown} failed ({}): {}", output.status, said.join(" | ")))
     }
 
     /// The server's command, with what takes privileges and processors from it before it starts.
@@ -228,11 +210,7 @@ impl ServerDirectory {
 
     /// The directory, why it is another than was asked for, and the user.
     pub(super) fn into_parts(mut self) -> (PathBuf, Option<String>, Option<&'static str>) {
-        (
-            self.directory.clone(),
-            self.fallback.take(),
-            self.user.map(|user| user.name),
-        )
+        (self.directory.clone(), self.fallback.take(), self.user.map(|user| user.name))
     }
 }
 
@@ -251,27 +229,17 @@ fn unprivileged(wanted: &'static str) -> Result<Option<User>, String> {
     }
     let table = fs::read_to_string("/etc/passwd")
         .map_err(|error| format!("/etc/passwd cannot be read: {error}"))?;
-    let found = [wanted, NOBODY]
-        .into_iter()
-        .find_map(|name| in_table(&table, name));
+    let found = [wanted, NOBODY].into_iter().find_map(|name| in_table(&table, name));
     found.map(Some).ok_or_else(|| {
         format!("servers refuse to run as root, and there is neither a user {wanted} nor {NOBODY}")
     })
 }
 
 fn in_table(table: &str, name: &'static str) -> Option<User> {
-    let fields = table
-        .lines()
-        .map(|line| line.split(':').collect::<Vec<_>>());
-    let line = fields
-        .into_iter()
-        .find(|fields| fields.first() == Some(&name))?;
+    let fields = table.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let line = fields.into_iter().find(|fields| fields.first() == Some(&name))?;
     let number = |field: usize| line.get(field)?.parse().ok();
-    Some(User {
-        name,
-        uid: number(2)?,
-        gid: number(3)?,
-    })
+    Some(User { name, uid: number(2)?, gid: number(3)? })
 }
 
 /// The first directory on the way down to `path` that a user may not enter.
@@ -325,11 +293,7 @@ mod tests {
         }
         fs::set_permissions(&shut, Permissions::from_mode(0o750)).unwrap();
         // Nobody's numbers: neither owner nor group of what a test makes.
-        let stranger = User {
-            name: "nobody",
-            uid: 65_533,
-            gid: 65_533,
-        };
+        let stranger = User { name: "nobody", uid: 65_533, gid: 65_533 };
         assert_eq!(closed_to(stranger, &inner), Some(shut.clone()));
         fs::set_permissions(&shut, Permissions::from_mode(0o751)).unwrap();
         assert_eq!(closed_to(stranger, &inner), None);

@@ -111,11 +111,7 @@ impl Supervisor {
 
     /// Starts the server.
     pub(super) fn serve(&mut self) -> Result<(), String> {
-        let asked = self
-            .shell
-            .stdin
-            .as_mut()
-            .map(|input| input.write_all(b"\n"));
+        let asked = self.shell.stdin.as_mut().map(|input| input.write_all(b"\n"));
         let mut line = String::new();
         let said = self.shell.stdout.take().map(BufReader::new);
         let read = said.map(|mut said| said.read_line(&mut line));

@@ -12,10 +12,7 @@ fn wanted(product: Product, folder: &tempfile::TempDir) -> LaunchSpec {
     // The server's own user must be able to enter.
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(folder.path(), open).unwrap();
-    LaunchSpec {
-        directory: Some(folder.path().to_owned()),
-        ..LaunchSpec::new(product)
-    }
+    LaunchSpec { directory: Some(folder.path().to_owned()), ..LaunchSpec::new(product) }
 }
 
 /// A connection to a server, as its URL names it.
@@ -119,10 +116,7 @@ fn a_server_and_its_keeper_have_a_cleared_environment() {
     assert!(own.iter().any(|name| name.starts_with("CARGO")), "{own:?}");
     for process in [private.pid(), keeper] {
         let names = environment(process);
-        assert!(
-            names.iter().all(|name| !name.starts_with("CARGO")),
-            "{names:?}"
-        );
+        assert!(names.iter().all(|name| !name.starts_with("CARGO")), "{names:?}");
         assert!(names.iter().any(|name| name == "PATH"), "{names:?}");
     }
 }
@@ -169,10 +163,8 @@ fn a_private_etcd_is_reached_in_a_directory_with_a_long_path() {
     let deep = folder.path().join("d".repeat(100));
     std::fs::create_dir(&deep).unwrap();
     open(&deep);
-    let private = Private::start(&LaunchSpec {
-        directory: Some(deep),
-        ..LaunchSpec::new(Product::Etcd)
-    });
+    let private =
+        Private::start(&LaunchSpec { directory: Some(deep), ..LaunchSpec::new(Product::Etcd) });
     let private = private.unwrap();
     let socket = std::path::PathBuf::from(option(private.url(), "socket=").unwrap());
     assert_eq!(mode(socket.parent().unwrap()), 0o700);
@@ -191,25 +183,13 @@ fn a_private_mariadb_reads_and_writes_files_in_its_own_directory_alone() {
     let password = std::fs::read_to_string(option(private.url(), "password-file=").unwrap());
     let port = port(private.url()).to_string();
     let output = std::process::Command::new("mariadb")
-        .args([
-            "--no-defaults",
-            "-h127.0.0.1",
-            "-uroot",
-            "-P",
-            &port,
-            "-N",
-            "-B",
-            "-e",
-        ])
+        .args(["--no-defaults", "-h127.0.0.1", "-uroot", "-P", &port, "-N", "-B", "-e"])
         .arg("SELECT @@secure_file_priv")
         .env("MYSQL_PWD", password.unwrap().trim())
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        Path::new(said.trim()).starts_with(private.directory()),
-        "{said}"
-    );
+    assert!(Path::new(said.trim()).starts_with(private.directory()), "{said}");
 }
 
 fn port(url: &str) -> u16 {
@@ -236,9 +216,7 @@ fn listens_on_no_port(process: u32) -> bool {
         .filter_map(|fields| fields.get(9).map(|inode| format!("socket:[{inode}]")))
         .collect();
     let files = std::fs::read_dir(format!("/proc/{process}/fd")).unwrap();
-    let mut links = files
-        .flatten()
-        .filter_map(|file| std::fs::read_link(file.path()).ok());
+    let mut links = files.flatten().filter_map(|file| std::fs::read_link(file.path()).ok());
     !links.any(|link| listening.iter().any(|inode| link == Path::new(inode)))
 }
 
@@ -303,9 +281,7 @@ fn redis_answers_a_ping() {
 #[test]
 fn etcd_says_its_version() {
     lives_and_goes(Product::Etcd, |stream, _url| {
-        stream
-            .write_all(b"GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            .unwrap();
+        stream.write_all(b"GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         assert!(answer.contains("etcdserver"), "{answer}");
@@ -325,11 +301,7 @@ fn a_directory_that_is_closed_to_the_servers_user_gives_way_to_the_named_fallbac
     wanted.directory = Some(folder.path().to_owned());
     let private = Private::start(&wanted).unwrap();
     assert!(private.directory().starts_with(super::FALLBACK));
-    assert!(
-        private
-            .fallback()
-            .is_some_and(|why| why.contains(super::FALLBACK))
-    );
+    assert!(private.fallback().is_some_and(|why| why.contains(super::FALLBACK)));
 }
 
 #[test]
@@ -347,11 +319,7 @@ fn a_server_on_a_lent_directory_is_killed_whole_and_starts_again_there() {
         let sockets = sockets_of(killed.url());
         assert_eq!(mode(&sockets), 0o700);
         let listening: Vec<_> = std::fs::read_dir(&sockets).unwrap().flatten().collect();
-        assert!(
-            listening
-                .iter()
-                .any(|entry| UnixStream::connect(entry.path()).is_ok())
-        );
+        assert!(listening.iter().any(|entry| UnixStream::connect(entry.path()).is_ok()));
         assert!(listens_on_no_port(killed.pid()));
         killed.end(Ending::Killed).unwrap();
         assert!(!sockets.exists(), "{} stays", sockets.display());
@@ -363,9 +331,7 @@ fn a_server_on_a_lent_directory_is_killed_whole_and_starts_again_there() {
         assert!(place.join("data").is_dir(), "whoever lends it removes it");
         let wrong = [("no_such_setting".to_owned(), "1".to_owned())];
         let why = AttachedInstance::start(product, &place, &wrong).unwrap_err();
-        let NotStarted::Ended(words) = &why else {
-            panic!("{why:?}")
-        };
+        let NotStarted::Ended(words) = &why else { panic!("{why:?}") };
         assert!(words.contains("no_such_setting"), "{words}");
     }
 }

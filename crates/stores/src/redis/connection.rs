@@ -125,10 +125,7 @@ pub(super) fn accepted(reply: Reply) -> io::Result<Reply> {
 pub(super) fn unexpected(reply: &Reply) -> io::Error {
     io::Error::new(
         ErrorKind::InvalidData,
-        format!(
-            "the server answers {} where something else was due",
-            short(&format!("{reply:?}"))
-        ),
+        format!("the server answers {} where something else was due", short(&format!("{reply:?}"))),
     )
 }
 

@@ -23,22 +23,10 @@ const COUNTED: [(Meaning, &str); 5] = [
 const UNCOUNTED: [(Meaning, &str); 7] = [
     (Meaning::Commits, "Redis counts commands, not commits"),
     (Meaning::Aborts, "Redis counts commands, not transactions"),
-    (
-        Meaning::LogSyncs,
-        "Redis does not count the syncs of its file",
-    ),
-    (
-        Meaning::LogWrites,
-        "Redis does not count the writes to its file",
-    ),
-    (
-        Meaning::SyncTime,
-        "Redis does not time the syncs of its file",
-    ),
-    (
-        Meaning::WriteTime,
-        "Redis does not time the writes to its file",
-    ),
+    (Meaning::LogSyncs, "Redis does not count the syncs of its file"),
+    (Meaning::LogWrites, "Redis does not count the writes to its file"),
+    (Meaning::SyncTime, "Redis does not time the syncs of its file"),
+    (Meaning::WriteTime, "Redis does not time the writes to its file"),
     (Meaning::LockWaitTime, "Redis has no locks to wait for"),
 ];
 
@@ -54,11 +42,7 @@ pub(super) fn observed(
 ) -> io::Result<StoreObservation> {
     let info = Info::ask(connection, b"everything")?;
     let mut settings = met.settings.clone();
-    for name in [
-        "aof_pending_bio_fsync",
-        "aof_last_write_status",
-        "aof_rewrite_in_progress",
-    ] {
+    for name in ["aof_pending_bio_fsync", "aof_last_write_status", "aof_rewrite_in_progress"] {
         if let Some(value) = info.get(name) {
             settings.push(setting(name, value));
         }
@@ -76,9 +60,7 @@ pub(super) fn observed(
         counters: counters(&info),
         own_commits: 0,
         settings,
-        replication: Ok(followers
-            .map(|(name, value)| setting(name, value))
-            .collect()),
+        replication: Ok(followers.map(|(name, value)| setting(name, value)).collect()),
     })
 }
 
@@ -96,12 +78,7 @@ fn counters(info: &Info) -> Vec<Counter> {
         });
     }
     if let Some(calls) = info.get("cmdstat_exec").and_then(calls) {
-        counters.push(Counter::read(
-            Meaning::Other,
-            "cmdstat_exec.calls",
-            calls,
-            SAID_BY,
-        ));
+        counters.push(Counter::read(Meaning::Other, "cmdstat_exec.calls", calls, SAID_BY));
     }
     for (meaning, why) in UNCOUNTED {
         counters.push(Counter::unavailable(meaning, meaning.name(), why, SAID_BY));
@@ -111,16 +88,10 @@ fn counters(info: &Info) -> Vec<Counter> {
 
 /// The calls of a command: `calls=7,usec=...`.
 fn calls(statistics: &str) -> Option<u64> {
-    let calls = statistics
-        .split(',')
-        .find_map(|one| one.strip_prefix("calls="));
+    let calls = statistics.split(',').find_map(|one| one.strip_prefix("calls="));
     calls?.parse().ok()
 }
 
 fn setting(name: &str, value: &str) -> Setting {
-    Setting {
-        name: name.to_owned(),
-        value: value.trim().to_owned(),
-        said_by: SAID_BY.to_owned(),
-    }
+    Setting { name: name.to_owned(), value: value.trim().to_owned(), said_by: SAID_BY.to_owned() }
 }

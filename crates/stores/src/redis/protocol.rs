@@ -216,10 +216,7 @@ mod tests {
             Reply::Several(None),
         ];
         let whole = bytes.len() - b"+next".len();
-        assert_eq!(
-            reply(bytes).unwrap(),
-            Some((Reply::Several(Some(several)), whole))
-        );
+        assert_eq!(reply(bytes).unwrap(), Some((Reply::Several(Some(several)), whole)));
         for end in 0..whole {
             assert_eq!(reply(&bytes[..end]).unwrap(), None, "cut at {end}");
         }

@@ -66,14 +66,8 @@ pub(super) fn ask(connection: &mut Connection, settings: &Settings) -> io::Resul
     let connected = info.number("connected_clients").unwrap_or(1);
     let others = connected.saturating_sub(1);
     let most = value("maxclients").and_then(|most| most.parse::<u64>().ok());
-    let product = if info.get("valkey_version").is_some() {
-        "Valkey"
-    } else {
-        "Redis"
-    };
-    let version = info
-        .get("valkey_version")
-        .or_else(|| info.get("redis_version"));
+    let product = if info.get("valkey_version").is_some() { "Valkey" } else { "Redis" };
+    let version = info.get("valkey_version").or_else(|| info.get("redis_version"));
     Ok(ServerInfo {
         product: product.to_owned(),
         version: version.unwrap_or("not reported").to_owned(),
@@ -81,10 +75,7 @@ pub(super) fn ask(connection: &mut Connection, settings: &Settings) -> io::Resul
         evidence,
         log_place: place(process, durability, value("dir"), value("appenddirname")),
         directory: value("dir").filter(|_| snapshots).map(|directory| {
-            let word = LogSetting {
-                directory: directory.to_owned(),
-                said_by: "CONFIG GET dir",
-            };
+            let word = LogSetting { directory: directory.to_owned(), said_by: "CONFIG GET dir" };
             log_place(process, "Redis", &word)
         }),
         process,
@@ -165,9 +156,7 @@ fn durability(
 }
 
 fn process(settings: &Settings, info: &Info) -> StoreProcess {
-    let said = info
-        .number("process_id")
-        .and_then(|id| u32::try_from(id).ok());
+    let said = info.number("process_id").and_then(|id| u32::try_from(id).ok());
     match (&settings.address.host, said) {
         // A number that a server in a container says is not one of this machine.
         (Host::Tcp(_, port), Some(process))
@@ -261,22 +250,13 @@ mod tests {
         assert_eq!(word(yes, Some("always"), one), Durability::Data);
         assert_eq!(word(yes, Some("everysec"), one), Durability::Os);
         assert_eq!(word(yes, Some("no"), one), Durability::Os);
-        assert_eq!(
-            word(Some("no"), Some("always"), Some("0")),
-            Durability::None
-        );
+        assert_eq!(word(Some("no"), Some("always"), Some("0")), Durability::None);
         // Set, but not in force.
         assert_eq!(word(yes, Some("always"), Some("0")), Durability::None);
         let (lax, why) = durability(yes, Some("always"), yes, one);
-        assert!(
-            lax == Durability::Os && why.contains("no-appendfsync-on-rewrite=yes"),
-            "{why}"
-        );
+        assert!(lax == Durability::Os && why.contains("no-appendfsync-on-rewrite=yes"), "{why}");
         let (unknown, why) = durability(None, None, None, one);
-        assert!(
-            unknown == Durability::None && why.starts_with("not known"),
-            "{why}"
-        );
+        assert!(unknown == Durability::None && why.starts_with("not known"), "{why}");
     }
 
     #[test]

@@ -75,10 +75,7 @@ impl Settings {
     /// Where the server listens.
     pub(super) fn endpoint(&self) -> Endpoint {
         match &self.address.host {
-            Host::Tcp(host, port) => Endpoint::Tcp {
-                host: host.clone(),
-                port: *port,
-            },
+            Host::Tcp(host, port) => Endpoint::Tcp { host: host.clone(), port: *port },
             Host::Socket(path) => Endpoint::Unix(path.clone()),
         }
     }
@@ -135,15 +132,9 @@ mod tests {
     #[test]
     fn a_url_comes_apart() {
         let settings = parse("redis://bob:secret@host:7/3?scans=no&durability=os").unwrap();
-        assert_eq!(
-            (settings.database, settings.scans, settings.live),
-            (3, false, false)
-        );
+        assert_eq!((settings.database, settings.scans, settings.live), (3, false, false));
         assert_eq!(settings.address.to_string(), "redis://bob@host:7/3");
-        assert_eq!(
-            parse("redis://").unwrap().address.to_string(),
-            "redis://127.0.0.1:6379"
-        );
+        assert_eq!(parse("redis://").unwrap().address.to_string(), "redis://127.0.0.1:6379");
     }
 
     #[test]
@@ -152,10 +143,7 @@ mod tests {
         assert_eq!(mode("redis://h"), "disable");
         assert_eq!(mode("rediss://h"), "verify-full");
         assert_eq!(mode("rediss://h?tls=require"), "require");
-        assert_eq!(
-            mode("redis://h?tls=verify-ca&tls_roots=/r.pem"),
-            "verify-ca"
-        );
+        assert_eq!(mode("redis://h?tls=verify-ca&tls_roots=/r.pem"), "verify-ca");
     }
 
     #[test]

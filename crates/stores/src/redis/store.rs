@@ -68,11 +68,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
         prefix: SchemaName::fresh(),
         met: Mutex::new(None),
     };
-    let store = Redis {
-        shared: Arc::new(shared),
-        link: Mutex::new(None),
-        is_client: false,
-    };
+    let store = Redis { shared: Arc::new(shared), link: Mutex::new(None), is_client: false };
     Ok(AnyTarget::Redis(KeyValueTarget::new(store)))
 }
 
@@ -131,10 +127,7 @@ impl Redis {
             // Who may not name a session may not list them either: there `clean` is refused.
             _ => {}
         }
-        Ok(Link {
-            connection,
-            watching: false,
-        })
+        Ok(Link { connection, watching: false })
     }
 
     fn named(&self, what: &str) -> Vec<u8> {
@@ -195,23 +188,16 @@ impl KeyValue for Redis {
         let unmet = "not connected to the server yet";
         StoreInfo {
             name: LISTING.name.to_owned(),
-            version: met
-                .as_ref()
-                .map_or(String::new(), |met| met.version.clone()),
+            version: met.as_ref().map_or(String::new(), |met| met.version.clone()),
             durability: met.as_ref().map_or(Durability::None, |met| met.durability),
-            durability_evidence: met
-                .as_ref()
-                .map_or(unmet.to_owned(), |met| met.evidence.clone()),
+            durability_evidence: met.as_ref().map_or(unmet.to_owned(), |met| met.evidence.clone()),
             log_place: met.map_or(LogLocation::Nowhere(unmet.to_owned()), |met| met.log_place),
         }
     }
 
     fn further_places(&self) -> Vec<LogLocation> {
         let met = self.met();
-        met.as_ref()
-            .and_then(|met| met.directory.clone())
-            .into_iter()
-            .collect()
+        met.as_ref().and_then(|met| met.directory.clone()).into_iter().collect()
     }
 
     fn meet(&self) -> io::Result<()> {
@@ -235,18 +221,14 @@ impl KeyValue for Redis {
             Reply::Word(_) => Ok(()),
             _ => Err(io::Error::new(
                 ErrorKind::AlreadyExists,
-                format!(
-                    "keys of the prefix {} are there already",
-                    self.shared.prefix
-                ),
+                format!("keys of the prefix {} are there already", self.shared.prefix),
             )),
         }
     }
 
     fn remove(&self) -> io::Result<()> {
         let _removal = Cleanup::begins();
-        self.with(|link| remove(&mut link.connection, &self.shared.prefix))
-            .map(drop)
+        self.with(|link| remove(&mut link.connection, &self.shared.prefix)).map(drop)
     }
 
     fn client(&self) -> io::Result<Option<Redis>> {
@@ -333,17 +315,8 @@ impl KeyValue for Redis {
         };
         let (index, rows) = (self.named("rows"), self.named("row:"));
         let limit = limit.to_string();
-        let command: [&[u8]; 9] = [
-            b"EVAL",
-            SCAN,
-            b"1",
-            &index,
-            how,
-            first,
-            last,
-            limit.as_bytes(),
-            &rows,
-        ];
+        let command: [&[u8]; 9] =
+            [b"EVAL", SCAN, b"1", &index, how, first, last, limit.as_bytes(), &rows];
         let answer = self.with(|link| link.connection.ask(&command))?;
         let Reply::Several(Some(answer)) = answer else {
             return Err(unexpected(&answer));
@@ -382,8 +355,7 @@ impl KeyValue for Redis {
     }
 
     fn ping(&self) -> io::Result<bool> {
-        self.with(|link| link.connection.ask(&[b"PING"]))
-            .map(|_| true)
+        self.with(|link| link.connection.ask(&[b"PING"])).map(|_| true)
     }
 
     fn counters(&self) -> io::Result<Vec<Counter>> {
@@ -392,8 +364,7 @@ impl KeyValue for Redis {
 
     fn observe(&self) -> io::Result<Option<StoreObservation>> {
         let met = self.meeting()?;
-        self.with(|link| counters::observed(&mut link.connection, &met))
-            .map(Some)
+        self.with(|link| counters::observed(&mut link.connection, &met)).map(Some)
     }
 
     fn clean(&self) -> io::Result<Option<Vec<String>>> {
@@ -510,23 +481,13 @@ fn keys(
         Some(from) => from,
         None => b"0".to_vec(),
     };
-    let command: [&[u8]; 6] = [
-        b"SCAN",
-        &from,
-        b"MATCH",
-        pattern.as_bytes(),
-        b"COUNT",
-        b"1000",
-    ];
+    let command: [&[u8]; 6] = [b"SCAN", &from, b"MATCH", pattern.as_bytes(), b"COUNT", b"1000"];
     let answer = connection.ask(&command)?;
     let Reply::Several(Some(answer)) = answer else {
         return Err(unexpected(&answer));
     };
     let [Reply::Bytes(Some(next)), Reply::Several(Some(found))] = &answer[..] else {
-        return Err(io::Error::new(
-            ErrorKind::InvalidData,
-            "SCAN answers no cursor and keys",
-        ));
+        return Err(io::Error::new(ErrorKind::InvalidData, "SCAN answers no cursor and keys"));
     };
     let found = found.iter().filter_map(|one| match one {
         Reply::Bytes(key) => key.clone(),

@@ -108,10 +108,7 @@ impl Counts {
             let counted = counted(&text, name);
             counted.ok_or_else(|| io::Error::other(format!("RocksDB's statistics lack {name}")))
         };
-        Ok(Counts {
-            log_writes: count("rocksdb.write.wal")?,
-            syncs: count("rocksdb.wal.synced")?,
-        })
+        Ok(Counts { log_writes: count("rocksdb.write.wal")?, syncs: count("rocksdb.wal.synced")? })
     }
 }
 
@@ -129,10 +126,7 @@ mod tests {
     use syncline_contract::Durability;
 
     fn file(text: &str) -> OptionsFile {
-        OptionsFile {
-            name: "OPTIONS-000007".to_owned(),
-            text: text.to_owned(),
-        }
+        OptionsFile { name: "OPTIONS-000007".to_owned(), text: text.to_owned() }
     }
 
     #[test]
@@ -148,14 +142,8 @@ mod tests {
         let held = syncing.replace("flush=false", "flush=true");
         assert_eq!(word(&held, 1, 0).0, Durability::None);
         let (_, said) = word(syncing, 1, 1);
-        assert!(
-            said.contains("counted 1 in rocksdb.write.wal and 1 in "),
-            "{said}"
-        );
-        assert!(
-            said.contains("OPTIONS-000007 says use_fsync=false"),
-            "{said}"
-        );
+        assert!(said.contains("counted 1 in rocksdb.write.wal and 1 in "), "{said}");
+        assert!(said.contains("OPTIONS-000007 says use_fsync=false"), "{said}");
     }
 
     #[test]

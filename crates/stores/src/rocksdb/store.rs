@@ -65,12 +65,7 @@ impl Rocksdb {
             self.fill_logs(&database, &write)?;
         }
         self.home.directory().sync_names()?;
-        Ok(Open {
-            database,
-            write,
-            said,
-            trial,
-        })
+        Ok(Open { database, write, said, trial })
     }
 
     /// What RocksDB counts of one commit, in a store of its own that is then removed: statistics would

@@ -102,11 +102,7 @@ impl Address {
         form: &AddressForm,
         variables: impl Fn(&str) -> Option<String>,
     ) -> Result<Address, Error> {
-        let malformed = |why| Error::Malformed {
-            url: url.text.clone(),
-            why,
-            form: form.form,
-        };
+        let malformed = |why| Error::Malformed { url: url.text.clone(), why, form: form.form };
         let decoded = |part: &str| {
             crate::url::decoded(part).ok_or_else(|| malformed("a % is not followed by a code"))
         };
@@ -132,11 +128,7 @@ impl Address {
         let (host, port) = host_and_port(host, form.port).map_err(|why| {
             // Behind the colon a password may stand that has no @ behind it.
             let url = url.text.split_once("://").map_or("", |(scheme, _)| scheme);
-            Error::Malformed {
-                url: format!("{url}://..."),
-                why,
-                form: form.form,
-            }
+            Error::Malformed { url: format!("{url}://..."), why, form: form.form }
         })?;
         let host = match url.option("socket") {
             Some(_) if !host.is_empty() => {
@@ -151,11 +143,7 @@ impl Address {
                 name => Host::Tcp(name, port),
             },
         };
-        let password = match (
-            password,
-            url.option("password"),
-            url.option("password-file"),
-        ) {
+        let password = match (password, url.option("password"), url.option("password-file")) {
             (Some(password), ..) => Some(password),
             (None, Some(password), _) => Some(password.to_owned()),
             (None, None, Some(file)) => Some(first_line(file)?),
@@ -230,9 +218,7 @@ fn host_and_port(text: &str, otherwise: u16) -> Result<(String, u16), &'static s
         },
     };
     let port = match port {
-        Some(port) => port
-            .parse()
-            .map_err(|_error| "its port is no number up to 65535")?,
+        Some(port) => port.parse().map_err(|_error| "its port is no number up to 65535")?,
         None => otherwise,
     };
     Ok((host.to_owned(), port))
@@ -240,11 +226,7 @@ fn host_and_port(text: &str, otherwise: u16) -> Result<(String, u16), &'static s
 
 /// A socket's file, where its directory is named.
 fn socket(path: PathBuf, port: u16, form: &AddressForm) -> PathBuf {
-    if path.is_dir() {
-        path.join((form.socket_file)(port))
-    } else {
-        path
-    }
+    if path.is_dir() { path.join((form.socket_file)(port)) } else { path }
 }
 
 fn first_line(file: &str) -> Result<String, Error> {
@@ -284,10 +266,7 @@ mod tests {
         let bare = address("postgres://").unwrap();
         assert_eq!(bare.to_string(), "postgres://127.0.0.1:5432");
         assert_eq!(bare.password.unwrap().reveal(), "from outside");
-        assert_eq!(
-            address("postgres://[::1]:7/x").unwrap().to_string(),
-            "postgres://[::1]:7/x"
-        );
+        assert_eq!(address("postgres://[::1]:7/x").unwrap().to_string(), "postgres://[::1]:7/x");
     }
 
     #[test]
@@ -312,10 +291,7 @@ mod tests {
         let file = folder.path().join("password");
         std::fs::write(&file, "from the file\n").unwrap();
         let url = format!("postgres://h/?password-file={}", file.display());
-        assert_eq!(
-            address(&url).unwrap().password.unwrap().reveal(),
-            "from the file"
-        );
+        assert_eq!(address(&url).unwrap().password.unwrap().reveal(), "from the file");
         // A.D3
         let why = address("postgres://h/?password-file=/dev/zero").unwrap_err();
         assert!(why.to_string().contains("more than"), "{why}");

@@ -42,27 +42,15 @@ impl Encryption {
         given: &OptionArgs<'_>,
         target: &'static str,
     ) -> Result<Encryption, Error> {
-        let modes = [
-            TlsMode::Disable,
-            TlsMode::Require,
-            TlsMode::VerifyCa,
-            TlsMode::VerifyFull,
-        ];
+        let modes = [TlsMode::Disable, TlsMode::Require, TlsMode::VerifyCa, TlsMode::VerifyFull];
         let asked = given.word(TLS.name, &modes, TlsMode::word)?;
         let begins = url.name != target;
-        let refused = |what: &str| Error::NotHonoured {
-            target,
-            what: what.to_owned(),
-        };
+        let refused = |what: &str| Error::NotHonoured { target, what: what.to_owned() };
         if begins && asked == Some(TlsMode::Disable) {
             let what = "tls=disable in a URL whose first word asks for encryption";
             return Err(refused(what));
         }
-        let otherwise = if begins {
-            TlsMode::VerifyFull
-        } else {
-            TlsMode::Disable
-        };
+        let otherwise = if begins { TlsMode::VerifyFull } else { TlsMode::Disable };
         let mode = asked.unwrap_or(otherwise);
         let roots = url.option(TLS_ROOTS.name).map(PathBuf::from);
         if roots.is_some() && mode < TlsMode::VerifyCa {

@@ -45,18 +45,14 @@ impl SchemaName {
         // A clock before 1970 still gives a name; the process and the count tell it from others.
         let micros = since.map_or(0, |since| since.as_micros());
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        SchemaName(format!(
-            "{PREFIX}{micros:x}_{:x}_{count:x}",
-            std::process::id()
-        ))
+        SchemaName(format!("{PREFIX}{micros:x}_{:x}_{count:x}", std::process::id()))
     }
 
     /// A name that a user chose for rows that stay, with or without the prefix.
     pub fn chosen(name: &str) -> Result<SchemaName, Error> {
         let rest = name.strip_prefix(PREFIX).unwrap_or(name);
-        SchemaName::of(&format!("{PREFIX}{rest}")).ok_or_else(|| Error::SchemaName {
-            name: name.to_owned(),
-        })
+        SchemaName::of(&format!("{PREFIX}{rest}"))
+            .ok_or_else(|| Error::SchemaName { name: name.to_owned() })
     }
 
     /// The name, if it is one of ours.
@@ -112,14 +108,8 @@ mod tests {
 
     #[test]
     fn a_chosen_name_gets_the_prefix_once() {
-        assert_eq!(
-            SchemaName::chosen("bench").unwrap().as_str(),
-            "syncline_bench"
-        );
-        assert_eq!(
-            SchemaName::chosen("syncline_bench").unwrap().as_str(),
-            "syncline_bench"
-        );
+        assert_eq!(SchemaName::chosen("bench").unwrap().as_str(), "syncline_bench");
+        assert_eq!(SchemaName::chosen("syncline_bench").unwrap().as_str(), "syncline_bench");
         let refused = SchemaName::chosen("Bench!").unwrap_err().to_string();
         assert!(refused.contains("Bench!"), "{refused}");
     }

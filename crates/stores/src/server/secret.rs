@@ -77,9 +77,7 @@ pub fn expanded(url: &str, variables: impl Fn(&str) -> Option<String>) -> Result
         let Some(name) = variable(&url[secret.text.clone()]) else {
             continue;
         };
-        let value = variables(name).ok_or_else(|| Error::NoVariable {
-            name: name.to_owned(),
-        })?;
+        let value = variables(name).ok_or_else(|| Error::NoVariable { name: name.to_owned() })?;
         match written(url, secret.text.start) {
             Written::Coded => text.replace_range(secret.text, &coded(&value)),
             // The driver is handed it beside its URL, which it would take apart.
@@ -157,14 +155,8 @@ mod tests {
                 "postgres://bob@host:5432/db?durability=data",
             ),
             ("postgres://bob@host/db", "postgres://bob@host/db"),
-            (
-                "mysql://host/db?password=secret&durability=os",
-                "mysql://host/db?durability=os",
-            ),
-            (
-                "mysql://host/db?durability=os&PASSWORD=secret",
-                "mysql://host/db?durability=os",
-            ),
+            ("mysql://host/db?password=secret&durability=os", "mysql://host/db?durability=os"),
+            ("mysql://host/db?durability=os&PASSWORD=secret", "mysql://host/db?durability=os"),
             (
                 "jdbc:sqlserver://host:1433;user=sa;password=secret;encrypt=true",
                 "jdbc:sqlserver://host:1433;user=sa;encrypt=true",
@@ -173,10 +165,7 @@ mod tests {
                 "jdbc:postgresql://host/db?user=a&password=secret",
                 "jdbc:postgresql://host/db?user=a",
             ),
-            (
-                "jdbc:oracle:thin:scott/secret@//host:1521/x",
-                "jdbc:oracle:thin:scott@//host:1521/x",
-            ),
+            ("jdbc:oracle:thin:scott/secret@//host:1521/x", "jdbc:oracle:thin:scott@//host:1521/x"),
             (
                 "jdbc:sqlserver://host:1433;user=sa;password={secret;se}}cret};encrypt=true",
                 "jdbc:sqlserver://host:1433;user=sa;encrypt=true",
@@ -185,10 +174,7 @@ mod tests {
                 "jdbc:sqlserver://host:1433;user=me@corp;password=secret;secret",
                 "jdbc:sqlserver://host:1433;user=me@corp",
             ),
-            (
-                "jdbc:sqlserver://host;password={secret;secret=1",
-                "jdbc:sqlserver://host",
-            ),
+            ("jdbc:sqlserver://host;password={secret;secret=1", "jdbc:sqlserver://host"),
             (
                 "jdbc:mysql://bob:se;cret@host/db?password=secret&useSSL=false",
                 "jdbc:mysql://bob@host/db?useSSL=false",
@@ -217,10 +203,7 @@ mod tests {
             ("jdbc:h2:/tmp/x;A=b?password=secret", "jdbc:h2:/tmp/x;A=b"),
             ("redis://:secret@host", "redis://@host"),
             ("postgres://bob:s/ec@ret@host/db", "postgres://bob@host/db"),
-            (
-                "sqlite:/data/a@b:c.db?durability=data",
-                "sqlite:/data/a@b:c.db?durability=data",
-            ),
+            ("sqlite:/data/a@b:c.db?durability=data", "sqlite:/data/a@b:c.db?durability=data"),
             ("jdbc:h2:/tmp/x;sslPassword=secret", "jdbc:h2:/tmp/x"),
             ("postgres://h/db?password=secret", "postgres://h/db"),
         ] {
@@ -273,14 +256,8 @@ mod tests {
 
     #[test]
     fn a_password_among_the_options_is_hidden_whole() {
-        for password in [
-            "se;cret", "se?cret", "se#cret", "se&cret", "se@cret", "se&c=ret",
-        ] {
-            for place in [
-                "mysql://host/db",
-                "mysql://host:3306/db",
-                "mysql://bob@host/db",
-            ] {
+        for password in ["se;cret", "se?cret", "se#cret", "se&cret", "se@cret", "se&c=ret"] {
+            for place in ["mysql://host/db", "mysql://host:3306/db", "mysql://bob@host/db"] {
                 let url = format!("{place}?password={password}&durability=os");
                 assert_eq!(shown(&url), format!("{place}?durability=os"), "{url}");
                 let broken = format!("{place}?novalue&password={password}");
@@ -337,14 +314,8 @@ mod tests {
                 "jdbc:derby://h:1/db;user=u;password=${P};create=true?driver=/d.jar",
                 Some("password"),
             ),
-            (
-                "jdbc:sqlserver://h:1;keyStorePassword=${P}",
-                Some("property.keyStorePassword"),
-            ),
-            (
-                "jdbc:postgresql://h/db?user=u&password=${P}",
-                Some("password"),
-            ),
+            ("jdbc:sqlserver://h:1;keyStorePassword=${P}", Some("property.keyStorePassword")),
+            ("jdbc:postgresql://h/db?user=u&password=${P}", Some("password")),
         ] {
             let text = expanded(url, |_| Some(password.to_owned())).unwrap();
             let taken = Url::parse(&text).unwrap();
@@ -360,13 +331,8 @@ mod tests {
             assert!(!shown(&text).contains("p%40ss"), "{url}");
         }
         let login = "jdbc:oracle:thin:scott/${P}@//h:1521/x";
-        let refused = expanded(login, |_| Some(password.to_owned()))
-            .unwrap_err()
-            .to_string();
-        assert!(
-            refused.contains("password=${P}") && !refused.contains("w?rd"),
-            "{refused}"
-        );
+        let refused = expanded(login, |_| Some(password.to_owned())).unwrap_err().to_string();
+        assert!(refused.contains("password=${P}") && !refused.contains("w?rd"), "{refused}");
     }
 
     // A.E8

@@ -40,9 +40,7 @@ pub(crate) fn verified(process: u32, programs: &[&str]) -> StoreProcess {
 pub(crate) fn is_parent_of(process: u32, child: u32) -> bool {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let statuses = entries.filter_map(|entry| fs::read_to_string(entry.path().join("status")).ok());
-    statuses
-        .into_iter()
-        .any(|status| status_names(&status, process, child))
+    statuses.into_iter().any(|status| status_names(&status, process, child))
 }
 
 /// True if a `/proc/PID/status` is of a child of `parent` that calls itself `own`.
@@ -67,16 +65,12 @@ fn sees_other_files(process: u32) -> Option<String> {
         }
         (Ok(_), Ok(_)) => {}
         _ => {
-            return Some(format!(
-                "the mount namespace of process {process} cannot be read"
-            ));
+            return Some(format!("the mount namespace of process {process} cannot be read"));
         }
     }
     match (of("root", &process), of("root", "self")) {
         (Ok(theirs), Ok(ours)) if theirs == ours => None,
-        _ => Some(format!(
-            "process {process} runs with another root directory"
-        )),
+        _ => Some(format!("process {process} runs with another root directory")),
     }
 }
 
@@ -115,9 +109,7 @@ pub fn listener(port: u16) -> Option<u32> {
         let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else {
             return false;
         };
-        let mut links = files
-            .flatten()
-            .filter_map(|file| fs::read_link(file.path()).ok());
+        let mut links = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
         links.any(|link| inodes.iter().any(|inode| link == Path::new(inode)))
     };
     pids.into_iter().find(holds)
@@ -271,20 +263,14 @@ mod tests {
         };
         let own = StoreProcess::Other(std::process::id());
         let here = log_place(own, "the server", &word);
-        assert_eq!(
-            here,
-            LogLocation::Directory(folder.path().canonicalize().unwrap())
-        );
+        assert_eq!(here, LogLocation::Directory(folder.path().canonicalize().unwrap()));
         let why = |place| match place {
             LogLocation::Nowhere(why) => why,
             LogLocation::Directory(path) => panic!("taken: {}", path.display()),
         };
         let remote = why(log_place(StoreProcess::REMOTE, "db.example", &word));
         assert!(remote.contains("--line RECORD"), "{remote}");
-        let gone = LogSetting {
-            directory: "/nowhere/at/all".to_owned(),
-            ..word
-        };
+        let gone = LogSetting { directory: "/nowhere/at/all".to_owned(), ..word };
         let gone = why(log_place(own, "the server", &gone));
         assert!(gone.contains("cannot be read from here"), "{gone}");
     }

@@ -41,10 +41,8 @@ impl Opener {
     /// By the name of its session.
     pub(crate) fn of(session_name: &str) -> Opener {
         let parts = || {
-            let (process, place) = session_name
-                .strip_prefix(PROGRAM)?
-                .strip_prefix(' ')?
-                .split_once('@')?;
+            let (process, place) =
+                session_name.strip_prefix(PROGRAM)?.strip_prefix(' ')?.split_once('@')?;
             let (process, start) = process.split_once('.')?;
             Some((process.parse().ok()?, start.parse().ok()?, place))
         };
@@ -124,13 +122,7 @@ mod tests {
         child.wait().unwrap();
         assert_eq!(Opener::of(&name), Opener::Ended);
         let elsewhere = format!("syncline {}.{start}@0badcafe-1", child.id());
-        for unknown in [
-            elsewhere.as_str(),
-            "syncline",
-            "syncline 1",
-            "syncline x.y@z",
-            "psql",
-        ] {
+        for unknown in [elsewhere.as_str(), "syncline", "syncline 1", "syncline x.y@z", "psql"] {
             assert_eq!(Opener::of(unknown), Opener::Unknown, "{unknown}");
         }
     }

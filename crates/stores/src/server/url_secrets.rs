@@ -80,11 +80,7 @@ struct Given<'u> {
 impl Form {
     fn of(url: &str) -> Form {
         let scheme = url.find("://").unwrap_or(url.len());
-        if url[..scheme].contains("jdbc:") {
-            Form::Jdbc
-        } else {
-            Form::Ours
-        }
+        if url[..scheme].contains("jdbc:") { Form::Jdbc } else { Form::Ours }
     }
 
     fn begins(self) -> &'static [char] {
@@ -241,24 +237,14 @@ fn after_user(url: &str) -> Option<Secret> {
         // Not even user and password are told apart where the form is broken.
         let begin = behind_name(url)?;
         let host = begin + url[begin..].rfind('@')?;
-        return Some(Secret {
-            text: begin..host,
-            whole: begin..host,
-        });
+        return Some(Secret { text: begin..host, whole: begin..host });
     };
     let Some(host) = url[begin..].rfind('@').map(|at| begin + at) else {
         return without_host(url, begin);
     };
-    let sign = if url[..begin].ends_with("://") {
-        ':'
-    } else {
-        '/'
-    };
+    let sign = if url[..begin].ends_with("://") { ':' } else { '/' };
     let sign = begin + url[begin..host].find(sign)?;
-    Some(Secret {
-        text: sign + 1..host,
-        whole: sign..host,
-    })
+    Some(Secret { text: sign + 1..host, whole: sign..host })
 }
 
 /// The password of a login that nothing ends, where a port would stand and is none.
@@ -269,10 +255,7 @@ fn without_host(url: &str, begin: usize) -> Option<Secret> {
         return None;
     }
     let sign = begin + host.find(':').unwrap_or(host.len());
-    Some(Secret {
-        text: sign + 1..url.len(),
-        whole: sign..url.len(),
-    })
+    Some(Secret { text: sign + 1..url.len(), whole: sign..url.len() })
 }
 
 /// How the text of a password is read where it stands.

@@ -14,18 +14,8 @@ impl Sql<'_> {
         let mut text = Text::new(*self);
         let table = |id: &TableId| &plan.tables()[id.0];
         match action {
-            Action::Get {
-                table: id,
-                columns,
-                lock,
-            } => text.get(table(id), columns, *lock),
-            Action::Scan {
-                path,
-                order,
-                limit,
-                columns,
-                lock,
-            } => {
+            Action::Get { table: id, columns, lock } => text.get(table(id), columns, *lock),
+            Action::Scan { path, order, limit, columns, lock } => {
                 text.say("SELECT ");
                 text.columns(table(&path.table), columns);
                 text.walk(plan, path);
@@ -33,22 +23,9 @@ impl Sql<'_> {
                 text.limited(*limit, plan.parameters(action).len());
                 text.locked(*lock);
             }
-            Action::Join {
-                path,
-                right,
-                on,
-                columns,
-            } => text.join(plan, path, *right, on, columns),
-            Action::Sorted {
-                path,
-                column,
-                distinct,
-            } => {
-                text.say(if *distinct {
-                    "SELECT DISTINCT "
-                } else {
-                    "SELECT "
-                });
+            Action::Join { path, right, on, columns } => text.join(plan, path, *right, on, columns),
+            Action::Sorted { path, column, distinct } => {
+                text.say(if *distinct { "SELECT DISTINCT " } else { "SELECT " });
                 text.columns(table(&path.table), &[*column]);
                 text.walk(plan, path);
                 text.say(" ORDER BY ");
@@ -111,20 +88,13 @@ impl Text<'_> {
 
     fn put(&mut self, table: &Table) {
         let all = table.inserted();
-        let rest: Vec<_> = all
-            .iter()
-            .filter(|column| !table.key.contains(column))
-            .collect();
+        let rest: Vec<_> = all.iter().filter(|column| !table.key.contains(column)).collect();
         self.insert(table, &all);
         match self.sql.dialect.upsert {
             Upsert::OnConflict => {
                 self.say(" ON CONFLICT (");
                 self.columns(table, &table.key);
-                self.say(if rest.is_empty() {
-                    ") DO NOTHING"
-                } else {
-                    ") DO UPDATE SET "
-                });
+                self.say(if rest.is_empty() { ") DO NOTHING" } else { ") DO UPDATE SET " });
                 self.each(", ", rest, |text, column| {
                     text.column(table, *column, "");
                     text.column(table, *column, " = excluded.");
@@ -133,11 +103,7 @@ impl Text<'_> {
             Upsert::OnDuplicateKey => {
                 self.say(" ON DUPLICATE KEY UPDATE ");
                 // A row of nothing but its key is set to what it is.
-                let rest = if rest.is_empty() {
-                    table.key.iter().collect()
-                } else {
-                    rest
-                };
+                let rest = if rest.is_empty() { table.key.iter().collect() } else { rest };
                 self.each(", ", rest, |text, column| {
                     text.column(table, *column, "");
                     text.column(table, *column, " = VALUES(");
@@ -151,19 +117,15 @@ impl Text<'_> {
         self.say("UPDATE ");
         self.table(table);
         self.say(" SET ");
-        self.each(
-            ", ",
-            sets.iter().enumerate(),
-            |text, (position, (column, set))| {
+        self.each(", ", sets.iter().enumerate(), |text, (position, (column, set))| {
+            text.column(table, *column, "");
+            text.say(" = ");
+            if *set == Set::Add {
                 text.column(table, *column, "");
-                text.say(" = ");
-                if *set == Set::Add {
-                    text.column(table, *column, "");
-                    text.say(" + ");
-                }
-                text.parameter(table.key.len() + position + 1);
-            },
-        );
+                text.say(" + ");
+            }
+            text.parameter(table.key.len() + position + 1);
+        });
         self.of_key(table);
     }
 
@@ -244,15 +206,11 @@ impl Text<'_> {
     /// That the key equals the first parameters.
     fn of_key(&mut self, table: &Table) {
         self.say(" WHERE ");
-        self.each(
-            " AND ",
-            table.key.iter().enumerate(),
-            |text, (position, column)| {
-                text.column(table, *column, "");
-                text.say(" = ");
-                text.parameter(position + 1);
-            },
-        );
+        self.each(" AND ", table.key.iter().enumerate(), |text, (position, column)| {
+            text.column(table, *column, "");
+            text.say(" = ");
+            text.parameter(position + 1);
+        });
     }
 
     fn ordered(&mut self, plan: &Plan, path: &Path, order: Order) {

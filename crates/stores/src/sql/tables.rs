@@ -32,15 +32,11 @@ impl Sql<'_> {
         text.say("CREATE TABLE ");
         text.table(table);
         text.say(" (");
-        text.each(
-            ", ",
-            table.columns.iter().enumerate(),
-            |text, (position, column)| {
-                text.name(&column.name);
-                text.say(" ");
-                text.say(&self.column(table, ColumnId(position), column));
-            },
-        );
+        text.each(", ", table.columns.iter().enumerate(), |text, (position, column)| {
+            text.name(&column.name);
+            text.say(" ");
+            text.say(&self.column(table, ColumnId(position), column));
+        });
         if !table.key.is_empty() && self.integer_key(table).is_none() {
             text.say(", PRIMARY KEY (");
             text.columns(table, &table.key);
@@ -67,11 +63,7 @@ impl Sql<'_> {
 
     fn create_index(&self, table: &Table, index: &Index) -> String {
         let mut text = Text::new(*self);
-        text.say(if index.unique {
-            "CREATE UNIQUE INDEX "
-        } else {
-            "CREATE INDEX "
-        });
+        text.say(if index.unique { "CREATE UNIQUE INDEX " } else { "CREATE INDEX " });
         text.name(&index.name);
         text.say(" ON ");
         text.table(table);

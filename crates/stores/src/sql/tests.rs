@@ -20,23 +20,15 @@ fn stock(plan: &mut Plan) -> TableId {
 }
 
 fn path(table: TableId, by: By, equal: usize, range: Range) -> Path {
-    Path {
-        table,
-        by,
-        equal,
-        range,
-    }
+    Path { table, by, equal, range }
 }
 
 fn plan() -> Plan {
     let mut plan = Plan::new();
     let table = stock(&mut plan);
     let _: Read<(Int, Int), (Int,)> = plan.get("get", table, &["quantity"], Lock::Update);
-    let _: Write<(Int, Int, Int, Nullable<Text>)> = plan.update(
-        "update",
-        table,
-        &[("quantity", Set::Add), ("data", Set::To)],
-    );
+    let _: Write<(Int, Int, Int, Nullable<Text>)> =
+        plan.update("update", table, &[("quantity", Set::Add), ("data", Set::To)]);
     let _: Read<(Int, Int, Int, Int), (Int,)> = plan.scan(
         "scan",
         Scan {
@@ -56,11 +48,8 @@ fn plan() -> Plan {
     );
     let quantity = plan.tables()[table.0].id("quantity");
     let index = By::Index(syncline_contract::IndexId(0));
-    let _: Read<(Int,), (Nullable<Int>,)> = plan.aggregate(
-        "sum",
-        path(table, index, 0, Range::From),
-        Aggregate::Sum(quantity),
-    );
+    let _: Read<(Int,), (Nullable<Int>,)> =
+        plan.aggregate("sum", path(table, index, 0, Range::From), Aggregate::Sum(quantity));
     let _: Write<(Int, Int, Int, Nullable<Text>)> = plan.put("put", table);
     plan
 }
@@ -69,9 +58,7 @@ fn statements(dialect: &Dialect, schema: Option<&str>) -> Vec<String> {
     let plan = plan();
     let sql = Sql { dialect, schema };
     let operations = plan.operations().iter();
-    operations
-        .map(|operation| sql.statement(&plan, &operation.action).text)
-        .collect()
+    operations.map(|operation| sql.statement(&plan, &operation.action).text).collect()
 }
 
 #[test]
@@ -102,20 +89,13 @@ fn postgresql_names_its_schema_and_locks_rows() {
         "SELECT \"quantity\" FROM \"syncline_1\".\"stock\" WHERE \"w\" = $1 AND \"i\" = $2 FOR UPDATE"
     );
     assert!(said[2].ends_with("LIMIT $4 FOR UPDATE"), "{}", said[2]);
-    assert!(
-        said[4].starts_with("SELECT sum(\"quantity\")::bigint FROM"),
-        "{}",
-        said[4]
-    );
+    assert!(said[4].starts_with("SELECT sum(\"quantity\")::bigint FROM"), "{}", said[4]);
 }
 
 #[test]
 fn mysql_takes_parameters_in_the_order_of_the_text() {
     let plan = plan();
-    let sql = Sql {
-        dialect: &MYSQL,
-        schema: Some("syncline_1"),
-    };
+    let sql = Sql { dialect: &MYSQL, schema: Some("syncline_1") };
     let of = |name: &str| {
         let operations = plan.operations().iter();
         let found = operations.clone().find(|operation| operation.name == name);
@@ -142,17 +122,9 @@ fn mysql_takes_parameters_in_the_order_of_the_text() {
 #[test]
 fn a_key_that_the_server_counts_up_is_told_to_each_in_its_words() {
     let mut plan = Plan::new();
-    plan.table(
-        Table::new("log")
-            .column("id", Kind::Int)
-            .bytes("what", 9)
-            .key_by_server("id"),
-    );
+    plan.table(Table::new("log").column("id", Kind::Int).bytes("what", 9).key_by_server("id"));
     let made = |dialect| {
-        let sql = Sql {
-            dialect,
-            schema: None,
-        };
+        let sql = Sql { dialect, schema: None };
         sql.schema(&plan, |_| "").remove(0)
     };
     assert_eq!(
@@ -175,26 +147,16 @@ fn a_key_that_the_server_counts_up_is_told_to_each_in_its_words() {
 fn a_row_of_nothing_but_its_key_can_be_put_and_one_of_nothing_inserted() {
     let mut plan = Plan::new();
     let keys = plan.table(Table::new("keys").column("k", Kind::Int).key(&["k"]));
-    let counted = plan.table(
-        Table::new("counted")
-            .column("k", Kind::Int)
-            .key_by_server("k"),
-    );
+    let counted = plan.table(Table::new("counted").column("k", Kind::Int).key_by_server("k"));
     let said = |dialect, action| {
-        let sql = Sql {
-            dialect,
-            schema: None,
-        };
+        let sql = Sql { dialect, schema: None };
         sql.statement(&plan, &action).text
     };
     let put = Action::Put { table: keys };
     assert!(said(&SQLITE, put.clone()).ends_with("ON CONFLICT (\"k\") DO NOTHING"));
     assert!(said(&MYSQL, put).ends_with("ON DUPLICATE KEY UPDATE `k` = VALUES(`k`)"));
     let insert = Action::Insert { table: counted };
-    assert_eq!(
-        said(&POSTGRES, insert.clone()),
-        "INSERT INTO \"counted\" DEFAULT VALUES"
-    );
+    assert_eq!(said(&POSTGRES, insert.clone()), "INSERT INTO \"counted\" DEFAULT VALUES");
     assert_eq!(said(&MYSQL, insert), "INSERT INTO `counted` () VALUES ()");
 }
 
@@ -203,16 +165,9 @@ fn a_users_statement_keeps_its_words_and_gives_up_its_numbers_where_there_are_no
     let plan = Plan::new();
     let given =
         "SELECT '$1', \"$2\", $2 -- $1\n + $1 /* $3 */ FROM t WHERE a = $2 AND b = '\u{e4}$'";
-    let action = Action::Statement {
-        text: given.to_owned(),
-        parameters: 2,
-        answers: true,
-    };
+    let action = Action::Statement { text: given.to_owned(), parameters: 2, answers: true };
     let said = |dialect| {
-        let sql = Sql {
-            dialect,
-            schema: None,
-        };
+        let sql = Sql { dialect, schema: None };
         sql.statement(&plan, &action)
     };
     assert_eq!(said(&POSTGRES).text, given);
@@ -224,19 +179,9 @@ fn a_users_statement_keeps_its_words_and_gives_up_its_numbers_where_there_are_no
     );
     assert_eq!(mysql.order, [1, 0, 1]);
     let ends = |dialect| {
-        let sql = Sql {
-            dialect,
-            schema: None,
-        };
-        let action = Action::Statement {
-            text: "end".to_owned(),
-            parameters: 0,
-            answers: false,
-        };
+        let sql = Sql { dialect, schema: None };
+        let action = Action::Statement { text: "end".to_owned(), parameters: 0, answers: false };
         sql.statement(&plan, &action).text
     };
-    assert_eq!(
-        (ends(&POSTGRES).as_str(), ends(&MYSQL).as_str()),
-        ("end", "COMMIT")
-    );
+    assert_eq!((ends(&POSTGRES).as_str(), ends(&MYSQL).as_str()), ("end", "COMMIT"));
 }

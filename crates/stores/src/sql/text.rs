@@ -38,18 +38,11 @@ pub(super) struct Text<'a> {
 
 impl<'a> Text<'a> {
     pub(super) fn new(sql: Sql<'a>) -> Text<'a> {
-        Text {
-            sql,
-            written: String::new(),
-            order: Vec::new(),
-        }
+        Text { sql, written: String::new(), order: Vec::new() }
     }
 
     pub(super) fn done(self) -> Statement {
-        Statement {
-            text: self.written,
-            order: self.order,
-        }
+        Statement { text: self.written, order: self.order }
     }
 
     /// Words as they are.

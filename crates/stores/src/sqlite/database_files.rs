@@ -38,11 +38,7 @@ pub(super) struct DatabaseFiles {
 impl DatabaseFiles {
     /// At a path of the user's choice.
     pub(super) fn at(database: PathBuf) -> DatabaseFiles {
-        DatabaseFiles {
-            database,
-            private: None,
-            claimed: Mutex::new(None),
-        }
+        DatabaseFiles { database, private: None, claimed: Mutex::new(None) }
     }
 
     /// In a private directory, to be made.

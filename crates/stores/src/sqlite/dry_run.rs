@@ -20,10 +20,7 @@ pub(super) fn of(plan: &Plan, settings: &Settings, private: bool) -> DryRunPlan 
     let mut set = pragmas(settings);
     // SQLite has no statement for a handler; its own is set by this call.
     if settings.wait == Wait::Sqlite {
-        set.insert(
-            0,
-            format!("sqlite3_busy_timeout({})", settings.busy_timeout_ms),
-        );
+        set.insert(0, format!("sqlite3_busy_timeout({})", settings.busy_timeout_ms));
     }
     let mut makes = vec![mark()];
     makes.extend(sql::schema(plan, settings));
@@ -54,22 +51,12 @@ fn transactions(client: ClientModel) -> Vec<String> {
     match client {
         ClientModel::Queue => vec![
             format!("{begin}, once for a group of clients"),
-            format!(
-                "{}, where a client has several operations",
-                Savepoint.text()
-            ),
-            format!(
-                "{0}, or to abort {1} and {0}",
-                Release.text(),
-                RollbackTo.text()
-            ),
+            format!("{}, where a client has several operations", Savepoint.text()),
+            format!("{0}, or to abort {1} and {0}", Release.text(), RollbackTo.text()),
             format!("{}, once for the group", Commit.text()),
         ],
         ClientModel::Threads | ClientModel::Futures => vec![
-            format!(
-                "{begin} to write, {} only to read, none for one operation",
-                Begin.text()
-            ),
+            format!("{begin} to write, {} only to read, none for one operation", Begin.text()),
             format!("{}, or to abort {}", Commit.text(), Rollback.text()),
         ],
     }
@@ -85,12 +72,8 @@ mod tests {
     #[test]
     fn the_statements_of_a_plan_are_those_that_sqlite_executes() {
         let mut plan = Plan::new();
-        let table = plan.table(
-            Table::new("t")
-                .column("id", Kind::Int)
-                .text("text", 10)
-                .key(&["id"]),
-        );
+        let table =
+            plan.table(Table::new("t").column("id", Kind::Int).text("text", 10).key(&["id"]));
         let _: Read<(syncline_contract::Int,), (Text,)> =
             plan.get("get", table, &["text"], Lock::None);
         let _: Write<(syncline_contract::Int, Text)> = plan.put("put", table);
@@ -106,18 +89,10 @@ mod tests {
                 rusqlite.prepare(text).unwrap();
             }
         }
-        let names: Vec<String> = intent
-            .operations
-            .iter()
-            .map(|operation| operation.name.to_string())
-            .collect();
+        let names: Vec<String> =
+            intent.operations.iter().map(|operation| operation.name.to_string()).collect();
         assert_eq!(names, ["get", "put"]);
-        assert!(
-            intent
-                .makes
-                .iter()
-                .any(|text| text.starts_with("CREATE TABLE"))
-        );
+        assert!(intent.makes.iter().any(|text| text.starts_with("CREATE TABLE")));
         assert!(intent.transactions[0].starts_with("BEGIN IMMEDIATE"));
     }
 }

@@ -96,9 +96,7 @@ impl Connected {
         };
         for operation in plan.operations() {
             let statement = connected.operation(plan, &operation.action)?;
-            connected
-                .operations
-                .push(compiled(plan, operation, statement));
+            connected.operations.push(compiled(plan, operation, statement));
         }
         for table in plan.tables() {
             let statement = connected.prepare(&sql::load(table))?;
@@ -200,11 +198,7 @@ impl Connected {
             } else if compiled.answer.is_empty() {
                 read_any(statement, replies)
             } else {
-                read(
-                    statement,
-                    &compiled.answer,
-                    replies.push(compiled.answer.len()),
-                )
+                read(statement, &compiled.answer, replies.push(compiled.answer.len()))
             }
         });
         match done {
@@ -233,9 +227,7 @@ impl Connected {
     /// Loads whole rows in one transaction of its own.
     pub(super) fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
         self.control(Control::BeginImmediate)?;
-        let loaded = self
-            .load_rows(table, batch)
-            .and_then(|()| self.control(Control::Commit));
+        let loaded = self.load_rows(table, batch).and_then(|()| self.control(Control::Commit));
         if loaded.is_err() && !self.is_autocommit() {
             // The load's own error says what happened; one of the rollback would only hide it.
             drop(self.control(Control::Rollback));
@@ -246,11 +238,7 @@ impl Connected {
     fn load_rows(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
         let Loading { statement, columns } = &self.loads[table.0];
         for row in batch.iter() {
-            if row
-                .values()
-                .zip(columns)
-                .any(|(value, kind)| other_scale(value, *kind))
-            {
+            if row.values().zip(columns).any(|(value, kind)| other_scale(value, *kind)) {
                 let what = "a row to be loaded holds a decimal of another scale than its column";
                 return Err(Failure::new(FailureKind::Statement, what).into());
             }
@@ -270,9 +258,7 @@ impl Compiled {
     #[cold]
     fn refused(&self, id: OperationId, what: &str) -> Stop {
         let what = format!("operation \"{}\" {what}", self.operation.name);
-        Failure::new(FailureKind::Statement, what)
-            .in_operation(id)
-            .into()
+        Failure::new(FailureKind::Statement, what).in_operation(id).into()
     }
 }
 
@@ -422,9 +408,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut connected = connected(&folder);
         let limited = connected.prepared.connection();
-        limited
-            .pragma_update_and_check(None, "max_page_count", 20, |_| Ok(()))
-            .unwrap();
+        limited.pragma_update_and_check(None, "max_page_count", 20, |_| Ok(())).unwrap();
         let full = (0..).find_map(|id| insert(&mut connected, id, 2).err().map(|stop| (id, stop)));
         let Some((inserted, Stop::Failed(failure))) = full else {
             panic!("a full store fails: {full:?}");
@@ -433,17 +417,12 @@ mod tests {
         assert_eq!(failure.operation, Some(OperationId(0)));
         assert!(failure.what.contains("no space is left for") && failure.what.contains("s.db"));
         let count = "SELECT count(*) FROM t";
-        let kept = connected
-            .prepared
-            .connection()
-            .query_row(count, [], |row| row.get::<_, i64>(0));
+        let kept = connected.prepared.connection().query_row(count, [], |row| row.get::<_, i64>(0));
         assert_eq!(kept, Ok(inserted));
         assert!(connected.is_autocommit());
         // With room again it goes on.
         let unlimited = connected.prepared.connection();
-        unlimited
-            .pragma_update_and_check(None, "max_page_count", 2000, |_| Ok(()))
-            .unwrap();
+        unlimited.pragma_update_and_check(None, "max_page_count", 2000, |_| Ok(())).unwrap();
         connected.control(Control::BeginImmediate).unwrap();
         insert(&mut connected, inserted, 2).unwrap();
         connected.control(Control::Commit).unwrap();

@@ -25,10 +25,7 @@ pub(super) fn stop(error: &Error, during: During<'_>, path: &Path) -> Stop {
         return Stop::Conflict(cause);
     }
     let failure = failure(error, during, path);
-    let commits = matches!(
-        during,
-        During::Commit | During::WholeTransaction(..) | During::Load
-    );
+    let commits = matches!(during, During::Commit | During::WholeTransaction(..) | During::Load);
     // After an I/O error in a commit nobody knows what a later recovery will find. A full disk is
     // another matter: SQLite rolls back, and says so.
     if commits && failure.kind == FailureKind::Storage {
@@ -106,24 +103,14 @@ mod tests {
     use syncline_contract::{Cause, FailureKind, Stop};
 
     fn of(code: i32, during: During<'_>) -> Stop {
-        stop(
-            &Error::SqliteFailure(ffi::Error::new(code), None),
-            during,
-            Path::new("/store.db"),
-        )
+        stop(&Error::SqliteFailure(ffi::Error::new(code), None), during, Path::new("/store.db"))
     }
 
     #[test]
     fn codes_become_the_right_stops() {
         let busy = |code| of(code, During::Commit);
-        assert!(matches!(
-            busy(ffi::SQLITE_BUSY),
-            Stop::Conflict(Cause::Locked)
-        ));
-        assert!(matches!(
-            busy(ffi::SQLITE_BUSY_SNAPSHOT),
-            Stop::Conflict(Cause::Serialization)
-        ));
+        assert!(matches!(busy(ffi::SQLITE_BUSY), Stop::Conflict(Cause::Locked)));
+        assert!(matches!(busy(ffi::SQLITE_BUSY_SNAPSHOT), Stop::Conflict(Cause::Serialization)));
         for (code, kind) in [
             (ffi::SQLITE_FULL, FailureKind::DiskFull),
             (ffi::SQLITE_IOERR_FSYNC, FailureKind::Storage),
@@ -140,13 +127,7 @@ mod tests {
 
     #[test]
     fn an_io_error_in_a_commit_leaves_its_outcome_unknown_and_a_full_disk_does_not() {
-        assert!(matches!(
-            of(ffi::SQLITE_IOERR_FSYNC, During::Commit),
-            Stop::Unknown(_)
-        ));
-        assert!(matches!(
-            of(ffi::SQLITE_FULL, During::Commit),
-            Stop::Failed(_)
-        ));
+        assert!(matches!(of(ffi::SQLITE_IOERR_FSYNC, During::Commit), Stop::Unknown(_)));
+        assert!(matches!(of(ffi::SQLITE_FULL, During::Commit), Stop::Failed(_)));
     }
 }

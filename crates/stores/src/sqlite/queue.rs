@@ -41,11 +41,7 @@ pub struct QueueWorker {
 
 impl QueueWorker {
     pub(super) fn new(path: PathBuf, settings: Settings) -> QueueWorker {
-        QueueWorker {
-            path,
-            settings,
-            group: Rc::default(),
-        }
+        QueueWorker { path, settings, group: Rc::default() }
     }
 
     /// A session on the worker's connection, which the first session of a plan opens.
@@ -110,9 +106,7 @@ struct Group {
 
 impl Group {
     fn connected(&mut self) -> &mut Connected {
-        self.connected
-            .as_mut()
-            .expect("a session exists only after its connection was opened")
+        self.connected.as_mut().expect("a session exists only after its connection was opened")
     }
 
     /// Starts a client's transaction, and the group's if it is the first.

@@ -11,10 +11,7 @@
 //! 3. A statement leaves only for the length of a closure that holds for every lifetime, so that no
 //!    caller can keep it, or anything borrowed from it, for longer.
 
-#![allow(
-    unsafe_code,
-    reason = "statements and their connection live in one value"
-)]
+#![allow(unsafe_code, reason = "statements and their connection live in one value")]
 
 use rusqlite::{Connection, PrepFlags, Statement};
 use std::fmt;
@@ -29,10 +26,7 @@ pub(super) struct Prepared {
 impl Prepared {
     /// Around a connection, without statements.
     pub(super) fn new(connection: Connection) -> Prepared {
-        Prepared {
-            statements: Vec::new(),
-            connection: Rc::new(connection),
-        }
+        Prepared { statements: Vec::new(), connection: Rc::new(connection) }
     }
 
     /// Prepares one more statement and answers its position.
@@ -92,29 +86,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
         let connection = Connection::open(&path).unwrap();
-        connection
-            .execute_batch("CREATE TABLE t (n INTEGER)")
-            .unwrap();
+        connection.execute_batch("CREATE TABLE t (n INTEGER)").unwrap();
         let mut prepared = Prepared::new(connection);
         let insert = prepared.prepare("INSERT INTO t VALUES (?1)").unwrap();
         let sum = prepared.prepare("SELECT sum(n) FROM t").unwrap();
         let mut moved = vec![prepared].remove(0);
         for number in 0..100_i64 {
-            moved
-                .with(insert, |statement| statement.execute([number]))
-                .unwrap();
+            moved.with(insert, |statement| statement.execute([number])).unwrap();
         }
-        let total: i64 = moved
-            .with(sum, |s| s.query_row([], |row| row.get(0)))
-            .unwrap();
+        let total: i64 = moved.with(sum, |s| s.query_row([], |row| row.get(0))).unwrap();
         assert_eq!(total, 4950);
         drop(moved);
         let descriptors = std::fs::read_dir("/proc/self/fd").unwrap();
         let open = descriptors.filter_map(|fd| std::fs::read_link(fd.unwrap().path()).ok());
-        assert_eq!(
-            open.filter(|target| *target == path).count(),
-            0,
-            "the file is closed"
-        );
+        assert_eq!(open.filter(|target| *target == path).count(), 0, "the file is closed");
     }
 }

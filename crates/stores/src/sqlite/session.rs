@@ -51,8 +51,7 @@ impl Session for SqliteSession {
             self.start()?;
         }
         let whole = self.shape == AccessPattern::Single;
-        self.connected
-            .run(operation, values, whole, &mut self.replies)
+        self.connected.run(operation, values, whole, &mut self.replies)
     }
 
     #[inline]

@@ -22,13 +22,8 @@ pub enum Journal {
 
 impl Journal {
     /// Every mode offered here.
-    pub const ALL: [Journal; 5] = [
-        Journal::Wal,
-        Journal::Delete,
-        Journal::Truncate,
-        Journal::Persist,
-        Journal::Memory,
-    ];
+    pub const ALL: [Journal; 5] =
+        [Journal::Wal, Journal::Delete, Journal::Truncate, Journal::Persist, Journal::Memory];
 
     /// SQLite's word, also that of the option.
     pub fn word(self) -> &'static str {
@@ -79,12 +74,8 @@ pub enum Synchronous {
 
 impl Synchronous {
     /// Every level, weakest first.
-    pub const ALL: [Synchronous; 4] = [
-        Synchronous::Off,
-        Synchronous::Normal,
-        Synchronous::Full,
-        Synchronous::Extra,
-    ];
+    pub const ALL: [Synchronous; 4] =
+        [Synchronous::Off, Synchronous::Normal, Synchronous::Full, Synchronous::Extra];
 
     /// The number that `PRAGMA synchronous` answers.
     pub fn number(self) -> i64 {
@@ -98,9 +89,7 @@ impl Synchronous {
 
     /// The level of that number.
     pub fn from_number(number: i64) -> Option<Synchronous> {
-        Synchronous::ALL
-            .into_iter()
-            .find(|level| level.number() == number)
+        Synchronous::ALL.into_iter().find(|level| level.number() == number)
     }
 
     /// SQLite's name of it.
@@ -259,9 +248,8 @@ impl Settings {
     /// Of the options given.
     pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Settings, Error> {
         let defaults = Settings::default();
-        let journal = given
-            .word("journal", &Journal::ALL, Journal::word)?
-            .unwrap_or(defaults.journal);
+        let journal =
+            given.word("journal", &Journal::ALL, Journal::word)?.unwrap_or(defaults.journal);
         let models = [ClientModel::Threads, ClientModel::Queue];
         let pages = given.number("page_bytes", 512..=65_536)?;
         if let Some(bytes) = pages.filter(|bytes| !bytes.is_power_of_two()) {
@@ -273,12 +261,9 @@ impl Settings {
         let timeout = given.number("busy_timeout_ms", 0..=60_000)?;
         let cache = given.number("cache_kib", 1..=1 << 30)?;
         let checkpoint = given.number("checkpoint_pages", 1..=1_000_000_000)?;
-        let client = given
-            .word("client", &models, ClientModel::word)?
-            .unwrap_or(defaults.client);
-        let locking = given
-            .word("locking_mode", &Locking::ALL, Locking::word)?
-            .unwrap_or(defaults.locking);
+        let client = given.word("client", &models, ClientModel::word)?.unwrap_or(defaults.client);
+        let locking =
+            given.word("locking_mode", &Locking::ALL, Locking::word)?.unwrap_or(defaults.locking);
         if locking == Locking::Exclusive && client != ClientModel::Queue {
             return Err(not_honoured(
                 "locking_mode=exclusive without client=queue: the first connection would lock out all others"
@@ -290,9 +275,7 @@ impl Settings {
             locking,
             synchronous: synchronous(given, journal)?,
             journal,
-            wait: given
-                .word("wait", &Wait::ALL, Wait::word)?
-                .unwrap_or(defaults.wait),
+            wait: given.word("wait", &Wait::ALL, Wait::word)?.unwrap_or(defaults.wait),
             busy_timeout_ms: small(timeout, defaults.busy_timeout_ms),
             page_bytes: small(pages, defaults.page_bytes),
             cache_kib: cache.map(|kib| kib as u32),
@@ -344,8 +327,5 @@ fn synchronous(given: &OptionArgs<'_>, journal: Journal) -> Result<Synchronous, 
 }
 
 fn not_honoured(what: String) -> Error {
-    Error::NotHonoured {
-        target: LISTING.name,
-        what,
-    }
+    Error::NotHonoured { target: LISTING.name, what }
 }

@@ -7,19 +7,12 @@ use super::settings::Settings;
 use crate::sql::{SQLITE, Sql};
 use syncline_contract::{Action, Column, Kind, Plan, Table};
 
-const SQL: Sql<'_> = Sql {
-    dialect: &SQLITE,
-    schema: None,
-};
+const SQL: Sql<'_> = Sql { dialect: &SQLITE, schema: None };
 
 /// The statements that make the plan's tables and indexes.
 pub(super) fn schema(plan: &Plan, settings: &Settings) -> Vec<String> {
     SQL.schema(plan, |table| {
-        if without_row_numbers(table, settings.page_bytes) {
-            " WITHOUT ROWID"
-        } else {
-            ""
-        }
+        if without_row_numbers(table, settings.page_bytes) { " WITHOUT ROWID" } else { "" }
     })
 }
 
@@ -68,35 +61,18 @@ mod tests {
     }
 
     fn path(table: TableId, by: By, equal: usize, range: Range) -> Path {
-        Path {
-            table,
-            by,
-            equal,
-            range,
-        }
+        Path { table, by, equal, range }
     }
 
     #[test]
     fn tables_become_what_sqlite_keeps_best() {
         let mut plan = Plan::new();
         stock(&mut plan);
+        plan.table(Table::new("wide").text("key", 10).text("rest", 500).key(&["key"]));
         plan.table(
-            Table::new("wide")
-                .text("key", 10)
-                .text("rest", 500)
-                .key(&["key"]),
+            Table::new("plain").column("id", Kind::Int).column("f", Kind::Float).key(&["id"]),
         );
-        plan.table(
-            Table::new("plain")
-                .column("id", Kind::Int)
-                .column("f", Kind::Float)
-                .key(&["id"]),
-        );
-        plan.table(
-            Table::new("log")
-                .column("at", Kind::Timestamp)
-                .bytes("what", 9),
-        );
+        plan.table(Table::new("log").column("at", Kind::Timestamp).bytes("what", 9));
         assert_eq!(
             schema(&plan, &Settings::default()),
             [
@@ -117,11 +93,8 @@ mod tests {
         let mut plan = Plan::new();
         let table = stock(&mut plan);
         let _: Read<(Int, Int), (Int,)> = plan.get("get", table, &["quantity"], Lock::Update);
-        let _: Write<(Int, Int, Int, Nullable<Text>)> = plan.update(
-            "update",
-            table,
-            &[("quantity", Set::Add), ("data", Set::To)],
-        );
+        let _: Write<(Int, Int, Int, Nullable<Text>)> =
+            plan.update("update", table, &[("quantity", Set::Add), ("data", Set::To)]);
         let _: Read<(Int, Int, Int, Int), (Int,)> = plan.scan(
             "scan",
             Scan {
@@ -142,19 +115,11 @@ mod tests {
         let i = plan.tables()[table.0].id("i");
         let _: Read<(Int,), (Int,)> = plan.aggregate(
             "distinct",
-            path(
-                table,
-                By::Index(syncline_contract::IndexId(0)),
-                0,
-                Range::From,
-            ),
+            path(table, By::Index(syncline_contract::IndexId(0)), 0, Range::From),
             Aggregate::CountDistinct(i),
         );
-        let statements: Vec<_> = plan
-            .operations()
-            .iter()
-            .map(|operation| statement(&plan, &operation.action))
-            .collect();
+        let statements: Vec<_> =
+            plan.operations().iter().map(|operation| statement(&plan, &operation.action)).collect();
         assert_eq!(
             statements,
             [

@@ -44,11 +44,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
 }
 
 fn place(url: &Url) -> Result<DatabaseFiles, Error> {
-    let malformed = |why| Error::Malformed {
-        url: url.text.clone(),
-        why,
-        form: LISTING.form,
-    };
+    let malformed = |why| Error::Malformed { url: url.text.clone(), why, form: LISTING.form };
     let Some(path) = &url.path else {
         return Ok(DatabaseFiles::private(path::private("sqlite")?));
     };
@@ -157,12 +153,10 @@ impl Store {
     fn self_check(&self) -> TargetResult<Vec<String>> {
         let path = self.place.database();
         let said = self.connection().and_then(|connection| {
-            let found = connection
-                .prepare("PRAGMA integrity_check")
-                .and_then(|mut statement| {
-                    let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
-                    rows.collect::<rusqlite::Result<Vec<_>>>()
-                });
+            let found = connection.prepare("PRAGMA integrity_check").and_then(|mut statement| {
+                let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
+                rows.collect::<rusqlite::Result<Vec<_>>>()
+            });
             found.map_err(|error| outside(&error, "check", path))
         })?;
         Ok(said.into_iter().filter(|line| line != "ok").collect())
@@ -174,10 +168,7 @@ impl Store {
         let read = |error: rusqlite::Error| outside(&error, "read the settings of", path);
         let synchronous = synchronous_of(&connection).map_err(read)?;
         let synchronous = synchronous.ok_or_else(|| {
-            let what = format!(
-                "SQLite says an unknown synchronous level of {}",
-                path.display()
-            );
+            let what = format!("SQLite says an unknown synchronous level of {}", path.display());
             Failure::new(FailureKind::Storage, what)
         })?;
         let journal = journal_of(&connection).map_err(read)?;
@@ -252,10 +243,7 @@ impl Store {
                 "PRAGMA busy_timeout",
             ),
             Wait::Even => (
-                format!(
-                    "a try each millisecond, {} in all",
-                    self.settings.busy_timeout_ms
-                ),
+                format!("a try each millisecond, {} in all", self.settings.busy_timeout_ms),
                 "this target's busy handler",
             ),
         };

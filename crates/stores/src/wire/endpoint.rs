@@ -51,9 +51,7 @@ impl Endpoint {
             Endpoint::Unix(_) => true,
             Endpoint::Tcp { host, .. } => {
                 host == "localhost"
-                    || host
-                        .parse()
-                        .is_ok_and(|address: std::net::IpAddr| address.is_loopback())
+                    || host.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback())
             }
         }
     }

@@ -73,22 +73,14 @@ pub(super) enum Began {
 impl Began {
     /// Of a wait that begins now.
     pub(super) fn now() -> Began {
-        if is_asked() {
-            Began::at(clock::now(), &SEEN_AT)
-        } else {
-            Began::Before
-        }
+        if is_asked() { Began::at(clock::now(), &SEEN_AT) } else { Began::Before }
     }
 
     /// Of a wait that begins at that time, after a request that this may be the first to see.
     fn at(now: Nanos, seen_at: &AtomicU64) -> Began {
         let seen = seen_at.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
         let since = now.saturating_sub(seen.err().unwrap_or(now));
-        if since <= clock::nanos(GRACE) {
-            Began::Soon
-        } else {
-            Began::Later
-        }
+        if since <= clock::nanos(GRACE) { Began::Soon } else { Began::Later }
     }
 
     /// How long it may go on once the program was asked to stop.
@@ -112,11 +104,9 @@ mod tests {
     fn only_a_wait_that_begins_long_after_the_request_has_long() {
         let (seen_at, grace) = (AtomicU64::new(0), clock::nanos(GRACE));
         let at = 9_000;
-        for (now, began) in [
-            (at, Began::Soon),
-            (at + grace, Began::Soon),
-            (at + grace + 1, Began::Later),
-        ] {
+        for (now, began) in
+            [(at, Began::Soon), (at + grace, Began::Soon), (at + grace + 1, Began::Later)]
+        {
             assert_eq!(Began::at(now, &seen_at), began, "{now}");
         }
         let each = [Began::Before, Began::Soon, Began::Later];

@@ -79,8 +79,7 @@ impl Poller {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
             let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
             let mut source = SourceFd(&timer.as_raw_fd());
-            poll.registry()
-                .register(&mut source, TIMER, Interest::READABLE)?;
+            poll.registry().register(&mut source, TIMER, Interest::READABLE)?;
             let alarm = mio::Waker::new(poll.registry(), ALARM)?;
             Ok(Inner {
                 registry: Arc::new(poll.registry().try_clone()?),
@@ -143,21 +142,14 @@ impl Poller {
             let Token(place) = event.token();
             if let Some(Some(readiness)) = sockets.places.get(place) {
                 let over = event.is_error() || event.is_read_closed() || event.is_write_closed();
-                readiness.told(
-                    event.is_readable() || over,
-                    event.is_writable() || over,
-                    over,
-                );
+                readiness.told(event.is_readable() || over, event.is_writable() || over, over);
             }
         }
     }
 
     fn set_timer(&self, length: Duration) {
         let at = Itimerspec {
-            it_interval: Timespec {
-                tv_sec: 0,
-                tv_nsec: 0,
-            },
+            it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
             it_value: Timespec {
                 tv_sec: length.as_secs() as i64,
                 tv_nsec: length.subsec_nanos().into(),
@@ -235,14 +227,10 @@ impl Watched {
             return Ok(());
         }
         self.tells_of_room.store(wanted, Relaxed);
-        let interest = if wanted {
-            Interest::READABLE | Interest::WRITABLE
-        } else {
-            Interest::READABLE
-        };
+        let interest =
+            if wanted { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
         let mut source = SourceFd(&self.socket);
-        self.registry
-            .reregister(&mut source, Token(self.place), interest)
+        self.registry.reregister(&mut source, Token(self.place), interest)
     }
 
     /// From now on waiting fails after that long; with none it may take as long as it likes.

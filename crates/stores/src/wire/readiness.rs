@@ -108,8 +108,7 @@ impl Readiness {
 
     /// Waits until a read or a write may go on.
     pub(super) async fn either(&self) -> io::Result<()> {
-        self.until(|| self.readable.load(Relaxed) || self.writable.load(Relaxed))
-            .await
+        self.until(|| self.readable.load(Relaxed) || self.writable.load(Relaxed)).await
     }
 
     async fn until(&self, reached: impl Fn() -> bool) -> io::Result<()> {

@@ -190,10 +190,7 @@ struct Wait {
 
 impl Wait {
     fn begins() -> Wait {
-        Wait {
-            began: Began::now(),
-            ends: None,
-        }
+        Wait { began: Began::now(), ends: None }
     }
 
     /// Fails once it shall end.
@@ -204,11 +201,7 @@ impl Wait {
         let now = clock::now();
         let longest = self.began.goes_on_for().as_nanos() as Nanos;
         let ends = *self.ends.get_or_insert(now + longest);
-        if now < ends {
-            Ok(())
-        } else {
-            Err(io::ErrorKind::Interrupted.into())
-        }
+        if now < ends { Ok(()) } else { Err(io::ErrorKind::Interrupted.into()) }
     }
 }
 

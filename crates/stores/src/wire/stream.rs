@@ -111,9 +111,7 @@ impl Stream {
 
     /// The server's certificate in DER, of an encrypted stream.
     pub fn certificate(&self) -> Option<&[u8]> {
-        self.encrypted
-            .as_ref()
-            .and_then(|encrypted| encrypted.certificate())
+        self.encrypted.as_ref().and_then(|encrypted| encrypted.certificate())
     }
 
     /// Where bytes to be sent are appended.
@@ -194,11 +192,7 @@ impl Stream {
     pub(crate) fn is_quiet(&self) -> bool {
         use rustix::net::{RecvFlags, recv};
         let mut byte = [0_u8];
-        match recv(
-            self.as_fd(),
-            &mut byte[..],
-            RecvFlags::PEEK | RecvFlags::DONTWAIT,
-        ) {
+        match recv(self.as_fd(), &mut byte[..], RecvFlags::PEEK | RecvFlags::DONTWAIT) {
             Ok((length, _)) => length > 0 && self.encrypted.is_some(),
             Err(error) => error == rustix::io::Errno::WOULDBLOCK && self.received().is_empty(),
         }
@@ -213,10 +207,7 @@ impl Stream {
     /// True if a read could find something: without the kernel's word it would be a wasted call.
     fn is_worth_a_read(&self) -> bool {
         self.encrypted.is_some()
-            || self
-                .socket
-                .readiness()
-                .is_none_or(super::readiness::Readiness::may_read)
+            || self.socket.readiness().is_none_or(super::readiness::Readiness::may_read)
     }
 
     /// True if all is sent.
@@ -321,10 +312,8 @@ pub(crate) fn at_login(failure: Failure, product: &str) -> Failure {
     {
         return failure;
     }
-    let what = format!(
-        "{}; check that {product} listens there, and not another product",
-        failure.what
-    );
+    let what =
+        format!("{}; check that {product} listens there, and not another product", failure.what);
     Failure::new(failure.kind, what)
 }
 
@@ -336,14 +325,8 @@ pub(crate) fn speaker(bytes: &[u8]) -> Option<&'static str> {
         (bytes.starts_with(b"HTTP/"), "an HTTP server"),
         (bytes.starts_with(b"SSH-"), "an SSH server"),
         (bytes.starts_with(b"220"), "a mail or FTP server"),
-        (
-            bytes.starts_with(b"-ERR") || bytes.starts_with(b"-NOAUTH"),
-            "Redis",
-        ),
-        (
-            bytes.starts_with(&[0x15, 3]),
-            "a server that only speaks TLS",
-        ),
+        (bytes.starts_with(b"-ERR") || bytes.starts_with(b"-NOAUTH"), "Redis"),
+        (bytes.starts_with(&[0x15, 3]), "a server that only speaks TLS"),
         (mysql, "MariaDB or MySQL"),
     ]
     .into_iter()
@@ -375,10 +358,7 @@ fn reason(error: &io::Error) -> String {
 
 /// True if the other side has ended the connection.
 fn is_ended(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
-    )
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
 /// What has come: `bytes[start..end]`.
@@ -397,10 +377,7 @@ impl Incoming {
 
     #[inline]
     fn consume(&mut self, length: usize) {
-        assert!(
-            length <= self.end - self.start,
-            "only what has come is consumed"
-        );
+        assert!(length <= self.end - self.start, "only what has come is consumed");
         self.start += length;
         if self.start == self.end {
             (self.start, self.end) = (0, 0);

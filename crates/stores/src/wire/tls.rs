@@ -117,10 +117,7 @@ fn config(mode: TlsMode, roots: Option<&Path>) -> TargetResult<ClientConfig> {
         _ => None,
     };
     let lenient = Arc::new(Lenient { provider, roots });
-    Ok(builder
-        .dangerous()
-        .with_custom_certificate_verifier(lenient)
-        .with_no_client_auth())
+    Ok(builder.dangerous().with_custom_certificate_verifier(lenient).with_no_client_auth())
 }
 
 /// The root certificates of a file, or of the system; none at all is refused, since nothing could be
@@ -130,10 +127,7 @@ pub fn certificates(file: Option<&Path>) -> TargetResult<Vec<CertificateDer<'sta
         let unread = |error: &dyn std::fmt::Display| unreadable(file, error);
         let pem = read_named(file, PEM_MAX).map_err(|error| unread(&error))?;
         let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
-        (
-            file.display().to_string(),
-            read.map_err(|error| unread(&error))?,
-        )
+        (file.display().to_string(), read.map_err(|error| unread(&error))?)
     } else {
         let read = rustls_native_certs::load_native_certs().certs;
         ("this system".to_owned(), read)
@@ -215,9 +209,7 @@ impl ServerCertVerifier for Lenient {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider
-            .signature_verification_algorithms
-            .supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
 
@@ -272,9 +264,7 @@ impl Encrypted {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error),
             }
-            let may_read = socket
-                .readiness()
-                .is_none_or(super::readiness::Readiness::may_read);
+            let may_read = socket.readiness().is_none_or(super::readiness::Readiness::may_read);
             if !may_read || !self.read_in(socket)? {
                 return Ok(None);
             }
@@ -302,17 +292,13 @@ struct Plain<'s>(&'s Socket);
 
 impl Read for Plain<'_> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        self.0
-            .read(room)?
-            .ok_or_else(|| io::ErrorKind::WouldBlock.into())
+        self.0.read(room)?.ok_or_else(|| io::ErrorKind::WouldBlock.into())
     }
 }
 
 impl Write for Plain<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0
-            .write(bytes)?
-            .ok_or_else(|| io::ErrorKind::WouldBlock.into())
+        self.0.write(bytes)?.ok_or_else(|| io::ErrorKind::WouldBlock.into())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -77,10 +77,7 @@ fn of_certificate(why: &CertificateError) -> String {
         CertificateError::NotValidYet => {
             format!("its certificate is not valid yet; check the clocks of both machines; {ANY}")
         }
-        CertificateError::NotValidForNameContext {
-            expected,
-            presented,
-        } => format!(
+        CertificateError::NotValidForNameContext { expected, presented } => format!(
             "its certificate is for {} and not for {}; name the host as the certificate does, or use \
              tls=verify-ca, which takes any name",
             names(presented),
@@ -115,17 +112,11 @@ fn of_certificate(why: &CertificateError) -> String {
 /// The names that a certificate is for; the library's form is `DnsName("db.example")`.
 fn names(presented: &[String]) -> String {
     let plain = |name: &String| {
-        let inner = name
-            .split_once('(')
-            .map(|(_, rest)| rest.trim_end_matches(')'));
+        let inner = name.split_once('(').map(|(_, rest)| rest.trim_end_matches(')'));
         inner.unwrap_or(name).trim_matches('"').to_owned()
     };
     let names: Vec<_> = presented.iter().map(plain).collect();
-    if names.is_empty() {
-        "no host".to_owned()
-    } else {
-        names.join(", ")
-    }
+    if names.is_empty() { "no host".to_owned() } else { names.join(", ") }
 }
 
 /// A time in days, or less than one.

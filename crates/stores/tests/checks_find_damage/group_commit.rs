@@ -11,10 +11,7 @@ const NAME: &str = "group-commit";
 #[test]
 fn an_undamaged_store_holds() {
     assert_eq!(finds(NAME, &OPTIONS, ""), NO_CHECK);
-    assert_eq!(
-        finds_when_told(NAME, &OPTIONS, "", Ending::Unknown),
-        NO_CHECK
-    );
+    assert_eq!(finds_when_told(NAME, &OPTIONS, "", Ending::Unknown), NO_CHECK);
 }
 
 #[test]
@@ -34,8 +31,5 @@ fn an_unknown_task_may_be_there_or_not_but_whole() {
     // Task 199 of client 0 has the key 597.
     let told = |damage| finds_when_told(NAME, &OPTIONS, damage, Ending::Unknown);
     assert_eq!(told("DELETE FROM tasks WHERE task = 597"), NO_CHECK);
-    assert_eq!(
-        told("DELETE FROM tasks WHERE task = 597 AND item = 2"),
-        [WHOLE]
-    );
+    assert_eq!(told("DELETE FROM tasks WHERE task = 597 AND item = 2"), [WHOLE]);
 }

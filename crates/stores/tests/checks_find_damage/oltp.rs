@@ -21,14 +21,7 @@ fn of(test: &'static str) -> [(&'static str, &'static str); 5] {
 
 #[test]
 fn an_undamaged_store_holds_whatever_became_of_the_last_transactions() {
-    for test in [
-        "read_write",
-        "write_only",
-        "insert",
-        "delete",
-        "update_index",
-        "bulk_insert",
-    ] {
+    for test in ["read_write", "write_only", "insert", "delete", "update_index", "bulk_insert"] {
         assert_eq!(finds(NAME, &of(test), ""), NO_CHECK, "{test}");
         let unknown = finds_when_told(NAME, &of(test), "", Ending::Unknown);
         assert_eq!(unknown, NO_CHECK, "{test}");
@@ -40,11 +33,7 @@ fn a_lost_or_a_strange_row_is_found() {
     for test in ["read_write", "update_index", "insert"] {
         let lost = "DELETE FROM sbtest2 WHERE id = 11";
         let found = finds(NAME, &of(test), lost);
-        assert_eq!(
-            found.first().map(String::as_str),
-            Some(ROWS),
-            "{test}: {found:?}"
-        );
+        assert_eq!(found.first().map(String::as_str), Some(ROWS), "{test}: {found:?}");
     }
     let strange = "INSERT INTO sbtest1 SELECT 41, k, c, pad FROM sbtest1 WHERE id = 1";
     assert_eq!(finds(NAME, &of("read_write"), strange), [ROWS]);
@@ -76,10 +65,9 @@ fn texts_of_another_row_or_torn_ones_are_found() {
 
 #[test]
 fn an_addition_that_is_lost_or_done_twice_is_found() {
-    for damage in [
-        "UPDATE sbtest1 SET k = k + 1 WHERE id = 3",
-        "UPDATE sbtest2 SET k = k - 1 WHERE id = 3",
-    ] {
+    for damage in
+        ["UPDATE sbtest1 SET k = k + 1 WHERE id = 3", "UPDATE sbtest2 SET k = k - 1 WHERE id = 3"]
+    {
         let found = finds(NAME, &of("update_index"), damage);
         assert_eq!(found, [COUNTS], "{damage}");
     }

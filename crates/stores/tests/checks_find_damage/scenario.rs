@@ -30,9 +30,7 @@ fn finds_in(name: &str, options: &[(&str, &str)], story: &Scenario<'_>) -> Vec<S
     let file = folder.path().join("store.db");
     let url = format!("sqlite:{}?durability=os&client=threads", file.display());
     let target = AnyTarget::open(&url).unwrap();
-    let pairs = options
-        .iter()
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    let pairs = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     let workload = AnyWorkload::parse(name, &pairs.collect::<Vec<_>>()).unwrap();
     workload.run_begins(0);
     block_on(&(), target.create(workload.plan())).unwrap();
@@ -72,11 +70,7 @@ pub(crate) fn finds_when_told(
     damage: &str,
     told: Ending,
 ) -> Vec<String> {
-    let story = Scenario {
-        loaded: "",
-        ended: damage,
-        told,
-    };
+    let story = Scenario { loaded: "", ended: damage, told };
     finds_in(name, options, &story)
 }
 
@@ -86,11 +80,7 @@ pub(crate) fn finds_while_running(
     options: &[(&str, &str)],
     damage: &str,
 ) -> Vec<String> {
-    let story = Scenario {
-        loaded: damage,
-        ended: "",
-        told: Ending::Committed,
-    };
+    let story = Scenario { loaded: damage, ended: "", told: Ending::Committed };
     finds_in(name, options, &story)
 }
 
@@ -120,9 +110,7 @@ async fn one<C: Client>(session: &mut AnySession, client: &mut C, told: Option<E
     let kind = client.draw();
     let mut asked = RequestTracker::default();
     session.begin(client.shape(kind));
-    let performed = client
-        .perform(kind, &mut Transaction::new(session, &mut asked))
-        .await;
+    let performed = client.perform(kind, &mut Transaction::new(session, &mut asked)).await;
     let ending = match performed {
         Ok(()) => {
             session.commit().await.unwrap();

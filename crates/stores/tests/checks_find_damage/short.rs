@@ -5,12 +5,8 @@ use syncline_contract::Ending;
 
 const COUNTED: &str = "each table counts every committed update once";
 const ALIKE: &str = "rows of one number are alike in all tables and indexed columns";
-const OPTIONS: [(&str, &str); 4] = [
-    ("tables", "2"),
-    ("indexes", "2"),
-    ("rows", "40"),
-    ("do", "update"),
-];
+const OPTIONS: [(&str, &str); 4] =
+    [("tables", "2"), ("indexes", "2"), ("rows", "40"), ("do", "update")];
 
 #[test]
 fn an_undamaged_store_holds() {

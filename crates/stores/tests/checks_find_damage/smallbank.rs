@@ -12,10 +12,7 @@ const NAME: &str = "smallbank";
 #[test]
 fn an_undamaged_store_holds() {
     assert_eq!(finds(NAME, &OPTIONS, ""), NO_CHECK);
-    assert_eq!(
-        finds_when_told(NAME, &OPTIONS, "", Ending::Unknown),
-        NO_CHECK
-    );
+    assert_eq!(finds_when_told(NAME, &OPTIONS, "", Ending::Unknown), NO_CHECK);
 }
 
 #[test]

@@ -18,10 +18,7 @@ fn an_undamaged_store_holds() {
     for lookup in ["index", "table"] {
         let options = [OPTIONS[0], ("lookup", lookup)];
         assert_eq!(finds(NAME, &options, ""), NO_CHECK);
-        assert_eq!(
-            finds_when_told(NAME, &options, "", Ending::Unknown),
-            NO_CHECK
-        );
+        assert_eq!(finds_when_told(NAME, &options, "", Ending::Unknown), NO_CHECK);
     }
 }
 

@@ -34,12 +34,7 @@ fn greeted(then: Vec<Act>) -> Vec<Act> {
 
 /// A server that lets a client in, and reads its first question.
 fn let_in(then: Vec<Act>) -> Vec<Act> {
-    let mut script = vec![
-        send(greeting()),
-        Reads,
-        send(packet(2, &[0, 0, 0, 2, 0, 0, 0])),
-        Reads,
-    ];
+    let mut script = vec![send(greeting()), Reads, send(packet(2, &[0, 0, 0, 2, 0, 0, 0])), Reads];
     script.extend(then);
     script
 }
@@ -54,53 +49,26 @@ pub(crate) fn cases() -> Vec<(&'static str, Vec<Act>)> {
     vec![
         ("silent", vec![Silence]),
         ("closes at once", vec![Close]),
-        (
-            "speaks HTTP",
-            vec![send("HTTP/1.1 400 Bad Request\r\n\r\n"), Silence],
-        ),
-        (
-            "speaks SMTP",
-            vec![send("220 mail.example ESMTP\r\n"), Close],
-        ),
+        ("speaks HTTP", vec![send("HTTP/1.1 400 Bad Request\r\n\r\n"), Silence]),
+        ("speaks SMTP", vec![send("220 mail.example ESMTP\r\n"), Close]),
         ("zeros for ever", vec![Forever(vec![0; 512])]),
-        (
-            "the longest packet",
-            vec![send([0xff, 0xff, 0xff, 0]), Forever(vec![b'x'; 512])],
-        ),
+        ("the longest packet", vec![send([0xff, 0xff, 0xff, 0]), Forever(vec![b'x'; 512])]),
         ("an empty greeting", vec![send(packet(0, b""))]),
         ("another protocol", vec![send(packet(0, &[9; 40]))]),
         ("a cut greeting", vec![send(packet(0, &whole[4..30]))]),
         ("half a greeting", vec![send(&whole[..20]), Silence]),
-        (
-            "half a greeting, then its end",
-            vec![send(&whole[..20]), Close],
-        ),
+        ("half a greeting, then its end", vec![send(&whole[..20]), Close]),
         ("a greeting that drips", vec![Drip(vec![0x40, 0, 0, 0, 10])]),
-        (
-            "an error that drips",
-            vec![Drip(packet(0, b"\xff\x10\x04no")), Silence],
-        ),
+        ("an error that drips", vec![Drip(packet(0, b"\xff\x10\x04no")), Silence]),
         (
             "an error of 60 kB",
-            vec![send(packet(
-                0,
-                &[b"\xff\x10\x04", &[b'x'; 60_000][..]].concat(),
-            ))],
+            vec![send(packet(0, &[b"\xff\x10\x04", &[b'x'; 60_000][..]].concat()))],
         ),
-        (
-            "an old server",
-            vec![send(packet(0, &[&b"\x0a3.23\0"[..], &[0; 60]].concat()))],
-        ),
+        ("an old server", vec![send(packet(0, &[&b"\x0a3.23\0"[..], &[0; 60]].concat()))]),
         ("greets, then silent", greeted(vec![Silence])),
         ("greets, then closed", greeted(vec![Close])),
-        (
-            "greets, then an unknown answer",
-            greeted(vec![send(packet(2, &[7, 7]))]),
-        ),
-        (
-            "greets, then empty packets",
-            greeted(vec![Forever(packet(2, b""))]),
-        ),
+        ("greets, then an unknown answer", greeted(vec![send(packet(2, &[7, 7]))])),
+        ("greets, then empty packets", greeted(vec![Forever(packet(2, b""))])),
         (
             "greets, then an unknown plugin",
             greeted(vec![send(packet(2, b"\xfeauth_gssapi_client\0x"))]),
@@ -116,25 +84,16 @@ pub(crate) fn cases() -> Vec<(&'static str, Vec<Act>)> {
                 b"\xfemysql_native_password\x0012345678901234567890\0",
             ))]),
         ),
-        (
-            "goes on for ever",
-            greeted(vec![Forever(packet(2, &[1, 3]))]),
-        ),
+        ("goes on for ever", greeted(vec![Forever(packet(2, &[1, 3]))])),
         (
             "switches to waiting for ever",
             greeted(vec![
-                send(packet(
-                    2,
-                    b"\xfecaching_sha2_password\x0012345678901234567890\0",
-                )),
+                send(packet(2, b"\xfecaching_sha2_password\x0012345678901234567890\0")),
                 Reads,
                 Forever(packet(4, &[1, 3])),
             ]),
         ),
-        (
-            "a log-in that drips",
-            greeted(vec![Drip(packet(2, &[1, 3]))]),
-        ),
+        ("a log-in that drips", greeted(vec![Drip(packet(2, &[1, 3]))])),
         (
             "a longer log-in than any",
             greeted(vec![send([0xff, 0xff, 0xfe, 2]), Forever(vec![b'x'; 512])]),
@@ -142,14 +101,8 @@ pub(crate) fn cases() -> Vec<(&'static str, Vec<Act>)> {
         ("let in, then silent", let_in(vec![Silence])),
         ("let in, then closed", let_in(vec![Close])),
         ("let in, then drips", let_in(vec![Drip(packet(1, &[1]))])),
-        (
-            "let in, then an empty packet",
-            let_in(vec![send(packet(1, b""))]),
-        ),
-        (
-            "wants a file of ours",
-            let_in(vec![send(packet(1, b"\xfb/etc/passwd")), Silence]),
-        ),
+        ("let in, then an empty packet", let_in(vec![send(packet(1, b""))])),
+        ("wants a file of ours", let_in(vec![send(packet(1, b"\xfb/etc/passwd")), Silence])),
         (
             "columns beyond any",
             let_in(vec![
@@ -157,33 +110,18 @@ pub(crate) fn cases() -> Vec<(&'static str, Vec<Act>)> {
                 Forever(column.clone()),
             ]),
         ),
-        (
-            "many columns, then silent",
-            let_in(vec![send(packet(1, b"\xfd\xff\xff\xff")), Silence]),
-        ),
+        ("many columns, then silent", let_in(vec![send(packet(1, b"\xfd\xff\xff\xff")), Silence])),
         (
             "a column that is cut",
-            let_in(vec![
-                send(packet(1, &[1])),
-                send(packet(2, b"\x03de")),
-                Silence,
-            ]),
+            let_in(vec![send(packet(1, &[1])), send(packet(2, b"\x03de")), Silence]),
         ),
         (
             "rows for ever",
-            let_in(vec![
-                send(packet(1, &[1])),
-                send(&column),
-                Forever(packet(3, b"\x01x")),
-            ]),
+            let_in(vec![send(packet(1, &[1])), send(&column), Forever(packet(3, b"\x01x"))]),
         ),
         (
             "nulls for ever",
-            let_in(vec![
-                send(packet(1, &[1])),
-                send(&column),
-                Forever(packet(3, b"\xfb")),
-            ]),
+            let_in(vec![send(packet(1, &[1])), send(&column), Forever(packet(3, b"\xfb"))]),
         ),
         (
             "a cell longer than its packet",
@@ -195,14 +133,9 @@ pub(crate) fn cases() -> Vec<(&'static str, Vec<Act>)> {
         ),
         (
             "packets of the longest length for ever",
-            let_in(vec![Forever(
-                [&[0xff, 0xff, 0xff, 1][..], &vec![b'x'; 0xff_ff_ff]].concat(),
-            )]),
+            let_in(vec![Forever([&[0xff, 0xff, 0xff, 1][..], &vec![b'x'; 0xff_ff_ff]].concat())]),
         ),
-        (
-            "another answer for ever",
-            let_in(vec![Forever(packet(1, &[0, 0, 0, 8, 0, 0, 0]))]),
-        ),
+        ("another answer for ever", let_in(vec![Forever(packet(1, &[0, 0, 0, 8, 0, 0, 0]))])),
     ]
 }
 

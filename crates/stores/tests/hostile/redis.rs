@@ -21,56 +21,29 @@ pub(crate) fn cases() -> Vec<(&'static str, Vec<Act>)> {
         ("endless line", vec![Forever(b"+aaaaaaaa".to_vec())]),
         ("endless zeros", vec![Forever(vec![0; 512])]),
         ("endless lines of nothing", vec![Forever(b"\r\n".to_vec())]),
-        (
-            "speaks HTTP",
-            vec![send("HTTP/1.1 400 Bad Request\r\n\r\n")],
-        ),
+        ("speaks HTTP", vec![send("HTTP/1.1 400 Bad Request\r\n\r\n")]),
         ("no number", vec![send("$many\r\n")]),
-        (
-            "a length of 2 GB",
-            vec![send("$2000000000\r\n"), Forever(b"x".to_vec())],
-        ),
+        ("a length of 2 GB", vec![send("$2000000000\r\n"), Forever(b"x".to_vec())]),
         ("the longest length", vec![send("$9223372036854775807\r\n")]),
-        (
-            "a length beyond any",
-            vec![send("$99999999999999999999\r\n")],
-        ),
-        (
-            "a negative number beyond any",
-            vec![send("*-99999999999999999999\r\n")],
-        ),
+        ("a length beyond any", vec![send("$99999999999999999999\r\n")]),
+        ("a negative number beyond any", vec![send("*-99999999999999999999\r\n")]),
         (
             "two thousand million replies",
             vec![send("*2000000000\r\n"), Forever(b":1\r\n".to_vec())],
         ),
         ("replies within replies", vec![send(&deep)]),
-        (
-            "replies within replies for ever",
-            vec![Forever(b"*1\r\n".to_vec())],
-        ),
-        (
-            "bulk without its end",
-            vec![send("$3\r\nabcdefgh"), Silence],
-        ),
+        ("replies within replies for ever", vec![Forever(b"*1\r\n".to_vec())]),
+        ("bulk without its end", vec![send("$3\r\nabcdefgh"), Silence]),
         ("half a bulk", vec![send("$300\r\nabc"), Silence]),
-        (
-            "half a bulk, then its end",
-            vec![send("$300\r\nabc"), Close],
-        ),
+        ("half a bulk, then its end", vec![send("$300\r\nabc"), Close]),
         ("unknown kind", vec![send("?what\r\n")]),
-        (
-            "a refusal of a megabyte",
-            vec![send(format!("-{}\r\n", "x".repeat(60_000)))],
-        ),
+        ("a refusal of a megabyte", vec![send(format!("-{}\r\n", "x".repeat(60_000)))]),
         ("let in, then silent", let_in(vec![Silence])),
         ("let in, then closed", let_in(vec![Close])),
         ("let in, then drips", let_in(vec![Drip(b"$9".to_vec())])),
         ("let in, then 2 GB", let_in(vec![send("$2000000000\r\n")])),
         ("let in, then deep", let_in(vec![send(&deep)])),
-        (
-            "let in, then a number",
-            let_in(vec![send(":7\r\n"), Silence]),
-        ),
+        ("let in, then a number", let_in(vec![send(":7\r\n"), Silence])),
         (
             "let in, then replies for ever",
             let_in(vec![send("*1000000\r\n"), Forever(b":1\r\n".to_vec())]),
@@ -96,14 +69,8 @@ pub(crate) fn encryption_cases() -> Vec<(&'static str, Vec<Act>)> {
         ("silent", vec![Silence]),
         ("closes", vec![Reads, Close]),
         ("speaks in clear", vec![Reads, send("+PONG\r\n")]),
-        (
-            "drips a record",
-            vec![Reads, Drip(vec![22, 3, 3, 255, 255])],
-        ),
-        (
-            "endless records",
-            vec![Reads, Forever([&[22, 3, 3, 1, 0][..], &[0; 256]].concat())],
-        ),
+        ("drips a record", vec![Reads, Drip(vec![22, 3, 3, 255, 255])]),
+        ("endless records", vec![Reads, Forever([&[22, 3, 3, 1, 0][..], &[0; 256]].concat())]),
         ("an alert", vec![Reads, send([21, 3, 3, 0, 2, 2, 40])]),
     ]
 }

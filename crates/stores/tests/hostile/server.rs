@@ -121,16 +121,11 @@ pub(crate) fn all_end_within(
         });
         let met = ended.recv_timeout(HANGS_AFTER);
         let met = met.unwrap_or_else(|_error| panic!("{name}: the client hangs or panics"));
-        let said = met
-            .err()
-            .unwrap_or_else(|| panic!("{name}: it was taken for a server"));
+        let said = met.err().unwrap_or_else(|| panic!("{name}: it was taken for a server"));
         assert!(said.len() < SENTENCE_MAX, "{name}: {} bytes", said.len());
         assert!(said.len() > 20, "{name}: {said}");
         let taken = memory_kib("VmHWM:").saturating_sub(before);
-        assert!(
-            taken < memory_max_kib,
-            "{name}: the client took {taken} KiB"
-        );
+        assert!(taken < memory_max_kib, "{name}: the client took {taken} KiB");
     }
 }
 

@@ -18,11 +18,7 @@ fn conforms_at(url: impl Fn(&str) -> String) {
         open(&url(place.to_str().unwrap()))
     });
     assert!(outcome.findings.is_empty(), "{outcome}");
-    assert_eq!(
-        (outcome.tested.len(), outcome.skipped.len()),
-        (CASES, 0),
-        "{outcome:?}"
-    );
+    assert_eq!((outcome.tested.len(), outcome.skipped.len()), (CASES, 0), "{outcome:?}");
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
     assert!(left.is_empty(), "it leaves {left:?}");
 }

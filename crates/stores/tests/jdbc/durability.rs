@@ -21,69 +21,22 @@ fn each_product_is_what_it_says_and_no_more() {
     let place = folder.path().join("db").display().to_string();
     let (derby, h2, hsqldb) = (derby_jars(), jars(&["h2"]), jars(&["hsqldb"]));
     for (product, jars, option, durability, words) in [
-        (
-            "derby",
-            &derby,
-            "",
-            Durability::Data,
-            "SYNC), as the flags of the descriptor say",
-        ),
-        (
-            "derby",
-            &derby,
-            "&durability=none",
-            Durability::None,
-            "derby.system.durability=test",
-        ),
+        ("derby", &derby, "", Durability::Data, "SYNC), as the flags of the descriptor say"),
+        ("derby", &derby, "&durability=none", Durability::None, "derby.system.durability=test"),
         // What was said of the one before does not stick to the JVM.
-        (
-            "derby",
-            &derby,
-            "&durability=data",
-            Durability::Data,
-            "SYNC), as the flags",
-        ),
+        ("derby", &derby, "&durability=data", Durability::Data, "SYNC), as the flags"),
         ("h2", &h2, "", Durability::None, "every 500 ms"),
-        (
-            "h2",
-            &h2,
-            "&durability=os",
-            Durability::Os,
-            "CHECKPOINT, which writes",
-        ),
-        (
-            "h2",
-            &h2,
-            "&durability=data",
-            Durability::Data,
-            "CHECKPOINT SYNC",
-        ),
-        (
-            "hsqldb",
-            &hsqldb,
-            "",
-            Durability::None,
-            "hsqldb.write_delay=true read back",
-        ),
-        (
-            "hsqldb",
-            &hsqldb,
-            "&durability=data",
-            Durability::Data,
-            "write_delay=false read back",
-        ),
+        ("h2", &h2, "&durability=os", Durability::Os, "CHECKPOINT, which writes"),
+        ("h2", &h2, "&durability=data", Durability::Data, "CHECKPOINT SYNC"),
+        ("hsqldb", &hsqldb, "", Durability::None, "hsqldb.write_delay=true read back"),
+        ("hsqldb", &hsqldb, "&durability=data", Durability::Data, "write_delay=false read back"),
     ] {
         let said = said(&format!("jdbc:{product}:{place}?driver={jars}{option}"));
         assert_eq!(said.durability, durability, "{product}{option}: {said:?}");
         let evidence = &said.durability_evidence;
         assert!(evidence.contains(words), "{product}{option}: {evidence}");
         let isolation = said.settings.iter().find(|one| one.name == "isolation");
-        assert!(
-            isolation
-                .unwrap()
-                .said_by
-                .contains("getTransactionIsolation")
-        );
+        assert!(isolation.unwrap().said_by.contains("getTransactionIsolation"));
     }
 }
 
@@ -91,19 +44,12 @@ fn each_product_is_what_it_says_and_no_more() {
 fn a_word_that_cannot_be_honoured_is_refused_before_anything_is_made() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("db").display().to_string();
-    for (product, word) in [
-        ("derby", "os"),
-        ("derby", "full"),
-        ("h2", "full"),
-        ("hsqldb", "os"),
-        ("h2:mem", "data"),
-    ] {
+    for (product, word) in
+        [("derby", "os"), ("derby", "full"), ("h2", "full"), ("hsqldb", "os"), ("h2:mem", "data")]
+    {
         let url = format!("jdbc:{product}:{place}?driver=/x.jar&durability={word}");
         let refused = syncline_stores::AnyTarget::open(&url).unwrap_err();
-        assert!(
-            refused.to_string().contains("cannot honour durability="),
-            "{refused}"
-        );
+        assert!(refused.to_string().contains("cannot honour durability="), "{refused}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
@@ -116,10 +62,7 @@ fn a_derby_server_of_this_machine_shows_its_log_and_how_it_is_open() {
     block_on(&(), target.meet()).unwrap();
     assert_eq!(target.process(), StoreProcess::Other(server.pid()));
     let log = target.log_place();
-    assert!(
-        matches!(&log, LogLocation::Directory(log) if log.ends_with("bench/log")),
-        "{log:?}"
-    );
+    assert!(matches!(&log, LogLocation::Directory(log) if log.ends_with("bench/log")), "{log:?}");
     let said = block_on(&(), target.evidence()).unwrap();
     assert_eq!(said.durability, Durability::Data, "{said:?}");
     assert!(said.version.starts_with("10."), "{said:?}");
@@ -127,8 +70,5 @@ fn a_derby_server_of_this_machine_shows_its_log_and_how_it_is_open() {
     block_on(&(), target.remove()).unwrap();
     let none = open(&server.url("&durability=none"));
     let refused = block_on(&(), none.meet()).unwrap_err();
-    assert!(
-        refused.what.contains("durability=none was asked for"),
-        "{refused}"
-    );
+    assert!(refused.what.contains("durability=none was asked for"), "{refused}");
 }

@@ -26,10 +26,7 @@ fn what_is_kept_is_found_again_and_goes_when_it_is_removed() {
         let (mine, other) = (plan("mine"), plan("other"));
         let target = open(&url);
         assert!(target.capabilities().reopens, "{product}");
-        assert!(
-            !block_on(&(), target.reopen(&mine)).unwrap(),
-            "{product}: nothing is there"
-        );
+        assert!(!block_on(&(), target.reopen(&mine)).unwrap(), "{product}: nothing is there");
         block_on(&(), target.create(&mine)).unwrap();
         block_on(&(), target.keep()).unwrap();
         drop(target);

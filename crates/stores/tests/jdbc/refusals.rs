@@ -12,9 +12,7 @@ use syncline_stores::private::Product;
 
 fn plan() -> Plan {
     let mut plan = Plan::new();
-    let table = Table::new("rows")
-        .column("id", Kind::Int)
-        .column("n", Kind::Int);
+    let table = Table::new("rows").column("id", Kind::Int).column("n", Kind::Int);
     let table = plan.table(table.key(&["id"]));
     let _: Write<(Int, Int)> = plan.insert("insert row", table);
     plan
@@ -32,10 +30,7 @@ fn a_directory_that_is_not_ours_is_refused_and_left() {
     assert!(findings.is_empty(), "{findings:?}");
     let met = block_on(&(), target.meet()).unwrap_err();
     assert!(met.what.contains("database.mv.db"), "{met}");
-    assert_eq!(
-        fs::read_to_string(place.join("database.mv.db")).unwrap(),
-        "precious"
-    );
+    assert_eq!(fs::read_to_string(place.join("database.mv.db")).unwrap(), "precious");
     // Not even the file in which H2 writes that it could not open another one.
     let there = fs::read_dir(&place).unwrap();
     let there: Vec<_> = there.map(|entry| entry.unwrap().file_name()).collect();
@@ -61,17 +56,11 @@ fn a_database_that_cannot_be_started_leaves_nothing() {
 fn a_driver_that_is_not_there_is_said() {
     let target = open("jdbc:x://h/y?driver=/nowhere/at/all.jar");
     let said = block_on(&(), target.meet()).unwrap_err();
-    assert!(
-        said.what.contains("no driver jar /nowhere/at/all.jar"),
-        "{said}"
-    );
+    assert!(said.what.contains("no driver jar /nowhere/at/all.jar"), "{said}");
     let other = open(&format!("jdbc:x://h/y?driver={}", jars(&["h2"])));
     let said = block_on(&(), other.meet()).unwrap_err();
     assert!(said.what.contains("takes this URL"), "{said}");
-    let class = open(&format!(
-        "jdbc:x://h/y?driver={}&class=no.Such",
-        jars(&["h2"])
-    ));
+    let class = open(&format!("jdbc:x://h/y?driver={}&class=no.Such", jars(&["h2"])));
     let said = block_on(&(), class.meet()).unwrap_err();
     assert!(said.what.contains("no.Such"), "{said}");
 }
@@ -91,10 +80,7 @@ fn a_schema_of_others_stays_and_what_a_killed_run_left_is_cleaned() {
     let again = block_on(&(), open(&server.url("")).clean()).unwrap();
     assert_eq!(again, Vec::<String>::new());
     let schemas = theirs.say("show schemas; show tables in app;");
-    assert!(
-        schemas.contains("syncline_theirs") && schemas.contains("PRECIOUS"),
-        "{schemas}"
-    );
+    assert!(schemas.contains("syncline_theirs") && schemas.contains("PRECIOUS"), "{schemas}");
 }
 
 #[test]
@@ -109,17 +95,11 @@ fn what_a_run_under_way_uses_is_not_cleaned() {
         block_on(&worker, async {
             let session = target.connect(&plan, &worker).await.unwrap();
             let kept = clean();
-            assert!(
-                kept.len() == 1 && kept[0].starts_with("kept schema syncline_"),
-                "{kept:?}"
-            );
+            assert!(kept.len() == 1 && kept[0].starts_with("kept schema syncline_"), "{kept:?}");
             drop(session);
         });
         let cleaned = clean();
-        assert!(
-            cleaned.len() == 1 && cleaned[0].starts_with("schema syncline_"),
-            "{cleaned:?}"
-        );
+        assert!(cleaned.len() == 1 && cleaned[0].starts_with("schema syncline_"), "{cleaned:?}");
     }
 }
 
@@ -151,10 +131,7 @@ fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
 fn no_password_is_said() {
     let url = "jdbc:derby://127.0.0.1:1/x;user=a;password=secret?driver=/x.jar&password=secret2";
     for said in [
-        format!(
-            "{:?}",
-            syncline_stores::AnyTarget::open(&format!("{url}&speed=1"))
-        ),
+        format!("{:?}", syncline_stores::AnyTarget::open(&format!("{url}&speed=1"))),
         block_on(&(), open(url).meet()).unwrap_err().what,
     ] {
         assert!(!said.contains("secret"), "{said}");
@@ -169,20 +146,13 @@ struct Ij {
 
 impl Ij {
     fn of(server: &DerbyServer, jars: &str) -> Ij {
-        Ij {
-            jars: jars.to_owned(),
-            place: format!("jdbc:derby://127.0.0.1:{}/bench", server.port),
-        }
+        Ij { jars: jars.to_owned(), place: format!("jdbc:derby://127.0.0.1:{}/bench", server.port) }
     }
 
     fn say(&mut self, text: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         let script = folder.path().join("script");
-        fs::write(
-            &script,
-            format!("connect '{}';\n{text}\nexit;\n", self.place),
-        )
-        .unwrap();
+        fs::write(&script, format!("connect '{}';\n{text}\nexit;\n", self.place)).unwrap();
         let ran = std::process::Command::new("java")
             .arg("-Dderby.stream.error.file=/dev/null")
             .args(["-cp", &self.jars, "org.apache.derby.tools.ij"])

@@ -10,18 +10,13 @@ use syncline_stores::private::{LaunchSpec, Private, Product};
 
 /// The jar files of a product, with colons between them.
 pub(crate) fn jars(names: &[&str]) -> String {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .parent()
-        .unwrap()
-        .join("jdbc-drivers");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("jdbc-drivers");
     let jar = |name: &&str| -> PathBuf {
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         let mut paths = entries.map(|entry| entry.path());
         let found = paths.find(|path| {
             let file = path.file_name().unwrap().to_str().unwrap();
-            let version = file
-                .strip_prefix(name)
-                .and_then(|rest| rest.strip_prefix('-'));
+            let version = file.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
             version.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
         });
         found.unwrap_or_else(|| {
@@ -36,13 +31,7 @@ pub(crate) fn jars(names: &[&str]) -> String {
 
 /// The jar files that make a Derby, with server and client.
 pub(crate) fn derby_jars() -> String {
-    jars(&[
-        "derby",
-        "derbyshared",
-        "derbytools",
-        "derbynet",
-        "derbyclient",
-    ])
+    jars(&["derby", "derbyshared", "derbytools", "derbynet", "derbyclient"])
 }
 
 /// The target of a URL.
@@ -66,10 +55,7 @@ impl NativeServer {
             directory: Some(folder.path().to_owned()),
             ..LaunchSpec::new(product)
         });
-        NativeServer {
-            private: private.unwrap(),
-            _folder: folder,
-        }
+        NativeServer { private: private.unwrap(), _folder: folder }
     }
 
     /// The URL by which its JDBC driver meets it.
@@ -83,10 +69,9 @@ impl NativeServer {
                 format!("postgresql://127.0.0.1:{port}/postgres?user=postgres"),
                 jars(&["postgresql"]),
             ),
-            Product::Mariadb => (
-                format!("mariadb://127.0.0.1:{port}/?user=root"),
-                jars(&["mariadb-java-client"]),
-            ),
+            Product::Mariadb => {
+                (format!("mariadb://127.0.0.1:{port}/?user=root"), jars(&["mariadb-java-client"]))
+            }
             other => panic!("{} is met by no JDBC driver here", other.word()),
         };
         format!("jdbc:{place}{login}&driver={driver}{options}")
@@ -103,11 +88,7 @@ pub(crate) struct DerbyServer {
 impl DerbyServer {
     pub(crate) fn start() -> DerbyServer {
         let folder = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut process = Command::new("java")
             .arg(format!("-Dderby.system.home={}", folder.path().display()))
             .args(["-cp", &derby_jars()])
@@ -125,11 +106,7 @@ impl DerbyServer {
             .any(|line| line.contains("ready to accept connections"));
         assert!(ready, "the Derby network server ended before it was ready");
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
-        DerbyServer {
-            process,
-            port,
-            _folder: folder,
-        }
+        DerbyServer { process, port, _folder: folder }
     }
 
     /// Its process.

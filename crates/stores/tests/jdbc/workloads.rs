@@ -81,10 +81,7 @@ fn holds(url: &str, name: &str) {
             })
         });
         let clients: Vec<_> = clients.collect();
-        clients
-            .into_iter()
-            .map(|client| client.join().unwrap())
-            .collect()
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
     });
     let checks = block_on(&(), async {
         let mut session = connect(target, workload).await;
@@ -92,10 +89,7 @@ fn holds(url: &str, name: &str) {
     });
     assert!(!checks.is_empty(), "{name} checks something");
     for check in checks {
-        assert!(
-            matches!(check.outcome, CheckOutcome::Held),
-            "{url} {name}: {check:?}"
-        );
+        assert!(matches!(check.outcome, CheckOutcome::Held), "{url} {name}: {check:?}");
     }
     block_on(&(), target.remove()).unwrap();
 }
@@ -114,11 +108,9 @@ fn on_a_derby_server() {
 fn on_embedded_databases() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("db").display().to_string();
-    for (product, jars) in [
-        ("derby", derby_jars()),
-        ("h2", jars(&["h2"])),
-        ("hsqldb", jars(&["hsqldb"])),
-    ] {
+    for (product, jars) in
+        [("derby", derby_jars()), ("h2", jars(&["h2"])), ("hsqldb", jars(&["hsqldb"]))]
+    {
         let url = format!("jdbc:{product}:{place}?driver={jars}");
         for name in LOADS {
             holds(&url, name);

@@ -17,10 +17,8 @@ pub(crate) const LOCKED: OperationId = OperationId(3);
 pub(crate) fn plan(pipeline: bool) -> Plan {
     let mut plan = Plan::new();
     plan.pipeline = pipeline;
-    let table = Table::new("accounts")
-        .column("id", Kind::Int)
-        .column("balance", Kind::Int)
-        .key(&["id"]);
+    let table =
+        Table::new("accounts").column("id", Kind::Int).column("balance", Kind::Int).key(&["id"]);
     let table = plan.table(table);
     plan.get::<(Int,), (Int,)>("get balance", table, &["balance"], Lock::None);
     plan.update::<(Int, Int)>("add to balance", table, &[("balance", Set::Add)]);
@@ -58,11 +56,7 @@ impl AccountFixture {
         let target = AnyTarget::open(url).expect("a good URL");
         now(target.create(&plan)).expect("tables");
         let worker = target.worker().expect("a worker");
-        AccountFixture {
-            target,
-            worker,
-            plan,
-        }
+        AccountFixture { target, worker, plan }
     }
 
     /// Opens accounts 1 to 9.

@@ -48,18 +48,13 @@ fn encrypted() {
         &format!("--ssl-key={}", made.key().display()),
         "--require-secure-transport=ON",
     ]);
-    conforms_at(&server.by_tcp(&format!(
-        "tls=verify-full&tls_roots={roots}&isolation=snapshot"
-    )));
+    conforms_at(&server.by_tcp(&format!("tls=verify-full&tls_roots={roots}&isolation=snapshot")));
     let open = AnyTarget::open(&server.by_tcp("tls=disable")).expect("a good URL");
     let refused = crate::account_fixture::now(syncline_contract::Target::meet(&open));
     assert!(refused.is_err(), "the server takes encrypted sessions only");
     // B.F16
     let other = Certificates::new();
-    let url = server.by_tcp(&format!(
-        "tls=verify-full&tls_roots={}",
-        other.root().display()
-    ));
+    let url = server.by_tcp(&format!("tls=verify-full&tls_roots={}", other.root().display()));
     let refused = crate::account_fixture::now(syncline_contract::Target::meet(
         &AnyTarget::open(&url).expect("a good URL"),
     ));

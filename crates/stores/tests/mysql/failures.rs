@@ -84,10 +84,7 @@ fn a_killed_server_is_told_at_once_and_refuses_new_sessions() {
     let again = desk.run(desk.target.connect(&desk.plan, &desk.worker));
     let failure = again.expect_err("nobody is there");
     assert_eq!(failure.kind, FailureKind::Connection, "{failure}");
-    assert!(
-        now(desk.target.remove()).is_err(),
-        "what cannot be removed is said"
-    );
+    assert!(now(desk.target.remove()).is_err(), "what cannot be removed is said");
 }
 
 #[test]

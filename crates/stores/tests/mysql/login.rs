@@ -6,10 +6,7 @@ use syncline_contract::Target;
 use syncline_stores::AnyTarget;
 
 fn meets(server: &Server, login: &str) -> Result<(), String> {
-    let url = format!(
-        "mysql://{login}@127.0.0.1:{}?tls=disable&live=yes",
-        server.port
-    );
+    let url = format!("mysql://{login}@127.0.0.1:{}?tls=disable&live=yes", server.port);
     let target = AnyTarget::open(&url).map_err(|error| error.to_string())?;
     now(target.meet()).map_err(|failure| failure.what)
 }
@@ -24,10 +21,7 @@ fn users_log_in_by_their_plugins() {
         ));
         assert_eq!(meets(server, &format!("{user}:s3cr%23t")), Ok(()));
         let refused = meets(server, &format!("{user}:wr0ng")).unwrap_err();
-        assert!(
-            refused.contains("user and password") && !refused.contains("wr0ng"),
-            "{refused}"
-        );
+        assert!(refused.contains("user and password") && !refused.contains("wr0ng"), "{refused}");
     }
 }
 

@@ -31,15 +31,9 @@ fn a_durability_that_is_not_in_force_is_refused_before_anything_is_made() {
 fn a_setting_that_somebody_changes_shows_in_the_evidence() {
     let server = Server::start(&[]);
     let desk = AccountFixture::on(&server, "");
-    assert_eq!(
-        now(desk.target.evidence()).unwrap().durability,
-        Durability::Data
-    );
+    assert_eq!(now(desk.target.evidence()).unwrap().durability, Durability::Data);
     server.says("SET GLOBAL innodb_flush_log_at_trx_commit=0");
-    assert_eq!(
-        now(desk.target.evidence()).unwrap().durability,
-        Durability::None
-    );
+    assert_eq!(now(desk.target.evidence()).unwrap().durability, Durability::None);
 }
 
 #[test]
@@ -61,11 +55,7 @@ fn isolation_is_read_back_from_the_session() {
     let server = Server::shared();
     for (word, isolation, said) in [
         ("read-committed", Isolation::ReadCommitted, "READ-COMMITTED"),
-        (
-            "repeatable-read",
-            Isolation::RepeatableRead,
-            "REPEATABLE-READ",
-        ),
+        ("repeatable-read", Isolation::RepeatableRead, "REPEATABLE-READ"),
         ("snapshot", Isolation::Snapshot, "REPEATABLE-READ"),
         ("serializable", Isolation::Serializable, "SERIALIZABLE"),
     ] {
@@ -75,10 +65,7 @@ fn isolation_is_read_back_from_the_session() {
         let read_back = &evidence.settings[0];
         assert_eq!(read_back.value, said);
         assert!(read_back.said_by.starts_with("SELECT @@session."));
-        assert_eq!(
-            (desk.target.name().as_str(), &*evidence.product),
-            ("mariadb", "MariaDB")
-        );
+        assert_eq!((desk.target.name().as_str(), &*evidence.product), ("mariadb", "MariaDB"));
         assert!(evidence.version.contains("MariaDB"), "{}", evidence.version);
     }
 }
@@ -102,9 +89,7 @@ fn the_log_and_the_process_are_those_of_the_server() {
 fn commits_are_counted(desk: &AccountFixture, name: &str) {
     let reading = || {
         let counters = now(desk.target.counters()).expect("counters");
-        let commits = counters
-            .into_iter()
-            .find(|counter| counter.meaning == Meaning::Commits);
+        let commits = counters.into_iter().find(|counter| counter.meaning == Meaning::Commits);
         commits.expect("commits are among them")
     };
     let mut session = desk.session();
@@ -125,10 +110,7 @@ fn commits_are_counted(desk: &AccountFixture, name: &str) {
         }
     });
     let counted = reading().grown_since(&before).expect("a difference");
-    assert!(
-        (30..=32).contains(&counted),
-        "30 commits, counted {counted}"
-    );
+    assert!((30..=32).contains(&counted), "30 commits, counted {counted}");
 }
 
 #[test]
@@ -158,9 +140,7 @@ fn a_look_sees_where_the_log_stands() {
         assert_eq!(observed.replication, Ok(Vec::new()));
         assert_eq!(observed.process, StoreProcess::Other(server.pid()));
         let counters = observed.counters;
-        let found = counters
-            .iter()
-            .find(|counter| counter.name == "log sequence number");
+        let found = counters.iter().find(|counter| counter.name == "log sequence number");
         found.expect("the log's place").value.clone().unwrap()
     };
     let before = position();

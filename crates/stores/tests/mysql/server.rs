@@ -39,9 +39,8 @@ impl Server {
         install.arg("--skip-test-db").arg(option("datadir", &data));
         // Two that install at once disturb one another in a common directory.
         install.env("TMPDIR", directory.path());
-        let installed = install
-            .output()
-            .expect("mariadb-install-db, of Debian's package mariadb-server");
+        let installed =
+            install.output().expect("mariadb-install-db, of Debian's package mariadb-server");
         let said = String::from_utf8_lossy(&installed.stderr);
         assert!(installed.status.success(), "no data directory: {said}");
         let port = free_port();
@@ -60,11 +59,7 @@ impl Server {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         let process = spawn(command);
-        let mut server = Server {
-            directory,
-            port,
-            process,
-        };
+        let mut server = Server { directory, port, process };
         server.wait_until_up();
         server
     }
@@ -110,11 +105,7 @@ impl Server {
     pub(crate) fn by_socket(&self, options: &str) -> String {
         {
             let url = format!("mariadb://root@?socket={}", self.socket().display());
-            if options.is_empty() {
-                url
-            } else {
-                format!("{url}&{options}")
-            }
+            if options.is_empty() { url } else { format!("{url}&{options}") }
         }
     }
 
@@ -140,8 +131,7 @@ impl Server {
 
     /// The same, which must be answered.
     pub(crate) fn says(&self, statement: &str) -> String {
-        self.asks(statement)
-            .unwrap_or_else(|said| panic!("{statement}: {said}"))
+        self.asks(statement).unwrap_or_else(|said| panic!("{statement}: {said}"))
     }
 
     /// Ends it as a crash does.

@@ -148,18 +148,12 @@ fn rows_that_stay_are_found_again_and_other_tables_are_refused() {
 fn a_database_in_which_anything_runs_is_not_reused() {
     let server = Server::shared();
     for (makes, name) in [
-        (
-            "CREATE VIEW syncline_NAME.peeps AS SELECT * FROM syncline_NAME.accounts",
-            "view peeps",
-        ),
+        ("CREATE VIEW syncline_NAME.peeps AS SELECT * FROM syncline_NAME.accounts", "view peeps"),
         (
             "CREATE TRIGGER syncline_NAME.bites BEFORE UPDATE ON syncline_NAME.accounts FOR EACH ROW SET @x = 1",
             "trigger bites",
         ),
-        (
-            "CREATE FUNCTION syncline_NAME.calls() RETURNS INT RETURN 1",
-            "routine calls",
-        ),
+        ("CREATE FUNCTION syncline_NAME.calls() RETURNS INT RETURN 1", "routine calls"),
     ] {
         let own = name.replace(' ', "_");
         let plan = plan(true);
@@ -186,22 +180,11 @@ fn what_it_would_do_is_said_before_and_touches_nothing() {
     assert_eq!(said, 1, "{makes}");
     assert_eq!(intent.operations.len(), 4);
     assert_eq!(intent.operations[1].statements.len(), 1);
-    assert!(
-        intent
-            .settings
-            .iter()
-            .any(|text| text.contains("innodb_lock_wait_timeout=3"))
-    );
+    assert!(intent.settings.iter().any(|text| text.contains("innodb_lock_wait_timeout=3")));
     // The version is not known yet, and what depends on it says so; afterwards it is known.
-    assert!(
-        makes.contains("utf8mb4_nopad_bin") && makes.contains("utf8mb4_0900_bin"),
-        "{makes}"
-    );
-    let depends = |settings: &[String]| {
-        settings
-            .iter()
-            .any(|text| text.starts_with("-- by version"))
-    };
+    assert!(makes.contains("utf8mb4_nopad_bin") && makes.contains("utf8mb4_0900_bin"), "{makes}");
+    let depends =
+        |settings: &[String]| settings.iter().any(|text| text.starts_with("-- by version"));
     assert!(depends(&intent.settings), "{:?}", intent.settings);
     now(target.meet()).unwrap();
     let met = target.intent(&plan(true), 8).unwrap();
@@ -224,9 +207,5 @@ fn a_binary_log_and_undo_logs_of_their_own_directories_are_places_of_the_store()
     let target = AnyTarget::open(&server.by_tcp("live=yes")).unwrap();
     now(target.meet()).unwrap();
     let place = syncline_contract::LogLocation::Directory(elsewhere.path().canonicalize().unwrap());
-    assert!(
-        target.further_places().contains(&place),
-        "{:?}",
-        target.further_places()
-    );
+    assert!(target.further_places().contains(&place), "{:?}", target.further_places());
 }

@@ -20,17 +20,9 @@ fn plan_of(statements: &[(&str, usize, bool)]) -> Plan {
 #[test]
 fn statements_run_as_written_and_may_make_their_own_tables() {
     let plan = plan_of(&[
-        (
-            "CREATE TABLE own (a INT PRIMARY KEY, b VARCHAR(9), c DECIMAL(5,1))",
-            0,
-            false,
-        ),
+        ("CREATE TABLE own (a INT PRIMARY KEY, b VARCHAR(9), c DECIMAL(5,1))", 0, false),
         ("INSERT INTO own VALUES ($1, $2, $1)", 2, false),
-        (
-            "SELECT b, a AS number, c, NULL AS nothing FROM own WHERE a = $1",
-            1,
-            true,
-        ),
+        ("SELECT b, a AS number, c, NULL AS nothing FROM own WHERE a = $1", 1, true),
         ("BEGIN", 0, false),
         ("ROLLBACK", 0, false),
     ]);
@@ -48,33 +40,18 @@ fn statements_run_as_written_and_may_make_their_own_tables() {
     desk.run(async {
         run(&mut session, &[(0, &[])]).await.unwrap();
         session.commit().await.unwrap();
-        run(&mut session, &[(1, &row), (2, &row[..1])])
-            .await
-            .unwrap();
+        run(&mut session, &[(1, &row), (2, &row[..1])]).await.unwrap();
         let rows = session.receive().await.unwrap();
         let got: Vec<_> = rows.row(0).values().collect();
-        let ten = syncline_contract::Decimal {
-            units: 10,
-            scale: 1,
-        };
-        let wanted = [
-            Value::Text("x"),
-            Value::Int(1),
-            Value::Decimal(ten),
-            Value::Null,
-        ];
+        let ten = syncline_contract::Decimal { units: 10, scale: 1 };
+        let wanted = [Value::Text("x"), Value::Int(1), Value::Decimal(ten), Value::Null];
         assert_eq!(got, wanted);
         session.commit().await.unwrap();
         let columns = session.columns(OperationId(2)).unwrap();
         assert_eq!(columns, ["b", "number", "c", "nothing"]);
         // Its own BEGIN, and a ROLLBACK that undoes.
         let two = [Value::Int(2), Value::Text("y")];
-        run(
-            &mut session,
-            &[(3, &[]), (1, &two), (4, &[]), (2, &two[..1])],
-        )
-        .await
-        .unwrap();
+        run(&mut session, &[(3, &[]), (1, &two), (4, &[]), (2, &two[..1])]).await.unwrap();
         assert_eq!(session.receive().await.unwrap().len(), 0);
         session.commit().await.unwrap();
         // One that is left open is refused, and undone.
@@ -84,9 +61,7 @@ fn statements_run_as_written_and_may_make_their_own_tables() {
         session.abort().await;
         // What follows a statement that failed is not sent: it would commit alone.
         let three = [Value::Int(3), Value::Text("z")];
-        run(&mut session, &[(3, &[]), (1, &row), (1, &three)])
-            .await
-            .unwrap();
+        run(&mut session, &[(3, &[]), (1, &row), (1, &three)]).await.unwrap();
         assert!(session.commit().await.is_err(), "key 1 is there");
         session.abort().await;
         run(&mut session, &[(2, &three[..1])]).await.unwrap();

@@ -33,10 +33,7 @@ fn what_follows_a_deadlock_in_its_pipeline_is_undone() {
             };
             let (won, lost) = both(waits, loses).await;
             won.unwrap();
-            assert!(
-                matches!(lost, Err(Stop::Conflict(Cause::Deadlock))),
-                "{lost:?}"
-            );
+            assert!(matches!(lost, Err(Stop::Conflict(Cause::Deadlock))), "{lost:?}");
             // The session goes on.
             one.begin(AccessPattern::Several);
             send(&mut one, ADD, &[8, 1]).unwrap();
@@ -58,19 +55,13 @@ fn a_lock_that_is_not_had_in_time_undoes_the_whole_transaction() {
         send(&mut waiter, ADD, &[2, 5]).unwrap();
         send(&mut waiter, ADD, &[1, 5]).unwrap();
         let stopped = waiter.commit().await;
-        assert!(
-            matches!(stopped, Err(Stop::Conflict(Cause::Locked))),
-            "{stopped:?}"
-        );
+        assert!(matches!(stopped, Err(Stop::Conflict(Cause::Locked))), "{stopped:?}");
         waiter.abort().await;
         // One write alone travels with its COMMIT, and leaves nothing either.
         waiter.begin(AccessPattern::Several);
         send(&mut waiter, ADD, &[1, 5]).unwrap();
         let stopped = waiter.commit().await;
-        assert!(
-            matches!(stopped, Err(Stop::Conflict(Cause::Locked))),
-            "{stopped:?}"
-        );
+        assert!(matches!(stopped, Err(Stop::Conflict(Cause::Locked))), "{stopped:?}");
         waiter.abort().await;
         holder.commit().await.unwrap();
     });
@@ -89,10 +80,7 @@ fn under_snapshot_isolation_who_comes_second_is_refused() {
         first.commit().await.unwrap();
         send(&mut second, ADD, &[1, 100]).unwrap();
         let stopped = second.commit().await;
-        assert!(
-            matches!(stopped, Err(Stop::Conflict(Cause::Serialization))),
-            "{stopped:?}"
-        );
+        assert!(matches!(stopped, Err(Stop::Conflict(Cause::Serialization))), "{stopped:?}");
         second.abort().await;
     });
     assert_eq!(desk.balance(1), 7);
@@ -131,10 +119,7 @@ fn the_steady_state_allocates_nothing() {
     // The executor around it allocates its waker, once.
     let nothing = allocation_counter::measure(|| desk.run(async {}));
     let fifty = allocation_counter::measure(|| desk.run(work(&mut session)));
-    assert_eq!(
-        fifty.count_total, nothing.count_total,
-        "two hundred transactions allocate"
-    );
+    assert_eq!(fifty.count_total, nothing.count_total, "two hundred transactions allocate");
 }
 
 /// One of each shape.
@@ -187,22 +172,10 @@ fn a_pipeline_takes_two_round_trips_and_a_single_write_one() {
                 unreachable!("the second is measured")
             })
         };
-        assert_eq!(
-            turns(AccessPattern::Several, 5),
-            five,
-            "five writes, then COMMIT"
-        );
+        assert_eq!(turns(AccessPattern::Several, 5), five, "five writes, then COMMIT");
         let one = if pipeline { 1 } else { 2 };
-        assert_eq!(
-            turns(AccessPattern::Several, 1),
-            one,
-            "one write with its COMMIT"
-        );
-        assert_eq!(
-            turns(AccessPattern::Single, 1),
-            1,
-            "a write that commits itself"
-        );
+        assert_eq!(turns(AccessPattern::Several, 1), one, "one write with its COMMIT");
+        assert_eq!(turns(AccessPattern::Single, 1), 1, "a write that commits itself");
     }
 }
 

@@ -86,11 +86,7 @@ fn the_steady_state_allocates_nothing() {
             some(&numbers, &mut session, &mut asked, 200).await;
             let before = COUNT.get();
             some(&numbers, &mut session, &mut asked, 500).await;
-            assert_eq!(
-                COUNT.get() - before,
-                0,
-                "pipeline={pipeline}, in 1,000 transactions"
-            );
+            assert_eq!(COUNT.get() - before, 0, "pipeline={pipeline}, in 1,000 transactions");
         });
         block_on(&(), target.remove()).unwrap();
     }

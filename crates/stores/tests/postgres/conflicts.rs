@@ -17,13 +17,7 @@ const PAIRS: u64 = 2;
 fn crossed(server: &Server, options: &str, way: Way, retries: u32) -> RunResult {
     let target = server.target(options);
     let plan = ConflictingClients::pairs(PAIRS, retries);
-    let result = run(
-        &target,
-        &ConflictingClients::new(way),
-        &plan,
-        &AtomicBool::new(false),
-        &(),
-    );
+    let result = run(&target, &ConflictingClients::new(way), &plan, &AtomicBool::new(false), &());
     let result = result.unwrap();
     ConflictingClients::held(&result);
     result
@@ -89,8 +83,7 @@ struct MovesTables<'s>(&'s Server);
 impl Observer for MovesTables<'_> {
     fn event(&self, event: Event<'_>) {
         if let Event::Creating = event {
-            self.0
-                .run("ALTER DATABASE postgres SET default_tablespace = 'small'");
+            self.0.run("ALTER DATABASE postgres SET default_tablespace = 'small'");
         }
     }
 }
@@ -116,20 +109,12 @@ fn a_full_disk_stops_the_run_with_the_statements_name_and_the_server_stays() {
     let insert = AnyWorkload::parse("insert", &[]).unwrap();
     let never = AtomicBool::new(false);
     let result = run(&target, &insert, &plan, &never, &MovesTables(&server)).unwrap();
-    let StopReason::Failure {
-        kind,
-        operation,
-        what,
-    } = &result.stopped_by
-    else {
+    let StopReason::Failure { kind, operation, what } = &result.stopped_by else {
         panic!("it never fills: {:?}", result.outcomes);
     };
     assert_eq!(*kind, FailureKind::DiskFull, "{what}");
     assert_eq!(operation.as_deref(), Some("insert row"));
-    assert!(
-        what.contains("\"insert row\"") && what.contains("No space left"),
-        "{what}"
-    );
+    assert!(what.contains("\"insert row\"") && what.contains("No space left"), "{what}");
     assert!(result.outcomes.committed > 0);
     assert_eq!(result.reconnects, 0, "the server stays");
     ConflictingClients::held(&result);
@@ -138,9 +123,6 @@ fn a_full_disk_stops_the_run_with_the_statements_name_and_the_server_stays() {
     // B.F9: a tablespace that is known before the run is not filled.
     let refused = run(&server.target("live=yes"), &insert, &plan, &never, &()).unwrap_err();
     let why = refused.to_string();
-    assert!(
-        why.contains("in reserve") && why.contains(&place.to_string()),
-        "{why}"
-    );
+    assert!(why.contains("in reserve") && why.contains(&place.to_string()), "{why}");
     assert_eq!(server.schemas(), [""; 0]);
 }

@@ -25,12 +25,7 @@ impl Fixture {
         let target = server.target(options);
         block_on(&(), target.create(&numbers.plan)).unwrap();
         let worker = target.worker().unwrap();
-        let ground = Fixture {
-            server,
-            numbers,
-            target,
-            worker,
-        };
+        let ground = Fixture { server, numbers, target, worker };
         block_on(&ground.worker, async {
             let mut session = ground.session().await;
             ground.numbers.fill(&mut session).await.unwrap();
@@ -68,17 +63,10 @@ fn two_writers_of_one_row_conflict_by_serialization() {
         other.commit().await.unwrap();
         add(numbers, &mut one, 1).unwrap();
         let stop = one.commit().await.unwrap_err();
-        assert!(
-            matches!(stop, Stop::Conflict(Cause::Serialization)),
-            "{stop:?}"
-        );
+        assert!(matches!(stop, Stop::Conflict(Cause::Serialization)), "{stop:?}");
         one.abort().await;
         one.begin(AccessPattern::Single);
-        assert_eq!(
-            read(numbers, &mut one, 1).await.unwrap(),
-            1,
-            "the session goes on"
-        );
+        assert_eq!(read(numbers, &mut one, 1).await.unwrap(), 1, "the session goes on");
         one.commit().await.unwrap();
     });
 }
@@ -154,10 +142,7 @@ fn a_write_that_changes_no_row_stops_the_run_and_names_its_operation() {
                     panic!("{stop:?}");
                 };
                 assert_eq!(failure.kind, FailureKind::Statement);
-                assert!(
-                    failure.what.contains("\"add to number\" changed no row"),
-                    "{failure}"
-                );
+                assert!(failure.what.contains("\"add to number\" changed no row"), "{failure}");
                 session.abort().await;
             }
         });
@@ -195,10 +180,7 @@ fn the_commit_of_a_transaction_that_failed_is_no_commit() {
         session.abort().await;
         session.begin(AccessPattern::AsWritten);
         session.send(OperationId(3), &[]).unwrap();
-        assert_eq!(
-            session.receive().await.unwrap().row(0).value(0),
-            Value::Int(7)
-        );
+        assert_eq!(session.receive().await.unwrap().row(0).value(0), Value::Int(7));
         session.commit().await.unwrap();
     });
 }
@@ -207,11 +189,7 @@ fn the_commit_of_a_transaction_that_failed_is_no_commit() {
 fn a_users_statement_may_wait_for_its_table_and_says_its_columns() {
     let server = Server::start(Durability::Os);
     let mut plan = Plan::new();
-    plan.command(
-        "make",
-        "CREATE TABLE mine (a int, b text, c numeric)".to_owned(),
-        0,
-    );
+    plan.command("make", "CREATE TABLE mine (a int, b text, c numeric)".to_owned(), 0);
     plan.command("put", "INSERT INTO mine VALUES ($1, $2, $3)".to_owned(), 3);
     plan.statement("get", "SELECT a, b, c FROM mine WHERE a = $1".to_owned(), 1);
     plan.command("end", "DROP TABLE mine".to_owned(), 0);
@@ -233,10 +211,7 @@ fn a_users_statement_may_wait_for_its_table_and_says_its_columns() {
             let row: Vec<_> = {
                 let rows = session.receive().await.unwrap();
                 assert_eq!(rows.len(), 1);
-                rows.row(0)
-                    .values()
-                    .map(|value| format!("{value:?}"))
-                    .collect()
+                rows.row(0).values().map(|value| format!("{value:?}")).collect()
             };
             assert_eq!(row, ["Int(2)", "Text(\"x\")", "Text(\"0.5\")"]);
             session.commit().await.unwrap();

@@ -68,11 +68,7 @@ fn psql(url: &str, statement: &str) -> String {
         .args(["-At", url, "-c", statement])
         .output()
         .unwrap();
-    assert!(
-        ran.status.success(),
-        "{}",
-        String::from_utf8_lossy(&ran.stderr)
-    );
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     String::from_utf8(ran.stdout).unwrap().trim().to_owned()
 }
 
@@ -81,10 +77,7 @@ fn psql(url: &str, statement: &str) -> String {
 fn commits_that_would_wait_for_a_standby_for_ever_are_refused() {
     let server = Server::start(Durability::Data);
     let url = direct(&server);
-    psql(
-        &url,
-        "ALTER SYSTEM SET synchronous_standby_names = 'standby1'",
-    );
+    psql(&url, "ALTER SYSTEM SET synchronous_standby_names = 'standby1'");
     psql(&url, "SELECT pg_reload_conf()");
     while psql(&url, "SHOW synchronous_standby_names") != "standby1" {
         std::thread::yield_now();
@@ -136,10 +129,7 @@ fn a_commit_that_a_lost_standby_holds_up_is_named_and_does_not_hold_up_the_remov
     block_on(&(), target.create(&plan)).unwrap();
     let worker = target.worker().unwrap();
     let mut session = block_on(&worker, target.connect(&plan, &worker)).unwrap();
-    psql(
-        &url,
-        "ALTER SYSTEM SET synchronous_standby_names = 'standby1'",
-    );
+    psql(&url, "ALTER SYSTEM SET synchronous_standby_names = 'standby1'");
     psql(&url, "SELECT pg_reload_conf()");
     while psql(&url, "SHOW synchronous_standby_names") != "standby1" {
         std::thread::yield_now();
@@ -168,15 +158,10 @@ fn a_commit_that_a_lost_standby_holds_up_is_named_and_does_not_hold_up_the_remov
 fn the_connection_limit_of_a_role_caps_the_clients_and_is_named() {
     let server = Server::start(Durability::Os);
     let url = direct(&server);
-    psql(
-        &url,
-        "CREATE ROLE few LOGIN CONNECTION LIMIT 3 PASSWORD 'pw'",
-    );
+    psql(&url, "CREATE ROLE few LOGIN CONNECTION LIMIT 3 PASSWORD 'pw'");
     psql(&url, "GRANT CREATE ON DATABASE postgres TO few");
-    let few = format!(
-        "postgres://few:pw@127.0.0.1:{}/postgres?live=yes&durability=os",
-        server.port()
-    );
+    let few =
+        format!("postgres://few:pw@127.0.0.1:{}/postgres?live=yes&durability=os", server.port());
     let target = AnyTarget::open(&few).unwrap();
     block_on(&(), target.meet()).unwrap();
     assert_eq!(target.capabilities().clients_max, Some(2));
@@ -196,10 +181,7 @@ fn the_tablespaces_that_a_run_may_write_to_are_places_of_its_store() {
     let elsewhere = server.data().parent().unwrap().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
     server.own(&elsewhere);
-    let made = format!(
-        "CREATE TABLESPACE elsewhere LOCATION '{}'",
-        elsewhere.display()
-    );
+    let made = format!("CREATE TABLESPACE elsewhere LOCATION '{}'", elsewhere.display());
     psql(&url, &made);
     let places = |server: &Server| {
         let target = server.target("live=yes");
@@ -207,10 +189,7 @@ fn the_tablespaces_that_a_run_may_write_to_are_places_of_its_store() {
         target.further_places()
     };
     assert_eq!(places(&server), [], "nothing of ours goes there");
-    psql(
-        &url,
-        "ALTER ROLE postgres SET default_tablespace = elsewhere",
-    );
+    psql(&url, "ALTER ROLE postgres SET default_tablespace = elsewhere");
     let place = LogLocation::Directory(elsewhere.canonicalize().unwrap());
     assert_eq!(places(&server), std::slice::from_ref(&place));
     psql(&url, "ALTER ROLE postgres RESET default_tablespace");
@@ -222,18 +201,9 @@ fn the_tablespaces_that_a_run_may_write_to_are_places_of_its_store() {
 #[test]
 fn a_port_of_another_product_is_said_to_be_one() {
     for (answer, words) in [
-        (
-            &b"-ERR unknown command\r\n"[..],
-            "Redis listens there, not PostgreSQL",
-        ),
-        (
-            b"HTTP/1.1 400 Bad Request\r\n\r\n",
-            "an HTTP server listens there",
-        ),
-        (
-            b"",
-            "check that PostgreSQL listens there, and not another product",
-        ),
+        (&b"-ERR unknown command\r\n"[..], "Redis listens there, not PostgreSQL"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "an HTTP server listens there"),
+        (b"", "check that PostgreSQL listens there, and not another product"),
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

@@ -18,9 +18,7 @@ fn server() -> Server {
     let certificate = certificate.self_signed(&key).unwrap();
     server.write("server.key", &key.serialize_pem());
     server.write("server.crt", &certificate.pem());
-    server.run(&format!(
-        "CREATE ROLE scram LOGIN SUPERUSER PASSWORD '{SECRET}'"
-    ));
+    server.run(&format!("CREATE ROLE scram LOGIN SUPERUSER PASSWORD '{SECRET}'"));
     server.run("ALTER SYSTEM SET password_encryption = 'md5'");
     server.run("ALTER SYSTEM SET ssl = on");
     server.run("SELECT pg_reload_conf()::text");
@@ -28,9 +26,7 @@ fn server() -> Server {
     while server.run("SHOW ssl") != ["on"] || server.run("SHOW password_encryption") != ["md5"] {
         std::thread::yield_now();
     }
-    server.run(&format!(
-        "CREATE ROLE md5 LOGIN SUPERUSER PASSWORD '{SECRET}'"
-    ));
+    server.run(&format!("CREATE ROLE md5 LOGIN SUPERUSER PASSWORD '{SECRET}'"));
     server.write(
         "pg_hba.conf",
         "local all all trust\n\
@@ -40,9 +36,7 @@ fn server() -> Server {
          host all clear all password\n\
          hostssl all postgres all trust\n",
     );
-    server.run(&format!(
-        "CREATE ROLE clear LOGIN SUPERUSER PASSWORD '{SECRET}'"
-    ));
+    server.run(&format!("CREATE ROLE clear LOGIN SUPERUSER PASSWORD '{SECRET}'"));
     server.run("SELECT pg_reload_conf()::text");
     server
 }
@@ -89,11 +83,7 @@ fn passwords_are_given_as_the_server_asks_and_never_in_clear_by_accident() {
         ("scram:correct-horse", "&tls=disable", Err("28000")),
         ("postgres", "&tls=verify-full", Err("")),
         // B.F16
-        (
-            "postgres",
-            &trusting_itself,
-            Err("its certificate is self-signed"),
-        ),
+        ("postgres", &trusting_itself, Err("its certificate is self-signed")),
     ] {
         let said = meets(&url(&server, login, options));
         match good {

@@ -58,10 +58,7 @@ fn functions_of_others_are_never_called() {
     block_on(&(), observes.observe()).unwrap();
     drop(observes);
     block_on(&(), keep.self_check()).unwrap();
-    assert_eq!(
-        block_on(&(), keep.clean()).unwrap(),
-        ["schema syncline_keep"]
-    );
+    assert_eq!(block_on(&(), keep.clean()).unwrap(), ["schema syncline_keep"]);
     assert!(!is_superuser(&server));
     // They would have done it.
     server.run("SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace LIMIT 1");
@@ -74,23 +71,16 @@ fn a_schema_of_another_role_is_neither_reused_nor_cleaned() {
     let (server, plan) = (server(), Numbers::new().plan);
     let (eve, admin) = (target(&server, "eve"), target(&server, "postgres"));
     block_on(&(), eve.create(&plan)).unwrap();
-    for refused in [
-        block_on(&(), admin.reopen(&plan)).map(drop),
-        block_on(&(), admin.create(&plan)),
-    ] {
+    for refused in
+        [block_on(&(), admin.reopen(&plan)).map(drop), block_on(&(), admin.create(&plan))]
+    {
         let why = refused.unwrap_err().what;
         assert!(why.contains("belongs to role eve"), "{why}");
     }
     let kept = block_on(&(), admin.clean()).unwrap();
-    assert!(
-        kept.len() == 1 && kept[0].starts_with("kept schema syncline_keep"),
-        "{kept:?}"
-    );
+    assert!(kept.len() == 1 && kept[0].starts_with("kept schema syncline_keep"), "{kept:?}");
     assert_eq!(server.schemas(), ["syncline_keep"]);
-    assert_eq!(
-        block_on(&(), eve.clean()).unwrap(),
-        ["schema syncline_keep"]
-    );
+    assert_eq!(block_on(&(), eve.clean()).unwrap(), ["schema syncline_keep"]);
     assert_eq!(server.schemas(), Vec::<String>::new());
     // In one of our own, what others put there could act with our rights too.
     block_on(&(), admin.create(&plan)).unwrap();
@@ -126,10 +116,7 @@ fn a_removal_takes_nothing_beyond_its_schema() {
         ),
     ] {
         server.run(makes);
-        for refused in [
-            block_on(&(), keep.clean()).map(drop),
-            block_on(&(), keep.remove()),
-        ] {
+        for refused in [block_on(&(), keep.clean()).map(drop), block_on(&(), keep.remove())] {
             let why = refused.unwrap_err().what;
             assert!(why.contains(name) && why.contains("left as it is"), "{why}");
         }

@@ -34,17 +34,9 @@ fn each_word_of_durability_is_read_back_or_refused_before_anything_is_touched() 
                 assert_eq!(evidence.durability.word(), asked);
                 assert!(evidence.durability_evidence.contains(words), "{evidence:?}");
                 assert!(evidence.version.starts_with("PostgreSQL"), "{evidence:?}");
-                let names = [
-                    "fsync",
-                    "full_page_writes",
-                    "wal_level",
-                    "synchronous_standby_names",
-                ];
+                let names = ["fsync", "full_page_writes", "wal_level", "synchronous_standby_names"];
                 for name in names {
-                    assert!(
-                        evidence.settings.iter().any(|setting| setting.name == name),
-                        "{name}"
-                    );
+                    assert!(evidence.settings.iter().any(|setting| setting.name == name), "{name}");
                 }
                 block_on(&(), target.remove()).unwrap();
             }
@@ -108,15 +100,9 @@ fn its_counters_and_a_look_at_it_count_what_was_done() {
     assert!(grown(&after, Meaning::LogBytes) > 500 * 50);
     // What only reads, as every look does, takes no transaction id.
     let ids = grown(&after, Meaning::TransactionIds);
-    assert!(
-        (500..520).contains(&ids),
-        "{ids} transaction ids of 500 writers"
-    );
+    assert!((500..520).contains(&ids), "{ids} transaction ids of 500 writers");
     let syncs = grown(&after, Meaning::LogSyncs);
-    assert!(
-        (500..600).contains(&syncs),
-        "{syncs} syncs of 500 lone commits"
-    );
+    assert!((500..600).contains(&syncs), "{syncs} syncs of 500 lone commits");
     assert!(grown(&after, Meaning::SyncTime) > 0);
     let again = block_on(&(), target.observe()).unwrap();
     assert!(again.own_commits > looked.own_commits);

@@ -27,21 +27,14 @@ impl Server {
             durability,
             ..LaunchSpec::new(Product::Postgres)
         });
-        Server {
-            private: private.unwrap(),
-            _folder: folder,
-        }
+        Server { private: private.unwrap(), _folder: folder }
     }
 
     /// The URL over TCP (first) or the socket, with more options.
     pub(crate) fn url(&self, number: usize, options: &str) -> String {
         let url = &self.private.urls()[number];
         let sign = if url.contains('?') { '&' } else { '?' };
-        if options.is_empty() {
-            url.clone()
-        } else {
-            format!("{url}{sign}{options}")
-        }
+        if options.is_empty() { url.clone() } else { format!("{url}{sign}{options}") }
     }
 
     /// The target over the socket.
@@ -141,10 +134,7 @@ impl Numbers {
     pub(crate) fn new() -> Numbers {
         let mut plan = Plan::new();
         let table = plan.table(
-            Table::new("numbers")
-                .column("id", Kind::Int)
-                .column("number", Kind::Int)
-                .key(&["id"]),
+            Table::new("numbers").column("id", Kind::Int).column("number", Kind::Int).key(&["id"]),
         );
         Numbers {
             table,

@@ -42,10 +42,7 @@ fn holds(result: &RunResult) {
         result.stopped_by
     );
     for check in &result.checks {
-        assert!(
-            !matches!(check.outcome, CheckOutcome::Violated(_)),
-            "{name}: {check:?}"
-        );
+        assert!(!matches!(check.outcome, CheckOutcome::Violated(_)), "{name}: {check:?}");
     }
     assert!(result.outcomes.committed > 0);
 }
@@ -56,11 +53,7 @@ fn workloads_run_and_their_checks_hold() {
     for (name, options, transactions) in [
         ("insert", &[][..], 500),
         ("debit-credit", &[("accounts", "1000")], 400),
-        (
-            "debit-credit",
-            &[("profile", "pgbench"), ("accounts", "1000")],
-            200,
-        ),
+        ("debit-credit", &[("profile", "pgbench"), ("accounts", "1000")], 200),
         ("tpcc", &[("items", "1000"), ("customers", "100")], 200),
         ("select", &[("rows", "1000")], 500),
         ("ycsb", &[], 400),
@@ -92,10 +85,7 @@ fn the_server_counts_hardly_more_commits_than_its_clients_are_told() {
     let told = result.commits_in_whole;
     // Beside them the tables' statistics are made, once.
     let most = told + 4 * clients as u64 + 60;
-    assert!(
-        (told / 2..most).contains(&counted),
-        "{counted}, told {told}"
-    );
+    assert!((told / 2..most).contains(&counted), "{counted}, told {told}");
 }
 
 #[test]
@@ -128,10 +118,7 @@ fn round_trips(server: &Server, workload: &AnyWorkload, pipeline: Option<bool>) 
     );
     let turns = |transactions| {
         let before = relay.turns();
-        let plan = RunPlan {
-            pipeline,
-            ..plan(1, transactions)
-        };
+        let plan = RunPlan { pipeline, ..plan(1, transactions) };
         let target = AnyTarget::open(&url).unwrap();
         let until = UntilChecks(&relay, AtomicUsize::new(0));
         let result = run(&target, workload, &plan, &AtomicBool::new(false), &until).unwrap();
@@ -186,9 +173,7 @@ fn a_server_killed_in_mid_run_leaves_a_result_that_says_so() {
         interval: Duration::from_millis(200),
         ..RunPlan::default()
     };
-    let killer = Killer {
-        pid: server.private.pid(),
-    };
+    let killer = Killer { pid: server.private.pid() };
     let load = workload("insert", &[]);
     let result = run(&target, &load, &plan, &AtomicBool::new(false), &killer).unwrap();
     assert!(result.outcomes.committed > 0);
@@ -204,12 +189,6 @@ fn a_server_killed_in_mid_run_leaves_a_result_that_says_so() {
         result.warnings
     );
     let said = |of: fn(&Warning) -> bool| result.warnings.iter().any(of);
-    assert!(said(|warning| matches!(
-        warning,
-        Warning::ChecksNotMade { .. }
-    )));
-    assert!(said(|warning| matches!(
-        warning,
-        Warning::NotRemoved { .. }
-    )));
+    assert!(said(|warning| matches!(warning, Warning::ChecksNotMade { .. })));
+    assert!(said(|warning| matches!(warning, Warning::NotRemoved { .. })));
 }

@@ -54,10 +54,8 @@ pub(crate) struct ConflictingClient {
 impl ConflictingClients {
     pub(crate) fn new(way: Way) -> ConflictingClients {
         let mut plan = Plan::new();
-        let table = Table::new("crossing")
-            .column("id", Kind::Int)
-            .column("number", Kind::Int)
-            .key(&["id"]);
+        let table =
+            Table::new("crossing").column("id", Kind::Int).column("number", Kind::Int).key(&["id"]);
         let table = plan.table(table);
         ConflictingClients {
             way,
@@ -87,9 +85,7 @@ impl ConflictingClients {
     /// Fails unless every check of a run held.
     pub(crate) fn held(result: &RunResult) {
         let checks = result.checks.iter();
-        let wrong: Vec<_> = checks
-            .filter(|check| check.outcome != CheckOutcome::Held)
-            .collect();
+        let wrong: Vec<_> = checks.filter(|check| check.outcome != CheckOutcome::Held).collect();
         assert!(wrong.is_empty(), "{wrong:?}, {:?}", result.stopped_by);
     }
 }
@@ -242,9 +238,7 @@ impl Rendezvous {
         *come += 1;
         self.changed.notify_all();
         let both = come.next_multiple_of(2);
-        let waited = self
-            .changed
-            .wait_timeout_while(come, PATIENCE, |come| *come < both);
+        let waited = self.changed.wait_timeout_while(come, PATIENCE, |come| *come < both);
         let (_come, ended) = waited.expect("nobody panics with it");
         assert!(!ended.timed_out(), "the other one never comes");
     }

@@ -29,10 +29,7 @@ impl Relay {
                     socket.set_nodelay(true).expect("a socket without delay");
                 }
                 let answered = Arc::new(AtomicBool::new(true));
-                let (from, to) = (
-                    client.try_clone().expect("it"),
-                    server.try_clone().expect("it"),
-                );
+                let (from, to) = (client.try_clone().expect("it"), server.try_clone().expect("it"));
                 let (turns, spoken) = (Arc::clone(&counted), Arc::clone(&answered));
                 thread::spawn(move || {
                     hand_on(from, to, || {

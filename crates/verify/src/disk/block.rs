@@ -62,10 +62,7 @@ pub(super) enum Found {
 /// Fills a buffer with a block; its checksum.
 pub(super) fn seal(label: Label, block: &mut AlignedBuffer) -> u32 {
     let bytes = block.len();
-    assert!(
-        bytes >= BLOCK_BYTES_MIN as usize,
-        "a block has room for its head"
-    );
+    assert!(bytes >= BLOCK_BYTES_MIN as usize, "a block has room for its head");
     let mut random = fastrand::Rng::with_seed(label.run as u64 ^ label.sequence.rotate_left(32));
     random.fill(&mut block[HEAD_BYTES..]);
     block[..8].copy_from_slice(MAGIC);

@@ -114,12 +114,7 @@ mod tests {
             (false, End::Silent, None, Some(Kind::MachineKill)),
             (false, End::Silent, plug, Some(Kind::PlugPull)),
             (false, End::Unseen, plug, Some(Kind::PlugPull)),
-            (
-                false,
-                End::Silent,
-                Some(Cut::MachineKill),
-                Some(Kind::MachineKill),
-            ),
+            (false, End::Silent, Some(Cut::MachineKill), Some(Kind::MachineKill)),
             (true, End::Closed, Some(Cut::MachineKill), None),
         ] {
             let kind = Kind::of(same_boot, end, said);

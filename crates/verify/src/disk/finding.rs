@@ -115,9 +115,8 @@ impl Finding {
     fn evidence(&self) -> String {
         let last = &self.judgement;
         let classes = last.bad.iter();
-        let classes: Vec<_> = classes
-            .map(|(class, count)| format!("{count} {}", class.word()))
-            .collect();
+        let classes: Vec<_> =
+            classes.map(|(class, count)| format!("{count} {}", class.word())).collect();
         let order = match last.reordered {
             0 => String::new(),
             some => format!("; {some} of them older than blocks that are there (reordered)"),

@@ -113,9 +113,7 @@ impl Expected {
                 let bad = bad.filter(|_| !torn_by_the_cut);
                 if let Some((class, what)) = bad {
                     let reordered = newest.is_some_and(|newest| sequence < newest);
-                    judgement.add(class, reordered, || {
-                        self.words(sequence, slot, &what, newest)
-                    });
+                    judgement.add(class, reordered, || self.words(sequence, slot, &what, newest));
                 }
             }
         }
@@ -144,9 +142,7 @@ impl Expected {
 
     fn slots(&self, last: u64) -> impl Iterator<Item = (u64, u64)> {
         let latest = self.walk.latest(last).into_iter();
-        (0..)
-            .zip(latest)
-            .filter_map(|(slot, latest)| Some((slot, latest?)))
+        (0..).zip(latest).filter_map(|(slot, latest)| Some((slot, latest?)))
     }
 
     /// Sequence and checksum of a block of this run that stands where it belongs.
@@ -170,10 +166,9 @@ impl Expected {
             let promised = self.checksums.get(&sequence);
             return match (there == sequence, promised) {
                 (false, _) => Some((Class::Stale, format!("block {there} is there"))),
-                (true, Some(promised)) if *promised != checksum => Some((
-                    Class::Torn,
-                    "it holds other bytes than were promised".to_owned(),
-                )),
+                (true, Some(promised)) if *promised != checksum => {
+                    Some((Class::Torn, "it holds other bytes than were promised".to_owned()))
+                }
                 (true, _) => None,
             };
         }
@@ -181,10 +176,9 @@ impl Expected {
             Found::Nothing => (Class::Lost, "nothing is there".to_owned()),
             Found::Torn => (Class::Torn, "what is there is not a whole block".to_owned()),
             Found::Unreadable => (Class::Unreadable, "it cannot be read".to_owned()),
-            Found::Whole(label, _) if label.run != self.run => (
-                Class::Stale,
-                "a block of an earlier run is there".to_owned(),
-            ),
+            Found::Whole(label, _) if label.run != self.run => {
+                (Class::Stale, "a block of an earlier run is there".to_owned())
+            }
             Found::Whole(label, _) => (
                 Class::Misplaced,
                 format!(
@@ -239,13 +233,7 @@ mod tests {
 
     fn whole(sequence: u64, role: Role) -> Found {
         let slot = SlotSequence::over(8).unwrap().slot(sequence);
-        let label = Label {
-            run: 7,
-            sequence,
-            offset: slot * 512,
-            time_ns: 0,
-            role,
-        };
+        let label = Label { run: 7, sequence, offset: slot * 512, time_ns: 0, role };
         Found::Whole(label, 1)
     }
 
@@ -297,10 +285,7 @@ mod tests {
 
         let mut old = file(0..19, Role::Tested);
         let stale = judged(20, &old);
-        assert_eq!(
-            (stale.bad.clone(), stale.reordered),
-            (of(Class::Stale, 1), 0)
-        );
+        assert_eq!((stale.bad.clone(), stale.reordered), (of(Class::Stale, 1), 0));
         assert!(!stale.counts());
 
         old[at(15)] = Found::Nothing;
@@ -326,15 +311,9 @@ mod tests {
         let mut blocks = file(0..7, Role::Tested);
         blocks[4] = Found::Nothing;
         let found = judged(3, &blocks);
-        assert_eq!(
-            (found.bad.clone(), found.reordered),
-            (of(Class::Lost, 1), 1)
-        );
+        assert_eq!((found.bad.clone(), found.reordered), (of(Class::Lost, 1), 1));
         let words = found.example.unwrap();
-        assert!(
-            words.contains("synced before block 6, which is there"),
-            "{words}"
-        );
+        assert!(words.contains("synced before block 6, which is there"), "{words}");
     }
 
     #[test]

@@ -61,11 +61,7 @@ impl<D: Disk> Ledger<D> {
             _ => {}
         }
         let parent = directory.parent().unwrap_or(directory);
-        let parent = if parent.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            parent
-        };
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         disk.sync_directory(parent).map_err(failed)?;
         let lock = directory.join("lock");
         let lock = disk.open(&lock, OpenOptions::READ_WRITE).map_err(failed)?;
@@ -78,10 +74,7 @@ impl<D: Disk> Ledger<D> {
         };
         for number in 0.. {
             let path = ledger.path(number);
-            let options = OpenOptions {
-                create: Create::Never,
-                ..OpenOptions::READ_WRITE
-            };
+            let options = OpenOptions { create: Create::Never, ..OpenOptions::READ_WRITE };
             match disk.open(&path, options) {
                 Ok(file) => ledger.runs.push(Run::read(file, &path)?),
                 Err(error) if error.kind() == Some(ErrorKind::NotFound) => break,
@@ -101,8 +94,7 @@ impl<D: Disk> Ledger<D> {
     /// The last run of a subject.
     pub(super) fn latest(&self, subject: &str) -> Option<usize> {
         let mut runs = self.runs.iter().enumerate().rev();
-        runs.find(|(_, run)| run.begin.subject == subject)
-            .map(|(number, _)| number)
+        runs.find(|(_, run)| run.begin.subject == subject).map(|(number, _)| number)
     }
 
     /// Begins a run; a run whose cut was not judged is in its way, unless it may be abandoned.
@@ -120,20 +112,11 @@ impl<D: Disk> Ledger<D> {
             self.end(number, End::Silent)?;
         }
         let path = self.path(self.runs.len());
-        let new = OpenOptions {
-            create: Create::IfMissing,
-            ..OpenOptions::READ_WRITE
-        };
+        let new = OpenOptions { create: Create::IfMissing, ..OpenOptions::READ_WRITE };
         let file = self.disk.open(&path, new).map_err(failed)?;
         file.set_len(0).map_err(failed)?;
-        let mut run = Run {
-            begin: begin.clone(),
-            promised: 0,
-            end: None,
-            judged: None,
-            file,
-            bytes: 0,
-        };
+        let mut run =
+            Run { begin: begin.clone(), promised: 0, end: None, judged: None, file, bytes: 0 };
         let at_ns = clock::wall();
         run.add(&[Line::Begin { begin, at_ns }])?;
         self.disk.sync_directory(&self.directory).map_err(failed)?;
@@ -174,10 +157,7 @@ impl<D: Disk> Ledger<D> {
     pub(super) fn judged(&mut self, number: usize, judgement: Judgement) -> Result<()> {
         let run = &mut self.runs[number];
         let at_ns = clock::wall();
-        let line = Line::Judged {
-            judgement: judgement.clone(),
-            at_ns,
-        };
+        let line = Line::Judged { judgement: judgement.clone(), at_ns };
         run.add(&[line])?;
         run.judged = Some(judgement);
         Ok(())
@@ -231,14 +211,7 @@ impl<F: File> Run<F> {
                 "{path} does not say how its run began; move it away, with those behind it"
             ))
         })?;
-        Ok(Run {
-            begin,
-            promised,
-            end,
-            judged,
-            file,
-            bytes,
-        })
+        Ok(Run { begin, promised, end, judged, file, bytes })
     }
 
     /// Adds lines and makes them stable.
@@ -358,10 +331,7 @@ mod tests {
         ledger.begin(begin("b", false)).unwrap();
         ledger.promise(number, &[(0, 1)]).unwrap();
         let error = ledger.begin(begin("a", false)).unwrap_err().to_string();
-        assert!(
-            error.contains("--check") && error.contains("--abandon"),
-            "{error}"
-        );
+        assert!(error.contains("--check") && error.contains("--abandon"), "{error}");
         let second = ledger.begin(begin("a", true)).unwrap();
         assert_eq!(ledger.run(number).end, Some(End::Silent));
         assert_eq!(ledger.latest("a"), Some(second));

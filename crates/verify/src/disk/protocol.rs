@@ -148,10 +148,7 @@ mod tests {
             assert_eq!(end, Some(line.len() - 1), "one line");
             assert_eq!(serde_json::from_slice::<Call>(&line).unwrap(), call);
         }
-        assert_eq!(
-            line(&Call::Promise(17, 5)).unwrap(),
-            b"{\"promise\":[17,5]}\n"
-        );
+        assert_eq!(line(&Call::Promise(17, 5)).unwrap(), b"{\"promise\":[17,5]}\n");
         assert_eq!(line(&Reply::Begun).unwrap(), b"\"begun\"\n");
     }
 

@@ -25,11 +25,7 @@ impl SlotSequence {
     /// The slot of a block.
     pub(super) fn slot(self, sequence: u64) -> u64 {
         let (lap, place) = (sequence / self.slots, sequence % self.slots);
-        if lap % 2 == 0 {
-            place
-        } else {
-            place.wrapping_mul(STEP) % self.slots
-        }
+        if lap % 2 == 0 { place } else { place.wrapping_mul(STEP) % self.slots }
     }
 
     /// Of each slot the latest block up to and with `last`, if there is one.

@@ -27,10 +27,7 @@ pub(super) struct Files<F> {
 
 impl<D: Disk> TestDirectory<D> {
     pub(super) fn in_directory(disk: &D, directory: &Path) -> TestDirectory<D> {
-        TestDirectory {
-            disk: disk.clone(),
-            directory: directory.to_owned(),
-        }
+        TestDirectory { disk: disk.clone(), directory: directory.to_owned() }
     }
 
     /// Fails if a writer is at work there, or if the folder holds what is not ours.
@@ -69,10 +66,7 @@ impl<D: Disk> TestDirectory<D> {
             }
             _ => {}
         }
-        let new = OpenOptions {
-            create: Create::New,
-            ..OpenOptions::READ_WRITE
-        };
+        let new = OpenOptions { create: Create::New, ..OpenOptions::READ_WRITE };
         let blocks = self.disk.open(&self.blocks(), method.options(new));
         let blocks = blocks.map_err(failed)?;
         blocks.try_lock().map_err(failed)?;
@@ -118,10 +112,7 @@ impl<D: Disk> TestDirectory<D> {
 }
 
 /// A failure of the disk as one of ours.
-#[allow(
-    clippy::needless_pass_by_value,
-    reason = "it is handed over by value, by map_err"
-)]
+#[allow(clippy::needless_pass_by_value, reason = "it is handed over by value, by map_err")]
 pub(super) fn failed(error: syncline_vfs::Error) -> Error {
     Error::cannot(error.to_string())
 }

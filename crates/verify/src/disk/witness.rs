@@ -178,9 +178,7 @@ impl<D: Disk> Talk<'_, D> {
                 _ => break,
             }
         }
-        Err(Error::cannot(format!(
-            "who speaks to this witness says {GREETING} first"
-        )))
+        Err(Error::cannot(format!("who speaks to this witness says {GREETING} first")))
     }
 
     fn run(&mut self, stop: &AtomicBool) -> Result<()> {
@@ -237,9 +235,7 @@ impl<D: Disk> Talk<'_, D> {
             }
             Call::Ask(subject) => self.answer(&subject),
             Call::Judged(judgement) => {
-                let asked = self
-                    .asked
-                    .ok_or_else(|| Error::cannot("judged without asking"))?;
+                let asked = self.asked.ok_or_else(|| Error::cannot("judged without asking"))?;
                 let mut ledger = self.witness.ledger();
                 let article = match judgement.kind {
                     Kind::NoCut => "",
@@ -263,9 +259,7 @@ impl<D: Disk> Talk<'_, D> {
 
     /// Makes what was heard stable, and says so.
     fn keep(&mut self) -> Result<()> {
-        let writes = self
-            .writes
-            .ok_or_else(|| Error::cannot("a promise before its run began"))?;
+        let writes = self.writes.ok_or_else(|| Error::cannot("a promise before its run began"))?;
         let pending = std::mem::take(&mut self.pending);
         let promised = self.witness.ledger().promise(writes, &pending)?;
         self.reply(&Reply::Kept(promised.checked_sub(1)))

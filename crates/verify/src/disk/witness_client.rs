@@ -42,10 +42,7 @@ pub(super) struct Lines<R> {
 
 impl<R: Read> Lines<R> {
     pub(super) fn of(input: R) -> Lines<R> {
-        Lines {
-            input,
-            buffer: Vec::new(),
-        }
+        Lines { input, buffer: Vec::new() }
     }
 
     /// True if the next line needs no waiting.
@@ -136,20 +133,11 @@ impl WitnessClient {
             Error::cannot(format!("cannot speak to the witness {witness}: {error}"))
         };
         stream.set_nodelay(true).map_err(cannot)?;
-        stream
-            .set_read_timeout(Some(ANSWER_LIMIT))
-            .map_err(cannot)?;
-        stream
-            .set_write_timeout(Some(ANSWER_LIMIT))
-            .map_err(cannot)?;
+        stream.set_read_timeout(Some(ANSWER_LIMIT)).map_err(cannot)?;
+        stream.set_write_timeout(Some(ANSWER_LIMIT)).map_err(cannot)?;
         let lines = Lines::of(stream.try_clone().map_err(cannot)?);
-        let mut caller = WitnessClient {
-            stream,
-            lines,
-            witness: witness.to_owned(),
-            said: 0,
-            kept: 0,
-        };
+        let mut caller =
+            WitnessClient { stream, lines, witness: witness.to_owned(), said: 0, kept: 0 };
         caller.write(format!("{GREETING}\n").as_bytes())?;
         match caller.lines.text() {
             ReadLine::Message(text) if text == GREETING.as_bytes() => Ok(caller),
@@ -191,12 +179,7 @@ impl WitnessClient {
 
     pub(super) fn ask(&mut self, subject: &str) -> Result<Promised> {
         self.say(&Call::Ask(subject.to_owned()))?;
-        let Reply::Run {
-            begin,
-            promised,
-            end,
-        } = self.answer()?
-        else {
+        let Reply::Run { begin, promised, end } = self.answer()? else {
             return Err(self.beside());
         };
         let mut latest = Vec::new();
@@ -207,12 +190,7 @@ impl WitnessClient {
                 _ => return Err(self.beside()),
             }
         }
-        Ok(Promised {
-            begin,
-            count: promised,
-            end,
-            latest,
-        })
+        Ok(Promised { begin, count: promised, end, latest })
     }
 
     pub(super) fn judged(&mut self, judgement: &Judgement) -> Result<Vec<Cuts>> {
@@ -294,10 +272,7 @@ mod tests {
         for step in [1, 2, 3, 100] {
             let mut lines = Lines::of(Slow(b"\"leave\"\n{\"promise\":[1,2]}\n\"le", step));
             assert!(matches!(lines.next(), ReadLine::Message(Call::Leave)));
-            assert!(matches!(
-                lines.next(),
-                ReadLine::Message(Call::Promise(1, 2))
-            ));
+            assert!(matches!(lines.next(), ReadLine::Message(Call::Promise(1, 2))));
             assert!(matches!(lines.next::<Call>(), ReadLine::Closed));
         }
     }

@@ -162,9 +162,7 @@ impl Plan {
 impl Limit {
     fn is_open(self, blocks: u64, began: clock::Nanos) -> bool {
         self.blocks.is_none_or(|most| blocks < most)
-            && self
-                .time
-                .is_none_or(|time| clock::now() - began < clock::nanos(time))
+            && self.time.is_none_or(|time| clock::now() - began < clock::nanos(time))
     }
 }
 
@@ -180,13 +178,8 @@ impl<F: File> Writer<'_, F> {
     /// Writes a block and makes it stable, then its control, which it does not; the block's checksum.
     fn put(&mut self, sequence: u64) -> Result<u32> {
         let offset = self.walk.slot(sequence) * u64::from(self.plan.block_bytes);
-        let mut label = Label {
-            run: self.run,
-            sequence,
-            offset,
-            time_ns: clock::wall(),
-            role: Role::Tested,
-        };
+        let mut label =
+            Label { run: self.run, sequence, offset, time_ns: clock::wall(), role: Role::Tested };
         let checksum = seal(label, &mut self.block);
         let method = self.plan.method;
         let written = method.write(&self.files.blocks, &self.block, offset);

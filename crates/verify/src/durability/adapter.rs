@@ -122,10 +122,7 @@ pub(super) struct Embedded(String);
 impl Embedded {
     /// At a path below the store's directory; options are joined.
     pub(super) fn at(name: &str, path: &Path, options: [&str; 2]) -> Box<dyn Running> {
-        let options: Vec<_> = options
-            .into_iter()
-            .filter(|text| !text.is_empty())
-            .collect();
+        let options: Vec<_> = options.into_iter().filter(|text| !text.is_empty()).collect();
         let path = encoded(&path.to_string_lossy());
         Box::new(Embedded(format!("{name}:{path}?{}", options.join("&"))))
     }

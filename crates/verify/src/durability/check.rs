@@ -105,11 +105,7 @@ pub fn verify(
 ) -> Result<Finding> {
     let mut ground = TestStore::of(&request.store, program, &request.scratch, stop, None)?;
     ground.recorded_bytes_max = request.recorded_bytes_max;
-    let check = Check {
-        request,
-        ground,
-        progress,
-    };
+    let check = Check { request, ground, progress };
     check.run()
 }
 
@@ -148,14 +144,7 @@ impl Check<'_> {
             seed: request.seed,
             tears: request.tears,
             clients: CLIENTS,
-            kills: kills(
-                &self.ground,
-                &prepared,
-                options,
-                request.kills,
-                request.seed,
-                &progress,
-            )?,
+            kills: kills(&self.ground, &prepared, options, request.kills, request.seed, &progress)?,
             images: None,
             no_images: self.ground.no_power()?,
             controls: Vec::new(),
@@ -178,12 +167,7 @@ impl Check<'_> {
             Expected::LoseLatest => |class| !matches!(class, Class::Ok | Class::Lost),
             Expected::Lose => |_| false,
         };
-        let keep = Keep {
-            place: &request.keep,
-            fails,
-            of_class_max: KEPT_MAX,
-            fault: None,
-        };
+        let keep = Keep { place: &request.keep, fails, of_class_max: KEPT_MAX, fault: None };
         let count = request.images;
         let images = self.images("this setting", prepared, options, count, Some(keep))?;
         finding.images = Some(images);
@@ -229,9 +213,7 @@ impl Check<'_> {
     ) -> Result<Images> {
         (self.progress)(&format!("loading {name}"));
         let load = self.load(options);
-        let loaded = self
-            .ground
-            .load(prepared, options, "load", load, LiveFault::None)?;
+        let loaded = self.ground.load(prepared, options, "load", load, LiveFault::None)?;
         if !loaded.stopped.is_empty() {
             return Err(Error::cannot(format!(
                 "the load of {name} stopped before the power went: {}",
@@ -251,15 +233,7 @@ impl Check<'_> {
         };
         let classify = self.ground.adapter.classify();
         let (seed, tears) = (self.request.seed, self.request.tears);
-        trial.run(&cuts(
-            &loaded.recording,
-            classify,
-            Drawn {
-                images: count,
-                seed,
-                tears,
-            },
-        ))
+        trial.run(&cuts(&loaded.recording, classify, Drawn { images: count, seed, tears }))
     }
 
     /// How long a setting is loaded: longer than what it may lose reaches back, else a loss of all would
@@ -283,10 +257,7 @@ impl Check<'_> {
 fn is_wanted(setting: &Setting, finding: &Finding) -> bool {
     setting.expected != Expected::Hold
         || (finding.expected != Expected::Hold
-            && !finding
-                .controls
-                .iter()
-                .any(|one| one.expected == Expected::Hold))
+            && !finding.controls.iter().any(|one| one.expected == Expected::Hold))
 }
 
 /// What a setting is expected to do: as its adapter says, or by its word.

@@ -39,23 +39,12 @@ pub fn child() -> ExitCode {
 
 fn perform(task: &Task) -> Answer {
     let done = match task {
-        Task::Prepare {
-            url,
-            clients,
-            ballast,
-        } => prepare(url, *clients, *ballast),
-        Task::Work {
-            url,
-            clients,
-            acknowledgements,
-        } => work(url, *clients, acknowledgements),
+        Task::Prepare { url, clients, ballast } => prepare(url, *clients, *ballast),
+        Task::Work { url, clients, acknowledgements } => work(url, *clients, acknowledgements),
         Task::MakeLists { url } => list_tasks::make(url),
-        Task::Append {
-            url,
-            clients,
-            seed,
-            history,
-        } => list_tasks::append(url, *clients as usize, *seed, history),
+        Task::Append { url, clients, seed, history } => {
+            list_tasks::append(url, *clients as usize, *seed, history)
+        }
         Task::ReadLists { url, keys } => list_tasks::read(url, *keys),
         Task::Look { url, clients } => look(url, *clients),
     };
@@ -112,10 +101,7 @@ fn one_client(
     client: i64,
     acknowledgements: &Path,
 ) -> Result<(), String> {
-    let file = File::options()
-        .append(true)
-        .create(true)
-        .open(acknowledgements);
+    let file = File::options().append(true).create(true).open(acknowledgements);
     let mut file = file.map_err(|error| format!("cannot open the acknowledgements: {error}"))?;
     let worker = target.worker().map_err(words)?;
     block_on(&worker, async {
@@ -161,10 +147,7 @@ async fn see<T: Target>(
     clients: i64,
 ) -> Result<Seen, String> {
     let mut session = target.connect(&work.plan, worker).await.map_err(words)?;
-    let mut seen = Seen {
-        clients: Vec::new(),
-        damage: None,
-    };
+    let mut seen = Seen { clients: Vec::new(), damage: None };
     for client in 0..clients {
         let state = work.look(&mut session, client).await.map_err(stopped)?;
         seen.clients.push(state);

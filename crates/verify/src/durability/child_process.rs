@@ -53,16 +53,11 @@ impl ChildProgram {
         if variables.is_empty() {
             return self.clone();
         }
-        let pairs = variables
-            .iter()
-            .map(|(name, value)| format!("{name}={value}").into());
+        let pairs = variables.iter().map(|(name, value)| format!("{name}={value}").into());
         let mut arguments: Vec<OsString> = pairs.collect();
         arguments.push(self.path.clone().into());
         arguments.extend(self.arguments.iter().cloned());
-        ChildProgram {
-            path: "/usr/bin/env".into(),
-            arguments,
-        }
+        ChildProgram { path: "/usr/bin/env".into(), arguments }
     }
 
     pub(super) fn start(&self) -> Result<ChildProcess> {
@@ -87,11 +82,7 @@ impl ChildProgram {
                 }
             }
         });
-        Ok(ChildProcess {
-            process,
-            input,
-            answers,
-        })
+        Ok(ChildProcess { process, input, answers })
     }
 }
 
@@ -101,11 +92,7 @@ impl ChildProcess {
         let mut line = serde_json::to_vec(task).unwrap_or_default();
         line.push(b'\n');
         // A child that has ended shows at its answer.
-        drop(
-            self.input
-                .write_all(&line)
-                .and_then(|()| self.input.flush()),
-        );
+        drop(self.input.write_all(&line).and_then(|()| self.input.flush()));
     }
 
     /// The next answer.

@@ -86,9 +86,7 @@ impl Answer {
             Answer::NotOpened(why) => Answer::NotOpened(put(why)),
             Answer::Unreadable(why) => Answer::Unreadable(put(why)),
             Answer::Seen(mut seen) => {
-                let damage = seen
-                    .damage
-                    .map(|found| found.into_iter().map(put).collect());
+                let damage = seen.damage.map(|found| found.into_iter().map(put).collect());
                 seen.damage = damage;
                 Answer::Seen(seen)
             }

@@ -124,10 +124,7 @@ fn hastened(request: &Request) -> Request {
         options.push_str(joint);
         options.push_str("deadlock_timeout=10ms");
     }
-    Request {
-        options,
-        ..request.clone()
-    }
+    Request { options, ..request.clone() }
 }
 
 struct Crash<'c> {
@@ -165,15 +162,9 @@ impl Crash<'_> {
         let (request, adapter) = (self.request, self.ground.adapter);
         (self.progress)("loading");
         let (options, load) = (&*request.options, request.load);
-        let loaded = self
-            .ground
-            .load(prepared, options, "load", load, LiveFault::None)?;
+        let loaded = self.ground.load(prepared, options, "load", load, LiveFault::None)?;
         // Strict names are a question of durability alone, which is asked elsewhere.
-        let drawn = Drawn {
-            images: 2 * request.images,
-            seed: request.seed,
-            tears: request.tears,
-        };
+        let drawn = Drawn { images: 2 * request.images, seed: request.seed, tears: request.tears };
         let recording = &loaded.recording;
         let mut cuts = cuts(recording, adapter.classify(), drawn);
         cuts.retain(|cut| !cut.strict);
@@ -188,11 +179,7 @@ impl Crash<'_> {
             at = cut.step;
             let directory = self.ground.folder("image")?;
             machine.image(cut.loss)?.write_to(&directory)?;
-            let text: Vec<u8> = recording
-                .acknowledged(cut.step)
-                .flatten()
-                .copied()
-                .collect();
+            let text: Vec<u8> = recording.acknowledged(cut.step).flatten().copied().collect();
             self.look(&directory, &text, &mut behind)?;
             remove(&directory)?;
         }
@@ -210,9 +197,8 @@ impl Crash<'_> {
         let keys = keys(&history);
         let mut helper = self.ground.program.start()?;
         let (adapter, options) = (self.ground.adapter, &self.request.options);
-        let found = ask(adapter, &mut helper, directory, options, |url| {
-            Task::ReadLists { url, keys }
-        })?;
+        let found =
+            ask(adapter, &mut helper, directory, options, |url| Task::ReadLists { url, keys })?;
         self.ground.go_on()?;
         let why = match found.answer {
             Ok(Answer::Lists(lists)) => {
@@ -223,9 +209,7 @@ impl Crash<'_> {
             Ok(Answer::NotOpened(why) | Answer::Unreadable(why)) => why,
             other => format!("{other:?}"),
         };
-        let log = found
-            .gravest
-            .map(|line| format!("; its log says \"{line}\""));
+        let log = found.gravest.map(|line| format!("; its log says \"{line}\""));
         let why = why + log.as_deref().unwrap_or_default();
         behind.unreadable += 1;
         match adapter.known(&why) {
@@ -260,11 +244,7 @@ impl CrashHistory {
         let fine =
             |behind: &RecoveredHistory| !behind.is_broken() && (may_lose || behind.lost == 0);
         let all_may_go = self.expected == Expected::Lose;
-        fine(&self.kills)
-            && self
-                .cuts
-                .as_ref()
-                .is_none_or(|cuts| all_may_go || fine(cuts))
+        fine(&self.kills) && self.cuts.as_ref().is_none_or(|cuts| all_may_go || fine(cuts))
     }
 
     /// True if nothing was seen that was not to be, or nothing but what is known of the store.
@@ -357,21 +337,12 @@ mod tests {
         for expected in [Expected::Hold, Expected::LoseLatest, Expected::Lose] {
             let without = found(expected, RecoveredHistory::default(), Some("no FUSE here"));
             let why = "power loss was not simulated: no FUSE here";
-            assert_eq!(
-                without.verdict,
-                CrashHistoryVerdict::Unknown(why.to_owned())
-            );
+            assert_eq!(without.verdict, CrashHistoryVerdict::Unknown(why.to_owned()));
             let lines = without.sentences();
-            assert!(
-                lines[0].ends_with(&format!(": unknown: {why}.")),
-                "{lines:?}"
-            );
+            assert!(lines[0].ends_with(&format!(": unknown: {why}.")), "{lines:?}");
             assert!(lines[2].contains("process kills alone"), "{lines:?}");
         }
-        let lost = RecoveredHistory {
-            lost: 1,
-            ..RecoveredHistory::default()
-        };
+        let lost = RecoveredHistory { lost: 1, ..RecoveredHistory::default() };
         let broken = found(Expected::Hold, lost, Some("no FUSE here"));
         assert_eq!(broken.verdict, CrashHistoryVerdict::Broken);
         let all = |expected| found(expected, RecoveredHistory::default(), None).verdict;

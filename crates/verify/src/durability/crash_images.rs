@@ -88,11 +88,7 @@ impl Images {
 
     fn add(&mut self, cut: Cut, head_torn: bool, outcome: &Outcome, known: Option<&str>) {
         self.images += 1;
-        let counts = if cut.strict {
-            &mut self.strict
-        } else {
-            &mut self.journal
-        };
+        let counts = if cut.strict { &mut self.strict } else { &mut self.journal };
         *counts.entry(outcome.class.words().to_owned()).or_default() += 1;
         let loss = self.losses.entry(cut.loss.word().to_owned()).or_default();
         loss.0 += 1;
@@ -141,10 +137,7 @@ impl Images {
         self.names_lost += other.names_lost;
         self.torn = (self.torn.0 + other.torn.0, self.torn.1 + other.torn.1);
         self.heads = (self.heads.0 + other.heads.0, self.heads.1 + other.heads.1);
-        for (to, from) in [
-            (&mut self.journal, other.journal),
-            (&mut self.strict, other.strict),
-        ] {
+        for (to, from) in [(&mut self.journal, other.journal), (&mut self.strict, other.strict)] {
             for (class, count) in from {
                 *to.entry(class).or_default() += count;
             }
@@ -220,9 +213,7 @@ impl Trial<'_> {
         });
         let recording = &self.loaded.recording;
         let mut heard = Acknowledged::default();
-        recording
-            .acknowledged(recording.steps.len())
-            .for_each(|bytes| heard.hear(bytes));
+        recording.acknowledged(recording.steps.len()).for_each(|bytes| heard.hear(bytes));
         let mut all = Images {
             places: cuts.chunk_by(|one, next| one.step == next.step).count() as u64,
             steps: recording.steps.len() as u64,
@@ -271,10 +262,7 @@ impl Trial<'_> {
             image.write_to(&directory)?;
             let looked = look(self.ground.adapter, &mut helper, &directory, self.options)?;
             self.ground.go_on()?;
-            if matches!(
-                looked.answer,
-                Err(ChildFailure::Hangs | ChildFailure::Ended(_))
-            ) {
+            if matches!(looked.answer, Err(ChildFailure::Hangs | ChildFailure::Ended(_))) {
                 helper = self.ground.program.start()?;
             }
             let outcome = heard.judge(looked);

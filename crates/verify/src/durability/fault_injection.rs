@@ -166,19 +166,11 @@ fn judge(
         options,
         loaded,
         // One of each class shows what a fault did.
-        keep: Some(Keep {
-            of_class_max: 1,
-            fault: Some(&fault),
-            ..keep
-        }),
+        keep: Some(Keep { of_class_max: 1, fault: Some(&fault), ..keep }),
         progress: &|_| {},
     };
     let step = loaded.recording.steps.len();
-    let cuts = [Loss::Drop, Loss::Keep].map(|loss| Cut {
-        step,
-        strict: false,
-        loss,
-    });
+    let cuts = [Loss::Drop, Loss::Keep].map(|loss| Cut { step, strict: false, loss });
     let images = trial.run(&cuts)?;
     struck.kept.clone_from(&images.kept);
     let found = Class::ALL.into_iter().rev();

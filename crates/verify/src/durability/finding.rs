@@ -165,11 +165,7 @@ impl Finding {
             0 => images.images,
             _ => images.journal.values().sum(),
         };
-        Verdict::Survived {
-            cuts: images.places,
-            images: looked,
-            kills: self.kills.kills,
-        }
+        Verdict::Survived { cuts: images.places, images: looked, kills: self.kills.kills }
     }
 
     /// What may be said of the faults that struck.

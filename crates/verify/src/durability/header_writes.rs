@@ -40,10 +40,7 @@ impl HeaderWrites {
         let mut files: Vec<_> = moments(recording, classes, first).into_values().collect();
         files.sort_by_key(|of_file| Reverse(of_file.len()));
         let files = files.into_iter().map(|of_file| parts(of_file, random));
-        HeaderWrites {
-            files: files.collect(),
-            drawn: 0,
-        }
+        HeaderWrites { files: files.collect(), drawn: 0 }
     }
 
     /// True if there is none.
@@ -58,11 +55,7 @@ impl HeaderWrites {
         let parts = &self.files[file];
         let part = &parts[round % parts.len()];
         // The first part is drawn from in order, so that the oldest is not left to luck.
-        let moment = if round == 0 {
-            0
-        } else {
-            random.usize(..part.len())
-        };
+        let moment = if round == 0 { 0 } else { random.usize(..part.len()) };
         (round, part[moment])
     }
 }
@@ -90,11 +83,7 @@ fn moments(
     let mut moments: BTreeMap<Node, Vec<SyncPoint>> = BTreeMap::new();
     for (number, step) in recording.steps.iter().enumerate() {
         let longer = match step {
-            Step::Write {
-                node,
-                offset,
-                bytes,
-            } => {
+            Step::Write { node, offset, bytes } => {
                 if *offset == 0 && classes.get(node) == Some(&PathClass::Data) {
                     pending.insert(*node);
                 }
@@ -134,19 +123,12 @@ mod tests {
     /// A file whose first bytes are written and synced `rounds` times, and which grows before all rounds
     /// but those from `still` on.
     fn recording(rounds: usize, still: usize) -> Recording {
-        let write = |offset| Step::Write {
-            node: Node(2),
-            offset,
-            bytes: vec![1; 10].into(),
-        };
+        let write = |offset| Step::Write { node: Node(2), offset, bytes: vec![1; 10].into() };
         let steps = (0..rounds).flat_map(|round| {
             let further = if round < still { 10 * round as u64 } else { 5 };
             [write(further), write(0), Step::sync(Node(2))]
         });
-        Recording {
-            steps: steps.collect(),
-            ..Recording::default()
-        }
+        Recording { steps: steps.collect(), ..Recording::default() }
     }
 
     #[test]

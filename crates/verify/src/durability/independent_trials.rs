@@ -71,10 +71,7 @@ mod tests {
     fn a_place_counts_once_and_what_loses_nothing_does_not() {
         let (mut one, mut other) = (Trials::default(), Trials::default());
         let cut = |step, strict, loss| Cut { step, strict, loss };
-        let torn = Loss::Torn {
-            seed: 1,
-            unit_bytes: 512,
-        };
+        let torn = Loss::Torn { seed: 1, unit_bytes: 512 };
         one.add(cut(7, false, Loss::Keep), false);
         one.add(cut(7, true, Loss::Keep), false);
         assert_eq!(one.count(), IndependentTrials::default());
@@ -87,11 +84,7 @@ mod tests {
         other.add(cut(9, true, Loss::Drop), false);
         other.add(cut(11, false, torn), true);
         one.merge(other);
-        let counted = IndependentTrials {
-            journal: 2,
-            whole_heads: 2,
-            whole: 2,
-        };
+        let counted = IndependentTrials { journal: 2, whole_heads: 2, whole: 2 };
         assert_eq!(one.count(), counted);
     }
 }

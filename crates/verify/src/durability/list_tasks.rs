@@ -32,11 +32,7 @@ pub(super) fn append(
     let target = reopen(url, &lists.plan)?;
     let file = File::options().append(true).create(true).open(history);
     let file = file.map_err(|error| format!("cannot open the history: {error}"))?;
-    let load = Load {
-        transactions: usize::MAX,
-        clients,
-        seed,
-    };
+    let load = Load { transactions: usize::MAX, clients, seed };
     let never = AtomicBool::new(false);
     let ended = isolation::append(&target, &lists, &FileLog::to(file), load, &never, &|_| {});
     Ok(Answer::Stopped(ended.err().map(words).unwrap_or_default()))

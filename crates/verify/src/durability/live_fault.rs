@@ -25,12 +25,7 @@ impl LiveFault {
         let LiveFault::Fault(fault, class) = self else {
             return None;
         };
-        mount.arm(FaultRule {
-            fault,
-            class: Some(class),
-            skip: 2,
-            times: 1,
-        });
+        mount.arm(FaultRule { fault, class: Some(class), skip: 2, times: 1 });
         if matches!(fault, Fault::ReadError | Fault::FlippedBit) {
             // Else the kernel answers most reads, as long as it remembers.
             mount.forget(class);

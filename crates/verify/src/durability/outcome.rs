@@ -104,10 +104,7 @@ impl Acknowledged {
 
     /// All of them.
     pub(super) fn total(&self) -> u64 {
-        self.times
-            .keys()
-            .map(|client| self.of(*client) as u64)
-            .sum()
+        self.times.keys().map(|client| self.of(*client) as u64).sum()
     }
 
     /// How many transactions a client was told to have committed.
@@ -132,11 +129,7 @@ impl Acknowledged {
     /// The transaction that began last of those that are there, and a moment at which it had not yet begun.
     fn last_there(&self, seen: &Seen) -> Option<Timed> {
         let there = (0..).zip(&seen.clients).filter_map(|(client, state)| {
-            Some((
-                self.heard(client, state.commits - 2)?,
-                client,
-                state.commits - 1,
-            ))
+            Some((self.heard(client, state.commits - 2)?, client, state.commits - 1))
         });
         there.max()
     }
@@ -165,9 +158,7 @@ impl Acknowledged {
         let gravest = found.gravest;
         let mut outcome = self.judge_answer(found.answer);
         if let (true, Some(line)) = (outcome.class != Class::Ok, gravest) {
-            outcome
-                .what
-                .push_str(&format!("; the store's log says \"{line}\""));
+            outcome.what.push_str(&format!("; the store's log says \"{line}\""));
         }
         outcome
     }
@@ -200,10 +191,7 @@ impl Acknowledged {
             |(client, state): &(i64, &super::ClientState)| state.commits > self.of(*client) + 1;
         let mut found = Vec::new();
         if lost > 0 {
-            found.push((
-                Class::Lost,
-                format!("{lost} of {} acknowledged are gone", self.total()),
-            ));
+            found.push((Class::Lost, format!("{lost} of {} acknowledged are gone", self.total())));
         }
         if let Some(what) = self.out_of_order(&seen) {
             found.push((Class::OutOfOrder, what));
@@ -244,24 +232,14 @@ mod tests {
 
     fn judged(commits: [i64; 2], torn: &[&str], damage: &[&str]) -> (Class, Option<u64>) {
         let mut heard = Acknowledged::default();
-        let one = |client, number| ChildReport {
-            client,
-            number,
-            at: 1_000_000 * (10 + number as u64),
-        };
+        let one =
+            |client, number| ChildReport { client, number, at: 1_000_000 * (10 + number as u64) };
         for number in 0..5 {
             heard.hear(&one(0, number).bytes());
         }
         heard.hear(&one(1, 0).bytes()[..9]);
-        let own = |list: &[&str]| {
-            list.iter()
-                .map(|text| (*text).to_owned())
-                .collect::<Vec<_>>()
-        };
-        let clients = commits.map(|commits| ClientState {
-            commits,
-            torn: own(torn),
-        });
+        let own = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let clients = commits.map(|commits| ClientState { commits, torn: own(torn) });
         let outcome = heard.judge(RecoveryResult::of(Ok(Answer::Seen(Seen {
             clients: clients.into(),
             damage: Some(own(damage)),
@@ -286,11 +264,7 @@ mod tests {
 
     #[test]
     fn a_store_that_does_not_answer_is_told_apart_from_one_that_lost() {
-        let judge = |answer| {
-            Acknowledged::default()
-                .judge(RecoveryResult::of(answer))
-                .class
-        };
+        let judge = |answer| Acknowledged::default().judge(RecoveryResult::of(answer)).class;
         assert_eq!(judge(Err(ChildFailure::Hangs)), Class::Hangs);
         let ended = ChildFailure::Ended("signal 11".to_owned());
         assert_eq!(judge(Err(ended)), Class::WillNotOpen);
@@ -306,10 +280,7 @@ mod tests {
             let at = 10_000_000 * (1 + client as u64 + 2 * number as u64);
             heard.hear(&ChildReport { client, number, at }.bytes());
         }
-        let clients = commits.map(|commits| ClientState {
-            commits,
-            torn: Vec::new(),
-        });
+        let clients = commits.map(|commits| ClientState { commits, torn: Vec::new() });
         let outcome = heard.judge(RecoveryResult::of(Ok(Answer::Seen(Seen {
             clients: clients.into(),
             damage: None,
@@ -344,16 +315,11 @@ mod tests {
         let log = Some("ERROR: page 0".to_owned());
         let judged = |answer| {
             let gravest = log.clone();
-            Acknowledged::default()
-                .judge(RecoveryResult { answer, gravest })
-                .what
+            Acknowledged::default().judge(RecoveryResult { answer, gravest }).what
         };
         let bad = judged(Ok(Answer::Unreadable("no".to_owned())));
         assert_eq!(bad, "no; the store's log says \"ERROR: page 0\"");
-        let seen = Seen {
-            clients: Vec::new(),
-            damage: None,
-        };
+        let seen = Seen { clients: Vec::new(), damage: None };
         assert_eq!(judged(Ok(Answer::Seen(seen))), "");
     }
 }

@@ -59,16 +59,10 @@ pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> V
 fn losses(tears: bool, random: &mut fastrand::Rng) -> [Loss; IMAGES / 2] {
     let mut torn = |unit_bytes| {
         let seed = random.u64(..);
-        if tears {
-            Loss::Torn { seed, unit_bytes }
-        } else {
-            Loss::Subset { seed }
-        }
+        if tears { Loss::Torn { seed, unit_bytes } } else { Loss::Subset { seed } }
     };
     let (sectors, pages) = (torn(512), torn(4096));
-    let subset = Loss::Subset {
-        seed: random.u64(..),
-    };
+    let subset = Loss::Subset { seed: random.u64(..) };
     [Loss::Drop, Loss::Keep, subset, sectors, pages]
 }
 
@@ -78,20 +72,10 @@ fn heads(places: &mut CutPoints, random: &mut fastrand::Rng) -> Vec<Cut> {
     for _ in 0..IMAGES / MODELS.len() {
         let (round, step) = places.head(random);
         let seed = random.u64(..);
-        let head = |unit_bytes, arrives| Loss::Head {
-            seed,
-            unit_bytes,
-            arrives,
-        };
+        let head = |unit_bytes, arrives| Loss::Head { seed, unit_bytes, arrives };
         let torn = |unit_bytes| Loss::Torn { seed, unit_bytes };
         // Tears behind the first bytes go first: they spare none.
-        let all = [
-            head(512, true),
-            head(512, false),
-            head(4096, true),
-            torn(512),
-            torn(4096),
-        ];
+        let all = [head(512, true), head(512, false), head(4096, true), torn(512), torn(4096)];
         let loss = all[round % all.len()];
         cuts.extend(MODELS.map(|strict| Cut { step, strict, loss }));
     }
@@ -118,11 +102,7 @@ mod tests {
             place: (Node::ROOT, name.into()),
             path: name.into(),
             kind: Kind::File,
-            owner: Owner {
-                mode: 0o600,
-                user: 0,
-                group: 0,
-            },
+            owner: Owner { mode: 0o600, user: 0, group: 0 },
             len: 0,
         }
     }
@@ -132,10 +112,7 @@ mod tests {
     fn recording() -> (Recording, Vec<usize>) {
         let mut recording = Recording::default();
         recording.base.nodes = vec![node(2, "log"), node(3, "seldom"), node(4, "never")];
-        recording.base = Base {
-            directory: "base".into(),
-            ..recording.base
-        };
+        recording.base = Base { directory: "base".into(), ..recording.base };
         let mut heads = Vec::new();
         for round in 0..1000_u64 {
             for number in 2..5 {
@@ -161,11 +138,7 @@ mod tests {
     fn the_first_bytes_of_data_files_are_torn_however_seldom_they_are_written() {
         let (recording, heads) = recording();
         for seed in 0..20 {
-            let drawn = |tears| Drawn {
-                images: 200,
-                seed,
-                tears,
-            };
+            let drawn = |tears| Drawn { images: 200, seed, tears };
             let all = cuts(&recording, classify, drawn(true));
             assert_eq!(all.len(), 200);
             let at_heads = all.iter().filter(|cut| heads.contains(&cut.step));
@@ -201,11 +174,7 @@ mod tests {
         ];
         let (first, worst, worst_of_data) = (3, 5, 8);
         for seed in 0..20 {
-            let drawn = Drawn {
-                images: 40,
-                seed,
-                tears: true,
-            };
+            let drawn = Drawn { images: 40, seed, tears: true };
             let cuts = cuts(&recording, classify, drawn);
             assert_eq!(cuts.len(), 40);
             for step in [worst, worst_of_data, recording.steps.len()] {

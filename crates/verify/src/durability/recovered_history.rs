@@ -102,9 +102,8 @@ impl RecoveredHistory {
             some => format!(", not to be opened or read behind {some}"),
         };
         let anomalies = self.forbidden.iter();
-        let anomalies: Vec<_> = anomalies
-            .map(|(kind, count)| format!("{kind} behind {count}"))
-            .collect();
+        let anomalies: Vec<_> =
+            anomalies.map(|(kind, count)| format!("{kind} behind {count}")).collect();
         let anomalies = match &*anomalies.join(", ") {
             "" => "no forbidden anomaly".to_owned(),
             some => some.to_owned(),
@@ -125,10 +124,7 @@ impl RecoveredHistory {
 /// One key more than any that was appended to.
 pub(super) fn keys(history: &History) -> i64 {
     let appended = appends(history).map(|one| one.key).max();
-    assert!(
-        appended.is_none_or(|key| key < i64::MAX / VALUES_MAX),
-        "keys follow values"
-    );
+    assert!(appended.is_none_or(|key| key < i64::MAX / VALUES_MAX), "keys follow values");
     appended.map_or(0, |key| key + 1)
 }
 
@@ -149,16 +145,10 @@ impl Append<'_> {
 
 fn appends(history: &History) -> impl Iterator<Item = Append<'_>> {
     history.transactions.iter().flat_map(|by| {
-        by.operations
-            .iter()
-            .filter_map(move |operation| match operation {
-                Operation::Append { key, value } => Some(Append {
-                    key: *key,
-                    value: *value,
-                    by,
-                }),
-                Operation::Read { .. } => None,
-            })
+        by.operations.iter().filter_map(move |operation| match operation {
+            Operation::Append { key, value } => Some(Append { key: *key, value: *value, by }),
+            Operation::Read { .. } => None,
+        })
     })
 }
 
@@ -167,10 +157,7 @@ pub(super) fn end_with(history: &mut History, lists: Vec<Vec<i64>>) {
     let events = history.transactions.iter();
     let last = events.map(|one| one.invoked.max(one.completed.unwrap_or(0)));
     let now = last.max().map_or(0, |last| last + 1);
-    let reads = (0..).zip(lists).map(|(key, values)| Operation::Read {
-        key,
-        values: Some(values),
-    });
+    let reads = (0..).zip(lists).map(|(key, values)| Operation::Read { key, values: Some(values) });
     history.transactions.push(Transaction {
         process: LAST,
         invoked: now,
@@ -185,10 +172,7 @@ fn last_lists(history: &History) -> BTreeMap<i64, &[i64]> {
     let last = history.transactions.last();
     let reads = last.iter().flat_map(|last| &last.operations);
     let lists = reads.filter_map(|one| match one {
-        Operation::Read {
-            key,
-            values: Some(values),
-        } => Some((*key, &**values)),
+        Operation::Read { key, values: Some(values) } => Some((*key, &**values)),
         _ => None,
     });
     lists.collect()
@@ -198,10 +182,8 @@ fn last_lists(history: &History) -> BTreeMap<i64, &[i64]> {
 /// lost, only those that nobody can have overwritten: whoever wrote the list as it is had ended before.
 fn lost(history: &History, claimed: Isolation) -> Vec<Append<'_>> {
     let lists = last_lists(history);
-    let there: BTreeSet<(i64, i64)> = lists
-        .iter()
-        .flat_map(|(key, values)| values.iter().map(|value| (*key, *value)))
-        .collect();
+    let there: BTreeSet<(i64, i64)> =
+        lists.iter().flat_map(|(key, values)| values.iter().map(|value| (*key, *value))).collect();
     let newest = |key| lists.get(&key).and_then(|values| values.last().copied());
     let newest_ends: BTreeMap<i64, Option<usize>> = appends(history)
         .filter(|one| newest(one.key) == Some(one.value))
@@ -303,10 +285,7 @@ mod tests {
         assert_eq!(found, [(0, 1), (1, 1)]);
         assert_eq!((gone.lost, gone.lost_max, gone.is_broken()), (1, 2, false));
         let words = gone.example.unwrap();
-        assert!(
-            words.contains("1 was appended to key 0, acknowledged"),
-            "{words}"
-        );
+        assert!(words.contains("1 was appended to key 0, acknowledged"), "{words}");
         let (half, _) = behind([&[1], &[]]);
         assert_eq!(half.lost, 1);
         assert!(half.is_broken(), "{half:?}");
@@ -335,10 +314,7 @@ mod tests {
         assert_eq!((gap.lost, gap.out_of_order), (1, 1), "{gap:?}");
         assert!(gap.is_broken());
         let words = gap.example.unwrap();
-        assert!(
-            words.contains("2 is in key 1, which was asked for after"),
-            "{words}"
-        );
+        assert!(words.contains("2 is in key 1, which was asked for after"), "{words}");
     }
 
     /// Two read key 0 empty and both append; the second's list replaces the first's. A third appends later.

@@ -20,10 +20,7 @@ const POSTGRES: &[Copied] = &[
     ("fsync", &["on"]),
     ("full_page_writes", &["on"]),
     // The others differ from on by what a standby does, and a twin has none.
-    (
-        "synchronous_commit",
-        &["on", "local", "remote_write", "remote_apply"],
-    ),
+    ("synchronous_commit", &["on", "local", "remote_write", "remote_apply"]),
     ("wal_compression", &["off"]),
     ("wal_sync_method", &["fdatasync"]),
     ("wal_writer_delay", &["200ms"]),
@@ -46,16 +43,8 @@ const LEFT: &[(&str, &[&str], &str)] = &[
         &[""],
         "a twin stands alone, so that its commits wait for no standby",
     ),
-    (
-        "wal_level",
-        &["replica", "logical"],
-        "a twin writes its log as for a standby",
-    ),
-    (
-        "data_checksums",
-        &["on"],
-        "a twin has checksums, and sees damage that this server would not",
-    ),
+    ("wal_level", &["replica", "logical"], "a twin writes its log as for a standby"),
+    ("data_checksums", &["on"], "a twin has checksums, and sees damage that this server would not"),
     (
         "log_bin",
         &["OFF", "0"],
@@ -71,16 +60,8 @@ const LEFT: &[(&str, &[&str], &str)] = &[
         &["OFF", "0"],
         "a twin is no node of a cluster, which certifies commits and may give back what a node has lost",
     ),
-    (
-        "innodb_encrypt_log",
-        &["OFF", "0"],
-        "a twin encrypts nothing",
-    ),
-    (
-        "innodb_page_size",
-        &["16384"],
-        "a twin's pages have 16 KiB, and may be torn elsewhere",
-    ),
+    ("innodb_encrypt_log", &["OFF", "0"], "a twin encrypts nothing"),
+    ("innodb_page_size", &["16384"], "a twin's pages have 16 KiB, and may be torn elsewhere"),
 ];
 
 /// What of a live server was taken over.
@@ -127,14 +108,13 @@ pub fn like(of: &str, observed: &StoreObservation) -> Result<ReplicaConfig> {
     let (mut options, mut different) = (Vec::new(), Vec::new());
     for (name, default) in copied {
         match value(name) {
-            None => different.push(format!(
-                "{name} is the product's own: the server did not tell it"
-            )),
+            None => {
+                different.push(format!("{name} is the product's own: the server did not tell it"))
+            }
             Some(value) if default.contains(&&*value) => {}
             Some(value) if is_plain(&value) => options.push(format!("{name}={value}")),
-            Some(_) => different.push(format!(
-                "{name} is the product's own: the server's value is no plain word"
-            )),
+            Some(_) => different
+                .push(format!("{name} is the product's own: the server's value is no plain word")),
         }
     }
     let others = LEFT
@@ -254,15 +234,9 @@ mod tests {
         assert_eq!(twin.store, "postgres");
         assert_eq!(twin.options, "commit_delay=17&synchronous_commit=off");
         let words = twin.twin.words();
-        assert!(
-            words.contains("copy of postgres://host/db (PostgreSQL 15.6"),
-            "{words}"
-        );
+        assert!(words.contains("copy of postgres://host/db (PostgreSQL 15.6"), "{words}");
         assert!(words.contains("wal_level: a twin writes"), "{words}");
-        assert!(
-            words.contains("full_page_writes is the product's own"),
-            "{words}"
-        );
+        assert!(words.contains("full_page_writes is the product's own"), "{words}");
         let plain = of("PostgreSQL", &[("synchronous_commit", "remote_apply")]).unwrap();
         assert_eq!(plain.options, "");
     }
@@ -290,10 +264,8 @@ mod tests {
     #[test]
     fn another_major_version_is_refused() {
         let twin = of("PostgreSQL", &[]).unwrap().twin;
-        let settings = |version: &str| Settings {
-            version: version.to_owned(),
-            ..Settings::default()
-        };
+        let settings =
+            |version: &str| Settings { version: version.to_owned(), ..Settings::default() };
         assert!(twin.must_fit(&settings("15.14")).is_ok());
         let why = twin.must_fit(&settings("16.1")).unwrap_err().to_string();
         assert!(why.contains("16.1 is installed here"), "{why}");

@@ -43,11 +43,7 @@ impl Finding {
         let name = name(&self.settings);
         match &self.verdict {
             Verdict::NotDurable(evidence) => format!("{name}: not durable: {evidence}."),
-            Verdict::Survived {
-                cuts,
-                images,
-                kills,
-            } => {
+            Verdict::Survived { cuts, images, kills } => {
                 let strict = self.images.as_ref().map_or(0, bad_on_strict);
                 let names = if strict > 0 { ", names as on ext4" } else { "" };
                 format!(
@@ -193,24 +189,14 @@ fn bound(images: &Images) -> Option<String> {
 fn by_loss(images: &Images) -> Option<String> {
     let bad = images.losses.values().any(|(_, bad)| *bad > 0);
     let parts = images.losses.iter();
-    let parts: Vec<_> = parts
-        .map(|(loss, (all, bad))| format!("{loss} {bad} of {all}"))
-        .collect();
-    bad.then(|| {
-        format!(
-            "Not as acknowledged, by kind of loss: {}.",
-            parts.join(", ")
-        )
-    })
+    let parts: Vec<_> = parts.map(|(loss, (all, bad))| format!("{loss} {bad} of {all}")).collect();
+    bad.then(|| format!("Not as acknowledged, by kind of loss: {}.", parts.join(", ")))
 }
 
 /// What was torn in those that failed, if there are any.
 fn by_torn(images: &Images) -> Option<String> {
     let ((torn, bad_torn), (heads, bad_heads)) = (images.torn, images.heads);
-    let (whole, bad) = (
-        images.images - torn,
-        images.images - images.count(Class::Ok, None),
-    );
+    let (whole, bad) = (images.images - torn, images.images - images.count(Class::Ok, None));
     let others = torn.saturating_sub(heads);
     (bad > 0 && torn > 0).then(|| {
         format!(
@@ -246,12 +232,7 @@ fn exercised(images: &Images, tears: bool) -> String {
             _ => format!("{}: not exercised", class.word()),
         }
     };
-    let classes = [
-        PathClass::Log,
-        PathClass::Data,
-        PathClass::Control,
-        PathClass::Doublewrite,
-    ];
+    let classes = [PathClass::Log, PathClass::Data, PathClass::Control, PathClass::Doublewrite];
     let known = classes.into_iter().filter(|class| {
         matches!(class, PathClass::Log | PathClass::Data)
             || images.exercised.contains_key(class.word())
@@ -299,10 +280,7 @@ fn of_control(control: &Control) -> String {
             reach(&control.images, control.window_ms)
         ),
     };
-    let example = match (
-        control.fired(),
-        control.images.examples.values().next_back(),
-    ) {
+    let example = match (control.fired(), control.images.examples.values().next_back()) {
         (false, Some(example)) => format!(" One: {example}."),
         _ => String::new(),
     };
@@ -406,22 +384,16 @@ fn of_faults(faults: &[InjectedFault]) -> Vec<String> {
         }
         let then = match (found, &struck.what) {
             (Class::Ok, _) => "nothing acknowledged was gone".to_owned(),
-            (class, what) => format!(
-                "{}: {}",
-                class.words(),
-                what.as_deref().unwrap_or("no words for it")
-            ),
+            (class, what) => {
+                format!("{}: {}", class.words(), what.as_deref().unwrap_or("no words for it"))
+            }
         };
         let kept = kept(&struck.kept).map(|words| format!(" {words}"));
         let kept = kept.unwrap_or_default();
         lines.push(format!("Fault, {}: {went}; {then}.{kept}", named(struck)));
     }
     for (class, faults) in not_exercised {
-        lines.push(format!(
-            "Not exercised in the {}: {}.",
-            class.word(),
-            faults.join(", ")
-        ));
+        lines.push(format!("Not exercised in the {}: {}.", class.word(), faults.join(", ")));
     }
     lines
 }
@@ -442,18 +414,11 @@ mod tests {
         Images {
             images,
             places,
-            independent: IndependentTrials {
-                journal: places,
-                ..IndependentTrials::default()
-            },
+            independent: IndependentTrials { journal: places, ..IndependentTrials::default() },
             journal: BTreeMap::from([("ok".to_owned(), images)]),
             exercised: BTreeMap::from([(
                 "data".to_owned(),
-                Exercised {
-                    lost: 1,
-                    torn: 0,
-                    units: 1,
-                },
+                Exercised { lost: 1, torn: 0, units: 1 },
             )]),
             ..Images::default()
         }
@@ -486,20 +451,13 @@ mod tests {
     #[test]
     fn places_are_what_was_survived_and_bounds_and_images_are_told_beside_them() {
         let mut finding = finding(Expected::Hold, KillResults::default());
-        finding.verdict = Verdict::Survived {
-            cuts: 36,
-            images: 200,
-            kills: 1,
-        };
+        finding.verdict = Verdict::Survived { cuts: 36, images: 200, kills: 1 };
         let lines = finding.sentences();
         let survived =
             "survived 36 cuts (of kind simulated power loss; 200 crash images) and 1 process kill:";
         assert!(lines[0].contains(survived), "{lines:?}");
         let bounded = bound(&images(200, 36)).unwrap();
-        assert!(
-            bounded.contains("at 36 places") && bounded.contains("at most 8.3 %"),
-            "{bounded}"
-        );
+        assert!(bounded.contains("at 36 places") && bounded.contains("at most 8.3 %"), "{bounded}");
         assert!(bounded.contains("are not independent"), "{bounded}");
         let few = bound(&images(30, 3)).unwrap();
         assert!(few.contains("bound nothing") && !few.contains('%'), "{few}");
@@ -509,25 +467,13 @@ mod tests {
     fn what_was_not_torn_is_not_exercised_and_is_never_passed_over() {
         let mut images = images(20, 2);
         let said = exercised(&images, true);
-        assert!(
-            said.contains("data: lost in 1 image, torn: not exercised"),
-            "{said}"
-        );
-        assert!(
-            said.contains("first page of a data file torn: not exercised"),
-            "{said}"
-        );
+        assert!(said.contains("data: lost in 1 image, torn: not exercised"), "{said}");
+        assert!(said.contains("first page of a data file torn: not exercised"), "{said}");
         let said = exercised(&images, false);
-        assert!(
-            said.contains("first page of a data file torn: not asked for"),
-            "{said}"
-        );
+        assert!(said.contains("first page of a data file torn: not asked for"), "{said}");
         images.heads = (1, 0);
         let said = exercised(&images, true);
-        assert!(
-            said.contains("first page of a data file torn: 1 image;"),
-            "{said}"
-        );
+        assert!(said.contains("first page of a data file torn: 1 image;"), "{said}");
     }
 
     #[test]
@@ -545,9 +491,6 @@ mod tests {
         assert!(nothing.starts_with(words), "{nothing}");
         let hold = said(Expected::Hold);
         assert!(!hold.contains("promises nothing"), "{hold}");
-        assert!(
-            !nothing.contains("should") && !hold.contains("should"),
-            "{hold}"
-        );
+        assert!(!nothing.contains("should") && !hold.contains("should"), "{hold}");
     }
 }

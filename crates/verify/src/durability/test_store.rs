@@ -113,20 +113,14 @@ impl TestStore<'_> {
         let url = running.url();
         helper.tell(&match self.lists {
             Some(_) => Task::MakeLists { url },
-            None => Task::Prepare {
-                url,
-                clients: CLIENTS,
-                ballast: self.adapter.ballast(),
-            },
+            None => Task::Prepare { url, clients: CLIENTS, ballast: self.adapter.ballast() },
         });
         let answer = helper.answer(LOOK_LIMIT);
         running.end(Ending::InOrder)?;
         match answer {
             Ok(Answer::Prepared(settings)) => Ok(settings),
             Ok(Answer::NotOpened(why)) => Err(Error::cannot(why)),
-            other => Err(Error::cannot(format!(
-                "the store could not be made: {other:?}"
-            ))),
+            other => Err(Error::cannot(format!("the store could not be made: {other:?}"))),
         }
     }
 
@@ -227,17 +221,8 @@ impl TestStore<'_> {
         let mut helper = self.program.start()?;
         let (url, clients) = (running.url(), CLIENTS);
         helper.tell(&match self.lists {
-            Some(seed) => Task::Append {
-                url,
-                clients,
-                seed,
-                history: acknowledgements,
-            },
-            None => Task::Work {
-                url,
-                clients,
-                acknowledgements,
-            },
+            Some(seed) => Task::Append { url, clients, seed, history: acknowledgements },
+            None => Task::Work { url, clients, acknowledgements },
         });
         Ok(helper)
     }
@@ -254,10 +239,7 @@ pub(super) struct RecoveryResult {
 impl RecoveryResult {
     /// An answer of a store that logs nothing.
     pub(super) fn of(answer: std::result::Result<Answer, ChildFailure>) -> RecoveryResult {
-        RecoveryResult {
-            answer,
-            gravest: None,
-        }
+        RecoveryResult { answer, gravest: None }
     }
 }
 
@@ -268,10 +250,7 @@ pub(super) fn look(
     directory: &Path,
     options: &str,
 ) -> Result<RecoveryResult> {
-    ask(adapter, helper, directory, options, |url| Task::Look {
-        url,
-        clients: CLIENTS,
-    })
+    ask(adapter, helper, directory, options, |url| Task::Look { url, clients: CLIENTS })
 }
 
 /// Opens what stands in a directory, as a machine that boots does, and lets a child answer of it.
@@ -380,13 +359,7 @@ mod tests {
     #[test]
     fn what_is_said_names_no_directory_that_is_gone() {
         let said = |words| without(words, Path::new("/scratch/image-0"));
-        assert_eq!(
-            said("/scratch/image-0/store.db is no store"),
-            "store.db is no store"
-        );
-        assert_eq!(
-            said("cannot open /scratch/image-0"),
-            "cannot open its directory"
-        );
+        assert_eq!(said("/scratch/image-0/store.db is no store"), "store.db is no store");
+        assert_eq!(said("cannot open /scratch/image-0"), "cannot open its directory");
     }
 }

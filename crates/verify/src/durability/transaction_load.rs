@@ -50,9 +50,8 @@ pub struct ClientState {
 impl Work {
     pub(super) fn new() -> Work {
         let mut plan = Plan::new();
-        let tallies = Table::new("syncline_tallies")
-            .column("client", Kind::Int)
-            .column("commits", Kind::Int);
+        let tallies =
+            Table::new("syncline_tallies").column("client", Kind::Int).column("commits", Kind::Int);
         let tallies = plan.table(tallies.key(&["client"]));
         let events = Table::new("syncline_events")
             .column("client", Kind::Int)
@@ -60,12 +59,7 @@ impl Work {
             .bytes("payload", PAYLOAD_BYTES_MAX as u32);
         let events = plan.table(events.key(&["client", "number"]));
         let scan = Scan {
-            path: Path {
-                table: events,
-                by: By::Key,
-                equal: 1,
-                range: Range::All,
-            },
+            path: Path { table: events, by: By::Key, equal: 1, range: Range::All },
             order: Order::Ascending,
             limit: Limit::None,
             columns: &["number", "payload"],
@@ -156,10 +150,7 @@ impl Work {
         let mut transaction = Transaction::new(session, &mut asked);
         let (commits,) = transaction.read(&self.tally, (client,)).await?;
         transaction.ask(&self.events, (client,))?;
-        let mut state = ClientState {
-            commits,
-            torn: Vec::new(),
-        };
+        let mut state = ClientState { commits, torn: Vec::new() };
         let mut expected = (commits - EVENTS_KEPT).max(0)..commits;
         for event in transaction.answers(&self.events).await? {
             let (number, bytes) = event?;
@@ -182,11 +173,7 @@ impl ClientState {
         bytes: &[u8],
     ) {
         while expected.start < number && !expected.is_empty() {
-            self.tear(
-                client,
-                expected.start,
-                "is missing, though the tally counts it",
-            );
+            self.tear(client, expected.start, "is missing, though the tally counts it");
             expected.start += 1;
         }
         if !expected.contains(&number) {
@@ -202,8 +189,7 @@ impl ClientState {
     /// Names the first few; a damaged store may have hundreds.
     fn tear(&mut self, client: i64, number: i64, what: &str) {
         if self.torn.len() < 5 {
-            self.torn
-                .push(format!("event {number} of client {client} {what}"));
+            self.torn.push(format!("event {number} of client {client} {what}"));
         }
     }
 }
@@ -251,10 +237,7 @@ mod tests {
         assert_eq!(gap.len(), 1, "{gap:?}");
         let beyond = compared(6, whole(7));
         assert!(beyond[0].contains("rules it out"), "{beyond:?}");
-        let old = compared(
-            EVENTS_KEPT + 1,
-            (0..=EVENTS_KEPT).map(|n| (n, payload(3, n))),
-        );
+        let old = compared(EVENTS_KEPT + 1, (0..=EVENTS_KEPT).map(|n| (n, payload(3, n))));
         assert!(old[0].starts_with("event 0 "), "{old:?}");
         let other = compared(2, whole(2).map(|(number, _)| (number, payload(4, number))));
         assert_eq!(other.len(), 2, "{other:?}");

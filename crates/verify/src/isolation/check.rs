@@ -36,11 +36,7 @@ pub fn check(history: &History) -> Vec<Anomaly> {
     let mut found = single_reads(&versions);
     found.extend(lost_updates(history));
     let graph = Graph::of(history, &versions);
-    let mut search = Search {
-        history,
-        graph: &graph,
-        found: BTreeSet::new(),
-    };
+    let mut search = Search { history, graph: &graph, found: BTreeSet::new() };
     for order in [Order::Plain, Order::Session, Order::RealTime] {
         found.extend(search.cycles(order));
     }
@@ -207,8 +203,7 @@ impl Search<'_> {
             let edges = self.graph.edges[*node].iter();
             edges.map(|edge| (*node, edge.to, edge.why))
         });
-        from.filter(|(_, to, why)| takes(*why) && wants(*why) && within(to))
-            .collect()
+        from.filter(|(_, to, why)| takes(*why) && wants(*why) && within(to)).collect()
     }
 
     fn anomaly(&mut self, kind: Kind, order: Order, cycles: &[Cycle]) -> Option<Anomaly> {

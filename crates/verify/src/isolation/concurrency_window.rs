@@ -32,14 +32,9 @@ pub(super) fn is_in_window(history: &History, cycle: &Cycle) -> bool {
     let [a, b, c] = cycle[..] else {
         return false;
     };
-    [[a, b, c], [b, c, a], [c, a, b]]
-        .into_iter()
-        .any(|[(t_in, one), (_, two), (t_out, three)]| {
-            overlooks(one)
-                && overlooks(two)
-                && sees(three)
-                && is_before_answer(history, t_in, t_out)
-        })
+    [[a, b, c], [b, c, a], [c, a, b]].into_iter().any(|[(t_in, one), (_, two), (t_out, three)]| {
+        overlooks(one) && overlooks(two) && sees(three) && is_before_answer(history, t_in, t_out)
+    })
 }
 
 fn overlooks(why: Why) -> bool {

@@ -34,9 +34,7 @@ pub fn read(input: impl BufRead) -> Result<History> {
         }
         let events = events.map_err(|error| Error::cannot(format!("the history: {error}")))?;
         for (number, event) in events.iter().enumerate() {
-            reading
-                .event(number, event)
-                .map_err(|why| at("event", number, &why))?;
+            reading.event(number, event).map_err(|why| at("event", number, &why))?;
         }
         return Ok(reading.history);
     }
@@ -78,9 +76,7 @@ fn begins_an_array(input: &mut impl BufRead) -> Result<bool> {
     let wrong = |error: std::io::Error| Error::cannot(format!("the history: {error}"));
     loop {
         let bytes = input.fill_buf().map_err(wrong)?;
-        let spaces = bytes
-            .iter()
-            .take_while(|byte| byte.is_ascii_whitespace() && **byte != b'\n');
+        let spaces = bytes.iter().take_while(|byte| byte.is_ascii_whitespace() && **byte != b'\n');
         let (spaces, end) = (spaces.count(), bytes.len());
         if spaces < end || end == 0 {
             return Ok(bytes.get(spaces) == Some(&b'['));
@@ -171,9 +167,7 @@ fn client(event: &Value) -> Understood<Option<i64>> {
         return Ok(None);
     }
     let number = process.as_i64();
-    number
-        .map(Some)
-        .ok_or_else(|| format!("its process {process} is no whole number"))
+    number.map(Some).ok_or_else(|| format!("its process {process} is no whole number"))
 }
 
 /// True if a transaction ended with what it was asked for, in that order. A client may have read more than
@@ -193,10 +187,7 @@ fn is_answer(asked: &[Operation], answered: &[Operation]) -> bool {
 /// Writes a history; times are the positions of events, in nanoseconds.
 pub fn write(history: &History, output: &mut impl Write) -> std::io::Result<()> {
     let mut events = BTreeMap::new();
-    let last = history
-        .transactions
-        .iter()
-        .map(|one| one.invoked.max(one.completed.unwrap_or(0)));
+    let last = history.transactions.iter().map(|one| one.invoked.max(one.completed.unwrap_or(0)));
     let mut beyond = last.max().unwrap_or(0);
     for (number, transaction) in history.transactions.iter().enumerate() {
         events.insert(transaction.invoked, ("invoke", number));
@@ -257,20 +248,16 @@ fn operation(one: &Value) -> Understood<Operation> {
         })
     };
     match one[0].as_str() {
-        Some("append" | ":append") => Ok(Operation::Append {
-            key: whole(&one[1])?,
-            value: whole(&one[2])?,
-        }),
+        Some("append" | ":append") => {
+            Ok(Operation::Append { key: whole(&one[1])?, value: whole(&one[2])? })
+        }
         Some("r" | ":r") => {
             let values = match &one[2] {
                 Value::Null => None,
                 Value::Array(list) => Some(list.iter().map(whole).collect::<Understood<_>>()?),
                 other => return Err(format!("a read is answered {other}, which is no list")),
             };
-            Ok(Operation::Read {
-                key: whole(&one[1])?,
-                values,
-            })
+            Ok(Operation::Read { key: whole(&one[1])?, values })
         }
         _ => Err(format!("{one} is neither an append nor a read")),
     }

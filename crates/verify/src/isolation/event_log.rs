@@ -82,10 +82,7 @@ pub(crate) struct FileLog {
 
 impl FileLog {
     pub(crate) fn to(file: File) -> FileLog {
-        FileLog {
-            file: Mutex::new(file),
-            next: AtomicUsize::new(0),
-        }
+        FileLog { file: Mutex::new(file), next: AtomicUsize::new(0) }
     }
 
     fn write(

@@ -7,14 +7,8 @@ use super::history::{History, Operation};
 /// A sentence for each step of a cycle, and one for each transaction in it.
 pub(super) fn explain(history: &History, graph: &Graph, cycle: &Cycle) -> Vec<String> {
     // Moments are left out: what leads to one and what leads from it are one step of real time.
-    let steps: Vec<_> = cycle
-        .iter()
-        .filter(|(node, _)| *node < graph.transactions)
-        .collect();
-    let mut sentences: Vec<_> = steps
-        .iter()
-        .map(|(node, _)| transaction(history, *node))
-        .collect();
+    let steps: Vec<_> = cycle.iter().filter(|(node, _)| *node < graph.transactions).collect();
+    let mut sentences: Vec<_> = steps.iter().map(|(node, _)| transaction(history, *node)).collect();
     for (position, (node, why)) in steps.iter().enumerate() {
         let next = steps[(position + 1) % steps.len()].0;
         sentences.push(match why {
@@ -49,11 +43,7 @@ fn transaction(history: &History, number: usize) -> String {
             },
         })
         .collect();
-    format!(
-        "T{number} (client {}): {}",
-        transaction.process,
-        did.join(", ")
-    )
+    format!("T{number} (client {}): {}", transaction.process, did.join(", "))
 }
 
 /// Long lists by their ends.

@@ -94,32 +94,19 @@ impl Finding {
         lines.push(self.checked());
         for (which, anomalies) in [("Forbidden", &self.forbidden), ("Allowed", &self.allowed)] {
             for anomaly in anomalies {
-                lines.push(format!(
-                    "{which}: {}, seen {} times.",
-                    name(anomaly),
-                    anomaly.count
-                ));
+                lines.push(format!("{which}: {}, seen {} times.", name(anomaly), anomaly.count));
                 lines.extend(anomaly.example.iter().map(|line| format!("  {line}")));
             }
         }
         lines.extend(self.known.iter().map(|known| format!("Known: {known}.")));
         if !self.schedules.is_empty() {
-            lines.push(format!(
-                "Hermitage's schedules:\n{}",
-                table(&self.schedules)
-            ));
+            lines.push(format!("Hermitage's schedules:\n{}", table(&self.schedules)));
             lines.push(LEGEND.to_owned());
         }
-        for row in self
-            .schedules
-            .iter()
-            .filter(|row| !row.forbidden.is_empty())
-        {
+        for row in self.schedules.iter().filter(|row| !row.forbidden.is_empty()) {
             let (target, claimed) = (&row.target, &row.claimed);
             let shown = row.forbidden.join("; ");
-            lines.push(format!(
-                "{target}: not {claimed}: its schedules show {shown}."
-            ));
+            lines.push(format!("{target}: not {claimed}: its schedules show {shown}."));
         }
         lines.push(
             "Not known from a history: what other loads would show; and phantoms, which no list shows."

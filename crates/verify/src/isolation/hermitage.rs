@@ -72,8 +72,7 @@ pub fn hermitage<T: Target>(
             cell.play(&stage, schedule, &open)?;
             let seen = cell.seen == Some(true) || cell.seen_by_writer;
             if seen && is_forbidden(claimed, schedule.name) {
-                row.forbidden
-                    .push(format!("{} ({})", schedule.what, schedule.name));
+                row.forbidden.push(format!("{} ({})", schedule.what, schedule.name));
             }
         }
         row.cells.push(cell);
@@ -199,10 +198,7 @@ mod tests {
                 cell(Some(false)),
                 cell(Some(true)),
                 cell(None),
-                Cell {
-                    seen_by_writer: true,
-                    ..cell(Some(false))
-                },
+                Cell { seen_by_writer: true, ..cell(Some(false)) },
             ],
             forbidden: Vec::new(),
         }

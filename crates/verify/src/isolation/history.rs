@@ -69,10 +69,7 @@ impl History {
         let mut sessions: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
         for (number, transaction) in self.transactions.iter().enumerate() {
             if transaction.ending == Ending::Committed {
-                sessions
-                    .entry(transaction.process)
-                    .or_default()
-                    .push(number);
+                sessions.entry(transaction.process).or_default().push(number);
             }
         }
         sessions

@@ -104,12 +104,7 @@ impl Interleaver {
         let table = plan.table(table);
         let mark = Table::new("syncline_hermitage_mark").column("id", Kind::Int);
         let mark = plan.table(mark.key(&["id"]));
-        let path = Path {
-            table,
-            by: By::Index(IndexId(0)),
-            equal: 0,
-            range: Range::Between,
-        };
+        let path = Path { table, by: By::Index(IndexId(0)), equal: 0, range: Range::Between };
         let scan = ScanOf {
             path,
             order: Order::Ascending,
@@ -139,21 +134,12 @@ impl Interleaver {
 
     fn play_on<T: Target>(&self, target: &T, play: &Play) -> TargetResult<ScheduleResult> {
         let mut setter = ScheduleResult::default();
-        let fill = [
-            (1, Mark),
-            (1, Insert(1, 10)),
-            (1, Insert(2, 20)),
-            (1, Commit),
-        ];
+        let fill = [(1, Mark), (1, Insert(1, 10)), (1, Insert(2, 20)), (1, Commit)];
         self.lead(target, &fill, &mut setter)?;
         let mut played = ScheduleResult::default();
         self.lead(target, play.steps, &mut played)?;
         let mut reader = ScheduleResult::default();
-        self.lead(
-            target,
-            &[(1, Get(1)), (1, Get(2)), (1, Commit)],
-            &mut reader,
-        )?;
+        self.lead(target, &[(1, Get(1)), (1, Get(2)), (1, Commit)], &mut reader)?;
         played.rows = (1..).zip(reader.got(1).iter().copied()).collect();
         Ok(played)
     }
@@ -334,10 +320,7 @@ impl Part<'_> {
                 return Ok(Reply::Got(vec![value]));
             }
             Scan(from, to) => {
-                let scan = stage
-                    .scan
-                    .as_ref()
-                    .expect("a schedule that scans has an index");
+                let scan = stage.scan.as_ref().expect("a schedule that scans has an index");
                 transaction.ask(scan, (from, to))?;
                 let mut values = Vec::new();
                 for row in transaction.answers(scan).await? {

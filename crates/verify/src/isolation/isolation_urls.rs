@@ -6,16 +6,8 @@
 /// What a private server is asked for, if its URL does not say it: by product, the option's beginning and
 /// the option. PostgreSQL looks for a deadlock after a second of waiting, Derby after twenty.
 const HASTE: [(&str, &str, &str); 2] = [
-    (
-        "postgres:private",
-        "deadlock_timeout_ms=",
-        "deadlock_timeout_ms=10",
-    ),
-    (
-        "derby:private",
-        "jvm=",
-        "jvm=-Dderby.locks.deadlockTimeout=1",
-    ),
+    ("postgres:private", "deadlock_timeout_ms=", "deadlock_timeout_ms=10"),
+    ("derby:private", "jvm=", "jvm=-Dderby.locks.deadlockTimeout=1"),
 ];
 
 /// The URL that is verified in place of the one given.
@@ -40,9 +32,7 @@ pub fn levels(url: &str) -> Vec<String> {
         return vec![url.to_owned()];
     };
     let words = option.takes.split(", ").flat_map(|part| part.split(" or "));
-    words
-        .map(|word| with(url, &format!("isolation={}", word.trim())))
-        .collect()
+    words.map(|word| with(url, &format!("isolation={}", word.trim()))).collect()
 }
 
 /// With one more option.
@@ -58,18 +48,12 @@ mod tests {
     #[test]
     fn a_private_server_finds_deadlocks_soon_unless_its_url_says_when() {
         let said = [
-            (
-                "postgres:private",
-                "postgres:private?deadlock_timeout_ms=10",
-            ),
+            ("postgres:private", "postgres:private?deadlock_timeout_ms=10"),
             (
                 "postgres:private?durability=none",
                 "postgres:private?durability=none&deadlock_timeout_ms=10",
             ),
-            (
-                "derby:private",
-                "derby:private?jvm=-Dderby.locks.deadlockTimeout=1",
-            ),
+            ("derby:private", "derby:private?jvm=-Dderby.locks.deadlockTimeout=1"),
         ];
         for (url, hasty) in said {
             assert_eq!(with_fast_deadlock_detection(url), hasty);

@@ -56,18 +56,12 @@ pub fn load<T: Target>(
     }
     outside(block_on(&(), target.create(&lists.plan)))?;
     let said = outside(block_on(&(), target.evidence()))?;
-    let clients = load
-        .clients
-        .min(target.capabilities().workers_max.unwrap_or(usize::MAX));
+    let clients = load.clients.min(target.capabilities().workers_max.unwrap_or(usize::MAX));
     let (events, load) = (InMemory::default(), Load { clients, ..load });
     let ended = append(target, &lists, &events, load, stop, begun);
     outside(block_on(&(), target.remove()))?;
     outside(ended)?;
-    Ok(Loaded {
-        product: said.product,
-        claimed: said.isolation,
-        history: events.history(),
-    })
+    Ok(Loaded { product: said.product, claimed: said.isolation, history: events.history() })
 }
 
 /// Appends and reads on a target that stands there, by all clients at once; the first failure.
@@ -150,9 +144,7 @@ fn one_client<T: Target, E: Events>(
             let mut operations = shared.draw(&mut random);
             let number = shared.events.invoke(process, &operations)?;
             match lists.perform(&mut session, &mut operations).await {
-                Ok(()) => shared
-                    .events
-                    .complete(number, process, Ending::Committed, operations)?,
+                Ok(()) => shared.events.complete(number, process, Ending::Committed, operations)?,
                 Err(stop) => {
                     session.abort().await;
                     let ending = match stop {
@@ -160,9 +152,7 @@ fn one_client<T: Target, E: Events>(
                         Stop::Abort | Stop::Conflict(_) => Ending::Failed,
                         Stop::Failed(failure) => return Err(*failure),
                     };
-                    shared
-                        .events
-                        .complete(number, process, ending, operations)?;
+                    shared.events.complete(number, process, ending, operations)?;
                     if ending == Ending::Unknown {
                         process = shared.retired.fetch_add(1, Ordering::Relaxed);
                     }

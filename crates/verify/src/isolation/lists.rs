@@ -39,23 +39,14 @@ impl Lists {
         session: &mut S,
         operations: &mut Vec<Operation>,
     ) -> Result<(), Stop> {
-        let writes = operations
-            .iter()
-            .any(|one| matches!(one, Operation::Append { .. }));
-        session.begin(if writes {
-            AccessPattern::Several
-        } else {
-            AccessPattern::ReadOnly
-        });
+        let writes = operations.iter().any(|one| matches!(one, Operation::Append { .. }));
+        session.begin(if writes { AccessPattern::Several } else { AccessPattern::ReadOnly });
         let mut asked = RequestTracker::new(false);
         let mut transaction = Transaction::new(session, &mut asked);
         for wanted in std::mem::take(operations) {
             let (Operation::Append { key, .. } | Operation::Read { key, .. }) = wanted;
             let mut values = self.read(&mut transaction, key).await?;
-            operations.push(Operation::Read {
-                key,
-                values: Some(values.clone()),
-            });
+            operations.push(Operation::Read { key, values: Some(values.clone()) });
             if let Operation::Append { value, .. } = wanted {
                 values.push(value);
                 let text = text_of(&values);

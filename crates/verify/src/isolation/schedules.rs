@@ -73,13 +73,7 @@ pub(super) const SCHEDULES: &[Schedule] = &[
         what: "aborted read",
         plays: &[Play {
             seen_by: SeenBy::Anybody,
-            steps: &[
-                (1, Set(1, 101)),
-                (2, Get(1)),
-                (1, Abort),
-                (2, Get(1)),
-                (2, Commit),
-            ],
+            steps: &[(1, Set(1, 101)), (2, Get(1)), (1, Abort), (2, Get(1)), (2, Commit)],
             shows: |played| played.committed(2) && played.got(2).contains(&101),
         }],
     },

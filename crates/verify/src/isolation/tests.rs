@@ -35,13 +35,7 @@ fn transaction(text: &str, invoked: usize) -> Transaction {
         _ => Ending::Unknown,
     };
     let operations = words.next().unwrap_or_default().split(", ").map(operation);
-    Transaction {
-        process,
-        invoked,
-        completed: None,
-        ending,
-        operations: operations.collect(),
-    }
+    Transaction { process, invoked, completed: None, ending, operations: operations.collect() }
 }
 
 fn operation(text: &str) -> Operation {
@@ -64,10 +58,7 @@ fn kinds(text: &str) -> Vec<(Kind, Order)> {
 #[test]
 fn each_anomaly_is_found_in_its_smallest_history_and_alone() {
     for (text, expected) in [
-        (
-            "0 ok a1.1, a2.1 | 1 ok a1.2, a2.2 ; 2 ok r1.[1 2], r2.[2 1]",
-            Kind::G0,
-        ),
+        ("0 ok a1.1, a2.1 | 1 ok a1.2, a2.2 ; 2 ok r1.[1 2], r2.[2 1]", Kind::G0),
         ("0 fail a1.1 ; 1 ok r1.[1]", Kind::G1a),
         ("0 ok a1.1, r2.[2] | 1 ok a2.2, r1.[1]", Kind::G1c),
         ("0 ok a1.1 ; 1 ok a1.2, r1.[1]", Kind::Internal),
@@ -77,34 +68,16 @@ fn each_anomaly_is_found_in_its_smallest_history_and_alone() {
         ),
         ("0 ok a1.1 ; 1 ok r1.[7 1]", Kind::Unasked),
         ("0 ok a1.1 ; 1 ok r1.[1 1]", Kind::Repeated),
-        (
-            "0 ok a1.1, a2.2 | 1 ok r1.[1], r2.[] ; 2 ok r2.[2]",
-            Kind::GSingle,
-        ),
-        (
-            "0 ok r1.[], r2.[], a1.1 | 1 ok r1.[], r2.[], a2.2",
-            Kind::G2Item,
-        ),
-        (
-            "0 ok a1.1 | 1 ok a2.2 | 2 ok r1.[1], r2.[] | 3 ok r1.[], r2.[2]",
-            Kind::GNonadjacent,
-        ),
+        ("0 ok a1.1, a2.2 | 1 ok r1.[1], r2.[] ; 2 ok r2.[2]", Kind::GSingle),
+        ("0 ok r1.[], r2.[], a1.1 | 1 ok r1.[], r2.[], a2.2", Kind::G2Item),
+        ("0 ok a1.1 | 1 ok a2.2 | 2 ok r1.[1], r2.[] | 3 ok r1.[], r2.[2]", Kind::GNonadjacent),
     ] {
         assert_eq!(kinds(text), [(expected, Order::Plain)], "{text}");
     }
     let middle = kinds("0 ok a1.1, a1.2 | 1 ok r1.[1] ; 2 ok r1.[1 2]");
-    assert_eq!(
-        middle,
-        [(Kind::G1b, Order::Plain), (Kind::GSingle, Order::Plain)]
-    );
+    assert_eq!(middle, [(Kind::G1b, Order::Plain), (Kind::GSingle, Order::Plain)]);
     let lost = kinds("0 ok r1.[], a1.1 | 1 ok r1.[], a1.2 ; 2 ok r1.[1 2]");
-    assert_eq!(
-        lost,
-        [
-            (Kind::LostUpdate, Order::Plain),
-            (Kind::GSingle, Order::Plain)
-        ]
-    );
+    assert_eq!(lost, [(Kind::LostUpdate, Order::Plain), (Kind::GSingle, Order::Plain)]);
 }
 
 /// Client 0 is the pivot, client 1 overwrites what it read, client 2 sees that and not the pivot's append.
@@ -172,24 +145,13 @@ fn an_unknown_ending_may_have_happened_or_not() {
 
 #[test]
 fn the_smallest_cycle_is_explained_in_words() {
-    let found = check(&history(
-        "0 ok r1.[], r2.[], a1.1 | 1 ok r1.[], r2.[], a2.2",
-    ));
+    let found = check(&history("0 ok r1.[], r2.[], a1.1 | 1 ok r1.[], r2.[], a2.2"));
     let [Anomaly { example, .. }] = &found[..] else {
         panic!("one anomaly: {found:?}");
     };
-    assert_eq!(
-        example[0],
-        "T0 (client 0): read key 1: [], read key 2: [], appended 1 to key 1"
-    );
-    assert_eq!(
-        example[2],
-        "T0 came before T1, whose append to key 2 it did not see"
-    );
-    assert_eq!(
-        example[3],
-        "T1 came before T0, whose append to key 1 it did not see"
-    );
+    assert_eq!(example[0], "T0 (client 0): read key 1: [], read key 2: [], appended 1 to key 1");
+    assert_eq!(example[2], "T0 came before T1, whose append to key 2 it did not see");
+    assert_eq!(example[3], "T1 came before T0, whose append to key 1 it did not see");
 }
 
 /// A store of lists with chosen faults: `skew` lets readers see some keys as they were before, `lose`
@@ -267,35 +229,17 @@ fn a_history_that_cannot_be_understood_is_refused_with_its_place() {
     for (text, why) in [
         ("{", "line 1"),
         (&event_of("ok", "[]"), "never asked for"),
-        (
-            &event_of("invoke", r#"[["x",1,2]]"#),
-            "neither an append nor a read",
-        ),
+        (&event_of("invoke", r#"[["x",1,2]]"#), "neither an append nor a read"),
         (&event_of("invoke", "7"), "no list of appends"),
-        (
-            &event_of("invoke", r#"[["append","a",2]]"#),
-            "\"a\" is no whole number",
-        ),
-        (
-            &event_of("invoke", r#"[["append",1,1.5]]"#),
-            "1.5 is no whole number",
-        ),
+        (&event_of("invoke", r#"[["append","a",2]]"#), "\"a\" is no whole number"),
+        (&event_of("invoke", r#"[["append",1,1.5]]"#), "1.5 is no whole number"),
         (&event_of("invoke", r#"[["r",1,7]]"#), "is no list"),
         (&event_of("begin", "[]"), "none of invoke"),
         (&of_text, "its process \"1\" is no whole number"),
-        (
-            &format!("{asked}\n{asked}"),
-            "line 2 of the history: it appends 2 to key 1",
-        ),
+        (&format!("{asked}\n{asked}"), "line 2 of the history: it appends 2 to key 1"),
         (&format!("{asked}\n{again}"), "a second time"),
-        (
-            &format!("{asked}\n{other_end}"),
-            "other operations than it was asked for",
-        ),
-        (
-            &format!("[{asked}, 7]"),
-            "event 2 of the history: it is no event",
-        ),
+        (&format!("{asked}\n{other_end}"), "other operations than it was asked for"),
+        (&format!("[{asked}, 7]"), "event 2 of the history: it is no event"),
         (&format!("[{asked}"), "the history:"),
     ] {
         let error = elle::read(text.as_bytes()).unwrap_err().to_string();
@@ -327,10 +271,7 @@ fn an_array_of_events_is_a_history_and_events_beside_the_transactions_are_left_o
 fn adya_says(history: &History, model: &str) -> bool {
     let text = written(history);
     let history = adya::History::from_json(&text).unwrap();
-    let options = adya::Opts {
-        models: vec![model.into()],
-        ..adya::Opts::default()
-    };
+    let options = adya::Opts { models: vec![model.into()], ..adya::Opts::default() };
     let report = adya::check(&history, adya::Workload::ListAppend, &options);
     assert_ne!(report.valid, adya::Valid::Unknown, "{text}");
     report.valid == adya::Valid::True
@@ -344,17 +285,9 @@ fn another_checker_agrees_on_random_histories() {
         let found = check(&history);
         let plain = found.iter().filter(|one| one.order == Order::Plain);
         let plain: Vec<_> = plain.map(|one| one.kind).collect();
-        assert_eq!(
-            plain.is_empty(),
-            adya_says(&history, "serializable"),
-            "seed {seed}: {plain:?}"
-        );
+        assert_eq!(plain.is_empty(), adya_says(&history, "serializable"), "seed {seed}: {plain:?}");
         let snapshot = plain.iter().all(|kind| *kind == Kind::G2Item);
-        assert_eq!(
-            snapshot,
-            adya_says(&history, "snapshot-isolation"),
-            "seed {seed}: {plain:?}"
-        );
+        assert_eq!(snapshot, adya_says(&history, "snapshot-isolation"), "seed {seed}: {plain:?}");
         assert_eq!(
             found.is_empty(),
             adya_says(&history, "strict-serializable"),
@@ -365,10 +298,7 @@ fn another_checker_agrees_on_random_histories() {
             assert!(found.is_empty(), "seed {seed}: {found:?}");
         }
     }
-    assert!(
-        invalid > 30,
-        "only {invalid} of 300 histories show anomalies"
-    );
+    assert!(invalid > 30, "only {invalid} of 300 histories show anomalies");
 }
 
 #[test]

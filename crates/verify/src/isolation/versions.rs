@@ -49,9 +49,8 @@ impl Versions {
             versions.longest_of(transaction);
         }
         let orders = versions.orders.iter();
-        versions.read = orders
-            .flat_map(|(key, values)| values.iter().map(|value| (*key, *value)))
-            .collect();
+        versions.read =
+            orders.flat_map(|(key, values)| values.iter().map(|value| (*key, *value))).collect();
         for transaction in &history.transactions {
             if transaction.ending != Ending::Failed {
                 versions.unread_of(transaction);
@@ -111,10 +110,7 @@ impl Versions {
             {
                 writer.is_last = false;
             }
-            let writer = Writer {
-                transaction: number,
-                is_last: true,
-            };
+            let writer = Writer { transaction: number, is_last: true };
             self.writers.insert((*key, *value), writer);
         }
     }
@@ -158,9 +154,7 @@ impl Versions {
             if !fits || values.len() > self.sound[&key] {
                 wrong.extend(self.values_of(history, number, key, values));
             }
-            let newest = values
-                .last()
-                .and_then(|value| self.writers.get(&(key, *value)));
+            let newest = values.last().and_then(|value| self.writers.get(&(key, *value)));
             if let Some(writer) = newest
                 && !writer.is_last
                 && writer.transaction != number
@@ -169,10 +163,7 @@ impl Versions {
                     "T{number} read key {key} as T{} had left it in its middle",
                     writer.transaction
                 );
-                wrong.push(Wrong {
-                    kind: Kind::G1b,
-                    what,
-                });
+                wrong.push(Wrong { kind: Kind::G1b, what });
             }
         }
         self.wrong.extend(wrong);
@@ -223,10 +214,7 @@ impl Versions {
                 Operation::Append { key, value } => {
                     known.entry(*key).or_default().1.push(*value);
                 }
-                Operation::Read {
-                    key,
-                    values: Some(values),
-                } => {
+                Operation::Read { key, values: Some(values) } => {
                     let (read, appended) = known.entry(*key).or_default();
                     let fits = match read {
                         Some(read) => {
@@ -235,17 +223,14 @@ impl Versions {
                         None => values.ends_with(appended),
                     };
                     if !fits {
-                        let before = read.as_ref().map_or(String::new(), |read| {
-                            format!("its own read of {read:?} and ")
-                        });
+                        let before = read
+                            .as_ref()
+                            .map_or(String::new(), |read| format!("its own read of {read:?} and "));
                         let what = format!(
                             "T{number} read {values:?} of key {key} behind {before}its own appends of \
                              {appended:?}"
                         );
-                        self.wrong.push(Wrong {
-                            kind: Kind::Internal,
-                            what,
-                        });
+                        self.wrong.push(Wrong { kind: Kind::Internal, what });
                     }
                     *read = Some(values.clone());
                     appended.clear();
@@ -297,10 +282,7 @@ pub(super) fn external_reads(transaction: &Transaction) -> Vec<(i64, &[i64])> {
     for operation in &transaction.operations {
         match operation {
             Operation::Append { key, value } => own.entry(*key).or_default().push(*value),
-            Operation::Read {
-                key,
-                values: Some(values),
-            } => {
+            Operation::Read { key, values: Some(values) } => {
                 let own = own.get(key).map_or(&[][..], Vec::as_slice);
                 seen.extend(values.strip_suffix(own).map(|values| (*key, values)));
             }
@@ -312,10 +294,7 @@ pub(super) fn external_reads(transaction: &Transaction) -> Vec<(i64, &[i64])> {
 
 fn reads(transaction: &Transaction) -> impl Iterator<Item = (i64, &[i64])> {
     transaction.operations.iter().filter_map(|one| match one {
-        Operation::Read {
-            key,
-            values: Some(values),
-        } => Some((*key, &**values)),
+        Operation::Read { key, values: Some(values) } => Some((*key, &**values)),
         _ => None,
     })
 }

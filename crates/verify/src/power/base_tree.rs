@@ -10,10 +10,7 @@ use std::path::{Path, PathBuf};
 impl Base {
     /// The tree of a directory, as it is.
     pub fn read(directory: &Path) -> Result<Base> {
-        let mut base = Base {
-            directory: directory.to_owned(),
-            nodes: Vec::new(),
-        };
+        let mut base = Base { directory: directory.to_owned(), nodes: Vec::new() };
         base.read_below(Node::ROOT, Path::new(""))?;
         Ok(base)
     }
@@ -66,11 +63,7 @@ impl Base {
 
 /// Whose something is.
 pub(super) fn owner_of(found: &Metadata) -> Owner {
-    Owner {
-        mode: found.mode() & 0o7777,
-        user: found.uid(),
-        group: found.gid(),
-    }
+    Owner { mode: found.mode() & 0o7777, user: found.uid(), group: found.gid() }
 }
 
 /// Gives a path to its owner, with its mode.

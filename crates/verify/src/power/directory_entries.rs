@@ -34,12 +34,7 @@ pub(super) struct Names {
 impl Names {
     /// Names that are all stable.
     pub(super) fn new(model: Metadata, stable: Tree) -> Names {
-        Names {
-            model,
-            visible: stable.clone(),
-            stable,
-            operations: Vec::new(),
-        }
+        Names { model, visible: stable.clone(), stable, operations: Vec::new() }
     }
 
     /// The names as the store sees them.
@@ -90,10 +85,7 @@ impl Names {
         };
         match self.model {
             Metadata::Strict => {
-                for operation in self
-                    .operations
-                    .extract_if(.., |operation| touches(operation))
-                {
+                for operation in self.operations.extract_if(.., |operation| touches(operation)) {
                     operation.apply(&mut self.stable);
                 }
             }
@@ -141,11 +133,7 @@ impl Names {
     }
 
     fn change(&mut self, number: u64, node: Node, entries: Vec<(DirectoryEntry, Option<Node>)>) {
-        let operation = Operation {
-            number,
-            entries,
-            node,
-        };
+        let operation = Operation { number, entries, node };
         operation.apply(&mut self.visible);
         self.operations.push(operation);
     }

@@ -82,11 +82,7 @@ pub(super) struct Faults {
 
 impl Faults {
     pub(super) fn new(classify: Classify) -> Faults {
-        Faults {
-            rules: Vec::new(),
-            classify,
-            struck: InjectedFault::new(),
-        }
+        Faults { rules: Vec::new(), classify, struck: InjectedFault::new() }
     }
 
     pub(super) fn arm(&mut self, rule: FaultRule) {

@@ -22,13 +22,8 @@ pub enum Class {
 
 impl Class {
     /// Every class.
-    pub const ALL: [Class; 5] = [
-        Class::Log,
-        Class::Data,
-        Class::Doublewrite,
-        Class::Control,
-        Class::Other,
-    ];
+    pub const ALL: [Class; 5] =
+        [Class::Log, Class::Data, Class::Doublewrite, Class::Control, Class::Other];
 
     /// The word in reports.
     pub fn word(self) -> &'static str {

@@ -30,12 +30,7 @@ pub(super) struct Content {
 impl Content {
     /// The bytes of a base file.
     pub(super) fn of_base(path: PathBuf, len: u64) -> Content {
-        Content {
-            base: Some(Arc::new(path)),
-            base_bytes: len,
-            pages: BTreeMap::new(),
-            len,
-        }
+        Content { base: Some(Arc::new(path)), base_bytes: len, pages: BTreeMap::new(), len }
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -101,9 +96,8 @@ impl Content {
     #[cfg(test)]
     pub(super) fn bytes(&mut self) -> Vec<u8> {
         let pages = self.len.div_ceil(PAGE);
-        let mut bytes: Vec<u8> = (0..pages)
-            .flat_map(|page| *self.page_mut(page).unwrap())
-            .collect();
+        let mut bytes: Vec<u8> =
+            (0..pages).flat_map(|page| *self.page_mut(page).unwrap()).collect();
         bytes.truncate(self.len as usize);
         bytes
     }

@@ -86,10 +86,7 @@ impl Filesystem for FuseCalls {
         if kind != libc::S_IFREG && kind != 0 {
             return reply.error(Errno::EPERM);
         }
-        entry(
-            self.make(req, parent, name, Kind::File, mode & !umask),
-            reply,
-        );
+        entry(self.make(req, parent, name, Kind::File, mode & !umask), reply);
     }
 
     fn mkdir(
@@ -354,13 +351,8 @@ impl FuseCalls {
         kind: Kind,
         mode: u32,
     ) -> io::Result<LookupResult> {
-        let maker = Requester {
-            mode,
-            user: req.uid(),
-            group: req.gid(),
-        };
-        self.pass
-            .create((Node(parent.0), name.to_owned()), kind, maker)
+        let maker = Requester { mode, user: req.uid(), group: req.gid() };
+        self.pass.create((Node(parent.0), name.to_owned()), kind, maker)
     }
 }
 

@@ -38,10 +38,7 @@ struct Entry {
 
 impl Image {
     pub(super) fn empty(lost: Lost) -> Image {
-        Image {
-            entries: Vec::new(),
-            lost,
-        }
+        Image { entries: Vec::new(), lost }
     }
 
     pub(super) fn add(

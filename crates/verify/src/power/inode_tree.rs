@@ -31,10 +31,7 @@ impl Tree {
             nodes: BTreeMap::new(),
             next: Node::ROOT.0 + 1,
         };
-        let known = NodeEntry {
-            kind: Kind::Directory,
-            places: Vec::new(),
-        };
+        let known = NodeEntry { kind: Kind::Directory, places: Vec::new() };
         tree.nodes.insert(Node::ROOT, known);
         for found in &base.nodes {
             tree.insert(found.node, found.place.clone(), found.kind.clone());
@@ -51,10 +48,7 @@ impl Tree {
 
     pub(super) fn insert(&mut self, node: Node, place: DirectoryEntry, kind: Kind) {
         self.children.insert(place.clone(), node);
-        let known = self.nodes.entry(node).or_insert(NodeEntry {
-            kind,
-            places: Vec::new(),
-        });
+        let known = self.nodes.entry(node).or_insert(NodeEntry { kind, places: Vec::new() });
         known.places.push(place);
     }
 
@@ -85,10 +79,8 @@ impl Tree {
     /// What stands in a directory, and the directory that it stands in itself.
     pub(super) fn list(&self, directory: Node) -> Vec<(Node, Kind, OsString)> {
         let parent = self.place_of(directory).map_or(Node::ROOT, |place| place.0);
-        let mut found = vec![
-            (directory, Kind::Directory, ".".into()),
-            (parent, Kind::Directory, "..".into()),
-        ];
+        let mut found =
+            vec![(directory, Kind::Directory, ".".into()), (parent, Kind::Directory, "..".into())];
         let children = self.children.range((directory, OsString::new())..);
         for ((parent, name), node) in children {
             if *parent != directory {

@@ -58,9 +58,7 @@ impl Loss {
             Loss::Drop => "drop",
             Loss::Keep => "keep",
             Loss::Subset { .. } => "random subset",
-            Loss::Torn {
-                unit_bytes: 512, ..
-            } => "512 B tear",
+            Loss::Torn { unit_bytes: 512, .. } => "512 B tear",
             Loss::Torn { .. } => "4 KiB tear",
             Loss::Head { .. } => "tear behind the first bytes",
         }

@@ -95,13 +95,8 @@ impl Mount {
         }
         let base = Base::read(backing)?.copied(copy)?;
         let tree = Tree::new(&base, backing.to_owned());
-        let pass = Arc::new(Passthrough::new(PowerSwitch::new(
-            tree, classify, bytes_max,
-        )));
-        let calls = FuseCalls {
-            pass: Arc::clone(&pass),
-            root: backing.to_owned(),
-        };
+        let pass = Arc::new(Passthrough::new(PowerSwitch::new(tree, classify, bytes_max)));
+        let calls = FuseCalls { pass: Arc::clone(&pass), root: backing.to_owned() };
         let mut config = Config::default();
         config.mount_options = vec![
             MountOption::FSName(SOURCE.to_owned()),
@@ -178,10 +173,7 @@ impl Mount {
     pub fn end(mut self) -> Result<Recording> {
         self.cut();
         self.unmount()?;
-        Ok(Recording {
-            base: std::mem::take(&mut self.base),
-            steps: self.pass.switch().take(),
-        })
+        Ok(Recording { base: std::mem::take(&mut self.base), steps: self.pass.switch().take() })
     }
 
     /// Detaches the mount at once; its thread ends when the last process has let go of it.
@@ -214,11 +206,7 @@ pub fn is_mounted(path: &Path) -> bool {
     let Some(device) = parts.find_map(|part| Some(fs::metadata(part).ok()?.dev())) else {
         return false;
     };
-    let device = format!(
-        "{}:{}",
-        rustix::fs::major(device),
-        rustix::fs::minor(device)
-    );
+    let device = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     // Behind the dash stand the kind of the file system and its source.
     let ours = |line: &str| {

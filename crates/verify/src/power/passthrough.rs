@@ -47,9 +47,7 @@ pub(super) struct Requester {
 
 impl Passthrough {
     pub(super) fn new(switch: PowerSwitch) -> Passthrough {
-        Passthrough {
-            switch: Mutex::new(switch),
-        }
+        Passthrough { switch: Mutex::new(switch) }
     }
 
     /// The lock, whether or not there is power.
@@ -196,10 +194,7 @@ impl Passthrough {
         strike(&mut switch, Call::SetLen, node)?;
         match switch.file_of(node) {
             Some(file) => file.set_len(len)?,
-            None => File::options()
-                .write(true)
-                .open(backing(&switch, node)?)?
-                .set_len(len)?,
+            None => File::options().write(true).open(backing(&switch, node)?)?.set_len(len)?,
         }
         switch.record(Step::SetLen(node, len));
         Ok(())
@@ -264,11 +259,7 @@ impl Passthrough {
         if let Open::File { file, .. } = switch.handle(handle)? {
             file.write_all_at(bytes, offset)?;
         }
-        switch.record(Step::Write {
-            node,
-            offset,
-            bytes: bytes.into(),
-        });
+        switch.record(Step::Write { node, offset, bytes: bytes.into() });
         match sync {
             None => {}
             Some(Ok(fault)) => {
@@ -359,12 +350,7 @@ fn create(
     let owner: Owner = owner_of(&fs::symlink_metadata(&path)?);
     let node = switch.tree.fresh();
     switch.tree.insert(node, place.clone(), kind.clone());
-    switch.record(Step::Create {
-        node,
-        place,
-        kind,
-        owner,
-    });
+    switch.record(Step::Create { node, place, kind, owner });
     Ok(node)
 }
 

@@ -72,10 +72,7 @@ pub struct Taken {
 
 impl Pending {
     pub(super) fn new(stable: Content) -> Pending {
-        Pending {
-            stable,
-            ..Pending::default()
-        }
+        Pending { stable, ..Pending::default() }
     }
 
     /// True if nothing can be lost.
@@ -85,11 +82,7 @@ impl Pending {
 
     /// A change by the step of that number, which is visible and not stable.
     pub(super) fn change(&mut self, number: u64, change: Change) {
-        self.entries.push(Entry {
-            number,
-            failed: false,
-            change,
-        });
+        self.entries.push(Entry { number, failed: false, change });
     }
 
     /// A sync of what was changed up to a step has succeeded.
@@ -161,23 +154,15 @@ impl Pending {
                 units: Units::Drawn(random.u64(..)),
                 end,
             },
-            Loss::Head {
-                unit_bytes,
-                arrives,
-                ..
-            } => Moments {
+            Loss::Head { unit_bytes, arrives, .. } => Moments {
                 length: end,
                 sectors: u64::from(unit_bytes) / SECTOR,
                 units: Units::Head(arrives),
                 end,
             },
         };
-        let mut image = Image {
-            pending: self,
-            moments,
-            content: self.stable.clone(),
-            cuts: Vec::new(),
-        };
+        let mut image =
+            Image { pending: self, moments, content: self.stable.clone(), cuts: Vec::new() };
         image.build(model)?;
         let taken = image.taken();
         Ok((image.content, taken))
@@ -209,8 +194,7 @@ impl Pending {
             Change::Zeros { .. } => return,
             Change::SetLen(len) => {
                 let is_older = |one: &Entry| one.number < stable.number;
-                self.entries
-                    .retain(|one| !(one.change.is_length() && is_older(one)));
+                self.entries.retain(|one| !(one.change.is_length() && is_older(one)));
                 *len
             }
         };
@@ -219,11 +203,7 @@ impl Pending {
 
     /// The length that a change of it leaves.
     fn length_left(&self, number: u64, len: u64) -> u64 {
-        if number < self.reaches.number {
-            len.max(self.reaches.len)
-        } else {
-            len
-        }
+        if number < self.reaches.number { len.max(self.reaches.len) } else { len }
     }
 
     fn raise_floors(&mut self, units: Range<u64>, number: u64) {
@@ -285,10 +265,7 @@ impl Change {
             Change::Write { offset, bytes } => {
                 let start = range.start.max(*offset);
                 let end = range.end.min(offset + bytes.len() as u64);
-                content.write(
-                    start,
-                    &bytes[(start - offset) as usize..(end - offset) as usize],
-                )
+                content.write(start, &bytes[(start - offset) as usize..(end - offset) as usize])
             }
             Change::Zeros { offset, len } => {
                 let (mut start, end) = (range.start.max(*offset), range.end.min(offset + len));
@@ -325,12 +302,7 @@ enum Units {
 
 impl Moments {
     fn all_at(moment: usize) -> Moments {
-        Moments {
-            length: moment,
-            sectors: 1,
-            units: Units::Together,
-            end: moment,
-        }
+        Moments { length: moment, sectors: 1, units: Units::Together, end: moment }
     }
 
     /// Where the unit that shares a moment with these 512 bytes ends.
@@ -385,9 +357,7 @@ impl Image<'_> {
                 }
                 continue;
             }
-            entry
-                .change
-                .apply(&mut content, |unit| self.arrives(unit, index, entry.number))?;
+            entry.change.apply(&mut content, |unit| self.arrives(unit, index, entry.number))?;
         }
         if content.len() > len || model == Metadata::Strict {
             content.set_len(len)?;
@@ -399,12 +369,10 @@ impl Image<'_> {
     /// How long the file was at the length's moment.
     fn length_at_moment(&self) -> u64 {
         let seen = &self.pending.entries[..self.moments.length];
-        seen.iter().fold(self.pending.stable.len(), |len, entry| {
-            match &entry.change {
-                Change::SetLen(len) => self.pending.length_left(entry.number, *len),
-                Change::Write { offset, bytes } => len.max(offset + bytes.len() as u64),
-                Change::Zeros { .. } => len,
-            }
+        seen.iter().fold(self.pending.stable.len(), |len, entry| match &entry.change {
+            Change::SetLen(len) => self.pending.length_left(entry.number, *len),
+            Change::Write { offset, bytes } => len.max(offset + bytes.len() as u64),
+            Change::Zeros { .. } => len,
         })
     }
 
@@ -446,19 +414,12 @@ mod tests {
     #[test]
     fn a_file_torn_behind_its_first_bytes_is_new_on_one_side_and_old_on_the_other() {
         let mut pending = Pending::default();
-        let write = |byte: u8| Change::Write {
-            offset: 0,
-            bytes: Arc::from(vec![byte; 8192]),
-        };
+        let write = |byte: u8| Change::Write { offset: 0, bytes: Arc::from(vec![byte; 8192]) };
         pending.change(1, write(1));
         pending.sync(1).unwrap();
         pending.change(2, write(2));
         for (unit_bytes, arrives) in [(512, true), (512, false), (4096, true), (4096, false)] {
-            let loss = Loss::Head {
-                seed: 0,
-                unit_bytes,
-                arrives,
-            };
+            let loss = Loss::Head { seed: 0, unit_bytes, arrives };
             for model in [Metadata::Strict, Metadata::OrderedJournal] {
                 let (mut content, taken) = pending.image(loss, model, 7).unwrap();
                 let bytes = content.bytes();
@@ -491,10 +452,7 @@ mod tests {
                 let (mut content, _) = pending.image(loss, Metadata::Strict, 7).unwrap();
                 let bytes = content.bytes();
                 assert_eq!(bytes.len(), wanted, "{len} {loss:?}");
-                assert!(
-                    bytes[512..1536].iter().all(|byte| *byte == 7),
-                    "{len} {loss:?}"
-                );
+                assert!(bytes[512..1536].iter().all(|byte| *byte == 7), "{len} {loss:?}");
             }
         }
     }
@@ -511,24 +469,15 @@ mod tests {
     #[test]
     fn a_torn_write_is_one_of_the_first_bytes_only_where_it_begins_with_them() {
         let mut pending = Pending::default();
-        let write = |offset| Change::Write {
-            offset,
-            bytes: Arc::from(vec![1; 4096]),
-        };
+        let write = |offset| Change::Write { offset, bytes: Arc::from(vec![1; 4096]) };
         (0..4).for_each(|number| pending.change(1 + number, write(4096 * number)));
         let torn = |seed| {
-            let loss = Loss::Torn {
-                seed,
-                unit_bytes: 512,
-            };
+            let loss = Loss::Torn { seed, unit_bytes: 512 };
             let (_, taken) = pending.image(loss, Metadata::OrderedJournal, 7).unwrap();
             (taken.torn_writes, taken.torn_heads)
         };
         let seen: Vec<_> = (0..20).map(torn).collect();
         assert!(seen.iter().all(|(_, heads)| *heads <= 1), "{seen:?}");
-        assert!(
-            seen.iter()
-                .any(|(writes, heads)| *writes > 1 && *heads == 1)
-        );
+        assert!(seen.iter().any(|(writes, heads)| *writes > 1 && *heads == 1));
     }
 }

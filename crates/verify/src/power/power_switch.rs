@@ -136,9 +136,7 @@ impl PowerSwitch {
     /// Any open file of a node.
     pub(super) fn file_of(&self, node: Node) -> Option<&File> {
         self.open.values().find_map(|open| match open {
-            Open::File {
-                node: other, file, ..
-            } if *other == node => Some(file),
+            Open::File { node: other, file, .. } if *other == node => Some(file),
             _ => None,
         })
     }

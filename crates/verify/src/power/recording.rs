@@ -223,17 +223,8 @@ mod tests {
     #[test]
     fn a_node_is_what_its_last_name_says() {
         let place = |node, name: &str| -> DirectoryEntry { (Node(node), name.into()) };
-        let owner = Owner {
-            mode: 0o644,
-            user: 0,
-            group: 0,
-        };
-        let create = |node, place, kind| Step::Create {
-            node: Node(node),
-            place,
-            kind,
-            owner,
-        };
+        let owner = Owner { mode: 0o644, user: 0, group: 0 };
+        let create = |node, place, kind| Step::Create { node: Node(node), place, kind, owner };
         let steps = vec![
             create(2, place(1, "old"), Kind::Directory),
             create(3, place(2, "log"), Kind::File),

@@ -38,9 +38,7 @@ impl Replay {
         let mut tree = Tree::new();
         for node in &base.nodes {
             tree.insert(node.place.clone(), node.node);
-            machine
-                .nodes
-                .insert(node.node, (node.kind.clone(), node.owner));
+            machine.nodes.insert(node.node, (node.kind.clone(), node.owner));
             if node.kind == Kind::File {
                 let content = Content::of_base(base.directory.join(&node.path), node.len);
                 machine.files.insert(node.node, Pending::new(content));
@@ -52,19 +50,13 @@ impl Replay {
 
     /// Takes one step more.
     pub fn step(&mut self, step: &Step) -> Result<()> {
-        self.try_step(step)
-            .map_err(doing("read the base of an image in", &self.directory))
+        self.try_step(step).map_err(doing("read the base of an image in", &self.directory))
     }
 
     fn try_step(&mut self, step: &Step) -> std::io::Result<()> {
         self.at += 1;
         match step {
-            Step::Create {
-                node,
-                place,
-                kind,
-                owner,
-            } => {
+            Step::Create { node, place, kind, owner } => {
                 self.nodes.insert(*node, (kind.clone(), *owner));
                 if *kind == Kind::File {
                     self.files.insert(*node, Pending::default());
@@ -79,11 +71,7 @@ impl Replay {
                     *old = *owner;
                 }
             }
-            Step::Write {
-                node,
-                offset,
-                bytes,
-            } => {
+            Step::Write { node, offset, bytes } => {
                 let (offset, bytes) = (*offset, bytes.clone());
                 self.change(*node, Change::Write { offset, bytes });
             }
@@ -116,10 +104,7 @@ impl Replay {
     /// The tree that a loss of power leaves now.
     pub fn image(&self, loss: Loss) -> Result<Image> {
         let (tree, names) = self.names.image(loss);
-        let mut lost = Lost {
-            names,
-            files: Vec::new(),
-        };
+        let mut lost = Lost { names, files: Vec::new() };
         let paths = paths(self.names.visible(), &self.nodes);
         let mut contents = BTreeMap::new();
         for (node, file) in &self.files {
@@ -164,16 +149,12 @@ fn walk(
     found: &mut Vec<(PathBuf, Node)>,
 ) {
     let from = (directory, std::ffi::OsString::new());
-    let here = tree
-        .range(from..)
-        .take_while(|((parent, _), _)| *parent == directory);
+    let here = tree.range(from..).take_while(|((parent, _), _)| *parent == directory);
     for ((_, name), node) in here {
         let path = path.join(name);
         found.push((path.clone(), *node));
         // Under the strict model a directory may be found under its old and its new name: once is enough.
-        let is_directory = nodes
-            .get(node)
-            .is_some_and(|(kind, _)| *kind == Kind::Directory);
+        let is_directory = nodes.get(node).is_some_and(|(kind, _)| *kind == Kind::Directory);
         let is_new = found.iter().filter(|(_, other)| other == node).count() == 1;
         if is_directory && is_new {
             walk(tree, nodes, *node, &path, found);

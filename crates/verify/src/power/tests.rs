@@ -13,11 +13,7 @@ use syncline_vfs::{Create, Disk, File, OpenOptions, SimulatedDisk};
 
 const MODELS: [Metadata; 2] = [Metadata::Strict, Metadata::OrderedJournal];
 
-const OWNER: Owner = Owner {
-    mode: 0o644,
-    user: 0,
-    group: 0,
-};
+const OWNER: Owner = Owner { mode: 0o644, user: 0, group: 0 };
 
 /// The same life on a machine and on a simulated disk.
 struct Both {
@@ -55,20 +51,12 @@ impl Both {
             Kind::Directory => self.disk.create_directory(path).unwrap(),
             _ => drop(self.open(path, Create::New)),
         }
-        self.step(&Step::Create {
-            node,
-            place,
-            kind,
-            owner: OWNER,
-        });
+        self.step(&Step::Create { node, place, kind, owner: OWNER });
         self.nodes.insert(path.to_owned(), node);
     }
 
     fn open(&self, path: &Path, create: Create) -> syncline_vfs::SimulatedFile {
-        let options = OpenOptions {
-            create,
-            ..OpenOptions::READ_WRITE
-        };
+        let options = OpenOptions { create, ..OpenOptions::READ_WRITE };
         self.disk.open(path, options).unwrap()
     }
 
@@ -88,11 +76,7 @@ impl Both {
                 let bytes: Vec<u8> = (0..len).map(|_| random.u8(..)).collect();
                 let file = self.open(&path, Create::Never);
                 file.write_at(&bytes, offset as u64).unwrap();
-                self.step(&Step::Write {
-                    node,
-                    offset: offset as u64,
-                    bytes: bytes.into(),
-                });
+                self.step(&Step::Write { node, offset: offset as u64, bytes: bytes.into() });
             }
             6 | 7 => {
                 let len = random.u64(0..12_000);
@@ -182,19 +166,11 @@ impl OneFile {
     fn new(model: Metadata) -> OneFile {
         let mut machine = Replay::new(&Base::default(), model);
         let place = (Node::ROOT, "file".into());
-        let create = Step::Create {
-            node: FILE,
-            place,
-            kind: Kind::File,
-            owner: OWNER,
-        };
+        let create = Step::Create { node: FILE, place, kind: Kind::File, owner: OWNER };
         machine.step(&create).unwrap();
         let (node, began) = (Node::ROOT, u64::MAX);
         machine.step(&Step::SyncDirectory { node, began }).unwrap();
-        OneFile {
-            machine,
-            states: vec![Vec::new()],
-        }
+        OneFile { machine, states: vec![Vec::new()] }
     }
 
     fn live(&mut self, random: &mut fastrand::Rng) {
@@ -215,11 +191,7 @@ impl OneFile {
                 let bytes: Vec<u8> = (0..len).map(|_| random.u8(..)).collect();
                 state.resize(state.len().max(offset + len), 0);
                 state[offset..offset + len].copy_from_slice(&bytes);
-                let write = Step::Write {
-                    node: FILE,
-                    offset: offset as u64,
-                    bytes: bytes.into(),
-                };
+                let write = Step::Write { node: FILE, offset: offset as u64, bytes: bytes.into() };
                 self.machine.step(&write).unwrap();
             }
         }
@@ -277,10 +249,7 @@ fn a_subset_shows_the_whole_file_as_it_was_at_some_moment() {
         let ends = [file.states.first(), file.states.last()];
         between += usize::from(!ends.contains(&Some(&image)));
     }
-    assert!(
-        between > 100,
-        "only {between} of 400 lie between drop and keep"
-    );
+    assert!(between > 100, "only {between} of 400 lie between drop and keep");
 }
 
 #[test]
@@ -289,12 +258,7 @@ fn the_same_seed_is_the_same_image_and_another_is_another() {
     while file.states.len() < 8 {
         file.live(&mut random);
     }
-    let torn = |seed| {
-        file.image(Loss::Torn {
-            seed,
-            unit_bytes: 512,
-        })
-    };
+    let torn = |seed| file.image(Loss::Torn { seed, unit_bytes: 512 });
     assert_eq!(torn(1), torn(1));
     assert!((2..12).any(|seed| torn(seed) != torn(1)));
 }
@@ -302,11 +266,8 @@ fn the_same_seed_is_the_same_image_and_another_is_another() {
 #[test]
 fn what_a_failed_sync_left_is_covered_by_no_later_sync() {
     let mut file = OneFile::new(MODELS[0]);
-    let write = |offset, byte: u8| Step::Write {
-        node: FILE,
-        offset,
-        bytes: vec![byte; 1000].into(),
-    };
+    let write =
+        |offset, byte: u8| Step::Write { node: FILE, offset, bytes: vec![byte; 1000].into() };
     for step in [
         write(0, 1),
         Step::sync(FILE),
@@ -351,11 +312,7 @@ fn a_synced_write_makes_its_own_bytes_stable_and_no_others() {
 
 /// A page of one byte, written; see [`OneFile`], whose life begins with two steps.
 fn page(offset: u64, byte: u8) -> Step {
-    Step::Write {
-        node: FILE,
-        offset,
-        bytes: vec![byte; 4096].into(),
-    }
+    Step::Write { node: FILE, offset, bytes: vec![byte; 4096].into() }
 }
 
 /// The write of a step was a sync and answers.
@@ -371,11 +328,7 @@ fn what_is_written_while_a_sync_is_under_way_is_not_in_it() {
         let (third, fourth) = (page(0, 1), page(4096, 1));
         let meanwhile = [page(0, 2), page(8192, 2)];
         let answers = Step::Sync { node, began };
-        for step in [third, fourth]
-            .into_iter()
-            .chain(meanwhile)
-            .chain([answers])
-        {
+        for step in [third, fourth].into_iter().chain(meanwhile).chain([answers]) {
             file.machine.step(&step).unwrap();
         }
         let dropped = file.image(Loss::Drop);
@@ -429,16 +382,9 @@ fn a_new_length_may_come_without_its_bytes_only_under_the_strict_model() {
     let length_alone = |model| {
         (0..200).any(|seed| {
             let mut file = OneFile::new(model);
-            let write = Step::Write {
-                node: FILE,
-                offset: 0,
-                bytes: vec![7; 16_384].into(),
-            };
+            let write = Step::Write { node: FILE, offset: 0, bytes: vec![7; 16_384].into() };
             file.machine.step(&write).unwrap();
-            let image = file.image(Loss::Torn {
-                seed,
-                unit_bytes: 4096,
-            });
+            let image = file.image(Loss::Torn { seed, unit_bytes: 4096 });
             image.ends_with(&[0])
         })
     };
@@ -457,49 +403,23 @@ fn an_image_is_written_with_its_names_modes_and_bytes() {
     let old = base.nodes.iter().find(|node| node.path.ends_with("old"));
     let old = old.unwrap().node;
     for step in [
-        Step::Write {
-            node: old,
-            offset: 4090,
-            bytes: vec![6; 20].into(),
-        },
+        Step::Write { node: old, offset: 4090, bytes: vec![6; 20].into() },
         Step::SetLen(old, 9000),
         Step::Link(old, (Node::ROOT, "second".into())),
-        Step::Own(
-            old,
-            Owner {
-                mode: 0o600,
-                ..base.nodes[0].owner
-            },
-        ),
+        Step::Own(old, Owner { mode: 0o600, ..base.nodes[0].owner }),
     ] {
         machine.step(&step).unwrap();
     }
     let to = tempfile::tempdir().unwrap();
-    machine
-        .image(Loss::Keep)
-        .unwrap()
-        .write_to(to.path())
-        .unwrap();
+    machine.image(Loss::Keep).unwrap().write_to(to.path()).unwrap();
     let mut expected = vec![5; 9000];
     expected[4090..4110].fill(6);
     assert_eq!(std::fs::read(to.path().join("link")).unwrap(), expected);
     assert_eq!(std::fs::read(to.path().join("second")).unwrap(), expected);
-    let mode = std::fs::metadata(to.path().join("second"))
-        .unwrap()
-        .permissions();
-    assert_eq!(
-        std::os::unix::fs::PermissionsExt::mode(&mode) & 0o7777,
-        0o600
-    );
+    let mode = std::fs::metadata(to.path().join("second")).unwrap().permissions();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o7777, 0o600);
     let to = tempfile::tempdir().unwrap();
-    machine
-        .image(Loss::Drop)
-        .unwrap()
-        .write_to(to.path())
-        .unwrap();
-    assert_eq!(
-        std::fs::read(to.path().join("d/old")).unwrap(),
-        vec![5; 10_000]
-    );
+    machine.image(Loss::Drop).unwrap().write_to(to.path()).unwrap();
+    assert_eq!(std::fs::read(to.path().join("d/old")).unwrap(), vec![5; 10_000]);
     assert!(!to.path().join("second").exists());
 }

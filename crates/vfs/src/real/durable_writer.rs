@@ -51,11 +51,7 @@ impl DurableWriter {
         let file = RealFile::open(path, open_options(method)).map_err(|error| {
             let refused = method.is_direct() && error.kind() == Some(ErrorKind::InvalidInput);
             let reason = "the file system refuses O_DIRECT";
-            if refused {
-                not_possible(method, path, reason)
-            } else {
-                error
-            }
+            if refused { not_possible(method, path, reason) } else { error }
         })?;
         let ring = || Ring::new().map_err(|reason| not_possible(method, path, &reason));
         let sync = match method {
@@ -107,9 +103,7 @@ impl DurableWriter {
 impl fmt::Debug for DurableWriter {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut form = formatter.debug_struct("DurableWriter");
-        form.field("file", &self.file)
-            .field("method", &self.method)
-            .finish_non_exhaustive()
+        form.field("file", &self.file).field("method", &self.method).finish_non_exhaustive()
     }
 }
 
@@ -120,10 +114,7 @@ pub fn block_size(path: &Path) -> Result<u64> {
     match rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::DIOALIGN) {
         Ok(answer) if answer.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => {
             match answer.stx_dio_offset_align {
-                0 => Err(no_direct_writes(
-                    path,
-                    "the file system states that it offers none",
-                )),
+                0 => Err(no_direct_writes(path, "the file system states that it offers none")),
                 bytes => Ok(u64::from(bytes)),
             }
         }
@@ -133,10 +124,7 @@ pub fn block_size(path: &Path) -> Result<u64> {
 }
 
 fn smallest_direct_read(path: &Path) -> Result<u64> {
-    let options = OpenOptions {
-        direct: true,
-        ..OpenOptions::READ
-    };
+    let options = OpenOptions { direct: true, ..OpenOptions::READ };
     let file = RealFile::open(path, options).map_err(|error| match error.kind() {
         Some(ErrorKind::InvalidInput) => no_direct_writes(path, "the file system refuses O_DIRECT"),
         _ => error,
@@ -150,10 +138,7 @@ fn smallest_direct_read(path: &Path) -> Result<u64> {
             return Ok(bytes as u64);
         }
     }
-    Err(no_direct_writes(
-        path,
-        "no block of 512 bytes to 4 KiB could be read (is the file 8 KiB?)",
-    ))
+    Err(no_direct_writes(path, "no block of 512 bytes to 4 KiB could be read (is the file 8 KiB?)"))
 }
 
 fn open_options(method: SyncMethod) -> OpenOptions {
@@ -163,12 +148,7 @@ fn open_options(method: SyncMethod) -> OpenOptions {
         _ => WriteSync::No,
     };
     let direct = method.is_direct();
-    OpenOptions {
-        access: Access::ReadWrite,
-        create: Create::Never,
-        direct,
-        write_sync,
-    }
+    OpenOptions { access: Access::ReadWrite, create: Create::Never, direct, write_sync }
 }
 
 /// Asks whether `RWF_DSYNC` exists, with a read: the kernel checks the flag alike for reads and
@@ -181,30 +161,20 @@ fn try_rwf_dsync(file: &RealFile, method: SyncMethod) -> Result<()> {
     };
     match retry_on_intr(call) {
         Ok(_) => Ok(()),
-        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Err(not_possible(
-            method,
-            file.path(),
-            "the kernel or file system refuses RWF_DSYNC",
-        )),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
+            Err(not_possible(method, file.path(), "the kernel or file system refuses RWF_DSYNC"))
+        }
         Err(error) => Err(file.failed("try RWF_DSYNC on", error)),
     }
 }
 
 fn not_possible(method: SyncMethod, path: &Path, reason: &str) -> Error {
     let (path, reason) = (path.to_owned(), reason.to_owned());
-    Error::NotPossible {
-        method: method.name(),
-        path,
-        reason,
-    }
+    Error::NotPossible { method: method.name(), path, reason }
 }
 
 fn no_direct_writes(path: &Path, reason: &str) -> Error {
-    Error::NotPossible {
-        method: "O_DIRECT",
-        path: path.to_owned(),
-        reason: reason.to_owned(),
-    }
+    Error::NotPossible { method: "O_DIRECT", path: path.to_owned(), reason: reason.to_owned() }
 }
 
 #[cfg(test)]
@@ -231,11 +201,7 @@ mod tests {
         for (index, method) in SyncMethod::ALL.into_iter().enumerate() {
             let mut writer = match DurableWriter::open(&path, method) {
                 Ok(writer) => writer,
-                Err(Error::NotPossible {
-                    method: name,
-                    reason,
-                    ..
-                }) => {
+                Err(Error::NotPossible { method: name, reason, .. }) => {
                     assert_eq!(name, method.name());
                     assert!(!reason.is_empty());
                     continue;
@@ -250,11 +216,7 @@ mod tests {
 
             let mut expected = vec![0xAA; FILE_BYTES];
             expected[4096..4096 + 8192].fill(index as u8 + 1);
-            assert!(
-                std::fs::read(&path).unwrap() == expected,
-                "{}",
-                method.name()
-            );
+            assert!(std::fs::read(&path).unwrap() == expected, "{}", method.name());
         }
         // These need nothing but a POSIX file system.
         assert!(possible >= 4, "only {possible} methods were possible");
@@ -268,22 +230,14 @@ mod tests {
             let Ok(writer) = DurableWriter::open(&path, method) else {
                 continue;
             };
-            let flags = rustix::fs::fcntl_getfl(&writer.file)
-                .unwrap()
-                .bits()
-                .cast_signed();
+            let flags = rustix::fs::fcntl_getfl(&writer.file).unwrap().bits().cast_signed();
             let expected = match method {
                 SyncMethod::OSync | SyncMethod::DirectOSync => libc::O_SYNC,
                 SyncMethod::ODsync | SyncMethod::DirectODsync => libc::O_DSYNC,
                 _ => 0,
             };
             assert_eq!(flags & libc::O_SYNC, expected, "{}", method.name());
-            assert_eq!(
-                flags & libc::O_DIRECT != 0,
-                method.is_direct(),
-                "{}",
-                method.name()
-            );
+            assert_eq!(flags & libc::O_DIRECT != 0, method.is_direct(), "{}", method.name());
         }
     }
 
@@ -310,9 +264,7 @@ mod tests {
     fn a_file_that_takes_no_rwf_dsync_is_named_with_the_reason() {
         let path = Path::new("/proc/self/oom_score_adj");
         let error = DurableWriter::open(path, SyncMethod::RwfDsync).unwrap_err();
-        let Error::NotPossible { method, reason, .. } = error else {
-            panic!("{error}")
-        };
+        let Error::NotPossible { method, reason, .. } = error else { panic!("{error}") };
         assert_eq!(method, "RWF_DSYNC");
         assert!(reason.contains("refuses RWF_DSYNC"), "{reason}");
         let error = DurableWriter::open(path, SyncMethod::DirectFsync).unwrap_err();
@@ -330,12 +282,7 @@ mod tests {
             };
             writer.write(&AlignedBuffer::zeroed(4096), len).unwrap();
             len += 4096;
-            assert_eq!(
-                std::fs::metadata(&path).unwrap().len(),
-                len,
-                "{}",
-                method.name()
-            );
+            assert_eq!(std::fs::metadata(&path).unwrap().len(), len, "{}", method.name());
         }
     }
 
@@ -359,10 +306,7 @@ mod tests {
             Err(Error::NotPossible { reason, .. }) => return println!("skipped: {reason}"),
             Err(error) => panic!("{error}"),
         };
-        assert!(
-            bytes.is_power_of_two() && (1..=65536).contains(&bytes),
-            "{bytes}"
-        );
+        assert!(bytes.is_power_of_two() && (1..=65536).contains(&bytes), "{bytes}");
         let mut writer = match DurableWriter::open(&path, SyncMethod::DirectFdatasync) {
             Ok(writer) => writer,
             Err(Error::NotPossible { reason, .. }) => return println!("skipped: {reason}"),

@@ -158,9 +158,7 @@ impl File for RealFile {
 
     fn len(&self) -> Result<u64> {
         let metadata = self.file.metadata();
-        Ok(metadata
-            .map_err(|error| self.failed("ask the length of", error))?
-            .len())
+        Ok(metadata.map_err(|error| self.failed("ask the length of", error))?.len())
     }
 
     fn set_len(&self, bytes: u64) -> Result<()> {
@@ -173,9 +171,7 @@ impl File for RealFile {
         if from >= bytes {
             return Ok(());
         }
-        let filled = self
-            .reserve(from, bytes - from)
-            .and_then(|()| self.write_zeros(from, bytes));
+        let filled = self.reserve(from, bytes - from).and_then(|()| self.write_zeros(from, bytes));
         filled.map_err(|error| self.failed(format!("preallocate {bytes} bytes of"), error))
     }
 
@@ -185,9 +181,7 @@ impl File for RealFile {
                 self.is_locked.store(true, Ordering::Relaxed);
                 Ok(())
             }
-            Err(TryLockError::WouldBlock) => Err(Error::Locked {
-                path: self.path.clone(),
-            }),
+            Err(TryLockError::WouldBlock) => Err(Error::Locked { path: self.path.clone() }),
             Err(TryLockError::Error(error)) => Err(self.failed("lock", error)),
         }
     }
@@ -220,18 +214,11 @@ mod tests {
     #[test]
     fn each_write_sync_asks_the_kernel_for_its_own_flag() {
         let folder = tempfile::tempdir().unwrap();
-        for (write_sync, asked) in [
-            (WriteSync::No, 0),
-            (WriteSync::Data, libc::O_DSYNC),
-            (WriteSync::Full, libc::O_SYNC),
-        ] {
-            let options = OpenOptions {
-                write_sync,
-                ..OpenOptions::READ_WRITE
-            };
-            let file = RealDisk
-                .open(&folder.path().join("flags"), options)
-                .unwrap();
+        for (write_sync, asked) in
+            [(WriteSync::No, 0), (WriteSync::Data, libc::O_DSYNC), (WriteSync::Full, libc::O_SYNC)]
+        {
+            let options = OpenOptions { write_sync, ..OpenOptions::READ_WRITE };
+            let file = RealDisk.open(&folder.path().join("flags"), options).unwrap();
             let flags = rustix::fs::fcntl_getfl(&file).unwrap().bits().cast_signed();
             assert_eq!(flags & libc::O_SYNC, asked, "{write_sync:?}");
         }
@@ -245,20 +232,13 @@ mod tests {
         let file = RealFile::open(path, OpenOptions::READ_WRITE).unwrap();
         file.write_at(&value, 0).unwrap();
         let error = file.write_at_dsync(&value, 0).unwrap_err();
-        assert_eq!(
-            error.kind(),
-            Some(std::io::ErrorKind::Unsupported),
-            "{error}"
-        );
+        assert_eq!(error.kind(), Some(std::io::ErrorKind::Unsupported), "{error}");
     }
 
     #[test]
     fn preallocated_blocks_are_allocated_and_unwritten_ones_too() {
         let folder = tempfile::tempdir().unwrap();
-        let new = OpenOptions {
-            create: Create::New,
-            ..OpenOptions::READ_WRITE
-        };
+        let new = OpenOptions { create: Create::New, ..OpenOptions::READ_WRITE };
         let allocated = |file: &RealFile| file.file.metadata().unwrap().blocks() * 512;
 
         let written = RealDisk.open(&folder.path().join("written"), new).unwrap();
@@ -267,9 +247,7 @@ mod tests {
         assert_eq!(written.len().unwrap(), 3 << 20);
         assert!(allocated(&written) >= 3 << 20);
 
-        let unwritten = RealDisk
-            .open(&folder.path().join("unwritten"), new)
-            .unwrap();
+        let unwritten = RealDisk.open(&folder.path().join("unwritten"), new).unwrap();
         unwritten.allocate_unwritten(3 << 20).unwrap();
         assert_eq!(unwritten.len().unwrap(), 3 << 20);
         assert!(allocated(&unwritten) >= 3 << 20);
@@ -280,13 +258,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = RealDisk.open(folder.path(), OpenOptions::READ).unwrap_err();
         assert_eq!(error.kind(), Some(std::io::ErrorKind::IsADirectory));
-        let read_only = OpenOptions {
-            access: Access::Read,
-            ..OpenOptions::READ_WRITE
-        };
-        let error = RealDisk
-            .open(&folder.path().join("new"), read_only)
-            .unwrap_err();
+        let read_only = OpenOptions { access: Access::Read, ..OpenOptions::READ_WRITE };
+        let error = RealDisk.open(&folder.path().join("new"), read_only).unwrap_err();
         assert_eq!(error.kind(), Some(std::io::ErrorKind::InvalidInput));
     }
 
@@ -294,10 +267,7 @@ mod tests {
     fn a_lock_is_given_up_although_a_process_that_starts_has_the_file_open() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
-        let options = OpenOptions {
-            create: Create::IfMissing,
-            ..OpenOptions::READ_WRITE
-        };
+        let options = OpenOptions { create: Create::IfMissing, ..OpenOptions::READ_WRITE };
         let open = || RealFile::open(&path, options).unwrap();
         let (held, other) = (open(), open());
         held.try_lock().unwrap();

@@ -9,10 +9,7 @@
 //!    (this differs between kernels). The rest is written with a sync of its own, so the promise
 //!    rests on a sync that began after the last byte was written.
 
-#![allow(
-    unsafe_code,
-    reason = "io_uring submissions name memory that the kernel reads later"
-)]
+#![allow(unsafe_code, reason = "io_uring submissions name memory that the kernel reads later")]
 
 use io_uring::squeue::{Entry, Flags};
 use io_uring::{IoUring, Probe, opcode, types};
@@ -43,16 +40,11 @@ impl Ring {
     pub(super) fn new() -> Result<Ring, String> {
         let ring = IoUring::new(2).map_err(|error| refusal(&error))?;
         let mut probe = Probe::new();
-        ring.submitter()
-            .register_probe(&mut probe)
-            .map_err(|error| refusal(&error))?;
+        ring.submitter().register_probe(&mut probe).map_err(|error| refusal(&error))?;
         if !probe.is_supported(opcode::Write::CODE) || !probe.is_supported(opcode::Fsync::CODE) {
             return Err("this kernel's io_uring has no write or no fsync".to_owned());
         }
-        Ok(Ring {
-            ring,
-            broken: false,
-        })
+        Ok(Ring { ring, broken: false })
     }
 
     /// Writes all of `bytes` and syncs the data, as one chain that is submitted and awaited by one
@@ -96,17 +88,12 @@ impl Ring {
     /// The entries' bytes must live until this returns, which the callers' borrows ensure.
     fn run(&mut self, entries: &[Entry]) -> io::Result<Completions> {
         if self.broken {
-            return Err(io::Error::other(
-                "the io_uring failed before and is not used again",
-            ));
+            return Err(io::Error::other("the io_uring failed before and is not used again"));
         }
         // SAFETY: the entries point into bytes borrowed by our callers for longer than this call,
         // and by invariant 1 the kernel is done with them when it returns.
         let pushed = unsafe { self.ring.submission().push_multiple(entries) };
-        assert!(
-            pushed.is_ok(),
-            "the ring is empty between calls and holds two entries"
-        );
+        assert!(pushed.is_ok(), "the ring is empty between calls and holds two entries");
         let (mut answers, mut completed) = (Completions::default(), 0);
         while completed < entries.len() {
             if let Err(error) = self.ring.submit_and_wait(entries.len() - completed)
@@ -159,10 +146,7 @@ fn outcome(answer: Option<i32>) -> io::Result<i32> {
 
 /// True if waiting may simply go on: a signal, or resources that completions give back.
 fn is_passing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::ResourceBusy
-    )
+    matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::ResourceBusy)
 }
 
 /// Why the kernel gives no ring, in words.
@@ -190,10 +174,7 @@ mod tests {
         // Where io_uring is blocked there is nothing to test; the refusal is tested below.
         let Ok(mut ring) = Ring::new() else { return };
         // The null device takes every write and refuses every sync.
-        let null = std::fs::OpenOptions::new()
-            .write(true)
-            .open("/dev/null")
-            .unwrap();
+        let null = std::fs::OpenOptions::new().write(true).open("/dev/null").unwrap();
         for _ in 0..3 {
             let linked = ring.write_linked(null.as_fd(), b"abc", 0).unwrap_err();
             let unlinked = ring.write_unlinked(null.as_fd(), b"abc", 0).unwrap_err();
@@ -203,10 +184,7 @@ mod tests {
             );
         }
         // A failed write: the full device, and the sync that was linked to it must not be taken for one.
-        let full = std::fs::OpenOptions::new()
-            .write(true)
-            .open("/dev/full")
-            .unwrap();
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let error = ring.write_linked(full.as_fd(), b"abc", 0).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StorageFull);
 
@@ -221,15 +199,9 @@ mod tests {
     #[test]
     fn a_write_that_moves_nothing_is_an_error_and_a_partial_one_is_not() {
         assert_eq!(written(Some(512), 4096).unwrap(), 512);
-        assert_eq!(
-            written(Some(0), 4096).unwrap_err().kind(),
-            ErrorKind::WriteZero
-        );
+        assert_eq!(written(Some(0), 4096).unwrap_err().kind(), ErrorKind::WriteZero);
         assert_eq!(written(Some(0), 0).unwrap(), 0);
-        assert_eq!(
-            written(Some(-libc::ENOSPC), 1).unwrap_err().kind(),
-            ErrorKind::StorageFull
-        );
+        assert_eq!(written(Some(-libc::ENOSPC), 1).unwrap_err().kind(), ErrorKind::StorageFull);
     }
 
     #[test]

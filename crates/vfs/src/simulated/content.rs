@@ -55,11 +55,7 @@ pub(super) struct Content {
 impl Content {
     /// A file that a crash left with these bytes.
     pub(super) fn survived(image: Arc<Vec<u8>>) -> Content {
-        Content {
-            stable: Arc::clone(&image),
-            visible: image,
-            entries: Vec::new(),
-        }
+        Content { stable: Arc::clone(&image), visible: image, entries: Vec::new() }
     }
 
     /// What reads see.
@@ -70,11 +66,7 @@ impl Content {
     /// Makes a change that is visible and not stable. Sequences must grow.
     pub(super) fn change(&mut self, sequence: u64, change: Change) {
         change.apply(Arc::make_mut(&mut self.visible));
-        self.entries.push(Entry {
-            sequence,
-            standing: ChangeState::Dirty,
-            change,
-        });
+        self.entries.push(Entry { sequence, standing: ChangeState::Dirty, change });
     }
 
     /// What a sync covers becomes stable.
@@ -119,11 +111,7 @@ impl Content {
         let (len, left) = (self.visible.len(), self.without_failed());
         if left.len() != len {
             let change = Change::SetLen(len);
-            self.entries.push(Entry {
-                sequence,
-                standing: ChangeState::Dirty,
-                change,
-            });
+            self.entries.push(Entry { sequence, standing: ChangeState::Dirty, change });
         }
         if drop_pages {
             self.evict();
@@ -132,24 +120,16 @@ impl Content {
 
     /// Clean pages leave the cache: failed writes are lost, and reads see what the device holds.
     pub(super) fn evict(&mut self) {
-        if self
-            .entries
-            .iter()
-            .any(|entry| entry.standing == ChangeState::Failed)
-        {
+        if self.entries.iter().any(|entry| entry.standing == ChangeState::Failed) {
             self.visible = Arc::new(self.without_failed());
-            self.entries
-                .retain(|entry| entry.standing != ChangeState::Failed);
+            self.entries.retain(|entry| entry.standing != ChangeState::Failed);
             self.fold();
         }
     }
 
     /// The sequences of the changes that a crash may keep or lose, in order.
     pub(super) fn pending(&self) -> impl Iterator<Item = u64> {
-        let open = self
-            .entries
-            .iter()
-            .filter(|entry| entry.standing != ChangeState::Stable);
+        let open = self.entries.iter().filter(|entry| entry.standing != ChangeState::Stable);
         open.map(|entry| entry.sequence)
     }
 
@@ -172,11 +152,7 @@ impl Content {
 
     fn without_failed(&self) -> Vec<u8> {
         let mut left = self.stable.to_vec();
-        for entry in self
-            .entries
-            .iter()
-            .filter(|entry| entry.standing != ChangeState::Failed)
-        {
+        for entry in self.entries.iter().filter(|entry| entry.standing != ChangeState::Failed) {
             entry.change.apply(&mut left);
         }
         left
@@ -184,11 +160,7 @@ impl Content {
 
     fn fold(&mut self) {
         let is_stable = |entry: &Entry| entry.standing == ChangeState::Stable;
-        let leading = self
-            .entries
-            .iter()
-            .take_while(|entry| is_stable(entry))
-            .count();
+        let leading = self.entries.iter().take_while(|entry| is_stable(entry)).count();
         if leading > 0 {
             let stable = Arc::make_mut(&mut self.stable);
             for entry in self.entries.drain(..leading) {
@@ -236,11 +208,7 @@ impl Change {
         let (mut from, end) = (start, self.end().min(image.len()));
         while from < end {
             let to = (from + 1).next_multiple_of(SECTOR_BYTES).min(end);
-            match if pattern < 2 {
-                pattern
-            } else {
-                random.u8(0..3)
-            } {
+            match if pattern < 2 { pattern } else { random.u8(0..3) } {
                 0 => self.copy(image, from..to),
                 1 => {}
                 _ => random.fill(&mut image[from..to]),

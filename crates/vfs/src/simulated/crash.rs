@@ -55,11 +55,7 @@ impl Fates {
             Crash::DropAll | Crash::KeepAll | Crash::Only(_) => 0,
         });
         if let Crash::Only(index) = crash {
-            assert!(
-                index < pending.len(),
-                "{index} of {} pending changes",
-                pending.len()
-            );
+            assert!(index < pending.len(), "{index} of {} pending changes", pending.len());
         }
         let mut fate = |index, change: &Pending| match crash {
             Crash::KeepAll => Fate::Kept,
@@ -70,15 +66,12 @@ impl Fates {
                 0 => Fate::Lost,
                 // A change of names is never torn.
                 choice if choice == 1 || change.is_name => Fate::Kept,
-                _ => Fate::Torn {
-                    seed: random.u64(..),
-                },
+                _ => Fate::Torn { seed: random.u64(..) },
             },
         };
         let numbered = pending.iter().enumerate();
-        let mut fates: Vec<_> = numbered
-            .map(|(index, change)| (change.sequence, fate(index, change)))
-            .collect();
+        let mut fates: Vec<_> =
+            numbered.map(|(index, change)| (change.sequence, fate(index, change))).collect();
         if model == Metadata::OrderedJournal {
             order_names(crash, pending, &mut fates, &mut random);
         }
@@ -87,9 +80,7 @@ impl Fates {
 
     /// What becomes of the pending change with this sequence.
     pub(super) fn of(&self, sequence: u64) -> Fate {
-        let found = self
-            .0
-            .binary_search_by_key(&sequence, |(sequence, _)| *sequence);
+        let found = self.0.binary_search_by_key(&sequence, |(sequence, _)| *sequence);
         self.0[found.expect("every pending change has a fate")].1
     }
 }
@@ -101,22 +92,14 @@ fn order_names(
     fates: &mut [(u64, Fate)],
     random: &mut fastrand::Rng,
 ) {
-    let names: Vec<usize> = (0..pending.len())
-        .filter(|&index| pending[index].is_name)
-        .collect();
+    let names: Vec<usize> = (0..pending.len()).filter(|&index| pending[index].is_name).collect();
     let survivors = match crash {
         Crash::DropAll => 0,
         Crash::KeepAll => names.len(),
-        Crash::Only(index) => names
-            .binary_search(&index)
-            .map_or(0, |position| position + 1),
+        Crash::Only(index) => names.binary_search(&index).map_or(0, |position| position + 1),
         Crash::Subset { .. } | Crash::Torn { .. } => random.usize(0..=names.len()),
     };
     for (position, &index) in names.iter().enumerate() {
-        fates[index].1 = if position < survivors {
-            Fate::Kept
-        } else {
-            Fate::Lost
-        };
+        fates[index].1 = if position < survivors { Fate::Kept } else { Fate::Lost };
     }
 }

@@ -71,9 +71,7 @@ impl SimulatedDisk {
     }
 
     fn of(state: State) -> SimulatedDisk {
-        SimulatedDisk {
-            state: Arc::new(Mutex::new(state)),
-        }
+        SimulatedDisk { state: Arc::new(Mutex::new(state)) }
     }
 
     /// The state. A panic of another thread does not spoil it further: tests go on to report.

@@ -56,12 +56,7 @@ pub struct FaultRule {
 impl FaultRule {
     /// The fault strikes once, at the next operation that matches.
     pub fn next(fault: Fault, under: impl Into<PathBuf>) -> FaultRule {
-        FaultRule {
-            fault,
-            under: under.into(),
-            skip: 0,
-            repeat: false,
-        }
+        FaultRule { fault, under: under.into(), skip: 0, repeat: false }
     }
 }
 

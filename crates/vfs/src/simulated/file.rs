@@ -19,11 +19,7 @@ pub struct SimulatedFile {
 
 impl SimulatedFile {
     pub(super) fn new(disk: SimulatedDisk, handle: Handle, path: &Path) -> SimulatedFile {
-        SimulatedFile {
-            disk,
-            handle: Mutex::new(handle),
-            path: path.to_owned(),
-        }
+        SimulatedFile { disk, handle: Mutex::new(handle), path: path.to_owned() }
     }
 
     fn handle(&self) -> MutexGuard<'_, Handle> {
@@ -78,9 +74,7 @@ impl File for SimulatedFile {
         if locked.map_err(|error| self.failed("lock", error))? {
             Ok(())
         } else {
-            Err(Error::Locked {
-                path: self.path.clone(),
-            })
+            Err(Error::Locked { path: self.path.clone() })
         }
     }
 }

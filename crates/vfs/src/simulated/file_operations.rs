@@ -35,9 +35,7 @@ impl State {
             return Err(Errno::IO.into());
         }
         let visible = self.file(handle.file).content.visible();
-        let from = visible
-            .len()
-            .min(usize::try_from(offset).unwrap_or(usize::MAX));
+        let from = visible.len().min(usize::try_from(offset).unwrap_or(usize::MAX));
         let bytes = buffer.len().min(visible.len() - from);
         buffer[..bytes].copy_from_slice(&visible[from..from + bytes]);
         if fault == Some(Fault::FlippedBit) && bytes > 0 {
@@ -58,10 +56,7 @@ impl State {
         let begun = self.power.begin()?;
         let fault = self.strike_unless_cut(begun, Kind::Write, handle);
         let len = self.part(bytes.len(), fault, handle);
-        let change = Change::Write {
-            offset: offset as usize,
-            bytes: bytes[..len].into(),
-        };
+        let change = Change::Write { offset: offset as usize, bytes: bytes[..len].into() };
         self.change(handle, change, len > 0, fault, begun)
     }
 
@@ -77,23 +72,14 @@ impl State {
         let begun = self.power.begin()?;
         let fault = self.strike_unless_cut(begun, Kind::Preallocate, handle);
         let len = self.part(bytes as usize - from, fault, handle);
-        self.change(
-            handle,
-            Change::Zeros(from..from + len),
-            len > 0,
-            fault,
-            begun,
-        )
+        self.change(handle, Change::Zeros(from..from + len), len > 0, fault, begun)
     }
 
     pub(super) fn set_len(&mut self, handle: &Handle, bytes: u64) -> io::Result<()> {
         handle.check_writable(Errno::INVAL)?;
         check_end(bytes)?;
         let begun = self.power.begin()?;
-        if self
-            .strike_unless_cut(begun, Kind::SetLen, handle)
-            .is_some()
-        {
+        if self.strike_unless_cut(begun, Kind::SetLen, handle).is_some() {
             return Err(Errno::IO.into());
         }
         let sequence = self.take();
@@ -196,11 +182,7 @@ impl State {
             file.failed_syncs += 1;
             handle.told = file.failed_syncs;
         }
-        if fault == Fault::SyncFull {
-            Errno::NOSPC.into()
-        } else {
-            Errno::IO.into()
-        }
+        if fault == Fault::SyncFull { Errno::NOSPC.into() } else { Errno::IO.into() }
     }
 
     fn strike_unless_cut(
@@ -209,10 +191,6 @@ impl State {
         kind: Kind,
         handle: &Handle,
     ) -> Option<Fault> {
-        if begun == PowerState::Cut {
-            None
-        } else {
-            self.faults.strike(kind, &handle.path)
-        }
+        if begun == PowerState::Cut { None } else { self.faults.strike(kind, &handle.path) }
     }
 }

@@ -35,22 +35,12 @@ impl Handle {
     /// Refuses to a direct handle what is no whole number of blocks.
     pub(super) fn check_aligned(&self, address: usize, bytes: u64, offset: u64) -> io::Result<()> {
         let values = [address as u64, bytes, offset];
-        let is_aligned = values
-            .iter()
-            .all(|value| value.is_multiple_of(DIRECT_BYTES));
-        if self.options.direct && !is_aligned {
-            Err(Errno::INVAL.into())
-        } else {
-            Ok(())
-        }
+        let is_aligned = values.iter().all(|value| value.is_multiple_of(DIRECT_BYTES));
+        if self.options.direct && !is_aligned { Err(Errno::INVAL.into()) } else { Ok(()) }
     }
 }
 
 /// Refuses a file that would be too long.
 pub(super) fn check_end(end: u64) -> io::Result<()> {
-    if end > FILE_BYTES_MAX {
-        Err(Errno::FBIG.into())
-    } else {
-        Ok(())
-    }
+    if end > FILE_BYTES_MAX { Err(Errno::FBIG.into()) } else { Ok(()) }
 }

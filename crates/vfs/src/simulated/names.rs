@@ -58,12 +58,7 @@ impl Names {
     /// The names that a crash left.
     pub(super) fn survived(model: Metadata, tree: Tree) -> Names {
         let tree = Arc::new(tree);
-        Names {
-            model,
-            stable: Arc::clone(&tree),
-            visible: tree,
-            operations: Vec::new(),
-        }
+        Names { model, stable: Arc::clone(&tree), visible: tree, operations: Vec::new() }
     }
 
     pub(super) fn get(&self, path: &Path) -> io::Result<Option<Entry>> {
@@ -147,20 +142,14 @@ impl Names {
         let below = self.visible.range(directory.to_owned()..).skip(1);
         let below = below.take_while(|(path, _)| path.starts_with(directory));
         let children = below.filter(|(path, _)| path.parent() == Some(directory));
-        Ok(children
-            .filter_map(|(path, _)| path.file_name())
-            .map(PathBuf::from)
-            .collect())
+        Ok(children.filter_map(|(path, _)| path.file_name()).map(PathBuf::from).collect())
     }
 
     /// The names in a directory become stable.
     pub(super) fn sync_directory(&mut self, directory: &Path) -> io::Result<()> {
         self.directory(directory)?;
         let touches = |operation: &Operation| {
-            operation
-                .entries
-                .iter()
-                .any(|(path, _)| path.parent() == Some(directory))
+            operation.entries.iter().any(|(path, _)| path.parent() == Some(directory))
         };
         match self.model {
             Metadata::Strict => self.fold(touches),
@@ -186,11 +175,7 @@ impl Names {
     /// The names that a crash leaves if it keeps the operations of these sequences.
     pub(super) fn image(&self, keeps: impl Fn(u64) -> bool) -> Tree {
         let mut tree = Tree::clone(&self.stable);
-        for operation in self
-            .operations
-            .iter()
-            .filter(|operation| keeps(operation.sequence))
-        {
+        for operation in self.operations.iter().filter(|operation| keeps(operation.sequence)) {
             operation.apply(&mut tree);
         }
         let mut reachable = Tree::new();
@@ -209,10 +194,7 @@ impl Names {
         let leads = |entry: &Entry| *entry == Entry::File(file);
         self.visible.values().any(leads)
             || self.stable.values().any(leads)
-            || self
-                .operations
-                .iter()
-                .any(|operation| operation.file == Some(file))
+            || self.operations.iter().any(|operation| operation.file == Some(file))
     }
 
     fn change(
@@ -221,11 +203,7 @@ impl Names {
         file: Option<FileId>,
         entries: Vec<(PathBuf, Option<Entry>)>,
     ) {
-        let operation = Operation {
-            sequence,
-            entries,
-            file,
-        };
+        let operation = Operation { sequence, entries, file };
         operation.apply(Arc::make_mut(&mut self.visible));
         self.operations.push(operation);
     }
@@ -238,10 +216,7 @@ impl Names {
     }
 
     fn fold(&mut self, covers: impl Fn(&Operation) -> bool) {
-        for operation in self
-            .operations
-            .extract_if(.., |operation| covers(operation))
-        {
+        for operation in self.operations.extract_if(.., |operation| covers(operation)) {
             operation.apply(Arc::make_mut(&mut self.stable));
         }
     }

@@ -32,11 +32,7 @@ impl Power {
 
     /// Fails if the power is off.
     pub(super) fn check(&self) -> io::Result<()> {
-        if self.is_off {
-            Err(power_is_off())
-        } else {
-            Ok(())
-        }
+        if self.is_off { Err(power_is_off()) } else { Ok(()) }
     }
 
     /// Counts an operation that changes or syncs.

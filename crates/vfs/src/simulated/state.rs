@@ -60,15 +60,9 @@ impl State {
     }
 
     pub(super) fn pending(&self) -> Vec<Pending> {
-        let names = self.names.pending().map(|sequence| Pending {
-            sequence,
-            is_name: true,
-        });
+        let names = self.names.pending().map(|sequence| Pending { sequence, is_name: true });
         let contents = self.files.values().flat_map(|file| file.content.pending());
-        let writes = contents.map(|sequence| Pending {
-            sequence,
-            is_name: false,
-        });
+        let writes = contents.map(|sequence| Pending { sequence, is_name: false });
         let mut pending: Vec<_> = names.chain(writes).collect();
         pending.sort_unstable_by_key(|change| change.sequence);
         pending
@@ -78,21 +72,13 @@ impl State {
     pub(super) fn crash(&self, crash: Crash) -> State {
         let model = self.names.model;
         let fates = Fates::choose(crash, model, &self.pending());
-        let tree = self
-            .names
-            .image(|sequence| fates.of(sequence) != Fate::Lost);
+        let tree = self.names.image(|sequence| fates.of(sequence) != Fate::Lost);
         let mut files = BTreeMap::new();
         for entry in tree.values() {
             if let Entry::File(id) = entry {
                 let image = self.files[id].content.image(|sequence| fates.of(sequence));
                 let content = Content::survived(image);
-                files.insert(
-                    *id,
-                    File {
-                        content,
-                        ..File::default()
-                    },
-                );
+                files.insert(*id, File { content, ..File::default() });
             }
         }
         State::with(self.seed, Names::survived(model, tree), files, self.next)
@@ -121,13 +107,7 @@ impl State {
         let id = self.take();
         let entry = self.file(file);
         entry.handles += 1;
-        Ok(Handle {
-            file,
-            path: path.to_owned(),
-            options,
-            id,
-            told: entry.failed_syncs,
-        })
+        Ok(Handle { file, path: path.to_owned(), options, id, told: entry.failed_syncs })
     }
 
     /// Ends a handle: its lock is free, and nothing becomes stable.
@@ -191,9 +171,7 @@ impl State {
     }
 
     pub(super) fn file(&mut self, id: FileId) -> &mut File {
-        self.files
-            .get_mut(&id)
-            .expect("a file with a handle or a name is kept")
+        self.files.get_mut(&id).expect("a file with a handle or a name is kept")
     }
 
     /// Forgets files that have no handle and no name, now or in any crash image.

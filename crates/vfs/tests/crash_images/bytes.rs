@@ -53,26 +53,15 @@ fn every_byte_of_every_crash_image_is_explained() {
             panic!("seed {seed}: {reason}");
         }
     }
-    let least = [
-        seen.old_bytes,
-        seen.new_bytes,
-        seen.garbled_bytes,
-        seen.lengths_lost,
-    ];
-    assert!(
-        seen.images > 10_000 && least.iter().all(|&count| count > 1000),
-        "{seen:?}"
-    );
+    let least = [seen.old_bytes, seen.new_bytes, seen.garbled_bytes, seen.lengths_lost];
+    assert!(seen.images > 10_000 && least.iter().all(|&count| count > 1000), "{seen:?}");
 }
 
 #[test]
 fn a_disk_that_breaks_a_promise_is_noticed() {
-    for plant in [
-        Mutation::NoSync,
-        Mutation::SyncSometimes,
-        Mutation::NoSyncedWrite,
-        Mutation::SyncOnClose,
-    ] {
+    for plant in
+        [Mutation::NoSync, Mutation::SyncSometimes, Mutation::NoSyncedWrite, Mutation::SyncOnClose]
+    {
         let noticed = (0..100)
             .filter(|&seed| run(plant, Metadata::Strict, seed, &mut Seen::default()).is_err());
         // Not by luck: most runs notice.
@@ -87,25 +76,14 @@ fn path(file: usize) -> PathBuf {
 
 fn run(plant: Mutation, metadata: Metadata, seed: u64, seen: &mut Seen) -> Result<(), String> {
     let mut random = Rng::with_seed(seed);
-    let disk = MutatedDisk {
-        disk: SimulatedDisk::new(seed, metadata),
-        plant,
-    };
+    let disk = MutatedDisk { disk: SimulatedDisk::new(seed, metadata), plant };
     let mut models: Vec<Model> = (0..FILES).map(|_| Model::default()).collect();
-    let mut handles: Vec<MutatedFile> = (0..FILES)
-        .map(|file| disk.open(&path(file), OpenOptions::READ_WRITE).unwrap())
-        .collect();
+    let mut handles: Vec<MutatedFile> =
+        (0..FILES).map(|file| disk.open(&path(file), OpenOptions::READ_WRITE).unwrap()).collect();
     disk.sync_directory(Path::new("/")).unwrap();
     for number in 0..40 {
         let file = random.usize(..FILES);
-        step(
-            &disk,
-            &mut handles[file],
-            file,
-            &mut models[file],
-            number,
-            &mut random,
-        );
+        step(&disk, &mut handles[file], file, &mut models[file], number, &mut random);
         if random.u8(..3) == 0 {
             check_crashes(&disk.disk, &models, &mut random, seen)
                 .map_err(|reason| format!("after step {number}: {reason}"))?;
@@ -131,14 +109,8 @@ fn step(
         }
         5 => {
             let (offset, bytes) = random_write(random);
-            let options = OpenOptions {
-                write_sync: WriteSync::Data,
-                ..OpenOptions::READ_WRITE
-            };
-            disk.open(&path(file), options)
-                .unwrap()
-                .write_at(&bytes, offset as u64)
-                .unwrap();
+            let options = OpenOptions { write_sync: WriteSync::Data, ..OpenOptions::READ_WRITE };
+            disk.open(&path(file), options).unwrap().write_at(&bytes, offset as u64).unwrap();
             model.push_synced_write(offset, bytes);
         }
         6 => {
@@ -165,10 +137,7 @@ fn step(
         }
         _ => *handle = disk.open(&path(file), OpenOptions::READ_WRITE).unwrap(),
     }
-    assert!(
-        read(&disk.disk, file) == model.visible,
-        "reads see the newest bytes"
-    );
+    assert!(read(&disk.disk, file) == model.visible, "reads see the newest bytes");
 }
 
 /// Whole sectors or any range, never a zero byte, so that zeros come from growth alone.
@@ -193,26 +162,15 @@ fn check_crashes(
     random: &mut Rng,
     seen: &mut Seen,
 ) -> Result<(), String> {
-    let mut pending: Vec<u64> = models
-        .iter()
-        .flat_map(|model| &model.steps)
-        .filter_map(|step| step.pending)
-        .collect();
+    let mut pending: Vec<u64> =
+        models.iter().flat_map(|model| &model.steps).filter_map(|step| step.pending).collect();
     pending.sort_unstable();
     if disk.pending() != pending.len() {
-        return Err(format!(
-            "{} changes pending, not {}",
-            disk.pending(),
-            pending.len()
-        ));
+        return Err(format!("{} changes pending, not {}", disk.pending(), pending.len()));
     }
     let mut crashes = vec![Crash::DropAll, Crash::KeepAll];
-    crashes.extend((0..3).map(|_| Crash::Subset {
-        seed: random.u64(..),
-    }));
-    crashes.extend((0..3).map(|_| Crash::Torn {
-        seed: random.u64(..),
-    }));
+    crashes.extend((0..3).map(|_| Crash::Subset { seed: random.u64(..) }));
+    crashes.extend((0..3).map(|_| Crash::Torn { seed: random.u64(..) }));
     if !pending.is_empty() {
         crashes.push(Crash::Only(random.usize(..pending.len())));
     }
@@ -271,14 +229,9 @@ impl Model {
         if image == expected {
             return Ok(());
         }
-        let differs = image
-            .iter()
-            .zip(&expected)
-            .position(|(found, expected)| found != expected);
+        let differs = image.iter().zip(&expected).position(|(found, expected)| found != expected);
         let (found, expected) = (image.len(), expected.len());
-        Err(format!(
-            "{found} bytes, expected {expected}, first difference at {differs:?}"
-        ))
+        Err(format!("{found} bytes, expected {expected}, first difference at {differs:?}"))
     }
 
     fn check_possible(
@@ -312,9 +265,8 @@ impl Model {
     fn possible(&self, torn: bool) -> Vec<Possible> {
         let ends = self.steps.iter().map(|step| step.what.end());
         let longest = ends.chain([self.synced.len()]).max().unwrap_or(0);
-        let mut all: Vec<_> = (0..longest)
-            .map(|at| Possible::only(self.synced.get(at).copied()))
-            .collect();
+        let mut all: Vec<_> =
+            (0..longest).map(|at| Possible::only(self.synced.get(at).copied())).collect();
         for step in &self.steps {
             let is_pending = step.pending.is_some();
             let start = match &step.what {
@@ -375,12 +327,7 @@ struct Possible {
 
 impl Possible {
     fn only(value: Option<u8>) -> Possible {
-        let mut possible = Possible {
-            values: [0; 4],
-            absent: false,
-            any: false,
-            is_open: false,
-        };
+        let mut possible = Possible { values: [0; 4], absent: false, any: false, is_open: false };
         possible.add(value);
         possible
     }

@@ -52,11 +52,7 @@ impl Disk for MutatedDisk {
             options.write_sync = WriteSync::No;
         }
         let file = self.disk.open(path, options)?;
-        Ok(MutatedFile {
-            file,
-            disk: self.disk.clone(),
-            plant: self.plant,
-        })
+        Ok(MutatedFile { file, disk: self.disk.clone(), plant: self.plant })
     }
 
     fn create_directory(&self, path: &Path) -> Result<()> {
@@ -93,19 +89,11 @@ impl File for MutatedFile {
     }
 
     fn sync_data(&self) -> Result<()> {
-        if self.skips_sync() {
-            Ok(())
-        } else {
-            self.file.sync_data()
-        }
+        if self.skips_sync() { Ok(()) } else { self.file.sync_data() }
     }
 
     fn sync_all(&self) -> Result<()> {
-        if self.skips_sync() {
-            Ok(())
-        } else {
-            self.file.sync_all()
-        }
+        if self.skips_sync() { Ok(()) } else { self.file.sync_all() }
     }
 
     fn len(&self) -> Result<u64> {

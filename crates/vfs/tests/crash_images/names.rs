@@ -13,10 +13,7 @@ use syncline_vfs::simulated::{Crash, Metadata};
 use syncline_vfs::{Create, Disk, File, OpenOptions, SimulatedDisk};
 
 const DIRECTORIES: [&str; 2] = ["a", "b"];
-const NEW: OpenOptions = OpenOptions {
-    create: Create::New,
-    ..OpenOptions::READ_WRITE
-};
+const NEW: OpenOptions = OpenOptions { create: Create::New, ..OpenOptions::READ_WRITE };
 
 type Tree = BTreeMap<PathBuf, u8>;
 
@@ -39,11 +36,7 @@ fn every_name_of_every_crash_image_is_explained() {
                 panic!("{metadata:?}, seed {seed}: {reason}");
             }
         }
-        assert!(
-            images.len() > 1000,
-            "{metadata:?}: {} different images",
-            images.len()
-        );
+        assert!(images.len() > 1000, "{metadata:?}: {} different images", images.len());
     }
 }
 
@@ -69,27 +62,16 @@ fn run(
         simulated.create_directory(Path::new(directory)).unwrap();
     }
     simulated.sync_directory(Path::new("")).unwrap();
-    let disk = MutatedDisk {
-        disk: simulated,
-        plant,
-    };
+    let disk = MutatedDisk { disk: simulated, plant };
     let (states, changed) = (vec![Tree::new()], Vec::new());
-    let mut model = Model {
-        metadata,
-        states,
-        changed,
-        possible: BTreeMap::new(),
-    };
+    let mut model = Model { metadata, states, changed, possible: BTreeMap::new() };
     for number in 1..30 {
         step(&disk, &mut model, number, &mut random);
         for _ in 0..4 {
             let seed = random.u64(..);
-            let crash = [
-                Crash::Subset { seed },
-                Crash::Torn { seed },
-                Crash::DropAll,
-                Crash::KeepAll,
-            ][random.usize(..4)];
+            let crash =
+                [Crash::Subset { seed }, Crash::Torn { seed }, Crash::DropAll, Crash::KeepAll]
+                    [random.usize(..4)];
             let found = tree(&disk.disk.crash(crash));
             model
                 .check(crash, &found)
@@ -134,11 +116,7 @@ fn step(disk: &MutatedDisk, model: &mut Model, number: u8, random: &mut Rng) {
         }
         _ => {}
     }
-    assert_eq!(
-        &tree(&disk.disk),
-        model.current(),
-        "lists see the newest names"
-    );
+    assert_eq!(&tree(&disk.disk), model.current(), "lists see the newest names");
 }
 
 /// All names with the numbers of their files.
@@ -148,10 +126,7 @@ fn tree(disk: &SimulatedDisk) -> Tree {
         for name in disk.list(Path::new(directory)).unwrap() {
             let path = Path::new(directory).join(name);
             let mut number = [0];
-            disk.open(&path, OpenOptions::READ)
-                .unwrap()
-                .read_at(&mut number, 0)
-                .unwrap();
+            disk.open(&path, OpenOptions::READ).unwrap().read_at(&mut number, 0).unwrap();
             tree.insert(path, number[0]);
         }
     }
@@ -168,10 +143,7 @@ impl Model {
         let mut directories = BTreeSet::new();
         for &(path, leads) in entries {
             let before = state.get(path).copied();
-            self.possible
-                .entry(path.clone())
-                .or_insert_with(|| vec![before])
-                .push(leads);
+            self.possible.entry(path.clone()).or_insert_with(|| vec![before]).push(leads);
             match leads {
                 Some(number) => state.insert(path.clone(), number),
                 None => state.remove(path),
@@ -183,8 +155,7 @@ impl Model {
     }
 
     fn sync_directory(&mut self, directory: &Path) {
-        self.possible
-            .retain(|path, _| path.parent() != Some(directory));
+        self.possible.retain(|path, _| path.parent() != Some(directory));
         self.journal_until(|(directories, _)| directories.contains(directory));
     }
 
@@ -209,19 +180,12 @@ impl Model {
             (Metadata::OrderedJournal, _) => self.states.contains(found),
             (Metadata::Strict, _) => self.each_is_possible(crash, found),
         };
-        if is_possible {
-            Ok(())
-        } else {
-            Err(format!("nothing explains {found:?}"))
-        }
+        if is_possible { Ok(()) } else { Err(format!("nothing explains {found:?}")) }
     }
 
     fn each_is_possible(&self, crash: Crash, found: &Tree) -> bool {
-        let paths: BTreeSet<_> = found
-            .keys()
-            .chain(self.current().keys())
-            .chain(self.possible.keys())
-            .collect();
+        let paths: BTreeSet<_> =
+            found.keys().chain(self.current().keys()).chain(self.possible.keys()).collect();
         paths.into_iter().all(|path| {
             let leads = found.get(path).copied();
             match (self.possible.get(path), crash) {

@@ -40,9 +40,7 @@ pub(super) async fn check<S: Session>(
                 last = found.row(key, value);
             })
             .await?;
-        from = last
-            .filter(|_| rows == PAGE_ROWS)
-            .and_then(|key| after(key, key_bytes));
+        from = last.filter(|_| rows == PAGE_ROWS).and_then(|key| after(key, key_bytes));
     }
     Ok(found.checks())
 }
@@ -93,11 +91,7 @@ impl<'a> CheckState<'a> {
 
     fn is_compared(&self, key: &Key) -> bool {
         let (high, low) = key.split_at(8);
-        let word = |bytes: &[u8]| {
-            bytes
-                .iter()
-                .fold(0, |word, byte| word << 8 | u64::from(*byte))
-        };
+        let word = |bytes: &[u8]| bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
         mixed(mixed(word(high)) ^ word(low)).is_multiple_of(self.one_in)
     }
 
@@ -131,8 +125,7 @@ impl<'a> CheckState<'a> {
     fn row(&mut self, key: &[u8], value: &[u8]) -> Option<Key> {
         let mut whole = [0; KEY_BYTES_MAX];
         if key.len() != self.shape.key_bytes {
-            self.values
-                .add(|| format!("key {key:02x?} is none that was put"));
+            self.values.add(|| format!("key {key:02x?} is none that was put"));
             return None;
         }
         whole[..key.len()].copy_from_slice(key);
@@ -194,9 +187,7 @@ fn last_operations(
 ) -> BTreeMap<Key, Option<u32>> {
     let operations = Operations::of(tally.seed, tally.client, number, shape);
     let numbered = (0..).zip(operations);
-    numbered
-        .map(|(operation, one)| (one.key, one.puts.then_some(operation)))
-        .collect()
+    numbered.map(|(operation, one)| (one.key, one.puts.then_some(operation))).collect()
 }
 
 #[cfg(test)]
@@ -212,11 +203,7 @@ mod tests {
 
     fn workload() -> ConcurrentTx {
         // Keys of one byte: every key is touched by many.
-        ConcurrentTx::new(Options {
-            key_len: 1,
-            nops: 10,
-            aborts: 0,
-        })
+        ConcurrentTx::new(Options { key_len: 1, nops: 10, aborts: 0 })
     }
 
     fn tallies(endings: &[&[Ending]]) -> Vec<Tally> {
@@ -241,11 +228,7 @@ mod tests {
                     None => rows.remove(&key),
                     Some(operation) => rows.insert(
                         key,
-                        Origin {
-                            client: *client,
-                            transaction: *transaction,
-                            operation,
-                        },
+                        Origin { client: *client, transaction: *transaction, operation },
                     ),
                 };
             }

@@ -106,11 +106,7 @@ mod tests {
 
     #[test]
     fn a_value_says_where_it_comes_from() {
-        let origin = Origin {
-            client: 7,
-            transaction: u64::MAX - 1,
-            operation: 99,
-        };
+        let origin = Origin { client: 7, transaction: u64::MAX - 1, operation: 99 };
         assert_eq!(Origin::of_value(&origin.value()), Some(origin));
         assert_eq!(Origin::of_value(&origin.value()[..15]), None);
         assert_eq!(Origin::of_value(&[0; 17]), None);
@@ -119,10 +115,7 @@ mod tests {
     #[test]
     fn operations_follow_from_their_transaction() {
         let of = |client, number, key_bytes| {
-            let shape = TransactionSize {
-                key_bytes,
-                nops: 50,
-            };
+            let shape = TransactionSize { key_bytes, nops: 50 };
             Operations::of(3, client, number, shape).collect::<Vec<_>>()
         };
         assert_eq!(of(1, 1, 4), of(1, 1, 4));
@@ -134,13 +127,8 @@ mod tests {
 
     #[test]
     fn of_a_hundred_operations_89_put() {
-        let shape = TransactionSize {
-            key_bytes: 4,
-            nops: 100_000,
-        };
-        let puts = Operations::of(1, 0, 0, shape)
-            .filter(|one| one.puts)
-            .count();
+        let shape = TransactionSize { key_bytes: 4, nops: 100_000 };
+        let puts = Operations::of(1, 0, 0, shape).filter(|one| one.puts).count();
         assert!((88_500..=89_500).contains(&puts), "{puts}");
     }
 }

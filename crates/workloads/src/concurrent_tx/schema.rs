@@ -25,11 +25,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options {
-            key_len: 4,
-            nops: 100,
-            aborts: 11,
-        }
+        Options { key_len: 4, nops: 100, aborts: 11 }
     }
 }
 
@@ -59,9 +55,7 @@ impl Options {
     pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
         let defaults = Options::default();
         Ok(Options {
-            key_len: given
-                .number("key_len", 1..=KEY_BYTES_MAX as u64)?
-                .unwrap_or(defaults.key_len),
+            key_len: given.number("key_len", 1..=KEY_BYTES_MAX as u64)?.unwrap_or(defaults.key_len),
             nops: given.number("nops", 1..=100_000)?.unwrap_or(defaults.nops),
             aborts: given.number("aborts", 0..=100)?.unwrap_or(defaults.aborts),
         })
@@ -69,10 +63,7 @@ impl Options {
 
     /// What the operations of a transaction are made by.
     pub(super) fn shape(&self) -> super::operations::TransactionSize {
-        super::operations::TransactionSize {
-            key_bytes: self.key_len as usize,
-            nops: self.nops,
-        }
+        super::operations::TransactionSize { key_bytes: self.key_len as usize, nops: self.nops }
     }
 }
 
@@ -98,12 +89,7 @@ impl ConcurrentTx {
             .bytes("value", VALUE_BYTES as u32);
         let table = plan.table(table.key(&["id"]));
         let page = Scan {
-            path: Path {
-                table,
-                by: By::Key,
-                equal: 0,
-                range: Range::From,
-            },
+            path: Path { table, by: By::Key, equal: 0, range: Range::From },
             order: Order::Ascending,
             limit: Limit::Fixed(PAGE_ROWS),
             columns: &["id", "value"],
@@ -139,10 +125,7 @@ impl Workload for ConcurrentTx {
     }
 
     fn unit(&self) -> Unit {
-        Unit {
-            name: "operations",
-            per_transaction: self.options.nops,
-        }
+        Unit { name: "operations", per_transaction: self.options.nops }
     }
 
     /// Removals of keys that are not there change nothing.
@@ -166,10 +149,7 @@ impl Workload for ConcurrentTx {
             unit: "%",
             value: 100.0 * aborted / (committed + aborted),
         };
-        (committed + aborted > 0.0)
-            .then_some(share)
-            .into_iter()
-            .collect()
+        (committed + aborted > 0.0).then_some(share).into_iter().collect()
     }
 
     async fn check<S: Session>(

@@ -23,12 +23,7 @@ pub struct Tally {
 impl Tally {
     /// A client's, before its first transaction.
     pub(super) fn new(client: u32, seed: u64) -> Tally {
-        Tally {
-            client,
-            seed,
-            endings: Vec::new(),
-            transactions: 0,
-        }
+        Tally { client, seed, endings: Vec::new(), transactions: 0 }
     }
 
     /// Adds how the next transaction ended.
@@ -54,11 +49,7 @@ impl Tally {
 
     /// How a transaction ended; undone if there was none of that number.
     pub(super) fn ending(&self, number: u64) -> Ending {
-        let byte = self
-            .endings
-            .get((number / 4) as usize)
-            .copied()
-            .unwrap_or(0);
+        let byte = self.endings.get((number / 4) as usize).copied().unwrap_or(0);
         match byte >> (number % 4 * 2) & 3 {
             1 => Ending::Committed,
             2 => Ending::Unknown,
@@ -118,11 +109,7 @@ impl Client for ConcurrentTxClient {
         for (operation, one) in (0..).zip(operations) {
             let key = &one.key[..shape.key_bytes];
             if one.puts {
-                let origin = Origin {
-                    client,
-                    transaction: number,
-                    operation,
-                };
+                let origin = Origin { client, transaction: number, operation };
                 transaction.write(&self.put, (key, &origin.value()))?;
             } else {
                 transaction.write(&self.remove, (key,))?;

@@ -53,12 +53,8 @@ pub(super) async fn check<S: Session>(
     for branch in 0..of.options.scale {
         branches.push(branch_held(of, branch, &mut reader).await?);
     }
-    let history = reader
-        .one(&of.check_queries.history, (), |(sum,)| sum.unwrap_or(0))
-        .await?;
-    let rows = reader
-        .one(&of.check_queries.history_rows, (), |(rows,)| rows)
-        .await?;
+    let history = reader.one(&of.check_queries.history, (), |(sum,)| sum.unwrap_or(0)).await?;
+    let rows = reader.one(&of.check_queries.history_rows, (), |(rows,)| rows).await?;
     let rules = of.options.rules();
     let mut checks = vec![equal(rules.steps, &branches, history)];
     checks.extend(rules.at_home.then(|| tellers_of_branch(&branches)));
@@ -85,9 +81,7 @@ async fn branch_held<S: Session>(
     for (part, (read, rows)) in reads.into_iter().enumerate() {
         let first = rules.first_id + (branch * rows) as i64;
         let last = first + rows as i64 - 1;
-        let sum = reader
-            .one(read, (first, last), |(sum,)| sum.unwrap_or(0))
-            .await?;
+        let sum = reader.one(read, (first, last), |(sum,)| sum.unwrap_or(0)).await?;
         held[part] = sum - rules.opening_balance * rows as i64;
     }
     Ok(held)
@@ -163,11 +157,7 @@ fn committed(branches: &[[i64; 3]], told: &ReportedTotals, parts: usize) -> Chec
     let mut wrong = Violations::default();
     for (branch, held) in branches.iter().enumerate() {
         for (part, held) in held.iter().enumerate() {
-            let admitted = if part < parts {
-                told.admitted(branch, part)
-            } else {
-                0..=0
-            };
+            let admitted = if part < parts { told.admitted(branch, part) } else { 0..=0 };
             wrong.unless(admitted.contains(held), || {
                 let (least, most) = admitted.into_inner();
                 format!(
@@ -185,10 +175,7 @@ fn history_rows(rows: i64, told: &ReportedTotals) -> Check {
     let most = least + told.unknown.len() as i64;
     let mut wrong = Violations::default();
     wrong.unless((least..=most).contains(&rows), || {
-        format!(
-            "{rows} rows for {least} committed transactions and {} unfinished",
-            most - least
-        )
+        format!("{rows} rows for {least} committed transactions and {} unfinished", most - least)
     });
     wrong.check(ROWS)
 }
@@ -199,10 +186,7 @@ mod tests {
     use syncline_contract::CheckOutcome;
 
     fn told(unknown: &[i64]) -> ReportedTotals {
-        let of = |delta: &i64| BranchDelta {
-            branches: [1, 0, 0],
-            delta: *delta,
-        };
+        let of = |delta: &i64| BranchDelta { branches: [1, 0, 0], delta: *delta };
         let tally = Tally {
             committed: vec![[5, 7, 7], [2, 0, 0]],
             transactions: 3,
@@ -219,10 +203,7 @@ mod tests {
         assert_eq!(of.admitted(0, 1), 3..=17);
         let outcome = |held: &[[i64; 3]]| committed(held, &of, 3).outcome;
         assert_eq!(outcome(&[[5, 17, 17], [12, 0, 0]]), CheckOutcome::Held);
-        assert!(matches!(
-            outcome(&[[5, 17, 17], [13, 0, 0]]),
-            CheckOutcome::Violated(_)
-        ));
+        assert!(matches!(outcome(&[[5, 17, 17], [13, 0, 0]]), CheckOutcome::Violated(_)));
         assert_eq!(history_rows(5, &of).outcome, CheckOutcome::Held);
         assert_eq!(history_rows(3, &of).outcome, CheckOutcome::Held);
         for rows in [2, 6] {

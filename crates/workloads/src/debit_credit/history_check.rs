@@ -36,10 +36,7 @@ pub(super) async fn check<S: Session>(
 ) -> Result<Check, Stop> {
     if rows > ROWS_MOST {
         let why = format!("history has {rows} rows, more than {ROWS_MOST}, and is not read whole");
-        return Ok(Check {
-            name: BY_KEY.to_owned(),
-            outcome: CheckOutcome::NotApplicable(why),
-        });
+        return Ok(Check { name: BY_KEY.to_owned(), outcome: CheckOutcome::NotApplicable(why) });
     }
     let mut given = HistorySums::default();
     let taken = |(teller, branch, account, delta)| {
@@ -47,22 +44,16 @@ pub(super) async fn check<S: Session>(
             *sums.entry(key).or_default() += delta;
         }
     };
-    reader
-        .each(&of.check_queries.history_all, (), taken)
-        .await?;
+    reader.each(&of.check_queries.history_all, (), taken).await?;
     let mut wrong = Violations::default();
     by_branch(of, &given, branches, &mut wrong);
     let rules = of.options.rules();
     let moved = rules.steps.parts();
-    let singles: [(&SumBetween, &str); 2] = [
-        (&of.check_queries.accounts, "account"),
-        (&of.check_queries.tellers, "teller"),
-    ];
+    let singles: [(&SumBetween, &str); 2] =
+        [(&of.check_queries.accounts, "account"), (&of.check_queries.tellers, "teller")];
     for (part, (read, word)) in singles.into_iter().enumerate().take(moved) {
         for (key, sum) in spread(&given[part]) {
-            let held = reader
-                .one(read, (key, key), |(sum,)| sum.unwrap_or(0))
-                .await?;
+            let held = reader.one(read, (key, key), |(sum,)| sum.unwrap_or(0)).await?;
             let held = held - rules.opening_balance;
             wrong.unless(held == sum, || {
                 format!("{word} {key} holds {held} and history says {sum}")
@@ -104,9 +95,7 @@ fn sums_of_branches(
 ) -> Option<Vec<i64>> {
     let mut sums = vec![0; branches];
     for (key, sum) in given {
-        let place = key
-            .checked_sub(rules.first_id)?
-            .div_euclid(of_branch as i64);
+        let place = key.checked_sub(rules.first_id)?.div_euclid(of_branch as i64);
         *sums.get_mut(usize::try_from(place).ok()?)? += sum;
     }
     Some(sums)

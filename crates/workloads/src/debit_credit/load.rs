@@ -8,20 +8,11 @@ use syncline_contract::{Load, Rows, TableId, Value};
 
 /// How many rows of which table.
 pub(super) fn loads(of: &DebitCredit) -> Vec<Load> {
-    let Tables {
-        branches,
-        tellers,
-        accounts,
-        ..
-    } = of.tables;
+    let Tables { branches, tellers, accounts, .. } = of.tables;
     let scale = of.options.scale;
-    [
-        (branches, scale),
-        (tellers, scale * TELLERS),
-        (accounts, scale * of.options.accounts),
-    ]
-    .map(|(table, units)| Load { table, units })
-    .to_vec()
+    [(branches, scale), (tellers, scale * TELLERS), (accounts, scale * of.options.accounts)]
+        .map(|(table, units)| Load { table, units })
+        .to_vec()
 }
 
 /// Appends row `number`.
@@ -59,9 +50,7 @@ fn with_filler<const BYTES: usize>(
         Filler::Blanks => {}
         Filler::Letters => Stream::of_load(purpose, number).fill(&mut bytes),
     }
-    push(Value::Text(
-        str::from_utf8(&bytes).expect("letters and blanks are text"),
-    ));
+    push(Value::Text(str::from_utf8(&bytes).expect("letters and blanks are text")));
 }
 
 #[cfg(test)]
@@ -72,11 +61,7 @@ mod tests {
     #[test]
     fn rows_follow_the_scaling_rules() {
         for profile in Profile::ALL {
-            let load = DebitCredit::new(Options {
-                profile,
-                scale: 2,
-                ..Options::default()
-            });
+            let load = DebitCredit::new(Options { profile, scale: 2, ..Options::default() });
             let loads = load.loads();
             let units: Vec<u64> = loads.iter().map(|load| load.units).collect();
             assert_eq!(units, [2, 20, 200_000], "{profile:?}");

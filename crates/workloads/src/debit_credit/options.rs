@@ -112,12 +112,8 @@ impl Options {
         let branch = given.word("branch", &Branch::ALL, Branch::word)?;
         let options = Options {
             profile: profile.unwrap_or(defaults.profile),
-            scale: given
-                .number("scale", 1..=1_000_000)?
-                .unwrap_or(defaults.scale),
-            accounts: given
-                .number("accounts", 1..=1_000_000)?
-                .unwrap_or(defaults.accounts),
+            scale: given.number("scale", 1..=1_000_000)?.unwrap_or(defaults.scale),
+            accounts: given.number("accounts", 1..=1_000_000)?.unwrap_or(defaults.accounts),
             branch: branch.unwrap_or(defaults.branch),
             think_s: think_s.unwrap_or(defaults.think_s),
         };

@@ -103,33 +103,18 @@ const PGBENCH: Rules = Rules {
 
 static TPCB: Rules = STANDARD;
 
-static TPCA: Rules = Rules {
-    word: "tpca",
-    think_s: 10,
-    ..STANDARD
-};
+static TPCA: Rules = Rules { word: "tpca", think_s: 10, ..STANDARD };
 
 static PGBENCH_TPCB_LIKE: Rules = PGBENCH;
 
-static PGBENCH_SIMPLE_UPDATE: Rules = Rules {
-    word: "pgbench-simple-update",
-    steps: Steps::SimpleUpdate,
-    ..PGBENCH
-};
+static PGBENCH_SIMPLE_UPDATE: Rules =
+    Rules { word: "pgbench-simple-update", steps: Steps::SimpleUpdate, ..PGBENCH };
 
-static PGBENCH_SELECT_ONLY: Rules = Rules {
-    word: "pgbench-select-only",
-    steps: Steps::SelectOnly,
-    ..PGBENCH
-};
+static PGBENCH_SELECT_ONLY: Rules =
+    Rules { word: "pgbench-select-only", steps: Steps::SelectOnly, ..PGBENCH };
 
-static DERBY: Rules = Rules {
-    word: "derby",
-    deltas: -99_999..=99_999,
-    first_id: 0,
-    judged: false,
-    ..STANDARD
-};
+static DERBY: Rules =
+    Rules { word: "derby", deltas: -99_999..=99_999, first_id: 0, judged: false, ..STANDARD };
 
 static BERKELEY: Rules = Rules {
     word: "berkeley",

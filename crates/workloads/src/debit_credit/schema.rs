@@ -110,18 +110,10 @@ impl Workload for DebitCredit {
     }
 
     fn loaded_as(&self) -> Option<String> {
-        let Options {
-            profile,
-            scale,
-            accounts,
-            ..
-        } = self.options;
+        let Options { profile, scale, accounts, .. } = self.options;
         // Every other profile leaves changed balances and a history behind.
         (profile == Profile::PgbenchSelectOnly).then(|| {
-            format!(
-                "{scale} branches of {accounts} accounts as {} has them",
-                profile.word()
-            )
+            format!("{scale} branches of {accounts} accounts as {} has them", profile.word())
         })
     }
 
@@ -130,27 +122,13 @@ impl Workload for DebitCredit {
     }
 
     fn response_bounds(&self) -> Vec<ResponseBound> {
-        let bound = ResponseBound {
-            transaction: 0,
-            percent: 90,
-            within_ns: 2_000_000_000,
-        };
-        self.options
-            .rules()
-            .judged
-            .then_some(bound)
-            .into_iter()
-            .collect()
+        let bound = ResponseBound { transaction: 0, percent: 90, within_ns: 2_000_000_000 };
+        self.options.rules().judged.then_some(bound).into_iter().collect()
     }
 
     fn figures(&self, counts: &Counts<'_>) -> Vec<OwnFigure> {
         let figure = || against_scale(counts, &self.options);
-        self.options
-            .rules()
-            .judged
-            .then(figure)
-            .into_iter()
-            .collect()
+        self.options.rules().judged.then(figure).into_iter().collect()
     }
 
     async fn check<S: Session>(
@@ -198,12 +176,7 @@ mod tests {
     use syncline_contract::{Counts, Workload};
 
     fn with(profile: Profile, scale: u64, accounts: u64) -> DebitCredit {
-        DebitCredit::new(Options {
-            profile,
-            scale,
-            accounts,
-            ..Options::default()
-        })
+        DebitCredit::new(Options { profile, scale, accounts, ..Options::default() })
     }
 
     fn figure(profile: Profile, committed: u64) -> Option<(&'static str, f64)> {
@@ -216,12 +189,7 @@ mod tests {
         accounts: u64,
         clients: usize,
     ) -> Option<(&'static str, f64)> {
-        let counts = Counts {
-            seconds: 10.0,
-            clients,
-            committed: &[committed],
-            aborted: &[0],
-        };
+        let counts = Counts { seconds: 10.0, clients, committed: &[committed], aborted: &[0] };
         let figures = with(profile, 10, accounts).figures(&counts);
         figures.first().map(|figure| (figure.name, figure.value))
     }
@@ -246,10 +214,7 @@ mod tests {
         };
         assert!(is_scaled(Profile::Tpca, 100_000, 100));
         assert!(!is_scaled(Profile::Tpca, 100, 100), "accounts of a branch");
-        assert!(
-            !is_scaled(Profile::Tpca, 100_000, 99),
-            "terminals of a branch"
-        );
+        assert!(!is_scaled(Profile::Tpca, 100_000, 99), "terminals of a branch");
         // A batch has no terminals.
         assert!(is_scaled(Profile::Tpcb, 100_000, 1));
         assert!(!is_scaled(Profile::Tpcb, 99_999, 1));

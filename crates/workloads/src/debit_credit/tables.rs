@@ -67,15 +67,12 @@ pub(super) fn tables(rules: &Rules, plan: &mut Plan) -> Tables {
         let table = table.column(balance, Kind::Int);
         table.text("filler", bytes as u32).nullable().key(&[id])
     };
-    let mut history = HISTORY.iter().fold(Table::new("history"), |table, id| {
-        table.column(*id, Kind::Int)
-    });
+    let mut history =
+        HISTORY.iter().fold(Table::new("history"), |table, id| table.column(*id, Kind::Int));
     if rules.timed {
         history = history.column("mtime", Kind::Timestamp);
     }
-    let history = history
-        .text("filler", rules.history_filler_bytes as u32)
-        .nullable();
+    let history = history.text("filler", rules.history_filler_bytes as u32).nullable();
     Tables {
         branches: plan.table(keyed("branches", "bid", "bbalance", BRANCH_FILLER_BYTES)),
         tellers: plan.table(keyed("tellers", "tid", "tbalance", ACCOUNT_FILLER_BYTES)),
@@ -102,12 +99,7 @@ pub(super) fn operations(tables: &Tables, rules: &Rules, plan: &mut Plan) -> Ope
 }
 
 pub(super) fn check_queries(tables: &Tables, plan: &mut Plan) -> CheckQueries {
-    let path = |table, range| Path {
-        table,
-        by: By::Key,
-        equal: 0,
-        range,
-    };
+    let path = |table, range| Path { table, by: By::Key, equal: 0, range };
     let sum =
         |plan: &Plan, table: TableId, column| Aggregate::Sum(plan.tables()[table.0].id(column));
     let mut between = |name: &'static str, table, column| {

@@ -107,10 +107,7 @@ impl DebitCreditClient {
 
     #[inline]
     fn ask_balance<S: Session>(&self, transaction: &mut Transaction<'_, S>) -> Result<(), Stop> {
-        transaction.ask(
-            &self.operations.read_account,
-            (self.id(self.input.account),),
-        )
+        transaction.ask(&self.operations.read_account, (self.id(self.input.account),))
     }
 
     #[inline]
@@ -134,9 +131,7 @@ impl DebitCreditClient {
         match self.branch {
             Branch::Add => transaction.write(&self.operations.add_to_branch, (id, delta)),
             Branch::ReadWrite => {
-                let (balance,) = transaction
-                    .read(&self.operations.read_branch, (id,))
-                    .await?;
+                let (balance,) = transaction.read(&self.operations.read_branch, (id,)).await?;
                 transaction.write(&self.operations.write_branch, (id, balance + delta))
             }
         }
@@ -144,13 +139,7 @@ impl DebitCreditClient {
 
     #[inline]
     fn insert_history<S: Session>(&self, transaction: &mut Transaction<'_, S>) -> Result<(), Stop> {
-        let Input {
-            account,
-            teller,
-            branch,
-            delta,
-            ..
-        } = self.input;
+        let Input { account, teller, branch, delta, .. } = self.input;
         let (teller, branch, account) = (self.id(teller), self.id(branch), self.id(account));
         let filler = &self.filler[..self.rules.history_filler_bytes];
         let letters = self.rules.filler == Filler::Letters;
@@ -198,8 +187,7 @@ impl Client for DebitCreditClient {
         self.input.delta = self.stream.between(least, most);
         self.time_us += 1;
         if self.rules.filler == Filler::Letters {
-            self.stream
-                .fill(&mut self.filler[..self.rules.history_filler_bytes]);
+            self.stream.fill(&mut self.filler[..self.rules.history_filler_bytes]);
         }
         0
     }
@@ -218,10 +206,7 @@ impl Client for DebitCreditClient {
             return Waits::default();
         }
         // Thinking comes first, so that the terminals do not all start at once.
-        Waits {
-            before_ns: self.thinking.exponential(self.think_mean_ns) as u64,
-            after_ns: 0,
-        }
+        Waits { before_ns: self.thinking.exponential(self.think_mean_ns) as u64, after_ns: 0 }
     }
 
     #[inline]
@@ -271,13 +256,7 @@ impl Client for DebitCreditClient {
         if !self.rules.steps.write() {
             return;
         }
-        let Input {
-            account_branch,
-            teller,
-            branch,
-            delta,
-            ..
-        } = self.input;
+        let Input { account_branch, teller, branch, delta, .. } = self.input;
         let branches = [account_branch, teller / TELLERS, branch];
         match ending {
             Ending::Committed => {

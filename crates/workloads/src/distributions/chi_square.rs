@@ -47,10 +47,7 @@ pub(crate) fn fits(counts: &[u64], shares: &[f64]) -> Verdict {
     } else if seen > 0.0 {
         statistic = f64::INFINITY;
     }
-    Verdict {
-        statistic,
-        limit: limit(groups - 1.0),
-    }
+    Verdict { statistic, limit: limit(groups - 1.0) }
 }
 
 /// The 0.999 quantile of chi-square with that many degrees of freedom, after Wilson and Hilferty.
@@ -64,12 +61,7 @@ fn limit(freedom: f64) -> f64 {
 
 #[test]
 fn the_limit_is_the_tables() {
-    for (freedom, table) in [
-        (1.0, 10.83),
-        (10.0, 29.59),
-        (100.0, 149.45),
-        (1_000.0, 1_143.92),
-    ] {
+    for (freedom, table) in [(1.0, 10.83), (10.0, 29.59), (100.0, 149.45), (1_000.0, 1_143.92)] {
         let off = limit(freedom) / table - 1.0;
         assert!(off.abs() < 0.04, "{freedom}: {off}");
     }

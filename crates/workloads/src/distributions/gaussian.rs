@@ -13,10 +13,7 @@ impl Gaussian {
     /// Over at least one key, as the mean of at least one even draw; sysbench takes 12.
     pub(crate) fn new(keys: u64, draws: u64) -> Gaussian {
         assert!(keys > 0 && draws > 0, "a mean is of draws, over keys");
-        Gaussian {
-            keys: keys as f64,
-            draws,
-        }
+        Gaussian { keys: keys as f64, draws }
     }
 
     /// A key's number.

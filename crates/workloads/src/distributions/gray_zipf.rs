@@ -25,10 +25,7 @@ pub(crate) struct Gray {
 impl Gray {
     /// Over at least one item; `theta` lies between 0 and 1.
     pub(crate) fn new(items: u64, theta: f64) -> Gray {
-        assert!(
-            theta > 0.0 && theta < 1.0,
-            "the formula has an exponent between 0 and 1"
-        );
+        assert!(theta > 0.0 && theta < 1.0, "the formula has an exponent between 0 and 1");
         let mut gray = Gray {
             zeta: Zeta::new(theta),
             alpha: 1.0 / (1.0 - theta),
@@ -85,11 +82,7 @@ impl Gray {
             return last.min(1);
         }
         let place = self.eta * unit - self.eta + 1.0;
-        let curve = if self.is_hundred {
-            hundredth_power(place)
-        } else {
-            place.powf(self.alpha)
-        };
+        let curve = if self.is_hundred { hundredth_power(place) } else { place.powf(self.alpha) };
         // Signed, for which the processor has an instruction; below zero it is never.
         let item = (self.items as i64 as f64 * curve) as i64;
         (item as u64).min(last)
@@ -161,21 +154,12 @@ mod tests {
 
     #[test]
     fn a_million_draws_fit_the_formula_s_own_shares() {
-        for (items, theta) in [
-            (1, 0.99),
-            (2, 0.99),
-            (3, 0.99),
-            (1_000, 0.99),
-            (20_000, 0.7),
-        ] {
+        for (items, theta) in [(1, 0.99), (2, 0.99), (3, 0.99), (1_000, 0.99), (20_000, 0.7)] {
             let gray = Gray::new(items, theta);
             let verdict = fits(&counts(&gray), &shares(&gray));
             assert!(verdict.holds(), "{items} items, theta {theta}: {verdict:?}");
         }
-        let wrong = fits(
-            &counts(&Gray::new(1_000, 0.99)),
-            &shares(&Gray::new(1_000, 0.97)),
-        );
+        let wrong = fits(&counts(&Gray::new(1_000, 0.99)), &shares(&Gray::new(1_000, 0.97)));
         assert!(!wrong.holds(), "{wrong:?}");
     }
 

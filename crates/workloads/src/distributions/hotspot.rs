@@ -21,11 +21,7 @@ impl Hotspot {
             (_, 0) => 1.0,
             _ => hot_draws,
         };
-        Hotspot {
-            hot,
-            cold,
-            hot_draws,
-        }
+        Hotspot { hot, cold, hot_draws }
     }
 
     /// A key's number.
@@ -47,21 +43,14 @@ mod tests {
 
     #[test]
     fn a_fifth_of_the_keys_gets_four_fifths_of_the_draws() {
-        let (hotspot, mut stream) = (
-            Hotspot::new(1_000, 0.2, 0.8),
-            Stream::of_client(6, 0, "hot"),
-        );
+        let (hotspot, mut stream) = (Hotspot::new(1_000, 0.2, 0.8), Stream::of_client(6, 0, "hot"));
         let mut counts = vec![0; 1_000];
         for _ in 0..1_000_000 {
             counts[hotspot.draw(&mut stream) as usize] += 1;
         }
         let shares = |hot: f64| -> Vec<f64> {
             let of = |key| {
-                if key < 200 {
-                    hot / 200.0
-                } else {
-                    (1.0 - hot) / 800.0
-                }
+                if key < 200 { hot / 200.0 } else { (1.0 - hot) / 800.0 }
             };
             (0..1_000).map(of).collect()
         };

@@ -37,11 +37,7 @@ pub(crate) struct Sequential {
 impl Sequential {
     /// Over so many keys, for one of `clients` clients.
     pub(crate) fn new(keys: u64, client: usize, clients: usize) -> Sequential {
-        Sequential {
-            next: client as u64 % keys,
-            step: clients as u64 % keys,
-            keys,
-        }
+        Sequential { next: client as u64 % keys, step: clients as u64 % keys, keys }
     }
 
     #[inline]
@@ -122,24 +118,17 @@ mod tests {
         let all = [
             ("uniform", KeyChooser::Uniform(keys)),
             ("zipfian", KeyChooser::Zipfian(Zipf::new(keys, 0.99))),
-            (
-                "scrambled",
-                KeyChooser::Scrambled(Scrambled::new(keys, 0.99)),
-            ),
+            ("scrambled", KeyChooser::Scrambled(Scrambled::new(keys, 0.99))),
             ("latest", KeyChooser::Latest(Latest::new(keys, 0.99))),
             ("hotspot", KeyChooser::Hotspot(Hotspot::new(keys, 0.2, 0.8))),
-            (
-                "exponential",
-                KeyChooser::Exponential(Exponential::new(keys, 95.0, 0.857)),
-            ),
+            ("exponential", KeyChooser::Exponential(Exponential::new(keys, 95.0, 0.857))),
         ];
         for (name, mut chooser) in all {
             let mut stream = Stream::of_client(10, 0, name);
             let draws = 20_000_u64;
             let began = std::time::SystemTime::now();
-            let sum = (0..draws).fold(0, |sum: u64, _| {
-                sum.wrapping_add(chooser.draw(&mut stream, keys))
-            });
+            let sum =
+                (0..draws).fold(0, |sum: u64, _| sum.wrapping_add(chooser.draw(&mut stream, keys)));
             let took_ns = began.elapsed().unwrap().as_nanos() as f64 / draws as f64;
             assert!(took_ns < 50_000.0, "{name}: {took_ns:.1} ns ({sum})");
         }

@@ -21,17 +21,9 @@ impl Nurand {
     /// Between two, both included. `mask` is the A of the definition, `constant` its C.
     pub(crate) fn new(mask: i64, constant: i64, least: i64, most: i64) -> Nurand {
         assert!((mask + 1).count_ones() == 1, "A is a power of two less one");
-        assert!(
-            (0..=mask).contains(&constant),
-            "the constant is from 0 to A"
-        );
+        assert!((0..=mask).contains(&constant), "the constant is from 0 to A");
         assert!(0 <= least && least <= most, "the bounds are in order");
-        Nurand {
-            mask,
-            constant,
-            least,
-            most,
-        }
+        Nurand { mask, constant, least, most }
     }
 
     /// One value.
@@ -107,14 +99,11 @@ mod tests {
     #[test]
     fn every_allowed_constant_of_a_run_is_drawn_and_no_other() {
         let mut stream = Stream::of_load("constants", 1);
-        let mut seen: Vec<i64> = (0..20_000)
-            .map(|_| (run_constant(127, &mut stream) - 127).abs())
-            .collect();
+        let mut seen: Vec<i64> =
+            (0..20_000).map(|_| (run_constant(127, &mut stream) - 127).abs()).collect();
         seen.sort_unstable();
         seen.dedup();
-        let allowed: Vec<i64> = (65..=119)
-            .filter(|away| ![96, 112].contains(away))
-            .collect();
+        let allowed: Vec<i64> = (65..=119).filter(|away| ![96, 112].contains(away)).collect();
         assert_eq!(seen, allowed);
     }
 }

@@ -14,10 +14,7 @@ impl Pareto {
     /// Over at least one key; `h` lies between 0 and 1 and is 0.2 for "80 by 20".
     pub(crate) fn new(keys: u64, h: f64) -> Pareto {
         assert!(keys > 0 && h > 0.0 && h < 1.0, "h is a share of the keys");
-        Pareto {
-            keys: keys as f64,
-            power: h.ln() / (1.0 - h).ln(),
-        }
+        Pareto { keys: keys as f64, power: h.ln() / (1.0 - h).ln() }
     }
 
     /// A key's number; the first is the most frequent.
@@ -51,10 +48,7 @@ mod tests {
             assert!(verdict.holds(), "{keys} keys, h {h}: {verdict:?}");
             if keys == 10 {
                 let first: u64 = counts[..2].iter().sum();
-                assert!(
-                    (first as f64 / 1e6 - 0.8).abs() < 0.002,
-                    "80 by 20: {first}"
-                );
+                assert!((first as f64 / 1e6 - 0.8).abs() < 0.002, "80 by 20: {first}");
             }
         }
     }

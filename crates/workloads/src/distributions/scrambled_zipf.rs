@@ -41,16 +41,9 @@ impl Scrambled {
     pub(crate) fn new(keys: u64, theta: f64) -> Scrambled {
         assert!(keys > 0, "keys are drawn from some");
         let is_stored = (theta - THETA).abs() < 1e-12;
-        let gray = if is_stored {
-            Gray::with_sum(ITEMS, THETA, SUM)
-        } else {
-            Gray::new(ITEMS, theta)
-        };
-        Scrambled {
-            gray,
-            keys,
-            ahead: None,
-        }
+        let gray =
+            if is_stored { Gray::with_sum(ITEMS, THETA, SUM) } else { Gray::new(ITEMS, theta) };
+        Scrambled { gray, keys, ahead: None }
     }
 
     /// A key's number.
@@ -60,10 +53,8 @@ impl Scrambled {
             number: self.number(self.gray.draw(stream)),
             item: self.gray.draw(stream),
         });
-        self.ahead = Some(NextDraw {
-            number: self.number(ahead.item),
-            item: self.gray.draw(stream),
-        });
+        self.ahead =
+            Some(NextDraw { number: self.number(ahead.item), item: self.gray.draw(stream) });
         ahead.number
     }
 
@@ -83,10 +74,8 @@ mod tests {
     const DRAWS: u64 = 1_000_000;
 
     fn counts(keys: u64) -> Vec<u64> {
-        let (mut scrambled, mut stream) = (
-            Scrambled::new(keys, 0.99),
-            Stream::of_client(3, 0, "scrambled"),
-        );
+        let (mut scrambled, mut stream) =
+            (Scrambled::new(keys, 0.99), Stream::of_client(3, 0, "scrambled"));
         let mut counts = vec![0; keys as usize];
         for _ in 0..DRAWS {
             counts[scrambled.draw(&mut stream) as usize] += 1;
@@ -105,10 +94,7 @@ mod tests {
             named += share;
             shares[(fnv64(item) % keys) as usize] += share;
         }
-        shares
-            .iter()
-            .map(|share| share + (1.0 - named) / keys as f64)
-            .collect()
+        shares.iter().map(|share| share + (1.0 - named) / keys as f64).collect()
     }
 
     #[test]

@@ -88,15 +88,10 @@ mod tests {
             let special = Special::new(keys, 12, pct, res);
             let shares = shares(keys, 12, pct as f64, res as f64);
             let verdict = fits(&counts(&special, keys), &shares);
-            assert!(
-                verdict.holds(),
-                "{keys} keys, {pct} %, {res} %: {verdict:?}"
-            );
+            assert!(verdict.holds(), "{keys} keys, {pct} %, {res} %: {verdict:?}");
         }
-        let other = fits(
-            &counts(&Special::new(10_000, 12, 1, 75), 10_000),
-            &shares(10_000, 12, 1.0, 74.0),
-        );
+        let other =
+            fits(&counts(&Special::new(10_000, 12, 1, 75), 10_000), &shares(10_000, 12, 1.0, 74.0));
         assert!(!other.holds(), "{other:?}");
     }
 

@@ -13,9 +13,9 @@ pub(crate) struct Stream(fastrand::Rng);
 impl Stream {
     /// The stream of a client. `purpose` tells apart what one client draws separately.
     pub(crate) fn of_client(seed: u64, client: usize, purpose: &str) -> Stream {
-        let purpose = purpose.bytes().fold(0, |sum: u64, byte| {
-            mixed(sum ^ u64::from(byte)).wrapping_add(ODD)
-        });
+        let purpose = purpose
+            .bytes()
+            .fold(0, |sum: u64, byte| mixed(sum ^ u64::from(byte)).wrapping_add(ODD));
         let client = mixed((client as u64).wrapping_add(1).wrapping_mul(ODD));
         Stream(fastrand::Rng::with_seed(mixed(seed ^ client) ^ purpose))
     }

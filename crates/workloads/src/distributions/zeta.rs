@@ -25,10 +25,7 @@ impl Zeta {
             *sum += term;
             Some(*sum)
         });
-        Zeta {
-            theta,
-            head: sums.collect(),
-        }
+        Zeta { theta, head: sums.collect() }
     }
 
     /// The exponent.
@@ -55,11 +52,8 @@ impl Zeta {
         let (theta, from) = (self.theta, HEAD as f64);
         let end = |x: f64| {
             let term = x.powf(-theta);
-            let integral = if (theta - 1.0).abs() < 1e-12 {
-                x.ln()
-            } else {
-                x * term / (1.0 - theta)
-            };
+            let integral =
+                if (theta - 1.0).abs() < 1e-12 { x.ln() } else { x * term / (1.0 - theta) };
             let slope = -theta * term / x;
             let third = -theta * (theta + 1.0) * (theta + 2.0) * term / (x * x * x);
             integral + term / 2.0 + slope / 12.0 - third / 720.0

@@ -22,13 +22,7 @@ impl Zipf {
     /// Over at least one item; `theta` is above zero.
     pub(crate) fn new(items: u64, theta: f64) -> Zipf {
         assert!(items > 0 && theta > 0.0, "Zipf has items and an exponent");
-        let mut zipf = Zipf {
-            items: items as f64,
-            theta,
-            first: 0.0,
-            last: 0.0,
-            sure: 0.0,
-        };
+        let mut zipf = Zipf { items: items as f64, theta, first: 0.0, last: 0.0, sure: 0.0 };
         zipf.first = zipf.integral(1.5) - 1.0;
         zipf.last = zipf.integral(zipf.items + 0.5);
         zipf.sure = 2.0 - zipf.inverse(zipf.integral(2.5) - zipf.height(2.0));
@@ -57,22 +51,14 @@ impl Zipf {
     /// The integral of the height from 1 to x.
     fn integral(&self, x: f64) -> f64 {
         let rest = 1.0 - self.theta;
-        if rest.abs() < 1e-12 {
-            x.ln()
-        } else {
-            (x.powf(rest) - 1.0) / rest
-        }
+        if rest.abs() < 1e-12 { x.ln() } else { (x.powf(rest) - 1.0) / rest }
     }
 
     /// Where the integral reaches that area.
     #[inline]
     fn inverse(&self, area: f64) -> f64 {
         let rest = 1.0 - self.theta;
-        if rest.abs() < 1e-12 {
-            area.exp()
-        } else {
-            (1.0 + area * rest).max(0.0).powf(1.0 / rest)
-        }
+        if rest.abs() < 1e-12 { area.exp() } else { (1.0 + area * rest).max(0.0).powf(1.0 / rest) }
     }
 }
 
@@ -94,21 +80,14 @@ mod tests {
 
     fn shares(items: u64, theta: f64) -> Vec<f64> {
         let sum = Zeta::new(theta).of(items);
-        (1..=items)
-            .map(|item| (item as f64).powf(-theta) / sum)
-            .collect()
+        (1..=items).map(|item| (item as f64).powf(-theta) / sum).collect()
     }
 
     #[test]
     fn a_million_draws_fit_the_exact_shares() {
-        for (items, theta) in [
-            (1, 0.99),
-            (2, 0.99),
-            (1_000, 0.99),
-            (50_000, 0.5),
-            (300, 1.0),
-            (300, 2.5),
-        ] {
+        for (items, theta) in
+            [(1, 0.99), (2, 0.99), (1_000, 0.99), (50_000, 0.5), (300, 1.0), (300, 2.5)]
+        {
             let verdict = fits(&counts(items, theta), &shares(items, theta));
             assert!(verdict.holds(), "{items} items, theta {theta}: {verdict:?}");
         }

@@ -34,9 +34,7 @@ pub(super) async fn check<S: Session>(
         let last = (first + page_tasks).min(told.tasks) - 1;
         rows.clear();
         let given = (first as i64, last as i64);
-        seen += reader
-            .each(&of.of_tasks, given, |row| rows.push(row))
-            .await?;
+        seen += reader.each(&of.of_tasks, given, |row| rows.push(row)).await?;
         let mut rest = rows.as_slice();
         for task in first..=last {
             let end = rest.partition_point(|row| row.0 <= task as i64);
@@ -52,17 +50,13 @@ pub(super) async fn check<S: Session>(
                 State::Acknowledged => is_whole(own, task as i64, ninsert),
             };
             torn.unless(is_right, || {
-                format!(
-                    "task {task} has {} rows, not the {ninsert} of a task",
-                    own.len()
-                )
+                format!("task {task} has {} rows, not the {ninsert} of a task", own.len())
             });
         }
     }
     let all = reader.one(&of.count, (), |(rows,)| rows).await?;
-    strange.unless(all == seen as i64, || {
-        format!("{all} rows, of which {seen} have keys of tasks")
-    });
+    strange
+        .unless(all == seen as i64, || format!("{all} rows, of which {seen} have keys of tasks"));
     Ok(vec![torn.check(WHOLE), strange.check(NOTHING_ELSE)])
 }
 
@@ -95,10 +89,7 @@ impl<'a> TaskOutcomes<'a> {
             by_client[tally.client as usize] = Some(tally);
         }
         let most = tallies.iter().map(|tally| tally.tasks).max().unwrap_or(0);
-        TaskOutcomes {
-            tallies: by_client,
-            tasks: most * clients,
-        }
+        TaskOutcomes { tallies: by_client, tasks: most * clients }
     }
 
     fn state(&self, task: u64) -> State {

@@ -32,9 +32,7 @@ impl Options {
 
     pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
         let ninsert = given.number("ninsert", 1..=100_000)?;
-        Ok(Options {
-            ninsert: ninsert.unwrap_or(Options::default().ninsert),
-        })
+        Ok(Options { ninsert: ninsert.unwrap_or(Options::default().ninsert) })
     }
 }
 
@@ -57,16 +55,11 @@ impl GroupCommit {
     pub fn new(options: Options) -> GroupCommit {
         let mut plan = Plan::new();
         let columns = ["task", "item", "value"];
-        let table = columns.iter().fold(Table::new("tasks"), |table, column| {
-            table.column(*column, Kind::Int)
-        });
+        let table = columns
+            .iter()
+            .fold(Table::new("tasks"), |table, column| table.column(*column, Kind::Int));
         let table = plan.table(table.key(&["task", "item"]));
-        let path = |range| Path {
-            table,
-            by: By::Key,
-            equal: 0,
-            range,
-        };
+        let path = |range| Path { table, by: By::Key, equal: 0, range };
         let of_tasks = Scan {
             path: path(Range::Between),
             order: Order::Ascending,
@@ -111,11 +104,7 @@ impl Workload for GroupCommit {
         let tasks = counts.committed[0] as f64 / counts.seconds;
         let inserts = tasks * self.options.ninsert as f64;
         [("tasks a second", tasks), ("inserts a second", inserts)]
-            .map(|(name, value)| OwnFigure {
-                name,
-                unit: "",
-                value,
-            })
+            .map(|(name, value)| OwnFigure { name, unit: "", value })
             .to_vec()
     }
 

@@ -55,11 +55,7 @@ impl Client for GroupCommitClient {
 
     #[inline]
     fn shape(&self, _kind: usize) -> AccessPattern {
-        if self.ninsert == 1 {
-            AccessPattern::Single
-        } else {
-            AccessPattern::Several
-        }
+        if self.ninsert == 1 { AccessPattern::Single } else { AccessPattern::Several }
     }
 
     #[inline]

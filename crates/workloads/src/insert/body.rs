@@ -33,10 +33,7 @@ pub struct Body {
 impl Body {
     /// The maker of bodies for one seed.
     pub fn new(seed: u64) -> Body {
-        Body {
-            bytes: [b'0'; BODY_BYTES],
-            seed,
-        }
+        Body { bytes: [b'0'; BODY_BYTES], seed }
     }
 
     /// The body of a client's row.
@@ -89,10 +86,7 @@ mod tests {
     #[test]
     fn digits_are_those_of_the_standard_library() {
         for word in [0, 1, 9, 10, 15, 16, 0x0123_4567_89ab_cdef, u64::MAX] {
-            assert_eq!(
-                str::from_utf8(&hex(word)),
-                Ok(format!("{word:016x}").as_str())
-            );
+            assert_eq!(str::from_utf8(&hex(word)), Ok(format!("{word:016x}").as_str()));
         }
     }
 

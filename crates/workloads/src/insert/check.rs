@@ -56,10 +56,7 @@ async fn scan<S: Session>(
             (rows, last) = (rows + 1, Some(key));
         }
         session.commit().await?;
-        match last
-            .filter(|_| rows == PAGE_ROWS)
-            .and_then(|key| key.checked_add(1))
-        {
+        match last.filter(|_| rows == PAGE_ROWS).and_then(|key| key.checked_add(1)) {
             Some(next) => from = next,
             None => return Ok(()),
         }
@@ -152,8 +149,7 @@ impl<'a> CheckState<'a> {
     /// Takes a row that the store holds; `before` is the key of the row before it in a scan.
     fn row(&mut self, key: i64, text: &str, before: Option<i64>) {
         if before.is_some_and(|before| before >= key) {
-            self.damaged
-                .add(|| format!("key {key} is answered twice or out of order"));
+            self.damaged.add(|| format!("key {key} is answered twice or out of order"));
             return;
         }
         let said = self.body.read(text);
@@ -166,9 +162,7 @@ impl<'a> CheckState<'a> {
                 format!("key {key}, row {row} of client {client}, holds other bytes than were sent")
             });
         }
-        let index = self
-            .clients
-            .binary_search_by_key(&client, |of| of.tally.client);
+        let index = self.clients.binary_search_by_key(&client, |of| of.tally.client);
         let of_client = index.ok().map(|index| &mut self.clients[index]);
         match of_client.filter(|of| row < of.rows) {
             Some(of) => {
@@ -186,10 +180,7 @@ impl<'a> CheckState<'a> {
 
     /// Whose row it is: by its key where clients choose keys, else by what its text says.
     fn by_key(&self, key: i64, said: Option<(u32, u64)>) -> Option<(u32, u64)> {
-        let (clients, seed) = self
-            .clients
-            .first()
-            .map(|of| (of.tally.clients, of.tally.seed))?;
+        let (clients, seed) = self.clients.first().map(|of| (of.tally.clients, of.tally.seed))?;
         let number = match self.options.keys {
             Keys::Server => return said,
             Keys::Ascending => u64::try_from(key).ok()?,
@@ -201,11 +192,9 @@ impl<'a> CheckState<'a> {
     /// A row that nobody can have sent.
     fn stranger(&mut self, key: i64, said: Option<(u32, u64)>) {
         if self.options.keys == Keys::Server && said.is_none() {
-            self.damaged
-                .add(|| format!("key {key} holds bytes that nobody sent"));
+            self.damaged.add(|| format!("key {key} holds bytes that nobody sent"));
         } else {
-            self.unasked
-                .add(|| format!("key {key} is none that a client had"));
+            self.unasked.add(|| format!("key {key} is none that a client had"));
         }
     }
 
@@ -224,11 +213,7 @@ impl<'a> CheckState<'a> {
                 ),
             },
         };
-        let mut checks = vec![
-            missing.check(PRESENT),
-            self.damaged.check(INTACT),
-            nothing_else,
-        ];
+        let mut checks = vec![missing.check(PRESENT), self.damaged.check(INTACT), nothing_else];
         if self.options.commit_every > 1 {
             checks.push(torn.check(WHOLE));
         }

@@ -103,10 +103,7 @@ mod tests {
         for number in 0..16_000 {
             buckets[(random_key(number, 42) >> 59) as usize] += 1;
         }
-        assert!(
-            buckets.iter().all(|count| (800..1200).contains(count)),
-            "{buckets:?}"
-        );
+        assert!(buckets.iter().all(|count| (800..1200).contains(count)), "{buckets:?}");
         assert_ne!(random_key(1, 1), random_key(1, 2));
     }
 }

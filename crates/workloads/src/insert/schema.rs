@@ -48,11 +48,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options {
-            commit_every: 1,
-            keys: Keys::Ascending,
-            check: CheckBy::Scan,
-        }
+        Options { commit_every: 1, keys: Keys::Ascending, check: CheckBy::Scan }
     }
 }
 
@@ -92,10 +88,7 @@ impl Options {
         if options.keys == Keys::Server && options.check == CheckBy::Get {
             let what =
                 "keys=server with check=get, since only a scan finds keys that the store chose";
-            return Err(Error::Excluded {
-                workload: Insert::NAME,
-                what,
-            });
+            return Err(Error::Excluded { workload: Insert::NAME, what });
         }
         Ok(options)
     }
@@ -134,9 +127,7 @@ impl Insert {
     /// With those options.
     pub fn new(options: Options) -> Insert {
         let mut plan = Plan::new();
-        let columns = Table::new("inserts")
-            .column("id", Kind::Int)
-            .text("body", BODY_BYTES as u32);
+        let columns = Table::new("inserts").column("id", Kind::Int).text("body", BODY_BYTES as u32);
         let table = plan.table(match options.keys {
             Keys::Ascending | Keys::Random => columns.key(&["id"]),
             Keys::Server => columns.key_by_server("id"),
@@ -150,23 +141,13 @@ impl Insert {
             CheckBy::Scan => ReadBack::Page(plan.scan("read rows from key", page(table))),
             CheckBy::Get => ReadBack::One(plan.get("read row", table, &["id", "body"], Lock::None)),
         };
-        Insert {
-            options,
-            plan,
-            new_row,
-            read_back,
-        }
+        Insert { options, plan, new_row, read_back }
     }
 }
 
 fn page(table: TableId) -> Scan<'static> {
     Scan {
-        path: Path {
-            table,
-            by: By::Key,
-            equal: 0,
-            range: Range::From,
-        },
+        path: Path { table, by: By::Key, equal: 0, range: Range::From },
         order: Order::Ascending,
         limit: Limit::Fixed(PAGE_ROWS),
         columns: &["id", "body"],
@@ -194,10 +175,7 @@ impl Workload for Insert {
     }
 
     fn unit(&self) -> Unit {
-        Unit {
-            name: "inserts",
-            per_transaction: self.options.commit_every,
-        }
+        Unit { name: "inserts", per_transaction: self.options.commit_every }
     }
 
     fn plan(&self) -> &Plan {

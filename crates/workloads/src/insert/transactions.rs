@@ -58,11 +58,7 @@ impl Client for InsertClient {
 
     #[inline]
     fn shape(&self, _kind: usize) -> AccessPattern {
-        if self.commit_every == 1 {
-            AccessPattern::Single
-        } else {
-            AccessPattern::Several
-        }
+        if self.commit_every == 1 { AccessPattern::Single } else { AccessPattern::Several }
     }
 
     #[inline]

@@ -46,11 +46,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options {
-            rows: 10_000,
-            joined: 1_000,
-            by: By::Key,
-        }
+        Options { rows: 10_000, joined: 1_000, by: By::Key }
     }
 }
 
@@ -81,12 +77,8 @@ impl Options {
         let defaults = Options::default();
         let by = given.word("by", &By::ALL, By::word)?;
         let options = Options {
-            rows: given
-                .number("rows", 1..=100_000_000)?
-                .unwrap_or(defaults.rows),
-            joined: given
-                .number("joined", 1..=1_000_000)?
-                .unwrap_or(defaults.joined),
+            rows: given.number("rows", 1..=100_000_000)?.unwrap_or(defaults.rows),
+            joined: given.number("joined", 1..=1_000_000)?.unwrap_or(defaults.joined),
             by: by.unwrap_or(defaults.by),
         };
         if options.joined > options.rows {
@@ -118,12 +110,7 @@ impl Join {
         let tables = [("onektup", options.by), ("tenktup1", options.by)];
         let tables = tables.map(|(name, by)| plan.table(table(name, by)));
         let [small, large] = tables;
-        let path = Path {
-            table: small,
-            by: Walk::Key,
-            equal: 0,
-            range: Range::All,
-        };
+        let path = Path { table: small, by: Walk::Key, equal: 0, range: Range::All };
         let names = || INTEGERS.into_iter().chain(TEXTS);
         let of = |side: Side| names().map(move |name| (side, name));
         let columns: Vec<_> = of(Side::Left).chain(of(Side::Right)).collect();
@@ -143,17 +130,12 @@ impl Join {
 }
 
 fn table(name: &'static str, by: By) -> Table {
-    let integers = INTEGERS.iter().fold(Table::new(name), |table, column| {
-        table.column(*column, Kind::Int)
-    });
-    let table = TEXTS.iter().fold(integers, |table, column| {
-        table.text(*column, TEXT_BYTES as u32)
-    });
+    let integers =
+        INTEGERS.iter().fold(Table::new(name), |table, column| table.column(*column, Kind::Int));
+    let table = TEXTS.iter().fold(integers, |table, column| table.text(*column, TEXT_BYTES as u32));
     match by {
         By::Key => table.key(&["unique1"]),
-        By::Index => table
-            .key(&["unique2"])
-            .index(format!("{name}_unique1"), &["unique1"], true),
+        By::Index => table.key(&["unique2"]).index(format!("{name}_unique1"), &["unique1"], true),
     }
 }
 
@@ -191,11 +173,7 @@ impl Workload for Join {
     }
 
     fn load_unit(&self, table: TableId, number: u64, batch: &mut Rows) {
-        let rows = if table == self.tables[0] {
-            self.options.joined
-        } else {
-            self.options.rows
-        };
+        let rows = if table == self.tables[0] { self.options.joined } else { self.options.rows };
         debug_assert_eq!(batch.width(), COLUMNS, "a row has every column");
         // The key ascends, so that stores load quickly.
         match self.options.by {
@@ -206,10 +184,7 @@ impl Workload for Join {
 
     fn loaded_as(&self) -> Option<String> {
         let Options { rows, joined, by } = self.options;
-        Some(format!(
-            "{rows} and {joined} Wisconsin rows, joined by {}",
-            by.word()
-        ))
+        Some(format!("{rows} and {joined} Wisconsin rows, joined by {}", by.word()))
     }
 
     fn client(&self, _number: usize, _clients: usize, _seed: u64) -> JoinClient {

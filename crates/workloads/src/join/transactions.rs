@@ -60,11 +60,7 @@ impl Answered {
 
 impl JoinClient {
     pub(super) fn new(of: &Join) -> JoinClient {
-        JoinClient {
-            join: of.all_rows,
-            joined: of.joined(),
-            tally: Tally::default(),
-        }
+        JoinClient { join: of.all_rows, joined: of.joined(), tally: Tally::default() }
     }
 }
 

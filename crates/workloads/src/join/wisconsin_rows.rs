@@ -43,9 +43,7 @@ pub(super) fn push(unique1: u64, unique2: u64, batch: &mut Rows) {
     }
     let texts = [by_number(unique1), by_number(unique2), by_four(unique2)];
     for text in &texts {
-        batch.push(Value::Text(
-            str::from_utf8(text).expect("capital letters are text"),
-        ));
+        batch.push(Value::Text(str::from_utf8(text).expect("capital letters are text")));
     }
 }
 
@@ -96,10 +94,7 @@ mod tests {
     fn numbers_are_permuted() {
         for rows in [1, 7, 1_000, 10_000] {
             let all: BTreeSet<u64> = (0..rows).map(|number| permuted(number, rows)).collect();
-            assert_eq!(
-                all.into_iter().collect::<Vec<_>>(),
-                (0..rows).collect::<Vec<_>>()
-            );
+            assert_eq!(all.into_iter().collect::<Vec<_>>(), (0..rows).collect::<Vec<_>>());
         }
     }
 
@@ -111,9 +106,7 @@ mod tests {
         assert_eq!(row.value(4), Value::Int(4));
         assert_eq!(row.value(6), Value::Int(34));
         assert_eq!(row.value(12), Value::Int(69));
-        let Value::Text(text) = row.value(15) else {
-            panic!("a text")
-        };
+        let Value::Text(text) = row.value(15) else { panic!("a text") };
         assert!(text.starts_with("HHHHx"), "{text}");
         assert_eq!(&by_number(27)[..7], b"AAAAABB");
     }

@@ -108,10 +108,7 @@ impl Mrmw {
 
     /// With those options.
     pub fn new(options: Options) -> Mrmw {
-        Mrmw {
-            table: Table::new(options.record_bytes_max, options.prewritten),
-            options,
-        }
+        Mrmw { table: Table::new(options.record_bytes_max, options.prewritten), options }
     }
 }
 
@@ -128,10 +125,7 @@ impl Workload for Mrmw {
             ("reads_per_task", self.options.reads_per_task.to_string()),
             ("writes_per_task", self.options.writes_per_task.to_string()),
             ("newest", self.options.newest.to_string()),
-            (
-                "record_bytes_max",
-                self.options.record_bytes_max.to_string(),
-            ),
+            ("record_bytes_max", self.options.record_bytes_max.to_string()),
             ("prewritten", self.options.prewritten.to_string()),
             ("records_max", self.options.records_max.to_string()),
         ]
@@ -150,10 +144,7 @@ impl Workload for Mrmw {
     }
 
     fn loads(&self) -> Vec<Load> {
-        vec![Load {
-            table: self.table.id,
-            units: self.options.prewritten,
-        }]
+        vec![Load { table: self.table.id, units: self.options.prewritten }]
     }
 
     fn load_unit(&self, _table: TableId, number: u64, batch: &mut Rows) {
@@ -176,22 +167,11 @@ impl Workload for Mrmw {
         let of = |unit, name, value| OwnFigure { name, unit, value };
         let figure = |name, value| of("", name, value);
         vec![
-            figure(
-                "tasks a second",
-                a_second(READ_TASK, 1) + a_second(WRITE_TASK, 1),
-            ),
+            figure("tasks a second", a_second(READ_TASK, 1) + a_second(WRITE_TASK, 1)),
             figure("record reads a second", reads),
             figure("records written a second", writes),
-            of(
-                "MB",
-                "verified a second, at the mean length",
-                reads * mean_mb,
-            ),
-            of(
-                "MB",
-                "written a second, at the mean length",
-                writes * mean_mb,
-            ),
+            of("MB", "verified a second, at the mean length", reads * mean_mb),
+            of("MB", "written a second, at the mean length", writes * mean_mb),
         ]
     }
 

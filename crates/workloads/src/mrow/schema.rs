@@ -106,10 +106,7 @@ impl Mrow {
 
     /// With those options.
     pub fn new(options: Options) -> Mrow {
-        Mrow {
-            table: Table::new(options.record_bytes_max, options.prewritten),
-            options,
-        }
+        Mrow { table: Table::new(options.record_bytes_max, options.prewritten), options }
     }
 }
 
@@ -123,16 +120,10 @@ impl Workload for Mrow {
     fn options(&self) -> Vec<(&'static str, String)> {
         vec![
             ("reads_per_task", self.options.reads_per_task.to_string()),
-            (
-                "record_bytes_max",
-                self.options.record_bytes_max.to_string(),
-            ),
+            ("record_bytes_max", self.options.record_bytes_max.to_string()),
             ("records", self.options.records.to_string()),
             ("prewritten", self.options.prewritten.to_string()),
-            (
-                "records_per_commit",
-                self.options.records_per_commit.to_string(),
-            ),
+            ("records_per_commit", self.options.records_per_commit.to_string()),
             ("write_wait_us", self.options.write_wait_us.to_string()),
         ]
     }
@@ -150,10 +141,7 @@ impl Workload for Mrow {
     }
 
     fn loads(&self) -> Vec<Load> {
-        vec![Load {
-            table: self.table.id,
-            units: self.options.prewritten,
-        }]
+        vec![Load { table: self.table.id, units: self.options.prewritten }]
     }
 
     fn load_unit(&self, _table: TableId, number: u64, batch: &mut Rows) {

@@ -23,11 +23,7 @@ impl MrowClient {
             reads_per_task: options.reads_per_task,
             records_per_commit: options.records_per_commit,
             write_wait_ns: options.write_wait_us * 1_000,
-            left: if number == 0 {
-                options.records - options.prewritten
-            } else {
-                0
-            },
+            left: if number == 0 { options.records - options.prewritten } else { 0 },
         }
     }
 }
@@ -37,8 +33,7 @@ impl Client for MrowClient {
 
     fn draw(&mut self) -> usize {
         if self.left > 0 {
-            self.tasks
-                .draw_writes(self.records_per_commit.min(self.left));
+            self.tasks.draw_writes(self.records_per_commit.min(self.left));
             WRITE
         } else {
             self.tasks.draw_reads(self.reads_per_task, 0);
@@ -56,10 +51,7 @@ impl Client for MrowClient {
     }
 
     fn waits(&mut self, kind: usize) -> Waits {
-        Waits {
-            before_ns: 0,
-            after_ns: if kind == WRITE { self.write_wait_ns } else { 0 },
-        }
+        Waits { before_ns: 0, after_ns: if kind == WRITE { self.write_wait_ns } else { 0 } }
     }
 
     async fn perform<S: Session>(

@@ -66,10 +66,7 @@ pub(super) async fn grown<S: Session>(oltp: &Oltp, session: &mut S) -> Result<Ve
 fn base(oltp: &Oltp, table: usize, id: i64, pad: &str) -> Option<u64> {
     let loaded = 1..=oltp.options.loaded_rows();
     let id = u64::try_from(id).ok().filter(|id| loaded.contains(id));
-    let owner = Owner {
-        table,
-        id: id.unwrap_or(0),
-    };
+    let owner = Owner { table, id: id.unwrap_or(0) };
     owner.of_pad(pad).map(|(_, base)| base)
 }
 
@@ -203,9 +200,7 @@ impl<'o> CheckState<'o> {
         match u64::try_from(id).ok().filter(|id| loaded.contains(id)) {
             Some(id) => self.loaded_row((table, id), k, c, pad),
             None if self.options.test == Test::Insert => self.new_row(table, id, k, c, pad),
-            None => self
-                .rows
-                .add(|| format!("{} was never made", name(table, id))),
+            None => self.rows.add(|| format!("{} was never made", name(table, id))),
         }
     }
 
@@ -217,37 +212,28 @@ impl<'o> CheckState<'o> {
         });
         self.next = self.next.max(id + 1);
         self.rows.unless(!self.deleted.contains(&row), || {
-            format!(
-                "{} is there and its delete was acknowledged",
-                name(table, id)
-            )
+            format!("{} is there and its delete was acknowledged", name(table, id))
         });
         let owner = Owner { table, id };
         let version = owner.version_of_c(c);
-        self.texts.unless(version.is_some(), || {
-            format!("{} holds \"{c}\" as c", name(table, id))
-        });
+        self.texts.unless(version.is_some(), || format!("{} holds \"{c}\" as c", name(table, id)));
         if self.set_rows.has(Oltp::place(self.options.table_size, row)) {
             let is_loaded = version == Some(Oltp::loaded_version(owner));
-            self.set
-                .unless(!is_loaded, || format!("{} does", name(table, id)));
+            self.set.unless(!is_loaded, || format!("{} does", name(table, id)));
         }
         match owner.of_pad(pad) {
             Some((_, base)) => {
                 self.grew(table, id as i64, k, base);
                 self.shows(row, k - base as i64);
             }
-            None => self
-                .texts
-                .add(|| format!("{} holds \"{pad}\" as pad", name(table, id))),
+            None => self.texts.add(|| format!("{} holds \"{pad}\" as pad", name(table, id))),
         }
     }
 
     fn grew(&mut self, table: usize, id: i64, k: i64, base: u64) {
         let grown = k - base as i64;
-        self.counts.unless(grown >= 0, || {
-            format!("{} began with k {base} and has {k}", name(table, id))
-        });
+        self.counts
+            .unless(grown >= 0, || format!("{} began with k {base} and has {k}", name(table, id)));
         self.grown += grown;
     }
 
@@ -274,27 +260,20 @@ impl<'o> CheckState<'o> {
         let nobody = Owner { table, id: 0 };
         let (Some(number), Some((same, base))) = (nobody.version_of_c(c), nobody.of_pad(pad))
         else {
-            return self
-                .texts
-                .add(|| format!("{} holds \"{c}\" and \"{pad}\"", name(table, id)));
+            return self.texts.add(|| format!("{} holds \"{c}\" and \"{pad}\"", name(table, id)));
         };
         let by_store = self.options.ids_by_store();
         let fits = same == number && (by_store || unique_ids::id(number) == id);
-        self.texts.unless(fits, || {
-            format!("{} holds the texts of another row", name(table, id))
-        });
+        self.texts.unless(fits, || format!("{} holds the texts of another row", name(table, id)));
         self.grew(table, id, k, base);
         self.count((table, number));
     }
 
     fn bulk_row(&mut self, table: usize, id: i64, k: i64) {
-        self.texts
-            .unless(k == id, || format!("{} has k {k}", name(table, id)));
+        self.texts.unless(k == id, || format!("{} has k {k}", name(table, id)));
         match u64::try_from(id) {
             Ok(id) => self.count((table, id)),
-            Err(_) => self
-                .rows
-                .add(|| format!("{} was never made", name(table, id))),
+            Err(_) => self.rows.add(|| format!("{} was never made", name(table, id))),
         }
     }
 
@@ -330,8 +309,7 @@ impl<'o> CheckState<'o> {
         for missing in self.next..id {
             let row = (table, missing);
             let may = self.deleted.contains(&row) || self.away.contains(&row);
-            self.rows
-                .unless(may, || format!("{} is gone", name(table, missing)));
+            self.rows.unless(may, || format!("{} is gone", name(table, missing)));
         }
     }
 

@@ -169,24 +169,14 @@ mod tests {
         let mut words = fastrand::Rng::with_seed(1);
         for _ in 0..2_000 {
             let (version, base) = (words.u64(..GROUP), words.u64(..GROUP));
-            let owner = Owner {
-                table: words.usize(..10),
-                id: words.u64(..5),
-            };
+            let owner = Owner { table: words.usize(..10), id: words.u64(..5) };
             let (text, other) = (c(owner, version), pad(owner, version, base));
             assert_eq!(owner.version_of_c(&text), Some(version));
             assert!(owner.may_have_c(&text));
             assert_eq!(owner.of_pad(&other), Some((version, base)));
-            for wrong in [
-                Owner {
-                    id: owner.id + 1,
-                    ..owner
-                },
-                Owner {
-                    table: owner.table + 1,
-                    ..owner
-                },
-            ] {
+            for wrong in
+                [Owner { id: owner.id + 1, ..owner }, Owner { table: owner.table + 1, ..owner }]
+            {
                 assert_eq!(wrong.version_of_c(&text), None);
                 assert!(!wrong.may_have_c(&text));
                 assert_eq!(wrong.of_pad(&other), None);

@@ -106,10 +106,7 @@ impl Event {
             add(Statement::NonIndexUpdate, options.non_index_updates);
             add(Statement::Delete, options.delete_inserts);
         }
-        Event {
-            groups,
-            begins: options.has_transactions(),
-        }
+        Event { groups, begins: options.has_transactions() }
     }
 
     /// True if it holds nothing.
@@ -124,10 +121,7 @@ impl Event {
 
     /// Its queries as sysbench counts them.
     pub fn queries(&self, test: Test) -> Queries {
-        let mut queries = Queries {
-            other: if self.begins { 2 } else { 0 },
-            ..Queries::default()
-        };
+        let mut queries = Queries { other: if self.begins { 2 } else { 0 }, ..Queries::default() };
         for (statement, times) in &self.groups {
             match statement {
                 // With its insert.
@@ -146,11 +140,7 @@ mod tests {
     use crate::oltp::{Options, Test};
 
     fn queries(options: &Options) -> (u64, u64, u64) {
-        let Queries {
-            reads,
-            writes,
-            other,
-        } = Event::of(options).queries(options.test);
+        let Queries { reads, writes, other } = Event::of(options).queries(options.test);
         (reads, writes, other)
     }
 
@@ -166,10 +156,7 @@ mod tests {
             (Test::UpdateIndex, (0, 1, 0)),
             (Test::UpdateNonIndex, (0, 1, 0)),
         ] {
-            let options = Options {
-                test,
-                ..Options::default()
-            };
+            let options = Options { test, ..Options::default() };
             assert_eq!(queries(&options), wanted, "{test:?}");
         }
         let options = Options {

@@ -9,12 +9,7 @@ impl Oltp {
     pub(super) fn load_all(&self) -> Vec<Load> {
         let units = self.options.loaded_rows();
         let tables = self.statements.tables.iter().filter(|_| units > 0);
-        tables
-            .map(|table| Load {
-                table: *table,
-                units,
-            })
-            .collect()
+        tables.map(|table| Load { table: *table, units }).collect()
     }
 
     /// Appends the row of that number, whose id is one more.
@@ -22,10 +17,7 @@ impl Oltp {
         let tables = &self.statements.tables;
         let table = tables.iter().position(|table| *table == of);
         let table = table.expect("only tables of this plan are loaded");
-        let owner = Owner {
-            table,
-            id: number + 1,
-        };
+        let owner = Owner { table, id: number + 1 };
         let k = self.ids.draw(&mut Stream::of_load("oltp k", unit(owner)));
         let mut texts = texts(owner);
         let (mut c, mut pad) = ([0; C_BYTES], [0; PAD_BYTES]);
@@ -95,11 +87,7 @@ mod tests {
 
     #[test]
     fn each_table_has_its_own_rows_and_every_text_verifies() {
-        let oltp = Oltp::new(Options {
-            tables: 3,
-            table_size: 40,
-            ..Options::default()
-        });
+        let oltp = Oltp::new(Options { tables: 3, table_size: 40, ..Options::default() });
         let loads = oltp.loads();
         assert_eq!(loads.len(), 3);
         for (table, load) in loads.iter().enumerate() {
@@ -113,10 +101,7 @@ mod tests {
                 };
                 assert_eq!(id, number as i64 + 1);
                 assert!((1..=40).contains(&k));
-                let owner = Owner {
-                    table,
-                    id: id as u64,
-                };
+                let owner = Owner { table, id: id as u64 };
                 let (Value::Text(c), Value::Text(pad)) = (row.value(2), row.value(3)) else {
                     panic!("c and pad are texts")
                 };
@@ -142,32 +127,19 @@ mod tests {
         assert_eq!(Oltp::layout_of(&loaded), Some((3, 400)));
         assert_eq!(oltp.loads().len(), 3, "all are loaded");
         for rand_type in RandType::ALL {
-            let ids = Options {
-                rand_type,
-                ..options
-            }
-            .ids();
+            let ids = Options { rand_type, ..options }.ids();
             let mut stream = crate::distributions::Stream::of_client(1, 0, "ids");
-            assert!(
-                (0..2_000).all(|_| (1..=50).contains(&ids.draw(&mut stream))),
-                "{rand_type:?}"
-            );
+            assert!((0..2_000).all(|_| (1..=50).contains(&ids.draw(&mut stream))), "{rand_type:?}");
         }
     }
 
     #[test]
     fn texts_do_not_depend_on_how_k_is_drawn() {
         let row = |rand_type| {
-            let oltp = Oltp::new(Options {
-                table_size: 1_000,
-                rand_type,
-                ..Options::default()
-            });
+            let oltp = Oltp::new(Options { table_size: 1_000, rand_type, ..Options::default() });
             let mut rows = Rows::new(4);
             oltp.load_unit(oltp.loads()[0].table, 7, &mut rows);
-            let Value::Text(c) = rows.row(0).value(2) else {
-                panic!("c is a text")
-            };
+            let Value::Text(c) = rows.row(0).value(2) else { panic!("c is a text") };
             c.to_owned()
         };
         let owner = Owner { table: 0, id: 8 };
@@ -185,11 +157,7 @@ mod tests {
             (Test::Insert, true, 1),
             (Test::Delete, true, 1),
         ] {
-            let oltp = Oltp::new(Options {
-                test,
-                auto_inc,
-                ..Options::default()
-            });
+            let oltp = Oltp::new(Options { test, auto_inc, ..Options::default() });
             assert_eq!(oltp.loads().len(), loads, "{test:?}");
         }
     }

@@ -45,10 +45,7 @@ impl RandType {
 
 /// What a user may choose.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each stands alone, as sysbench has them"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "each stands alone, as sysbench has them")]
 pub struct Options {
     /// Which test.
     pub test: Test,
@@ -157,12 +154,7 @@ const fn listed(
     default: &'static str,
     meaning: &'static str,
 ) -> OptionListing {
-    OptionListing {
-        name,
-        takes,
-        default,
-        meaning,
-    }
+    OptionListing { name, takes, default, meaning }
 }
 
 impl Options {
@@ -175,34 +167,14 @@ impl Options {
             "read_write",
             "which of sysbench's tests",
         ),
-        listed(
-            "tables",
-            "a whole number from 1 to 10000",
-            "1",
-            "tables, of which one is drawn",
-        ),
-        listed(
-            "table_size",
-            "a whole number from 1 to 2147483647",
-            "10000",
-            "rows of a table",
-        ),
-        listed(
-            "range_size",
-            "a whole number from 1 to 1000000",
-            "100",
-            "rows of a range",
-        ),
+        listed("tables", "a whole number from 1 to 10000", "1", "tables, of which one is drawn"),
+        listed("table_size", "a whole number from 1 to 2147483647", "10000", "rows of a table"),
+        listed("range_size", "a whole number from 1 to 1000000", "100", "rows of a range"),
         listed("point_selects", COUNT, "10", "rows read by id, an event"),
         listed("simple_ranges", COUNT, "1", "ranges read, an event"),
         listed("sum_ranges", COUNT, "1", "ranges summed up, an event"),
         listed("order_ranges", COUNT, "1", "ranges sorted, an event"),
-        listed(
-            "distinct_ranges",
-            COUNT,
-            "1",
-            "ranges sorted without doubles, an event",
-        ),
+        listed("distinct_ranges", COUNT, "1", "ranges sorted without doubles, an event"),
         listed("range_selects", ON_OR_OFF, "on", "whether there are ranges"),
         listed("index_updates", COUNT, "1", "updates of k, an event"),
         listed("non_index_updates", COUNT, "1", "updates of c, an event"),
@@ -212,24 +184,14 @@ impl Options {
             "1",
             "deletes, each with an insert of the same id, an event",
         ),
-        listed(
-            "skip_trx",
-            ON_OR_OFF,
-            "off",
-            "whether each statement is a transaction of its own",
-        ),
+        listed("skip_trx", ON_OR_OFF, "off", "whether each statement is a transaction of its own"),
         listed(
             "auto_inc",
             ON_OR_OFF,
             "on",
             "test insert: whether the store counts up ids; off begins with empty tables",
         ),
-        listed(
-            "create_secondary",
-            ON_OR_OFF,
-            "on",
-            "whether k has an index",
-        ),
+        listed("create_secondary", ON_OR_OFF, "on", "whether k has an index"),
         listed(
             "secondary",
             ON_OR_OFF,
@@ -254,30 +216,15 @@ impl Options {
             "12",
             "gaussian, special: even draws of which a bell is the mean",
         ),
-        listed(
-            "rand_spec_pct",
-            PERCENT,
-            "1",
-            "special: percentage of ids that are hot",
-        ),
-        listed(
-            "rand_spec_res",
-            PERCENT,
-            "75",
-            "special: percentage of draws that take hot ids",
-        ),
+        listed("rand_spec_pct", PERCENT, "1", "special: percentage of ids that are hot"),
+        listed("rand_spec_res", PERCENT, "75", "special: percentage of draws that take hot ids"),
         listed(
             "rand_pareto_h",
             "a number from 0.001 to 0.999",
             "0.2",
             "pareto: this share of the ids gets the rest of the draws",
         ),
-        listed(
-            "rand_zipfian_exp",
-            "a number from 0.001 to 100",
-            "0.8",
-            "zipfian: the exponent",
-        ),
+        listed("rand_zipfian_exp", "a number from 0.001 to 100", "0.8", "zipfian: the exponent"),
         listed(
             "kept",
             ON_OR_OFF,

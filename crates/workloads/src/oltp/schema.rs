@@ -76,20 +76,13 @@ impl Oltp {
     pub fn queries_of(&self, kind: usize) -> Queries {
         if self.options.test == Test::BulkInsert {
             let writes = self.options.bulk_rows;
-            return Queries {
-                writes,
-                ..Queries::default()
-            };
+            return Queries { writes, ..Queries::default() };
         }
         if !self.by_statement() {
             return self.queries();
         }
         let writes = u64::from(Statement::ALL[kind].writes());
-        Queries {
-            reads: 1 - writes,
-            writes,
-            other: 0,
-        }
+        Queries { reads: 1 - writes, writes, other: 0 }
     }
 
     /// How many of sysbench's events a committed transaction is: a row of `bulk_insert` is one, and a
@@ -168,10 +161,7 @@ impl Workload for Oltp {
             _ if self.by_statement() => ("statements", 1),
             _ => ("events", 1),
         };
-        Unit {
-            name,
-            per_transaction,
-        }
+        Unit { name, per_transaction }
     }
 
     fn plan(&self) -> &Plan {
@@ -224,11 +214,7 @@ impl Workload for Oltp {
             return Vec::new();
         }
         let of_event = self.queries().all();
-        let figure = |name, count: f64| OwnFigure {
-            name,
-            unit: "",
-            value: count / counts.seconds,
-        };
+        let figure = |name, count: f64| OwnFigure { name, unit: "", value: count / counts.seconds };
         if self.by_statement() {
             let events = committed as f64 / of_event as f64;
             let several = (of_event > 1).then(|| figure("events a second", events));

@@ -72,12 +72,7 @@ impl Statements {
         let mut statements = Statements::default();
         for number in 1..=options.tables {
             let table = plan.table(table(options, number));
-            let mut declare = Declare {
-                plan,
-                table,
-                number,
-                secondary: options.secondary,
-            };
+            let mut declare = Declare { plan, table, number, secondary: options.secondary };
             if options.test == Test::BulkInsert {
                 statements.bulk.push(declare.bulk());
                 statements.pages.push(declare.bulk_page());
@@ -100,14 +95,10 @@ fn table(options: &Options, number: u64) -> Table {
     if options.test == Test::BulkInsert {
         return table.key(&["id"]);
     }
-    table = table
-        .text("c", C_BYTES as u32)
-        .text("pad", PAD_BYTES as u32);
+    table = table.text("c", C_BYTES as u32).text("pad", PAD_BYTES as u32);
     table = match options {
         _ if options.ids_by_store() => table.key_by_server("id"),
-        _ if options.secondary => table
-            .key(&["pk"])
-            .index(format!("xid{number}"), &["id"], false),
+        _ if options.secondary => table.key(&["pk"]).index(format!("xid{number}"), &["id"], false),
         _ => table.key(&["id"]),
     };
     if options.create_secondary {
@@ -117,13 +108,7 @@ fn table(options: &Options, number: u64) -> Table {
 }
 
 fn scan<'c>(path: Path, limit: Limit, columns: &'c [&'c str]) -> Scan<'c> {
-    Scan {
-        path,
-        order: Order::Ascending,
-        limit,
-        columns,
-        lock: Lock::None,
-    }
+    Scan { path, order: Order::Ascending, limit, columns, lock: Lock::None }
 }
 
 struct Declare<'d> {
@@ -142,17 +127,8 @@ impl Declare<'_> {
     /// Rows by id: of one, or of a range.
     fn path(&self, equal: usize, range: Range) -> Path {
         // The index on the id is the first of its table.
-        let by = if self.secondary {
-            By::Index(IndexId(0))
-        } else {
-            By::Key
-        };
-        Path {
-            table: self.table,
-            by,
-            equal,
-            range,
-        }
+        let by = if self.secondary { By::Index(IndexId(0)) } else { By::Key };
+        Path { table: self.table, by, equal, range }
     }
 
     fn all(&mut self, options: &Options, event: &Event) -> OfTable {
@@ -234,10 +210,7 @@ impl Declare<'_> {
 
     fn page(&mut self) -> Page {
         let (name, columns) = (self.name("read rows from"), ["id", "k", "c", "pad"]);
-        let path = Path {
-            by: By::Key,
-            ..self.path(0, Range::From)
-        };
+        let path = Path { by: By::Key, ..self.path(0, Range::From) };
         let scan = scan(path, Limit::Fixed(PAGE_ROWS), &columns);
         Page::Whole(self.plan.scan(name, scan))
     }

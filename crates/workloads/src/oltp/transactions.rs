@@ -135,10 +135,9 @@ impl OltpClient {
                     pad_version: 0,
                 };
                 let drawn = match statement {
-                    Statement::NonIndexUpdate => DrawnEvent {
-                        c_version: self.versions.below(GROUP),
-                        ..drawn
-                    },
+                    Statement::NonIndexUpdate => {
+                        DrawnEvent { c_version: self.versions.below(GROUP), ..drawn }
+                    }
                     Statement::Insert | Statement::Delete => DrawnEvent {
                         k: self.ids.draw(&mut self.stream),
                         c_version: self.versions.below(GROUP),
@@ -149,10 +148,7 @@ impl OltpClient {
                 };
                 self.drawn.push(drawn);
                 if *statement == Statement::Delete && self.test != Test::Delete {
-                    self.drawn.push(DrawnEvent {
-                        statement: Statement::Insert,
-                        ..drawn
-                    });
+                    self.drawn.push(DrawnEvent { statement: Statement::Insert, ..drawn });
                 }
             }
         }
@@ -215,13 +211,11 @@ impl OltpClient {
             }
             Statement::OrderRange => {
                 let order = declared(of.order.as_ref());
-                self.range(&drawn, order, |before, c| before <= c, transaction)
-                    .await?;
+                self.range(&drawn, order, |before, c| before <= c, transaction).await?;
             }
             Statement::DistinctRange => {
                 let distinct = declared(of.distinct.as_ref());
-                self.range(&drawn, distinct, |before, c| before < c, transaction)
-                    .await?;
+                self.range(&drawn, distinct, |before, c| before < c, transaction).await?;
             }
             Statement::IndexUpdate => {
                 if let Some(key) = key(of, id, transaction).await? {
@@ -257,10 +251,7 @@ impl OltpClient {
         let (owner, c_version, pad_version) = if again {
             (drawn.owner(), drawn.c_version, drawn.pad_version)
         } else {
-            let nobody = Owner {
-                table: drawn.table,
-                id: 0,
-            };
+            let nobody = Owner { table: drawn.table, id: 0 };
             (nobody, number, number)
         };
         owner.c(c_version, &mut c);
@@ -323,9 +314,7 @@ impl OltpClient {
             None => "is not there",
             Some(false) => "has a c that was never written there",
         };
-        self.tally
-            .misread
-            .add(|| format!("{} {what}", drawn.name()));
+        self.tally.misread.add(|| format!("{} {what}", drawn.name()));
     }
 
     fn bulk_ended(&mut self, ending: Ending) {
@@ -413,10 +402,7 @@ async fn key<S: Session>(
 
 impl DrawnEvent {
     fn owner(&self) -> Owner {
-        Owner {
-            table: self.table,
-            id: self.id,
-        }
+        Owner { table: self.table, id: self.id }
     }
 
     fn name(&self) -> String {
@@ -440,19 +426,11 @@ impl Client for OltpClient {
             let end = if self.whole { self.drawn.len() } else { 1 };
             self.part = (0, end);
         }
-        if self.whole {
-            0
-        } else {
-            self.drawn[self.part.0].statement as usize
-        }
+        if self.whole { 0 } else { self.drawn[self.part.0].statement as usize }
     }
 
     fn shape(&self, _kind: usize) -> AccessPattern {
-        let find = self
-            .statements
-            .of
-            .first()
-            .is_some_and(|of| of.find.is_some());
+        let find = self.statements.of.first().is_some_and(|of| of.find.is_some());
         let single = match self.test {
             Test::BulkInsert => self.bulk_rows == 1,
             _ if self.whole => false,

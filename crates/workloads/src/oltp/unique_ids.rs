@@ -14,11 +14,7 @@ fn permuted(number: u32) -> u32 {
     }
     let square = u64::from(number) * u64::from(number) % u64::from(PRIME);
     let residue = square as u32;
-    if number <= PRIME / 2 {
-        residue
-    } else {
-        PRIME - residue
-    }
+    if number <= PRIME / 2 { residue } else { PRIME - residue }
 }
 
 /// The id of a row's number, of which 2^32 in a row are distinct.

@@ -19,10 +19,7 @@ impl RecordBytes {
         let mut stream = Stream::of_load("records", 0);
         let words = (STARTS + bytes_max as usize).div_ceil(8);
         let random = (0..words).flat_map(|_| stream.word().to_le_bytes());
-        RecordBytes {
-            random: random.collect(),
-            bytes_max,
-        }
+        RecordBytes { random: random.collect(), bytes_max }
     }
 
     /// The record of that number.
@@ -47,12 +44,7 @@ mod tests {
             counts[records.of(number).len()] += 1;
         }
         assert_eq!(counts[0], 0);
-        assert!(
-            counts[1..]
-                .iter()
-                .all(|count| (9_600..10_400).contains(count)),
-            "{counts:?}"
-        );
+        assert!(counts[1..].iter().all(|count| (9_600..10_400).contains(count)), "{counts:?}");
         assert!((0..1_000).all(|number| RecordBytes::new(1).of(number).len() == 1));
     }
 

@@ -57,9 +57,5 @@ pub(crate) async fn check<S: Session>(
             None => break,
         }
     }
-    Ok(vec![
-        expected.check(found),
-        damaged.check(BYTES),
-        reads.check(READS),
-    ])
+    Ok(vec![expected.check(found), damaged.check(BYTES), reads.check(READS)])
 }

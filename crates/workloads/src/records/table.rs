@@ -34,12 +34,7 @@ impl Table {
             .key(&["id"]);
         let table = plan.table(table);
         let page = Scan {
-            path: Path {
-                table,
-                by: By::Key,
-                equal: 0,
-                range: Range::From,
-            },
+            path: Path { table, by: By::Key, equal: 0, range: Range::From },
             order: Order::Ascending,
             limit: Limit::Fixed(PAGE_ROWS),
             columns: &["id", "bytes"],

@@ -64,11 +64,7 @@ impl Tasks {
         let readable = self.new_rows.readable();
         for _ in 0..reads {
             let is_newest = newest > 0 && self.stream.below(100) < newest;
-            let number = if is_newest {
-                readable - 1
-            } else {
-                self.stream.below(readable)
-            };
+            let number = if is_newest { readable - 1 } else { self.stream.below(readable) };
             self.numbers.push(number);
         }
     }
@@ -78,8 +74,7 @@ impl Tasks {
         self.numbers.clear();
         for _ in 0..writes {
             let number = self.spare.pop();
-            self.numbers
-                .push(number.unwrap_or_else(|| self.new_rows.next()));
+            self.numbers.push(number.unwrap_or_else(|| self.new_rows.next()));
         }
     }
 

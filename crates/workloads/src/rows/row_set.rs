@@ -69,10 +69,7 @@ impl Expected {
 
     /// Holds the rows that were found and count against those that should be there.
     pub(crate) fn check(&self, found: RowSet) -> Check {
-        Check {
-            name: Expected::NAME.to_owned(),
-            outcome: self.judge(found),
-        }
+        Check { name: Expected::NAME.to_owned(), outcome: self.judge(found) }
     }
 
     fn judge(&self, found: RowSet) -> CheckOutcome {
@@ -86,15 +83,8 @@ impl Expected {
             return CheckOutcome::Violated(what.to_owned());
         }
         let most = should.count;
-        let should = if least < most {
-            format!("{least} to {most}")
-        } else {
-            most.to_string()
-        };
-        CheckOutcome::Violated(format!(
-            "{} rows are there and {should} should be",
-            found.count
-        ))
+        let should = if least < most { format!("{least} to {most}") } else { most.to_string() };
+        CheckOutcome::Violated(format!("{} rows are there and {should} should be", found.count))
     }
 }
 
@@ -119,11 +109,8 @@ mod tests {
 
     #[test]
     fn a_row_too_few_too_many_or_another_shows() {
-        let expected = Expected {
-            there: set(&[1, 2, 3, 4]),
-            deleted: set(&[4]),
-            ..Expected::default()
-        };
+        let expected =
+            Expected { there: set(&[1, 2, 3, 4]), deleted: set(&[4]), ..Expected::default() };
         assert!(held(&expected, &[3, 1, 2]));
         for wrong in [&[1, 2][..], &[1, 2, 3, 4], &[1, 2, 5], &[1, 1, 2]] {
             assert!(!held(&expected, wrong), "{wrong:?}");
@@ -132,11 +119,8 @@ mod tests {
 
     #[test]
     fn a_row_of_unknown_outcome_may_be_there_or_not() {
-        let mut expected = Expected {
-            there: set(&[1, 2]),
-            perhaps: vec![9, 7],
-            ..Expected::default()
-        };
+        let mut expected =
+            Expected { there: set(&[1, 2]), perhaps: vec![9, 7], ..Expected::default() };
         expected.sort();
         for held_too in [&[1, 2][..], &[1, 2, 9], &[1, 2, 7, 9]] {
             assert!(held(&expected, held_too));

@@ -83,9 +83,9 @@ impl Builtin {
         let refused = |what: String| Err(ScriptError::Choice(what));
         match (found.next(), found.next()) {
             (Some(only), None) if !name.is_empty() => Ok(*only),
-            (None, _) => refused(format!(
-                "there is no built-in script \"{name}\"; there are: {names}"
-            )),
+            (None, _) => {
+                refused(format!("there is no built-in script \"{name}\"; there are: {names}"))
+            }
             _ => refused(format!(
                 "several built-in scripts begin with \"{name}\"; there are: {names}"
             )),
@@ -109,10 +109,7 @@ mod tests {
             assert_eq!(named(typed), Ok(name));
         }
         for (typed, why) in [("s", "several"), ("", "several"), ("zz", "no built-in")] {
-            assert!(
-                named(typed).unwrap_err().to_string().contains(why),
-                "{typed}"
-            );
+            assert!(named(typed).unwrap_err().to_string().contains(why), "{typed}");
         }
     }
 }

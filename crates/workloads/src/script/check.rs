@@ -72,13 +72,7 @@ impl Sums {
         let (rows,) = transaction.read(&self.rows, ()).await?;
         session.commit().await?;
         let [accounts, tellers, branches, history] = found;
-        Ok(BalanceTotals {
-            accounts,
-            tellers,
-            branches,
-            history,
-            rows,
-        })
+        Ok(BalanceTotals { accounts, tellers, branches, history, rows })
     }
 }
 
@@ -97,12 +91,7 @@ impl BalanceTotals {
 }
 
 fn all(table: TableId) -> Path {
-    Path {
-        table,
-        by: By::Key,
-        equal: 0,
-        range: Range::All,
-    }
+    Path { table, by: By::Key, equal: 0, range: Range::All }
 }
 
 /// The names of the checks that these scripts have.
@@ -114,11 +103,7 @@ pub(super) fn names(program: &Program) -> Vec<&'static str> {
 }
 
 fn balances(program: &Program) -> &'static str {
-    if program.moves.contains(&Some(Moves::Accounts)) {
-        HISTORY_AGREES
-    } else {
-        ALL_AGREE
-    }
+    if program.moves.contains(&Some(Moves::Accounts)) { HISTORY_AGREES } else { ALL_AGREE }
 }
 
 /// What stands there before a run; none if its scripts are not checked.
@@ -154,10 +139,7 @@ pub(super) async fn check<S: Session>(
         }]);
     };
     let found = sums.ask(session).await?.since(before);
-    let named = |name: &str, outcome| Check {
-        name: name.to_owned(),
-        outcome,
-    };
+    let named = |name: &str, outcome| Check { name: name.to_owned(), outcome };
     let name = balances(program);
     Ok(vec![
         named(name, agree(found, name == ALL_AGREE)),
@@ -166,13 +148,7 @@ pub(super) async fn check<S: Session>(
 }
 
 fn agree(found: BalanceTotals, all: bool) -> CheckOutcome {
-    let BalanceTotals {
-        accounts,
-        tellers,
-        branches,
-        history,
-        ..
-    } = found;
+    let BalanceTotals { accounts, tellers, branches, history, .. } = found;
     if accounts == history && tellers == branches && (!all || accounts == tellers) {
         CheckOutcome::Held
     } else {
@@ -239,14 +215,8 @@ mod tests {
     fn a_store_whose_sums_differ_violates_both_checks() {
         let given = OptionArgs::new("workload script".to_owned(), Options::LISTING, &[]).unwrap();
         let scripts = Scripts::new(Options::parse(&given).unwrap());
-        let mut session = Skewed {
-            plan: scripts.plan(),
-            rows: Rows::default(),
-        };
-        let tallies = vec![Tally {
-            written: 5,
-            unknown: 0,
-        }];
+        let mut session = Skewed { plan: scripts.plan(), rows: Rows::default() };
+        let tallies = vec![Tally { written: 5, unknown: 0 }];
         let checks = block_on(&(), scripts.check(tallies, &mut session)).unwrap();
         let found = checks.into_iter().map(|check| match check.outcome {
             CheckOutcome::Violated(found) => found,
@@ -259,13 +229,8 @@ mod tests {
         assert_eq!(found.collect::<Vec<_>>(), wanted);
     }
 
-    const AGREED: BalanceTotals = BalanceTotals {
-        accounts: -7,
-        tellers: -7,
-        branches: -7,
-        history: -7,
-        rows: 3,
-    };
+    const AGREED: BalanceTotals =
+        BalanceTotals { accounts: -7, tellers: -7, branches: -7, history: -7, rows: 3 };
 
     #[test]
     fn any_sum_that_differs_is_seen() {
@@ -286,31 +251,15 @@ mod tests {
                 assert!(matches!(outcome, CheckOutcome::Violated(_)), "{found:?}");
             }
         }
-        let accounts_only = BalanceTotals {
-            tellers: 0,
-            branches: 0,
-            ..AGREED
-        };
+        let accounts_only = BalanceTotals { tellers: 0, branches: 0, ..AGREED };
         assert_eq!(agree(accounts_only, false), CheckOutcome::Held);
         assert_ne!(agree(accounts_only, true), CheckOutcome::Held);
     }
 
     #[test]
     fn of_kept_rows_only_the_growth_counts() {
-        let before = BalanceTotals {
-            accounts: 5,
-            tellers: -1,
-            branches: 9,
-            history: 0,
-            rows: 4,
-        };
-        let after = BalanceTotals {
-            accounts: -2,
-            tellers: -8,
-            branches: 2,
-            history: -7,
-            rows: 7,
-        };
+        let before = BalanceTotals { accounts: 5, tellers: -1, branches: 9, history: 0, rows: 4 };
+        let after = BalanceTotals { accounts: -2, tellers: -8, branches: 2, history: -7, rows: 7 };
         assert_eq!(after.since(before), AGREED);
     }
 

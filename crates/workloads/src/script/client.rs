@@ -111,10 +111,7 @@ impl Client for ScriptClient {
         }
         self.tried = true;
         self.state.begin();
-        let run = Run {
-            program: &self.program,
-            script: &self.program.scripts[kind],
-        };
+        let run = Run { program: &self.program, script: &self.program.scripts[kind] };
         self.state.script(run, transaction).await
     }
 
@@ -180,10 +177,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.sql");
         std::fs::write(&path, text).unwrap();
-        let pairs = [
-            ("file", path.display().to_string()),
-            ("define", define.to_owned()),
-        ];
+        let pairs = [("file", path.display().to_string()), ("define", define.to_owned())];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value));
         let given =
             OptionArgs::new("workload script".to_owned(), Options::LISTING, &pairs).unwrap();
@@ -229,10 +223,7 @@ SELECT :n;";
             ("SELECT 1 AS n \\gset p_", "p_n"),
             ("SELECT 1 AS n \\aset", "n"),
         ] {
-            let mut client = client(
-                &format!("{select}\nINSERT INTO t VALUES (':{name}');"),
-                "m=0",
-            );
+            let mut client = client(&format!("{select}\nINSERT INTO t VALUES (':{name}');"), "m=0");
             let kind = client.draw();
             let (mut session, mut asked) =
                 (RecordingSession::default(), RequestTracker::new(false));

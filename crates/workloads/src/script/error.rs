@@ -67,10 +67,7 @@ mod tests {
 
     #[test]
     fn an_error_says_its_line_and_its_column_in_characters() {
-        let source = Source {
-            name: "a.sql",
-            text: "one\nøø x",
-        };
+        let source = Source { name: "a.sql", text: "one\nøø x" };
         let at = source.text.find('x').unwrap();
         assert_eq!(source.error(at, "no").to_string(), "a.sql:2:4: no");
         assert_eq!(source.error(0, "no").to_string(), "a.sql:1:1: no");

@@ -102,10 +102,9 @@ impl State {
             }
         }
         match steps.last() {
-            Some(last) if self.pipelined => Err(run.failed(
-                last,
-                "the script ends in a pipeline: \\endpipeline is missing",
-            )),
+            Some(last) if self.pipelined => {
+                Err(run.failed(last, "the script ends in a pipeline: \\endpipeline is missing"))
+            }
             _ => Ok(()),
         }
     }
@@ -138,13 +137,8 @@ impl State {
                 (Handle::Read(question), None) if self.pipelined => self.waiting.push(*question),
                 (Handle::Read(question), None) => drop(transaction.answers(question).await?),
                 (Handle::Read(question), Some(prefix)) => {
-                    let wanted = ExpectedAnswer {
-                        question,
-                        prefix,
-                        only,
-                    };
-                    self.store(run, step, statement, &wanted, transaction)
-                        .await?;
+                    let wanted = ExpectedAnswer { question, prefix, only };
+                    self.store(run, step, statement, &wanted, transaction).await?;
                 }
                 (Handle::Write(_), Some(_)) if only => {
                     return Err(
@@ -242,14 +236,10 @@ impl State {
             return Ok(());
         }
         // The store may know the names only now that it has answered.
-        let held: Vec<_> = (0..row.len())
-            .map(|column| Held::answered(row.get(column)))
-            .collect();
+        let held: Vec<_> = (0..row.len()).map(|column| Held::answered(row.get(column))).collect();
         drop(rows);
         let names = transaction.columns(wanted.question);
-        let slots = wanted
-            .slots(run, names)
-            .map_err(|why| run.failed(step, &why))?;
+        let slots = wanted.slots(run, names).map_err(|why| run.failed(step, &why))?;
         for (slot, value) in slots.iter().zip(held) {
             if let Some(slot) = slot {
                 self.values.set(*slot, value);

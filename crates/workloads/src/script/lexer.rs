@@ -150,11 +150,7 @@ struct Statement<'l, 't> {
 
 impl<'l, 't> Statement<'l, 't> {
     fn new(lexer: &'l mut Lexer<'t>) -> Statement<'l, 't> {
-        Statement {
-            lexer,
-            raw: Raw::default(),
-            depth: 0,
-        }
+        Statement { lexer, raw: Raw::default(), depth: 0 }
     }
 
     fn scan(&mut self) -> Result<Ended, ScriptError> {

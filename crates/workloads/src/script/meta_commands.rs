@@ -150,10 +150,9 @@ impl<'t> Parser<'t, '_> {
             return Err(self.source.error(*at, what));
         }
         if self.in_pipeline {
-            return Err(self.error(
-                meta,
-                "cannot stand in a pipeline, whose answers come at its end",
-            ));
+            return Err(
+                self.error(meta, "cannot stand in a pipeline, whose answers come at its end")
+            );
         }
         let prefix = arguments.first().map_or("", |(_, prefix)| prefix);
         if let Some((at, prefix)) = arguments.first()
@@ -195,9 +194,7 @@ impl<'t> Parser<'t, '_> {
                 return Err(self.source.error(*at, "\\sleep has two units"));
             }
         };
-        let known = UNITS
-            .iter()
-            .find(|(word, _)| word.eq_ignore_ascii_case(unit.1));
+        let known = UNITS.iter().find(|(word, _)| word.eq_ignore_ascii_case(unit.1));
         let Some((_, unit_ns)) = known else {
             let what = format!("\"{}\" is no unit of \\sleep: us, ms or s", unit.1);
             return Err(self.source.error(unit.0, what));
@@ -244,13 +241,11 @@ impl<'t> Parser<'t, '_> {
     /// `:name` is a variable, `::name` stands for `:name`.
     fn shell_words(&mut self, arguments: &[Argument<'t>]) -> Vec<Word> {
         let names = &mut self.shared.names;
-        let words = arguments
-            .iter()
-            .map(|(_, word)| match word.strip_prefix(':') {
-                Some(name) if name.starts_with(':') => Word::Text(name.to_owned()),
-                Some(name) => Word::Variable(names.slot(name)),
-                None => Word::Text((*word).to_owned()),
-            });
+        let words = arguments.iter().map(|(_, word)| match word.strip_prefix(':') {
+            Some(name) if name.starts_with(':') => Word::Text(name.to_owned()),
+            Some(name) => Word::Variable(names.slot(name)),
+            None => Word::Text((*word).to_owned()),
+        });
         words.collect()
     }
 
@@ -267,11 +262,7 @@ impl<'t> Parser<'t, '_> {
         }
         // What branches do is only known later; outside them the order of lines tells.
         if self.branches.is_empty() && self.in_pipeline != inside {
-            let what = if inside {
-                "is outside a pipeline"
-            } else {
-                "is inside a pipeline"
-            };
+            let what = if inside { "is outside a pipeline" } else { "is inside a pipeline" };
             return Err(self.error(meta, what));
         }
         self.in_pipeline = then;
@@ -292,11 +283,7 @@ fn words(source: Source<'_>, range: Range<usize>) -> Vec<Argument<'_>> {
         // A backslash before the end of the line is no part of a word.
         let goes_on = line[end..].starts_with('\n') || line[end..].starts_with("\r\n");
         let word = &line[begin..end];
-        let word = if goes_on {
-            word.strip_suffix('\\').unwrap_or(word)
-        } else {
-            word
-        };
+        let word = if goes_on { word.strip_suffix('\\').unwrap_or(word) } else { word };
         if !word.is_empty() {
             found.push((range.start + begin, word));
         }

@@ -171,16 +171,7 @@ impl Options {
             checks,
         };
         let program = Program::read(&chosen)?;
-        Ok(Options {
-            file,
-            builtin,
-            order,
-            owner,
-            scale,
-            define,
-            checks,
-            program,
-        })
+        Ok(Options { file, builtin, order, owner, scale, define, checks, program })
     }
 }
 
@@ -215,20 +206,12 @@ impl Program {
             match kind {
                 Kind::File => {
                     let text = text_of(&name)?;
-                    let source = Source {
-                        name: &name,
-                        text: &text,
-                    };
+                    let source = Source { name: &name, text: &text };
                     scripts.push(parse(source, weight, &mut shared)?);
                     moves.push(None);
                 }
                 Kind::BuiltIn => {
-                    let Builtin {
-                        name,
-                        text,
-                        moves: own,
-                        ..
-                    } = Builtin::named(&name)?;
+                    let Builtin { name, text, moves: own, .. } = Builtin::named(&name)?;
                     scripts.push(parse(Source { name, text }, weight, &mut shared)?);
                     moves.push(Some(own));
                 }
@@ -266,9 +249,7 @@ impl Program {
         let makes = !shared.tables_named.is_empty() && chosen.owner == Owner::Run;
         let tables = makes.then(|| Tables::declare(&mut plan));
         let sums = chosen.checks && moves.iter().all(Option::is_some);
-        let sums = tables
-            .filter(|_| sums)
-            .map(|tables| Sums::declare(&mut plan, tables));
+        let sums = tables.filter(|_| sums).map(|tables| Sums::declare(&mut plan, tables));
         // By the simple protocol a request of several statements is one text, and a transaction as such.
         let brackets = (shared.compounds && !simple)
             .then(|| ["BEGIN", "COMMIT"].map(|text| plan.command(text, text.to_owned(), 0)));
@@ -326,12 +307,8 @@ fn ordered(chosen: &ScriptChoice<'_>) -> Result<Vec<(Kind, String, u64)>, Script
     let order = Some(chosen.order).filter(|order| *order != NONE);
     for letter in order.unwrap_or_default().chars() {
         let next = match letter {
-            'f' => files
-                .next()
-                .map(|(name, weight)| (Kind::File, name, weight)),
-            'b' => builtins
-                .next()
-                .map(|(name, weight)| (Kind::BuiltIn, name, weight)),
+            'f' => files.next().map(|(name, weight)| (Kind::File, name, weight)),
+            'b' => builtins.next().map(|(name, weight)| (Kind::BuiltIn, name, weight)),
             _ => None,
         };
         scripts.extend(next);
@@ -362,10 +339,7 @@ fn text_of(name: &str) -> Result<String, ScriptError> {
     } else {
         read_named_text(Path::new(name), SCRIPT_MAX).map_err(|why| why.to_string())
     };
-    text.map_err(|why| ScriptError::Unreadable {
-        file: name.to_owned(),
-        why,
-    })
+    text.map_err(|why| ScriptError::Unreadable { file: name.to_owned(), why })
 }
 
 /// Names and weights of `a@3,b`; none of "none".
@@ -429,12 +403,7 @@ mod tests {
         assert_eq!(of("none").unwrap(), [a, b, select, tpcb]);
         assert_eq!(of("bffb").unwrap(), [select, a, b, tpcb]);
         for wrong in ["bf", "bfbfb", "bfxfb", "bbbb", "fffbb"] {
-            assert!(
-                of(wrong)
-                    .unwrap_err()
-                    .contains("not a letter for each script"),
-                "{wrong}"
-            );
+            assert!(of(wrong).unwrap_err().contains("not a letter for each script"), "{wrong}");
         }
     }
 

@@ -52,11 +52,7 @@ pub(super) fn parse(
     if let Some(branch) = parser.branches.last() {
         return Err(source.error(branch.at, "this \\if has no \\endif"));
     }
-    Ok(Script {
-        name: source.name.to_owned(),
-        weight,
-        steps: parser.steps,
-    })
+    Ok(Script { name: source.name.to_owned(), weight, steps: parser.steps })
 }
 
 /// True of a COPY whose rows travel on the connection.
@@ -109,11 +105,7 @@ impl Parser<'_, '_> {
         let bare = |statement: &Statement| statement.control == Control::None;
         let whole = statements.len() > 1 && statements.iter().all(bare);
         self.shared.compounds |= whole;
-        let request = Request {
-            statements,
-            store: Store::Nothing,
-            whole,
-        };
+        let request = Request { statements, store: Store::Nothing, whole };
         self.step(at, Action::Request(request));
         Ok(())
     }
@@ -139,24 +131,14 @@ impl Parser<'_, '_> {
         let name = self.name(&raw);
         let plan = &mut self.shared.plan;
         // A text with its values in it is all that is given.
-        let (text, count) = if simple {
-            (raw.written, 1)
-        } else {
-            (raw.text, uses.len())
-        };
+        let (text, count) = if simple { (raw.written, 1) } else { (raw.text, uses.len()) };
         let handle = if answers {
             Handle::Read(plan.statement(name, text, count))
         } else {
             Handle::Write(plan.command(name, text, count))
         };
         self.shared.statements += 1;
-        Statement {
-            handle,
-            uses,
-            spoken,
-            control,
-            number: self.shared.statements - 1,
-        }
+        Statement { handle, uses, spoken, control, number: self.shared.statements - 1 }
     }
 
     /// A statement's name in messages and records: where it stands and how it begins.
@@ -213,11 +195,8 @@ mod tests {
         let Action::Request(request) = &script.steps[1].action else {
             panic!("it is a request");
         };
-        let uses: Vec<_> = request.statements[0]
-            .uses
-            .iter()
-            .map(|slot| shared.names.name(*slot))
-            .collect();
+        let uses: Vec<_> =
+            request.statements[0].uses.iter().map(|slot| shared.names.name(*slot)).collect();
         assert_eq!(uses, ["a", "b"]);
         assert!(shared.names.is_given("a") && !shared.names.is_given("b"));
         assert_eq!(script.steps[2].line, 4);
@@ -280,9 +259,7 @@ mod tests {
             other => panic!("{other:?}"),
         });
         let steps: Vec<_> = steps.collect();
-        let wanted = [
-            "unless 3", "set", "goto 7", "unless 6", "set", "goto 7", "set", "set",
-        ];
+        let wanted = ["unless 3", "set", "goto 7", "unless 6", "set", "goto 7", "set", "set"];
         assert_eq!(steps, wanted);
     }
 
@@ -377,10 +354,7 @@ mod tests {
             let length = random.below(12);
             let parts = (0..length).map(|_| PARTS[random.below(40) as usize]);
             let text: String = parts.collect();
-            let source = Source {
-                name: "s",
-                text: &text,
-            };
+            let source = Source { name: "s", text: &text };
             match parse(source, 1, &mut Shared::default()) {
                 Ok(_) => read += 1,
                 Err(error) => assert_eq!(error.to_string().lines().count(), 1, "{text:?}"),

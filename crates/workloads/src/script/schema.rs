@@ -104,10 +104,7 @@ impl Workload for Scripts {
     /// Of a user's script nobody knows whether it always writes; of those built in that move money it
     /// is known.
     fn always_writes(&self, transaction: usize) -> bool {
-        matches!(
-            self.program.moves[transaction],
-            Some(Moves::All | Moves::Accounts)
-        )
+        matches!(self.program.moves[transaction], Some(Moves::All | Moves::Accounts))
     }
 
     fn plan(&self) -> &Plan {
@@ -120,10 +117,7 @@ impl Workload for Scripts {
     }
 
     fn load_unit(&self, table: TableId, number: u64, batch: &mut Rows) {
-        let tables = self
-            .program
-            .tables
-            .expect("only tables that are there are loaded");
+        let tables = self.program.tables.expect("only tables that are there are loaded");
         tables.row(table, number, batch);
     }
 

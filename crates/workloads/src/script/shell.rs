@@ -84,10 +84,7 @@ mod tests {
         };
         let said = ask(&words(&["expr", ":x", "+", "1"]), &names, &values);
         assert_eq!(said, Ok(42));
-        assert_eq!(
-            run(&words(&["test", ":x", "=", "41"]), &names, &values),
-            Ok(())
-        );
+        assert_eq!(run(&words(&["test", ":x", "=", "41"]), &names, &values), Ok(()));
         for (texts, why) in [
             (&["echo", "x"][..], "no integer"),
             (&["true"], "no integer"),

@@ -88,10 +88,7 @@ mod tests {
             ("SELECT 1", "SELECT 1"),
             ("SELECT :a, :a::int", "SELECT 7, 7::int"),
             ("SELECT ':word' /* :half */", "SELECT 'two words' /* 0.5 */"),
-            (
-                "SELECT '12:30', x[1:n], :nope",
-                "SELECT '12:30', x[1:n], :nope",
-            ),
+            ("SELECT '12:30', x[1:n], :nope", "SELECT '12:30', x[1:n], :nope"),
             (":a", "7"),
             (":a:a", "77"),
             ("::a :", "::a :"),

@@ -6,12 +6,8 @@
 use syncline_contract::{Kind, Load, Plan, Rows, Table, TableId, Value};
 
 /// Their names.
-pub(super) const TABLES: [&str; 4] = [
-    "pgbench_branches",
-    "pgbench_tellers",
-    "pgbench_accounts",
-    "pgbench_history",
-];
+pub(super) const TABLES: [&str; 4] =
+    ["pgbench_branches", "pgbench_tellers", "pgbench_accounts", "pgbench_history"];
 
 /// Tellers of a branch.
 const TELLERS: u64 = 10;

@@ -215,11 +215,7 @@ fn digits(units: i64, scale: u8) -> String {
     let scale = usize::from(scale);
     let padded = format!("{units:0width$}", width = scale + 1);
     let (whole, fraction) = padded.split_at(padded.len() - scale);
-    if fraction.is_empty() {
-        format!("{sign}{whole}")
-    } else {
-        format!("{sign}{whole}.{fraction}")
-    }
+    if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 
 #[cfg(test)]
@@ -332,10 +328,7 @@ mod tests {
         assert_eq!(Scalar::Double(2.5).integer(), Ok(2));
         assert_eq!(Scalar::Double(3.5).integer(), Ok(4));
         assert_eq!(Scalar::Double(-5.9).integer(), Ok(-6));
-        assert_eq!(
-            Scalar::Double(-9_223_372_036_854_775_808.0).integer(),
-            Ok(i64::MIN)
-        );
+        assert_eq!(Scalar::Double(-9_223_372_036_854_775_808.0).integer(), Ok(i64::MIN));
         for beyond in [1e30, 9_223_372_036_854_775_808.0, f64::NAN, f64::INFINITY] {
             assert!(Scalar::Double(beyond).integer().is_err(), "{beyond}");
         }

@@ -29,9 +29,7 @@ pub(super) async fn check<S: Session>(
     let unknown: u64 = tallies.iter().map(|tally| tally.unknown).sum();
     let mut counted = Violations::default();
     for (number, table) in of.tables.iter().enumerate() {
-        let sum = reader
-            .one(&table.sum_of_counts, (), |(sum,)| sum.unwrap_or(0))
-            .await?;
+        let sum = reader.one(&table.sum_of_counts, (), |(sum,)| sum.unwrap_or(0)).await?;
         let is_right = (committed as i64..=(committed + unknown) as i64).contains(&sum);
         counted.unless(is_right, || {
             format!(
@@ -41,11 +39,7 @@ pub(super) async fn check<S: Session>(
         });
     }
     let alike = alike(of, &mut reader).await?;
-    Ok(vec![
-        read.check(READ),
-        counted.check(COUNTED),
-        alike.check(ALIKE),
-    ])
+    Ok(vec![read.check(READ), counted.check(COUNTED), alike.check(ALIKE)])
 }
 
 /// Compares the rows of every table with those of the first, a page at a time.

@@ -50,12 +50,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options {
-            tables: 1,
-            indexes: 0,
-            does: Do::Read,
-            rows: 10_000,
-        }
+        Options { tables: 1, indexes: 0, does: Do::Read, rows: 10_000 }
     }
 }
 
@@ -95,9 +90,7 @@ impl Options {
             tables: given.number("tables", 1..=8)?.unwrap_or(defaults.tables),
             indexes: given.number("indexes", 0..=8)?.unwrap_or(defaults.indexes),
             does: does.unwrap_or(defaults.does),
-            rows: given
-                .number("rows", 1..=100_000_000)?
-                .unwrap_or(defaults.rows),
+            rows: given.number("rows", 1..=100_000_000)?.unwrap_or(defaults.rows),
         })
     }
 }
@@ -129,18 +122,12 @@ impl Short {
     pub fn new(options: Options) -> Short {
         let mut plan = Plan::new();
         let tables = (0..options.tables).map(|number| of_table(&options, number, &mut plan));
-        Short {
-            options,
-            tables: tables.collect(),
-            plan,
-        }
+        Short { options, tables: tables.collect(), plan }
     }
 }
 
 fn of_table(options: &Options, number: u64, plan: &mut Plan) -> OfTable {
-    let columns: Vec<String> = (0..options.indexes)
-        .map(|index| format!("i{index}"))
-        .collect();
+    let columns: Vec<String> = (0..options.indexes).map(|index| format!("i{index}")).collect();
     let mut table = Table::new(format!("short_{number}"))
         .column("id", Kind::Int)
         .column("count", Kind::Int)
@@ -153,12 +140,7 @@ fn of_table(options: &Options, number: u64, plan: &mut Plan) -> OfTable {
         );
     }
     let table = plan.table(table);
-    let path = |by, equal, range| Path {
-        table,
-        by,
-        equal,
-        range,
-    };
+    let path = |by, equal, range| Path { table, by, equal, range };
     let by_index = (0..columns.len()).map(|index| {
         let scan = Scan {
             path: path(By::Index(IndexId(index)), 1, Range::All),
@@ -241,12 +223,7 @@ impl Workload for Short {
     }
 
     fn loaded_as(&self) -> Option<String> {
-        let Options {
-            tables,
-            indexes,
-            rows,
-            does,
-        } = self.options;
+        let Options { tables, indexes, rows, does } = self.options;
         let read = || format!("{tables} tables of {rows} rows and {indexes} indexes");
         (does == Do::Read).then(read)
     }

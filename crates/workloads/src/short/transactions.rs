@@ -56,9 +56,7 @@ impl ShortClient {
 
     /// Every read of a transaction, in order.
     fn each_read(tables: &[OfTable]) -> impl Iterator<Item = &Read<(Int,), (Int,)>> {
-        tables
-            .iter()
-            .flat_map(|table| std::iter::once(&table.by_key).chain(&table.by_index))
+        tables.iter().flat_map(|table| std::iter::once(&table.by_key).chain(&table.by_index))
     }
 }
 

@@ -82,9 +82,9 @@ async fn walk<A: Access, S: Session>(
                 });
                 if is_next {
                     let is_right = may_be_last(of, table, id as u64, text, words);
-                    found.last.unless(is_right, || {
-                        format!("row {id} of table {table} holds \"{text}\"")
-                    });
+                    found
+                        .last
+                        .unless(is_right, || format!("row {id} of table {table} holds \"{text}\""));
                 }
                 next = next.max(id + 1);
                 last = Some(id);
@@ -95,9 +95,9 @@ async fn walk<A: Access, S: Session>(
             None => break,
         }
     }
-    found.there.unless(next >= rows as i64, || {
-        format!("table {table} ends before row {next} of {rows}")
-    });
+    found
+        .there
+        .unless(next >= rows as i64, || format!("table {table} ends before row {next} of {rows}"));
     Ok(())
 }
 

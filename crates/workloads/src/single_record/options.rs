@@ -72,11 +72,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options {
-            rows: 100_000,
-            tables: 1,
-            by: By::Key,
-        }
+        Options { rows: 100_000, tables: 1, by: By::Key }
     }
 }
 
@@ -107,9 +103,7 @@ impl Options {
         let defaults = Options::default();
         let by = given.word("by", &By::ALL, By::word)?;
         Ok(Options {
-            rows: given
-                .number("rows", 1..=100_000_000)?
-                .unwrap_or(defaults.rows),
+            rows: given.number("rows", 1..=100_000_000)?.unwrap_or(defaults.rows),
             tables: given.number("tables", 1..=256)?.unwrap_or(defaults.tables),
             by: by.unwrap_or(defaults.by),
         })

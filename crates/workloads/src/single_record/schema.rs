@@ -96,39 +96,20 @@ fn table(options: Options, number: u64, writes: bool, plan: &mut Plan) -> OfTabl
     }
     let table = plan.table(table);
     let scan = |by, equal, range, limit, lock| Scan {
-        path: Path {
-            table,
-            by,
-            equal,
-            range,
-        },
+        path: Path { table, by, equal, range },
         order: Order::Ascending,
         limit,
         columns: &["id", "text"],
         lock,
     };
-    let of_index = || {
-        scan(
-            Walk::Index(IndexId(0)),
-            1,
-            Range::All,
-            Limit::None,
-            Lock::None,
-        )
-    };
+    let of_index = || scan(Walk::Index(IndexId(0)), 1, Range::All, Limit::None, Lock::None);
     OfTable {
         by_key: plan.get("select by key", table, &["id", "text"], Lock::None),
         by_index: (options.by == By::Index).then(|| plan.scan("select by index", of_index())),
         set_text: writes.then(|| plan.update("update text", table, &[("text", Set::To)])),
         page: plan.scan(
             "read rows from key",
-            scan(
-                Walk::Key,
-                0,
-                Range::From,
-                Limit::Fixed(PAGE_ROWS),
-                Lock::None,
-            ),
+            scan(Walk::Key, 0, Range::From, Limit::Fixed(PAGE_ROWS), Lock::None),
         ),
     }
 }
@@ -233,9 +214,7 @@ mod tests {
         }
         let mut used = BTreeSet::new();
         for row in rows.iter() {
-            let Value::Text(text) = row.value(1) else {
-                panic!("a text")
-            };
+            let Value::Text(text) = row.value(1) else { panic!("a text") };
             assert!(load.texts.iter().any(|of| of == text));
             used.insert(text);
         }

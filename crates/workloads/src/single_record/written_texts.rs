@@ -53,11 +53,8 @@ mod tests {
         let written = WrittenTexts::default();
         written.begin(2);
         let words = written.words();
-        let holds = |row| {
-            (0..16)
-                .filter(|text| may_hold(&words, row, *text, 3))
-                .collect::<Vec<_>>()
-        };
+        let holds =
+            |row| (0..16).filter(|text| may_hold(&words, row, *text, 3)).collect::<Vec<_>>();
         assert_eq!(holds(1), [3]);
         note(&words, 1, 5, false);
         assert_eq!(holds(1), [3, 5]);

@@ -26,23 +26,14 @@ pub(super) async fn check<S: Session>(
     let mut there = Violations::default();
     let mut sum = 0;
     for (name, account) in [("savings", savings), ("checking", checking)] {
-        let units = reader
-            .one(&account.sum, (), |(sum,)| sum.map(|sum| sum.units))
-            .await?;
+        let units = reader.one(&account.sum, (), |(sum,)| sum.map(|sum| sum.units)).await?;
         sum += units.unwrap_or(0);
         let rows = reader.one(&account.count, (), |(rows,)| rows).await?;
         there.unless(rows == of.options.customers as i64, || {
-            format!(
-                "{rows} rows in {name} for {} customers",
-                of.options.customers
-            )
+            format!("{rows} rows in {name} for {} customers", of.options.customers)
         });
     }
-    let least = reader
-        .one(&savings.least, (), |(least,)| {
-            least.map(|least| least.units)
-        })
-        .await?;
+    let least = reader.one(&savings.least, (), |(least,)| least.map(|least| least.units)).await?;
     let mut covered = Violations::default();
     covered.unless(least.is_none_or(|least| least >= 0), || {
         format!("one holds {} hundredths", least.unwrap_or(0))

@@ -59,12 +59,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options {
-            customers: 18_000,
-            hot: 1_000,
-            hot_percent: 90,
-            mix: Mix::Icde2008,
-        }
+        Options { customers: 18_000, hot: 1_000, hot_percent: 90, mix: Mix::Icde2008 }
     }
 }
 
@@ -112,23 +107,12 @@ impl Options {
         let defaults = Options::default();
         let mix = given.word("mix", &Mix::ALL, Mix::word)?;
         let options = Options {
-            customers: given
-                .number("customers", 2..=100_000_000)?
-                .unwrap_or(defaults.customers),
-            hot: given
-                .number("hot", 0..=100_000_000)?
-                .unwrap_or(defaults.hot),
-            hot_percent: given
-                .number("hot_percent", 0..=100)?
-                .unwrap_or(defaults.hot_percent),
+            customers: given.number("customers", 2..=100_000_000)?.unwrap_or(defaults.customers),
+            hot: given.number("hot", 0..=100_000_000)?.unwrap_or(defaults.hot),
+            hot_percent: given.number("hot_percent", 0..=100)?.unwrap_or(defaults.hot_percent),
             mix: mix.unwrap_or(defaults.mix),
         };
-        let excluded = |what| {
-            Err(Error::Excluded {
-                workload: SmallBank::NAME,
-                what,
-            })
-        };
+        let excluded = |what| Err(Error::Excluded { workload: SmallBank::NAME, what });
         if options.hot >= options.customers {
             return excluded("hot with as few customers, since some must not be hot");
         }

@@ -19,10 +19,7 @@ const OPENING: std::ops::RangeInclusive<i64> = 1_000_000..=5_000_000;
 /// Money of so many hundredths.
 #[inline]
 pub(super) fn money(units: i64) -> Decimal {
-    Decimal {
-        units,
-        scale: SCALE,
-    }
+    Decimal { units, scale: SCALE }
 }
 
 /// The operations on one kind of account.
@@ -63,15 +60,12 @@ impl SmallBank {
     /// With those options.
     pub fn new(options: Options) -> SmallBank {
         let mut plan = Plan::new();
-        let accounts = Table::new("accounts")
-            .text("name", NAME_BYTES as u32)
-            .column("custid", Kind::Int);
+        let accounts =
+            Table::new("accounts").text("name", NAME_BYTES as u32).column("custid", Kind::Int);
         let accounts = plan.table(accounts.key(&["name"]));
         let balances = |name| {
             let table = Table::new(name).column("custid", Kind::Int);
-            table
-                .column("bal", Kind::Decimal { scale: SCALE })
-                .key(&["custid"])
+            table.column("bal", Kind::Decimal { scale: SCALE }).key(&["custid"])
         };
         let savings = plan.table(balances("savings"));
         let checking = plan.table(balances("checking"));
@@ -80,14 +74,7 @@ impl SmallBank {
             savings: of_account(savings, &mut plan),
             checking: of_account(checking, &mut plan),
         };
-        SmallBank {
-            options,
-            plan,
-            accounts,
-            savings,
-            checking,
-            operations,
-        }
+        SmallBank { options, plan, accounts, savings, checking, operations }
     }
 
     /// What an account opens with, in hundredths.
@@ -108,20 +95,10 @@ impl SmallBank {
 fn of_account(table: TableId, plan: &mut Plan) -> OfAccount {
     let name = plan.tables()[table.0].name.clone();
     let column = plan.tables()[table.0].id("bal");
-    let path = Path {
-        table,
-        by: By::Key,
-        equal: 0,
-        range: Range::All,
-    };
+    let path = Path { table, by: By::Key, equal: 0, range: Range::All };
     OfAccount {
         read: plan.get(format!("read {name}"), table, &["bal"], Lock::None),
-        read_for_update: plan.get(
-            format!("read {name} for update"),
-            table,
-            &["bal"],
-            Lock::Update,
-        ),
+        read_for_update: plan.get(format!("read {name} for update"), table, &["bal"], Lock::Update),
         add: plan.update(format!("add to {name}"), table, &[("bal", Set::Add)]),
         set: plan.update(format!("set {name}"), table, &[("bal", Set::To)]),
         sum: plan.aggregate(format!("sum {name}"), path, Aggregate::Sum(column)),
@@ -174,9 +151,7 @@ impl Workload for SmallBank {
 
     fn loads(&self) -> Vec<Load> {
         let units = self.options.customers;
-        [self.accounts, self.savings, self.checking]
-            .map(|table| Load { table, units })
-            .to_vec()
+        [self.accounts, self.savings, self.checking].map(|table| Load { table, units }).to_vec()
     }
 
     fn load_unit(&self, table: TableId, number: u64, batch: &mut Rows) {
@@ -231,11 +206,8 @@ mod tests {
 
     #[test]
     fn the_opening_sum_is_that_of_the_rows() {
-        let load = SmallBank::new(super::Options {
-            customers: 20,
-            hot: 0,
-            ..super::Options::default()
-        });
+        let load =
+            SmallBank::new(super::Options { customers: 20, hot: 0, ..super::Options::default() });
         let mut sum = 0;
         for table in &load.loads()[1..] {
             let mut rows = Rows::new(2);
@@ -243,9 +215,7 @@ mod tests {
                 load.load_unit(table.table, number, &mut rows);
             }
             for row in rows.iter() {
-                let Value::Decimal(balance) = row.value(1) else {
-                    panic!("money")
-                };
+                let Value::Decimal(balance) = row.value(1) else { panic!("money") };
                 assert!((1_000_000..=5_000_000).contains(&balance.units));
                 sum += balance.units;
             }

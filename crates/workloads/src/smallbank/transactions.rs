@@ -57,12 +57,7 @@ impl SmallBankClient {
 
     #[inline]
     fn draw_customer(&mut self) -> u64 {
-        let Options {
-            customers,
-            hot,
-            hot_percent,
-            ..
-        } = self.options;
+        let Options { customers, hot, hot_percent, .. } = self.options;
         if hot == 0 {
             self.stream.below(customers)
         } else if self.stream.percent(hot_percent) {
@@ -214,11 +209,7 @@ impl Client for SmallBankClient {
 
     #[inline]
     fn shape(&self, kind: usize) -> AccessPattern {
-        if kind == BALANCE {
-            AccessPattern::ReadOnly
-        } else {
-            AccessPattern::Several
-        }
+        if kind == BALANCE { AccessPattern::ReadOnly } else { AccessPattern::Several }
     }
 
     #[inline]
@@ -269,10 +260,7 @@ mod tests {
     use syncline_contract::{Client, Workload};
 
     fn kinds(mix: Mix) -> [u64; 6] {
-        let load = SmallBank::new(Options {
-            mix,
-            ..Options::default()
-        });
+        let load = SmallBank::new(Options { mix, ..Options::default() });
         let mut client = load.client(0, 1, 7);
         let mut kinds = [0; 6];
         for _ in 0..100_000 {
@@ -286,10 +274,7 @@ mod tests {
         for mix in Mix::ALL {
             for (count, weight) in kinds(mix).into_iter().zip(mix.weights()) {
                 let expected = weight * 1_000;
-                assert!(
-                    count.abs_diff(expected) < 700,
-                    "{mix:?}: {count} for {expected}"
-                );
+                assert!(count.abs_diff(expected) < 700, "{mix:?}: {count} for {expected}");
             }
         }
     }
@@ -302,10 +287,7 @@ mod tests {
         for _ in 0..10_000 {
             let kind = client.draw();
             let number = |which: usize| {
-                let name: String = client.names[which]
-                    .iter()
-                    .map(|byte| *byte as char)
-                    .collect();
+                let name: String = client.names[which].iter().map(|byte| *byte as char).collect();
                 name.parse::<u64>().unwrap()
             };
             assert!(number(0) < 18_000);

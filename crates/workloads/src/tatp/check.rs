@@ -47,15 +47,11 @@ pub(super) async fn check<S: Session>(
         *rows = reader.one(count, (), |(rows,)| rows as u64).await?;
     }
     found.loaded.unless(all[..3] == found.rows[..3], || {
-        format!(
-            "{:?} rows, of which {:?} are of subscribers",
-            &all[..3],
-            &found.rows[..3]
-        )
+        format!("{:?} rows, of which {:?} are of subscribers", &all[..3], &found.rows[..3])
     });
-    found.belongs.unless(all[3] == found.rows[3], || {
-        format!("{} of no subscriber", all[3] - found.rows[3])
-    });
+    found
+        .belongs
+        .unless(all[3] == found.rows[3], || format!("{} of no subscriber", all[3] - found.rows[3]));
     Ok(vec![
         found.belongs.check(BELONGS),
         found.loaded.check(LOADED),
@@ -75,9 +71,7 @@ async fn page<S: Session>(
     found.rows[0] += reader
         .each(&of.check_queries.subscribers, between, |(s_id, number)| {
             let is_right = number == text(&sub_nbr(s_id));
-            found.loaded.unless(is_right, || {
-                format!("subscriber {s_id} has the number {number}")
-            });
+            found.loaded.unless(is_right, || format!("subscriber {s_id} has the number {number}"));
             rows.push((s_id, 0));
         })
         .await?;
@@ -94,34 +88,26 @@ async fn page<S: Session>(
         types.collect()
     };
     rows.clear();
-    found.rows[1] += reader
-        .each(&of.check_queries.access, between, |row| rows.push(row))
-        .await?;
+    found.rows[1] += reader.each(&of.check_queries.access, between, |row| rows.push(row)).await?;
     wrong = wrong.or_else(|| as_loaded("access", &rows, &pairs(access_types)));
     rows.clear();
-    found.rows[2] += reader
-        .each(&of.check_queries.facilities, between, |row| rows.push(row))
-        .await?;
+    found.rows[2] +=
+        reader.each(&of.check_queries.facilities, between, |row| rows.push(row)).await?;
     wrong = wrong.or_else(|| as_loaded("special facilities", &rows, &pairs(facility_types)));
     if let Some(wrong) = wrong {
         found.loaded.add(|| wrong);
     }
     found.rows[3] += reader
-        .each(
-            &of.check_queries.forwardings,
-            between,
-            |(s_id, sf_type, start)| {
-                // Rows of facilities are in the order of their keys.
-                let belongs = rows.binary_search(&(s_id, sf_type)).is_ok();
-                found.belongs.unless(belongs, || {
-                    format!("that of subscriber {s_id}, facility {sf_type}, from {start} hours on")
-                });
-            },
-        )
+        .each(&of.check_queries.forwardings, between, |(s_id, sf_type, start)| {
+            // Rows of facilities are in the order of their keys.
+            let belongs = rows.binary_search(&(s_id, sf_type)).is_ok();
+            found.belongs.unless(belongs, || {
+                format!("that of subscriber {s_id}, facility {sf_type}, from {start} hours on")
+            });
+        })
         .await?;
-    found.forwardings_loaded += subscribers()
-        .map(|s_id| forwardings(s_id).len() as u64)
-        .sum::<u64>();
+    found.forwardings_loaded +=
+        subscribers().map(|s_id| forwardings(s_id).len() as u64).sum::<u64>();
     Ok(())
 }
 
@@ -151,16 +137,8 @@ mod tests {
 
     #[test]
     fn the_unknown_may_have_happened_or_not() {
-        let tally = Tally {
-            inserted: 5,
-            deleted: 3,
-            unknown_inserts: 2,
-            unknown_deletes: 1,
-        };
+        let tally = Tally { inserted: 5, deleted: 3, unknown_inserts: 2, unknown_deletes: 1 };
         let held = |rows| counted(10, &[tally], rows).check(COUNTED).outcome == CheckOutcome::Held;
-        assert_eq!(
-            (10..=15).filter(|rows| held(*rows)).collect::<Vec<_>>(),
-            [11, 12, 13, 14]
-        );
+        assert_eq!((10..=15).filter(|rows| held(*rows)).collect::<Vec<_>>(), [11, 12, 13, 14]);
     }
 }

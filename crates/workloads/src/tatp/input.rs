@@ -41,10 +41,7 @@ impl Subscribers {
             1_000_001..=10_000_000 => 1_048_575,
             _ => 2_097_151,
         };
-        Subscribers {
-            count,
-            mask: (distribution == Distribution::NonUniform).then_some(mask),
-        }
+        Subscribers { count, mask: (distribution == Distribution::NonUniform).then_some(mask) }
     }
 
     /// A subscriber's number, from 1 on.
@@ -105,9 +102,7 @@ mod tests {
     /// The sum of squared deviations from the expected counts, by those counts.
     fn chi_square(counts: &[u64], expected: &[f64]) -> f64 {
         let pairs = counts.iter().zip(expected);
-        pairs
-            .map(|(count, expected)| (*count as f64 - expected).powi(2) / expected)
-            .sum()
+        pairs.map(|(count, expected)| (*count as f64 - expected).powi(2) / expected).sum()
     }
 
     #[test]
@@ -120,10 +115,7 @@ mod tests {
                 expected[((drawn | even) % count) as usize] += DRAWS as f64 / (8 * count) as f64;
             }
         }
-        let subscribers = Subscribers {
-            count,
-            mask: Some(mask),
-        };
+        let subscribers = Subscribers { count, mask: Some(mask) };
         let mut stream = Stream::of_client(1, 1, "test");
         let mut counts = vec![0; count as usize];
         for _ in 0..DRAWS {
@@ -131,16 +123,10 @@ mod tests {
         }
         let never = |place: &usize| expected[*place] == 0.0;
         assert!((0..12).filter(never).all(|place| counts[place] == 0));
-        let (counts, expected): (Vec<u64>, Vec<f64>) = counts
-            .into_iter()
-            .zip(expected)
-            .filter(|(_, expected)| *expected > 0.0)
-            .unzip();
+        let (counts, expected): (Vec<u64>, Vec<f64>) =
+            counts.into_iter().zip(expected).filter(|(_, expected)| *expected > 0.0).unzip();
         // Eleven degrees of freedom at most: above 31.3 once in a thousand seeds.
-        assert!(
-            chi_square(&counts, &expected) < 31.3,
-            "{counts:?} {expected:?}"
-        );
+        assert!(chi_square(&counts, &expected) < 31.3, "{counts:?} {expected:?}");
     }
 
     #[test]
@@ -155,9 +141,6 @@ mod tests {
         for _ in 0..50_000 {
             counts[even.draw(&mut stream) as usize - 1] += 1;
         }
-        assert!(
-            counts.iter().all(|count| (9_500..=10_500).contains(count)),
-            "{counts:?}"
-        );
+        assert!(counts.iter().all(|count| (9_500..=10_500).contains(count)), "{counts:?}");
     }
 }

@@ -151,10 +151,7 @@ mod tests {
             access[access_types(s_id).len()] += 1;
             facilities[facility_types(s_id).len()] += 1;
             for sf_type in facility_types(s_id) {
-                let of = forwardings(s_id)
-                    .iter()
-                    .filter(|one| one.0 == sf_type)
-                    .count();
+                let of = forwardings(s_id).iter().filter(|one| one.0 == sf_type).count();
                 starts[of] += 1;
                 all += 1;
             }
@@ -164,10 +161,7 @@ mod tests {
         }
         assert_eq!(access[0] + facilities[0], 0);
         for count in starts {
-            assert!(
-                (count * 4_i32).abs_diff(all) < all as u32 / 20,
-                "{starts:?}"
-            );
+            assert!((count * 4_i32).abs_diff(all) < all as u32 / 20, "{starts:?}");
         }
     }
 

@@ -78,13 +78,10 @@ impl Tatp {
 
 fn tables(lookup: Lookup, plan: &mut Plan) -> Tables {
     let integers = |table, names: &[&'static str]| {
-        names
-            .iter()
-            .fold(table, |table: Table, name| table.column(*name, Kind::Int))
+        names.iter().fold(table, |table: Table, name| table.column(*name, Kind::Int))
     };
-    let mut subscriber = Table::new("subscriber")
-        .column("s_id", Kind::Int)
-        .text("sub_nbr", SUB_NBR_BYTES as u32);
+    let mut subscriber =
+        Table::new("subscriber").column("s_id", Kind::Int).text("sub_nbr", SUB_NBR_BYTES as u32);
     for width in ["bit", "hex", "byte2"] {
         for number in 1..=COLUMNS_EACH {
             subscriber = subscriber.column(format!("{width}_{number}"), Kind::Int);
@@ -94,13 +91,10 @@ fn tables(lookup: Lookup, plan: &mut Plan) -> Tables {
     if lookup == Lookup::Index {
         subscriber = subscriber.index("subscriber_sub_nbr", &["sub_nbr"], true);
     }
-    let access_info = integers(
-        Table::new("access_info"),
-        &["s_id", "ai_type", "data1", "data2"],
-    )
-    .text("data3", 3)
-    .text("data4", 5)
-    .key(&["s_id", "ai_type"]);
+    let access_info = integers(Table::new("access_info"), &["s_id", "ai_type", "data1", "data2"])
+        .text("data3", 3)
+        .text("data4", 5)
+        .key(&["s_id", "ai_type"]);
     let facility = ["s_id", "sf_type", "is_active", "error_cntrl", "data_a"];
     let special_facility = integers(Table::new("special_facility"), &facility)
         .text("data_b", 5)
@@ -127,12 +121,7 @@ fn tables(lookup: Lookup, plan: &mut Plan) -> Tables {
 /// A scan of the rows whose first key columns are equal to the parameters.
 fn equal(table: TableId, by: By, equal: usize, columns: &'static [&'static str]) -> Scan<'static> {
     Scan {
-        path: Path {
-            table,
-            by,
-            equal,
-            range: Range::All,
-        },
+        path: Path { table, by, equal, range: Range::All },
         order: Order::Ascending,
         limit: Limit::None,
         columns,
@@ -154,10 +143,7 @@ fn operations(tables: &Tables, plan: &mut Plan) -> Operations {
     let by_index = equal(subscriber, By::Index(IndexId(0)), 1, &["s_id"]);
     let data = ["data1", "data2", "data3", "data4"];
     let forwarded = ["start_time", "end_time", "numberx"];
-    let of_facility = Scan {
-        columns: &forwarded,
-        ..equal(forwarding, By::Key, 2, &[])
-    };
+    let of_facility = Scan { columns: &forwarded, ..equal(forwarding, By::Key, 2, &[]) };
     Operations {
         subscriber: plan.get("read subscriber", subscriber, &all, Lock::None),
         find: match sub_nbr {
@@ -181,18 +167,11 @@ fn operations(tables: &Tables, plan: &mut Plan) -> Operations {
 fn check_queries(tables: &Tables, plan: &mut Plan) -> CheckQueries {
     let between = |table, columns| {
         let scan = equal(table, By::Key, 0, columns);
-        let path = Path {
-            range: Range::Between,
-            ..scan.path
-        };
+        let path = Path { range: Range::Between, ..scan.path };
         Scan { path, ..scan }
     };
-    let counted = [
-        tables.subscriber,
-        tables.access_info,
-        tables.special_facility,
-        tables.call_forwarding,
-    ];
+    let counted =
+        [tables.subscriber, tables.access_info, tables.special_facility, tables.call_forwarding];
     let counts = counted.map(|table| {
         let all = equal(table, By::Key, 0, &[]).path;
         plan.aggregate("count rows", all, syncline_contract::Aggregate::Count)
@@ -232,10 +211,7 @@ impl Workload for Tatp {
 
     /// A location or a bit may be set to what it was, which some stores do not write.
     fn always_writes(&self, transaction: usize) -> bool {
-        matches!(
-            NAMES[transaction],
-            "insert call forwarding" | "delete call forwarding"
-        )
+        matches!(NAMES[transaction], "insert call forwarding" | "delete call forwarding")
     }
 
     fn plan(&self) -> &Plan {
@@ -244,13 +220,8 @@ impl Workload for Tatp {
 
     fn loads(&self) -> Vec<Load> {
         let units = self.options.subscribers;
-        let Tables {
-            subscriber,
-            access_info,
-            special_facility,
-            call_forwarding,
-            sub_nbr,
-        } = self.tables;
+        let Tables { subscriber, access_info, special_facility, call_forwarding, sub_nbr } =
+            self.tables;
         let all = [subscriber, access_info, special_facility, call_forwarding];
         let tables = all.into_iter().chain(sub_nbr);
         tables.map(|table| Load { table, units }).collect()

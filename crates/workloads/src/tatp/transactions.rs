@@ -77,9 +77,7 @@ impl TatpClient {
     #[inline]
     async fn find<S: Session>(&self, transaction: &mut Transaction<'_, S>) -> Result<i64, Stop> {
         let digits = sub_nbr(self.input.s_id);
-        let (s_id,) = transaction
-            .read(&self.operations.find, (text(&digits),))
-            .await?;
+        let (s_id,) = transaction.read(&self.operations.find, (text(&digits),)).await?;
         Ok(s_id)
     }
 
@@ -98,11 +96,7 @@ impl TatpClient {
             let (start, end, _) = row?;
             found |= start <= input.start && input.end < end;
         }
-        if is_active && found {
-            Ok(())
-        } else {
-            Err(Stop::Abort)
-        }
+        if is_active && found { Ok(()) } else { Err(Stop::Abort) }
     }
 
     async fn get_access<S: Session>(
@@ -110,9 +104,7 @@ impl TatpClient {
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
         let given = (self.input.s_id, self.input.kind);
-        let found = transaction
-            .read_if_any(&self.operations.access, given)
-            .await?;
+        let found = transaction.read_if_any(&self.operations.access, given).await?;
         found.map(drop).ok_or(Stop::Abort)
     }
 
@@ -123,9 +115,7 @@ impl TatpClient {
         let (input, operations) = (&self.input, &self.operations);
         transaction.write(&operations.set_bit, (input.s_id, input.bit))?;
         let facility = (input.s_id, input.kind);
-        let found = transaction
-            .read_if_any(&operations.facility, facility)
-            .await?;
+        let found = transaction.read_if_any(&operations.facility, facility).await?;
         if found.is_none() {
             return Err(Stop::Abort);
         }
@@ -196,9 +186,7 @@ impl Client for TatpClient {
     ) -> Result<(), Stop> {
         match kind {
             GET_SUBSCRIBER => {
-                transaction
-                    .read(&self.operations.subscriber, (self.input.s_id,))
-                    .await?;
+                transaction.read(&self.operations.subscriber, (self.input.s_id,)).await?;
                 Ok(())
             }
             GET_DESTINATION => self.get_destination(transaction).await,

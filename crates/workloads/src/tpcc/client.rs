@@ -43,11 +43,7 @@ impl TpccClient {
         let warehouses = options.scale.warehouses;
         let terminal = Terminal::new(number, warehouses, options.profile, options.think, seed);
         let home = terminal.home;
-        let customer = Customer {
-            warehouse: home,
-            district: 1,
-            who: Who::Number(1),
-        };
+        let customer = Customer { warehouse: home, district: 1, who: Who::Number(1) };
         TpccClient {
             operations: Arc::clone(&tpcc.operations),
             options,
@@ -103,22 +99,15 @@ impl Client for TpccClient {
 
     #[inline]
     fn draw(&mut self) -> usize {
-        let kind = if self.queued.is_empty() {
-            self.at_terminal()
-        } else {
-            DELIVERY
-        };
+        let kind = if self.queued.is_empty() { self.at_terminal() } else { DELIVERY };
         match kind {
             NEW_ORDER => self.new_order.draw(&mut self.inputs),
             PAYMENT => self.payment.draw(&mut self.inputs),
             ORDER_STATUS => self.order_status.draw(&mut self.inputs),
-            STOCK_LEVEL => self
-                .stock_level
-                .draw(&mut self.inputs, self.terminal.district),
+            STOCK_LEVEL => self.stock_level.draw(&mut self.inputs, self.terminal.district),
             _ => {
                 let batch = self.queued.pop_front();
-                self.delivery
-                    .turn_to(batch.expect("a drawn delivery is queued"));
+                self.delivery.turn_to(batch.expect("a drawn delivery is queued"));
             }
         }
         kind
@@ -137,15 +126,9 @@ impl Client for TpccClient {
     #[inline]
     fn waits(&mut self, _kind: usize) -> Waits {
         let before_ns = std::mem::take(&mut self.waits.before_ns);
-        let after_ns = if self.queued.is_empty() {
-            std::mem::take(&mut self.waits.after_ns)
-        } else {
-            0
-        };
-        Waits {
-            before_ns,
-            after_ns,
-        }
+        let after_ns =
+            if self.queued.is_empty() { std::mem::take(&mut self.waits.after_ns) } else { 0 };
+        Waits { before_ns, after_ns }
     }
 
     #[inline]

@@ -28,12 +28,7 @@ pub(super) struct Operations {
 impl Operations {
     pub(super) fn declare(plan: &mut Plan, tables: &Tables) -> Operations {
         let oldest = Scan {
-            path: Path {
-                table: tables.new_order,
-                by: By::Key,
-                equal: 2,
-                range: Range::All,
-            },
+            path: Path { table: tables.new_order, by: By::Key, equal: 2, range: Range::All },
             order: Order::Ascending,
             limit: Limit::Fixed(1),
             columns: &["no_o_id"],
@@ -228,12 +223,7 @@ impl Delivery {
         operations: &Operations,
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
-        let Batch {
-            home,
-            carrier,
-            date_us,
-            ..
-        } = self.batch;
+        let Batch { home, carrier, date_us, .. } = self.batch;
         let mut lines = self.lines.iter();
         for parcel in &self.parcels {
             let (district, order) = (parcel.district, parcel.order);

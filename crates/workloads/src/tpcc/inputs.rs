@@ -111,11 +111,7 @@ impl Inputs {
         } else {
             Who::Number(self.customer())
         };
-        Customer {
-            warehouse,
-            district,
-            who,
-        }
+        Customer { warehouse, district, who }
     }
 }
 
@@ -126,10 +122,8 @@ mod tests {
     use syncline_contract::OptionArgs;
 
     fn inputs(pairs: &[(&str, &str)]) -> Inputs {
-        let pairs: Vec<_> = pairs
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect();
+        let pairs: Vec<_> =
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let given = OptionArgs::new("workload tpcc".to_owned(), Options::LISTING, &pairs).unwrap();
         Inputs::new(&Options::parse(&given).unwrap(), 3, 2, 5)
     }
@@ -154,10 +148,7 @@ mod tests {
             let by_name = |inputs: &mut Inputs| matches!(inputs.who(1, 1).who, Who::LastName(_));
             let count = (0..100_000).filter(|_| by_name(&mut inputs)).count();
             let expected = percent * 1_000;
-            assert!(
-                (expected - 1_000..expected + 1_000).contains(&count),
-                "{count}"
-            );
+            assert!((expected - 1_000..expected + 1_000).contains(&count), "{count}");
         }
     }
 }

@@ -32,12 +32,7 @@ pub(super) struct Loader {
 
 impl Loader {
     pub(super) fn new(scale: Scale, tables: Tables) -> Loader {
-        Loader {
-            scale,
-            tables,
-            texts: Texts::new(),
-            names: last_names(&scale, LAST_NAME_CONSTANT),
-        }
+        Loader { scale, tables, texts: Texts::new(), names: last_names(&scale, LAST_NAME_CONSTANT) }
     }
 
     /// Units by table, in the order of loading.
@@ -56,10 +51,7 @@ impl Loader {
             (tables.order_line, of_customers),
             (tables.stock, scale.warehouses * scale.items),
         ];
-        let load = |(table, units)| Load {
-            table,
-            units: units as u64,
-        };
+        let load = |(table, units)| Load { table, units: units as u64 };
         units.map(load).to_vec()
     }
 
@@ -193,11 +185,7 @@ impl Loader {
             let date = Value::Timestamp(LOADED_AT_US);
             rows.push(if is_delivered { date } else { Value::Null });
             int(rows, 5);
-            let amount = if is_delivered {
-                0
-            } else {
-                stream.between(1, 999_999)
-            };
+            let amount = if is_delivered { 0 } else { stream.between(1, 999_999) };
             exact(rows, money(amount));
             text(rows, self.texts.of(&mut stream, 24));
         }
@@ -248,11 +236,7 @@ mod tests {
     use std::collections::BTreeMap;
     use syncline_contract::TableId;
 
-    const SCALE: Scale = Scale {
-        warehouses: 1,
-        items: 1_000,
-        customers: 3_000,
-    };
+    const SCALE: Scale = Scale { warehouses: 1, items: 1_000, customers: 3_000 };
 
     fn loader() -> Loader {
         let table = TableId;

@@ -3,13 +3,8 @@
 use crate::distributions::Stream;
 
 /// The transactions, in the order of TPC-C; their numbers are positions in `transactions()`.
-pub(super) const NAMES: [&str; 5] = [
-    "new-order",
-    "payment",
-    "order-status",
-    "delivery",
-    "stock-level",
-];
+pub(super) const NAMES: [&str; 5] =
+    ["new-order", "payment", "order-status", "delivery", "stock-level"];
 pub(super) const NEW_ORDER: usize = 0;
 pub(super) const PAYMENT: usize = 1;
 pub(super) const ORDER_STATUS: usize = 2;
@@ -86,14 +81,7 @@ mod tests {
         assert_eq!(Order::K2.words(&spec), "43,4,4,45,4");
         let other = Order::K2.parse("50,0,0,50,0").unwrap();
         assert!(other.has(NEW_ORDER) && other.has(PAYMENT) && !other.has(2));
-        for text in [
-            "",
-            "1,2,3,4",
-            "1,2,3,4,5,6",
-            "0,0,0,0,0",
-            "1,1,1,1,-1",
-            "1,1,1,1,10001",
-        ] {
+        for text in ["", "1,2,3,4", "1,2,3,4,5,6", "0,0,0,0,0", "1,1,1,1,-1", "1,1,1,1,10001"] {
             assert_eq!(Order::SPEC.parse(text), None, "{text}");
         }
     }

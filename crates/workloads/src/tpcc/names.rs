@@ -12,15 +12,12 @@ pub(super) const LAST_NAMES: i64 = 1_000;
 /// What one in ten item and stock texts holds.
 const ORIGINAL: &[u8; 8] = b"ORIGINAL";
 
-const SYLLABLES: [&str; 10] = [
-    "BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING",
-];
+const SYLLABLES: [&str; 10] =
+    ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
 static LAST: LazyLock<Vec<String>> = LazyLock::new(|| {
     let name = |number: usize| {
-        [number / 100, number / 10 % 10, number % 10]
-            .map(|digit| SYLLABLES[digit])
-            .concat()
+        [number / 100, number / 10 % 10, number % 10].map(|digit| SYLLABLES[digit]).concat()
     };
     (0..LAST_NAMES as usize).map(name).collect()
 });
@@ -125,10 +122,7 @@ mod tests {
         }
         assert!((9_500..10_500).contains(&original), "{original}");
         assert!(lengths[..26].iter().all(|count| *count == 0));
-        assert!(
-            lengths[26..].iter().all(|count| *count > 3_000),
-            "{lengths:?}"
-        );
+        assert!(lengths[26..].iter().all(|count| *count > 3_000), "{lengths:?}");
     }
 
     #[test]

@@ -25,18 +25,7 @@ const DIST_BYTES: usize = 24;
 
 type Stock = Read<(Int, Int), (Int, Text, Text)>;
 type OrderRow = (Int, Int, Int, Int, Timestamp, Nullable<Int>, Int, Int);
-type LineRow = (
-    Int,
-    Int,
-    Int,
-    Int,
-    Int,
-    Int,
-    Nullable<Timestamp>,
-    Int,
-    Exact,
-    Text,
-);
+type LineRow = (Int, Int, Int, Int, Int, Int, Nullable<Timestamp>, Int, Exact, Text);
 
 /// Its operations.
 #[derive(Debug)]
@@ -82,12 +71,7 @@ impl Operations {
                 &["c_discount", "c_last", "c_credit"],
                 Lock::None,
             ),
-            item: plan.get(
-                "read item",
-                tables.item,
-                &["i_price", "i_name", "i_data"],
-                Lock::None,
-            ),
+            item: plan.get("read item", tables.item, &["i_price", "i_name", "i_data"], Lock::None),
             stock: std::array::from_fn(|district| stock(district, plan)),
             take_number: plan.update("take order number", tables.district, &number),
             order: plan.insert("insert order", tables.orders),
@@ -237,11 +221,7 @@ impl NewOrder {
         let before = self.lines[..place].iter().rposition(same);
         let there = before.map_or(quantity, |before| self.found[before].left);
         let left = there - line.quantity;
-        self.found[place].left = if left >= STOCK_LEAST {
-            left
-        } else {
-            left + STOCK_REFILL
-        };
+        self.found[place].left = if left >= STOCK_LEAST { left } else { left + STOCK_REFILL };
     }
 
     /// What the customer pays in hundredths, and how many lines are of original brands.
@@ -282,14 +262,7 @@ impl NewOrder {
         for (place, line) in self.lines[..self.known()].iter().enumerate() {
             let found = &self.found[place];
             let remote = i64::from(line.supplier != home);
-            let stock = (
-                line.supplier,
-                line.item,
-                found.left,
-                line.quantity,
-                1,
-                remote,
-            );
+            let stock = (line.supplier, line.item, found.left, line.quantity, 1, remote);
             transaction.write(&operations.take_stock, stock)?;
             let row = (
                 home,
@@ -335,14 +308,9 @@ mod tests {
     #[test]
     fn stock_is_filled_up_and_a_second_line_goes_on_from_the_first() {
         let mut order = NewOrder::default();
-        let line = |item, quantity| Line {
-            item,
-            supplier: 1,
-            quantity,
-        };
-        for (place, line) in [line(7, 5), line(8, 5), line(7, 6), line(7, 1)]
-            .into_iter()
-            .enumerate()
+        let line = |item, quantity| Line { item, supplier: 1, quantity };
+        for (place, line) in
+            [line(7, 5), line(8, 5), line(7, 6), line(7, 1)].into_iter().enumerate()
         {
             order.lines[place] = line;
         }
@@ -355,10 +323,7 @@ mod tests {
 
     #[test]
     fn the_total_spans_discount_and_taxes() {
-        let mut order = NewOrder {
-            count: 1,
-            ..NewOrder::default()
-        };
+        let mut order = NewOrder { count: 1, ..NewOrder::default() };
         order.lines[0].quantity = 10;
         order.found[0].price = 1_000;
         assert_eq!(order.total(1_000, 5_000), (5_500, 0));

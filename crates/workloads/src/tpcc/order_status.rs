@@ -42,13 +42,7 @@ impl Operations {
             path: tables.lines_of_an_order(),
             order: Order::Ascending,
             limit: Limit::None,
-            columns: &[
-                "ol_i_id",
-                "ol_supply_w_id",
-                "ol_quantity",
-                "ol_amount",
-                "ol_delivery_d",
-            ],
+            columns: &["ol_i_id", "ol_supply_w_id", "ol_quantity", "ol_amount", "ol_delivery_d"],
             lock: Lock::None,
         };
         Operations {
@@ -84,10 +78,7 @@ impl OrderStatus {
     ) -> Result<(), Stop> {
         let (warehouse, district) = (self.customer.warehouse, self.customer.district);
         self.customer.ask(operations.by_name, transaction)?;
-        let number = self
-            .customer
-            .number(operations.by_name, transaction)
-            .await?;
+        let number = self.customer.number(operations.by_name, transaction).await?;
         let key = (warehouse, district, number);
         transaction.ask(&operations.customer, key)?;
         transaction.ask(&operations.newest, key)?;

@@ -19,22 +19,8 @@ const REMOTE_PERCENT: u64 = 15;
 type Address = (Text, Text, Text, Text, Text, Text);
 
 /// What a terminal shows of a customer: names, address, phone, since, credit, limit, discount, balance.
-type Shown = (
-    Text,
-    Text,
-    Text,
-    Text,
-    Text,
-    Text,
-    Text,
-    Text,
-    Text,
-    Timestamp,
-    Text,
-    Exact,
-    Exact,
-    Exact,
-);
+type Shown =
+    (Text, Text, Text, Text, Text, Text, Text, Text, Text, Timestamp, Text, Exact, Exact, Exact);
 
 type HistoryRow = (Int, Int, Int, Int, Int, Timestamp, Exact, Text);
 
@@ -55,22 +41,8 @@ pub(super) struct Operations {
 
 impl Operations {
     pub(super) fn declare(plan: &mut Plan, tables: &Tables, by_name: ByName) -> Operations {
-        let warehouse = [
-            "w_name",
-            "w_street_1",
-            "w_street_2",
-            "w_city",
-            "w_state",
-            "w_zip",
-        ];
-        let district = [
-            "d_name",
-            "d_street_1",
-            "d_street_2",
-            "d_city",
-            "d_state",
-            "d_zip",
-        ];
+        let warehouse = ["w_name", "w_street_1", "w_street_2", "w_city", "w_state", "w_zip"];
+        let district = ["d_name", "d_street_1", "d_street_2", "d_city", "d_state", "d_zip"];
         let shown = [
             "c_first",
             "c_middle",
@@ -88,11 +60,8 @@ impl Operations {
             "c_balance",
         ];
         let (customer, none, update) = (tables.customer, Lock::None, Lock::Update);
-        let pay = [
-            ("c_balance", Set::Add),
-            ("c_ytd_payment", Set::Add),
-            ("c_payment_cnt", Set::Add),
-        ];
+        let pay =
+            [("c_balance", Set::Add), ("c_ytd_payment", Set::Add), ("c_payment_cnt", Set::Add)];
         Operations {
             by_name,
             warehouse: plan.get("read warehouse", tables.warehouse, &warehouse, none),
@@ -168,21 +137,13 @@ impl Payment {
         self.names.push_str("    ");
         let address = transaction.answer(&operations.district).await?;
         self.names.push_str(black_box(address).0);
-        let number = self
-            .customer
-            .number(operations.by_name, transaction)
-            .await?;
+        let number = self.customer.number(operations.by_name, transaction).await?;
         let key = (warehouse, district, number);
         let shown = transaction.read(&operations.customer, key).await?;
         let has_bad_credit = black_box(shown).10 == "BC";
         if has_bad_credit {
             let (data,) = transaction.read(&operations.data, key).await?;
-            note(
-                &mut self.data,
-                (key, self.home, self.district),
-                self.amount,
-                data,
-            );
+            note(&mut self.data, (key, self.home, self.district), self.amount, data);
         }
         self.write(operations, transaction, number, has_bad_credit)
     }
@@ -227,11 +188,8 @@ fn note(
 ) {
     data.clear();
     let (whole, cents) = (amount / 100, amount % 100);
-    write!(
-        data,
-        "{number} {district} {warehouse} {at} {home} {whole}.{cents:02}|"
-    )
-    .expect("text is always written");
+    write!(data, "{number} {district} {warehouse} {at} {home} {whole}.{cents:02}|")
+        .expect("text is always written");
     data.push_str(before);
     data.truncate(data.floor_char_boundary(CUSTOMER_DATA_BYTES));
 }
@@ -245,12 +203,7 @@ mod tests {
         let mut data = String::new();
         note(&mut data, ((2, 3, 77), 1, 5), 12_345, "before");
         assert_eq!(data, "77 3 2 5 1 123.45|before");
-        note(
-            &mut data,
-            ((2, 3, 77), 1, 5),
-            100,
-            &"x".repeat(CUSTOMER_DATA_BYTES),
-        );
+        note(&mut data, ((2, 3, 77), 1, 5), 100, &"x".repeat(CUSTOMER_DATA_BYTES));
         assert!(data.starts_with("77 3 2 5 1 1.00|xx"));
         assert_eq!(data.len(), CUSTOMER_DATA_BYTES);
     }

@@ -41,14 +41,8 @@ mod tests {
             assert_eq!(sorted, (0..count).collect::<Vec<_>>());
             if count > 10 {
                 assert_ne!(order(7), order(8));
-                let follow = order(7)
-                    .windows(2)
-                    .filter(|pair| pair[1] == pair[0] + 1)
-                    .count();
-                assert!(
-                    follow as u64 <= count / 10 + 3,
-                    "{follow} of {count} follow each other"
-                );
+                let follow = order(7).windows(2).filter(|pair| pair[1] == pair[0] + 1).count();
+                assert!(follow as u64 <= count / 10 + 3, "{follow} of {count} follow each other");
             }
         }
     }

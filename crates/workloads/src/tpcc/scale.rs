@@ -64,9 +64,7 @@ impl Scale {
 
     /// The position of a customer in its district, if there is one of that number.
     pub(super) fn customer_at(&self, customer: i64) -> Option<usize> {
-        (1..=self.customers)
-            .contains(&customer)
-            .then(|| customer as usize - 1)
+        (1..=self.customers).contains(&customer).then(|| customer as usize - 1)
     }
 }
 
@@ -76,24 +74,13 @@ mod tests {
 
     #[test]
     fn units_and_positions_name_the_same_rows() {
-        let scale = Scale {
-            warehouses: 2,
-            items: 100,
-            customers: 30,
-        };
-        let last = RowPosition {
-            warehouse: 2,
-            district: 10,
-            number: 30,
-        };
+        let scale = Scale { warehouses: 2, items: 100, customers: 30 };
+        let last = RowPosition { warehouse: 2, district: 10, number: 30 };
         assert_eq!(Scale::place(20 * 30 - 1, 30), last);
         assert_eq!(scale.district_at(2, 10), Some(19));
         assert_eq!(scale.district_at(3, 1), None);
         assert_eq!(scale.district_at(1, 0), None);
-        assert_eq!(
-            (scale.customer_at(30), scale.customer_at(31)),
-            (Some(29), None)
-        );
+        assert_eq!((scale.customer_at(30), scale.customer_at(31)), (Some(29), None));
         assert_eq!(scale.delivered(), 21);
     }
 }

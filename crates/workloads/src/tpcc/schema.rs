@@ -61,12 +61,7 @@ impl Tables {
 
     /// The lines of one order.
     pub(super) fn lines_of_an_order(&self) -> Path {
-        Path {
-            table: self.order_line,
-            by: By::Key,
-            equal: 3,
-            range: Range::All,
-        }
+        Path { table: self.order_line, by: By::Key, equal: 3, range: Range::All }
     }
 }
 
@@ -91,13 +86,8 @@ fn address(table: Table, prefix: char) -> Table {
 }
 
 fn warehouse() -> Table {
-    let named = Table::new("warehouse")
-        .column("w_id", Kind::Int)
-        .text("w_name", 10);
-    address(named, 'w')
-        .column("w_tax", RATE)
-        .column("w_ytd", MONEY)
-        .key(&["w_id"])
+    let named = Table::new("warehouse").column("w_id", Kind::Int).text("w_name", 10);
+    address(named, 'w').column("w_tax", RATE).column("w_ytd", MONEY).key(&["w_id"])
 }
 
 fn district() -> Table {
@@ -132,11 +122,7 @@ fn customer_table() -> Table {
         .column("c_delivery_cnt", Kind::Int)
         .text("c_data", CUSTOMER_DATA_BYTES as u32)
         .key(&["c_w_id", "c_d_id", "c_id"])
-        .index(
-            "customer_by_name",
-            &["c_w_id", "c_d_id", "c_last", "c_first"],
-            false,
-        )
+        .index("customer_by_name", &["c_w_id", "c_d_id", "c_last", "c_first"], false)
 }
 
 fn history() -> Table {
@@ -163,11 +149,7 @@ fn orders() -> Table {
         .column("o_ol_cnt", Kind::Int)
         .column("o_all_local", Kind::Int)
         .key(&["o_w_id", "o_d_id", "o_id"])
-        .index(
-            "orders_by_customer",
-            &["o_w_id", "o_d_id", "o_c_id", "o_id"],
-            false,
-        )
+        .index("orders_by_customer", &["o_w_id", "o_d_id", "o_c_id", "o_id"], false)
 }
 
 fn new_order_table() -> Table {
@@ -376,14 +358,7 @@ impl Workload for Tpcc {
         session: &mut S,
     ) -> Result<Vec<Check>, Stop> {
         let is_fresh = self.is_fresh.load(Ordering::Relaxed);
-        check::check(
-            &self.queries,
-            self.options.scale,
-            is_fresh,
-            &tallies,
-            session,
-        )
-        .await
+        check::check(&self.queries, self.options.scale, is_fresh, &tallies, session).await
     }
 
     fn check_names(&self) -> Vec<&'static str> {
@@ -397,10 +372,8 @@ mod tests {
     use syncline_contract::{OptionArgs, Rows, Workload};
 
     fn tpcc(pairs: &[(&str, &str)]) -> Tpcc {
-        let pairs: Vec<_> = pairs
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect();
+        let pairs: Vec<_> =
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let given = OptionArgs::new("workload tpcc".to_owned(), Options::LISTING, &pairs).unwrap();
         Tpcc::new(Options::parse(&given).unwrap())
     }
@@ -421,10 +394,7 @@ mod tests {
                 assert!((value - expected).abs() < 1e-9, "{think}: {value}");
             }
         }
-        let none = Counts {
-            seconds: 0.0,
-            ..counts
-        };
+        let none = Counts { seconds: 0.0, ..counts };
         assert!(tpcc(&[]).figures(&none).is_empty());
     }
 

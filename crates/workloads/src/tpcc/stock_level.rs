@@ -18,30 +18,14 @@ pub(super) struct Operations {
 
 impl Operations {
     pub(super) fn declare(plan: &mut Plan, tables: &Tables) -> Operations {
-        let lines = Path {
-            table: tables.order_line,
-            by: By::Key,
-            equal: 2,
-            range: Range::Between,
-        };
+        let lines = Path { table: tables.order_line, by: By::Key, equal: 2, range: Range::Between };
         // A line's supplier is not asked for: the stock looked at is the home warehouse's.
         let on = [("ol_w_id", "s_w_id"), ("ol_i_id", "s_i_id")];
         let columns = [(Side::Right, "s_i_id"), (Side::Right, "s_quantity")];
         let next = ["d_next_o_id"];
         Operations {
-            next: plan.get(
-                "read newest order number",
-                tables.district,
-                &next,
-                Lock::None,
-            ),
-            stock: plan.join(
-                "read stock of recent orders",
-                lines,
-                tables.stock,
-                &on,
-                &columns,
-            ),
+            next: plan.get("read newest order number", tables.district, &next, Lock::None),
+            stock: plan.join("read stock of recent orders", lines, tables.stock, &on, &columns),
         }
     }
 }

@@ -64,9 +64,7 @@ impl Terminal {
 
     /// How long a transaction is keyed, in nanoseconds.
     pub(super) fn keying_ns(&self, kind: usize) -> u64 {
-        self.waits
-            .as_ref()
-            .map_or(0, |_| keying_s(kind) * SECOND_NS)
+        self.waits.as_ref().map_or(0, |_| keying_s(kind) * SECOND_NS)
     }
 
     /// Draws how long the user thinks after a transaction, in nanoseconds.
@@ -90,9 +88,7 @@ mod tests {
 
     #[test]
     fn ten_terminals_of_a_warehouse_have_its_ten_districts() {
-        let mut places: Vec<_> = (0..40)
-            .map(|number| terminal(number, Profile::Spec))
-            .collect();
+        let mut places: Vec<_> = (0..40).map(|number| terminal(number, Profile::Spec)).collect();
         places.sort_unstable();
         places.dedup();
         assert_eq!(places.len(), 40);
@@ -110,9 +106,6 @@ mod tests {
         assert_eq!(draws.iter().max(), Some(&120_000_000_000), "some were cut");
         assert_eq!(waiting.keying_ns(NEW_ORDER), 18_000_000_000);
         let mut hasty = Terminal::new(0, 1, Profile::Spec, Think::None, 9);
-        assert_eq!(
-            (hasty.keying_ns(STOCK_LEVEL), hasty.think_ns(STOCK_LEVEL)),
-            (0, 0)
-        );
+        assert_eq!((hasty.keying_ns(STOCK_LEVEL), hasty.think_ns(STOCK_LEVEL)), (0, 0));
     }
 }

@@ -67,11 +67,7 @@ impl Updates {
         Updates {
             rows,
             first: ycsb.first_version.load(Ordering::Relaxed),
-            most: tallies
-                .iter()
-                .map(|tally| tally.versions)
-                .max()
-                .unwrap_or(0),
+            most: tallies.iter().map(|tally| tally.versions).max().unwrap_or(0),
         }
     }
 
@@ -141,9 +137,7 @@ async fn scan<S: Session>(
             let row = row?;
             let key = row.get(0);
             if rows > 0 && key <= last.as_str() {
-                found
-                    .damaged
-                    .add(|| format!("key {key} is answered twice or out of order"));
+                found.damaged.add(|| format!("key {key} is answered twice or out of order"));
             }
             last.clear();
             last.push_str(key);

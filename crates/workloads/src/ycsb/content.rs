@@ -52,10 +52,7 @@ enum ValueLengths {
 impl Content {
     /// Of the values that options describe.
     pub(super) fn of(options: &Options) -> Content {
-        let (most, least) = (
-            options.field_bytes as usize,
-            options.field_bytes_min as usize,
-        );
+        let (most, least) = (options.field_bytes as usize, options.field_bytes_min as usize);
         match &options.field_histogram {
             Some(histogram) if options.field_lengths == Lengths::Histogram => Content {
                 lengths: ValueLengths::Histogram(histogram.clone()),
@@ -109,9 +106,8 @@ impl Content {
     pub(super) fn version(key: u64, field: usize, value: &str) -> Option<u64> {
         let (signs, _) = value.as_bytes().split_first_chunk::<VERSION_SIGNS>()?;
         let digits = signs.iter().rev();
-        let hidden = digits.fold(0, |hidden, sign| {
-            (hidden << 6) | u64::from(NUMBERS[usize::from(*sign)] & 63)
-        });
+        let hidden = digits
+            .fold(0, |hidden, sign| (hidden << 6) | u64::from(NUMBERS[usize::from(*sign)] & 63));
         Some(hidden ^ (identity(key, field) & VERSION_BITS))
     }
 
@@ -229,10 +225,7 @@ mod tests {
                 elsewhere += usize::from(content.holds(key, field, &made[..made.len() - 1]));
                 elsewhere += usize::from(content.holds(key, field, &format!("{made}A")));
             }
-            assert!(
-                elsewhere <= 20,
-                "{most} bytes, {lengths:?}: {elsewhere} of 20,000"
-            );
+            assert!(elsewhere <= 20, "{most} bytes, {lengths:?}: {elsewhere} of 20,000");
         }
     }
 
@@ -289,11 +282,7 @@ mod tests {
             let all = (0..2_000).map(|key| value(&content, key, 0, 0).len());
             let all: Vec<usize> = all.collect();
             assert_eq!(all.iter().min(), Some(&least), "{lengths:?}");
-            assert!(
-                all.iter()
-                    .max()
-                    .is_some_and(|most| *most > 50 && *most <= 60)
-            );
+            assert!(all.iter().max().is_some_and(|most| *most > 50 && *most <= 60));
         }
     }
 

@@ -80,9 +80,7 @@ impl FieldHistogram {
             })
             .collect();
         if !(1..=AREA_MAX).contains(&sum) {
-            return Err(format!(
-                "its counts sum up to {sum}, and must to from 1 to {AREA_MAX}"
-            ));
+            return Err(format!("its counts sum up to {sum}, and must to from 1 to {AREA_MAX}"));
         }
         Ok(FieldHistogram { block, up_to })
     }
@@ -142,19 +140,10 @@ mod tests {
             ("BlockSize\t10\n", "0 buckets"),
             ("BlockSize\t10\n0\t5\n", "of a single one"),
             ("BlockSize\t10\n0\t5\n2\t5\n", "line 3 must be the bucket 1"),
-            (
-                "BlockSize\t10\n0\t5\n1\t-5\n",
-                "line 3 must be the bucket 1",
-            ),
-            (
-                "BlockSize\t10\n0\t5\n\n1\t5\n",
-                "line 3 must be the bucket 1",
-            ),
+            ("BlockSize\t10\n0\t5\n1\t-5\n", "line 3 must be the bucket 1"),
+            ("BlockSize\t10\n0\t5\n\n1\t5\n", "line 3 must be the bucket 1"),
             ("BlockSize\t10\n0\t0\n1\t0\n", "sum up to 0"),
-            (
-                "BlockSize\t1\n0\t2147483647\n1\t1\n",
-                "sum up to 2147483648",
-            ),
+            ("BlockSize\t1\n0\t2147483647\n1\t1\n", "sum up to 2147483648"),
         ] {
             let why = read(text).unwrap_err();
             assert!(why.contains(said), "{text:?}: {why}");

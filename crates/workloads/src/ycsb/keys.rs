@@ -41,15 +41,8 @@ impl Keys {
     #[inline]
     pub(super) fn identity(&self, number: u64) -> u64 {
         match self {
-            Keys::User {
-                order: InsertOrder::Hashed,
-                ..
-            } => fnv64(number),
-            Keys::User {
-                order: InsertOrder::Ordered,
-                ..
-            }
-            | Keys::Base93 { .. } => number,
+            Keys::User { order: InsertOrder::Hashed, .. } => fnv64(number),
+            Keys::User { order: InsertOrder::Ordered, .. } | Keys::Base93 { .. } => number,
         }
     }
 
@@ -107,10 +100,7 @@ impl Keys {
                     None | Some(0) => (identity, 0),
                     // Twenty digits may exceed a word, but the first nineteen and the length do not.
                     Some(1) => (identity, digits),
-                    Some(short) => (
-                        identity.saturating_mul(10_u64.pow(short as u32 - 1)),
-                        digits,
-                    ),
+                    Some(short) => (identity.saturating_mul(10_u64.pow(short as u32 - 1)), digits),
                 }
             }
         }
@@ -142,10 +132,7 @@ mod tests {
         assert_eq!(text(hashed, 0), "user6284781860667377211");
         assert_eq!(text(user(InsertOrder::Ordered, 1), 0), "user0");
         assert_eq!(text(user(InsertOrder::Ordered, 6), 42), "user000042");
-        assert_eq!(
-            text(user(InsertOrder::Ordered, 30), 7),
-            format!("user{:030}", 7)
-        );
+        assert_eq!(text(user(InsertOrder::Ordered, 30), 7), format!("user{:030}", 7));
         let base = Keys::Base93 { bytes: 10 };
         assert_eq!(text(base, 0), "!!!!!!!!!!");
         assert_eq!(text(base, 92), "!!!!!!!!!}");
@@ -187,9 +174,8 @@ mod tests {
             user(InsertOrder::Ordered, 21),
             Keys::Base93 { bytes: 10 },
         ] {
-            let mut all: Vec<u64> = (0..5_000)
-                .map(|_| keys.identity(words.u64(..) >> words.u32(1..64)))
-                .collect();
+            let mut all: Vec<u64> =
+                (0..5_000).map(|_| keys.identity(words.u64(..) >> words.u32(1..64))).collect();
             all.sort_unstable_by_key(|identity| keys.order(*identity));
             let texts: Vec<String> = all.iter().map(|identity| keys.text(*identity)).collect();
             if !matches!(keys, Keys::Base93 { .. }) {

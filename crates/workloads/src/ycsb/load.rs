@@ -81,9 +81,7 @@ impl Ycsb {
         match &self.options.field_histogram {
             Some(histogram) if self.options.field_lengths == Lengths::Histogram => {
                 let bytes = histogram.word().into_bytes();
-                let digest = bytes
-                    .iter()
-                    .fold(0, |sum, byte| mixed(sum ^ u64::from(*byte)));
+                let digest = bytes.iter().fold(0, |sum, byte| mixed(sum ^ u64::from(*byte)));
                 format!("{word} {digest:016x}")
             }
             _ => word.to_owned(),

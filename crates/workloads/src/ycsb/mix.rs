@@ -6,15 +6,8 @@ use crate::distributions::Stream;
 pub(super) const KINDS: usize = 6;
 
 /// The names of the kinds, in the order of their numbers, and of a transaction that holds several.
-pub(super) const NAMES: [&str; KINDS + 1] = [
-    "read",
-    "update",
-    "insert",
-    "scan",
-    "read-modify-write",
-    "delete",
-    "mixed",
-];
+pub(super) const NAMES: [&str; KINDS + 1] =
+    ["read", "update", "insert", "scan", "read-modify-write", "delete", "mixed"];
 
 pub(super) const READ: usize = 0;
 pub(super) const UPDATE: usize = 1;
@@ -45,10 +38,7 @@ impl Mix {
         });
         let mut with = (0..KINDS).filter(|kind| weights[*kind] > 0.0);
         let first = with.next();
-        Mix {
-            up_to,
-            only: if with.next().is_none() { first } else { None },
-        }
+        Mix { up_to, only: if with.next().is_none() { first } else { None } }
     }
 
     /// A kind.
@@ -66,9 +56,7 @@ impl Mix {
     #[cold]
     fn last(&self) -> usize {
         let before = |kind: usize| kind.checked_sub(1).map_or(0.0, |below| self.up_to[below]);
-        let with = (0..KINDS)
-            .rev()
-            .find(|kind| self.up_to[*kind] > before(*kind));
+        let with = (0..KINDS).rev().find(|kind| self.up_to[*kind] > before(*kind));
         with.expect("some kind has a weight")
     }
 }
@@ -91,10 +79,7 @@ mod tests {
     #[test]
     fn kinds_are_drawn_by_their_weights() {
         let counts = counts(&[70.0, 10.0, 0.0, 20.0, 0.0, 0.0]);
-        assert!(
-            fits(&counts, &[0.7, 0.1, 0.0, 0.2, 0.0, 0.0]).holds(),
-            "{counts:?}"
-        );
+        assert!(fits(&counts, &[0.7, 0.1, 0.0, 0.2, 0.0, 0.0]).holds(), "{counts:?}");
         assert!(!fits(&counts, &[0.7, 0.102, 0.0, 0.198, 0.0, 0.0]).holds());
         assert_eq!((counts[2], counts[4], counts[5]), (0, 0, 0));
     }

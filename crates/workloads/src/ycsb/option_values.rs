@@ -130,12 +130,8 @@ impl Lengths {
     pub const PLAIN: [Lengths; 3] = [Lengths::Constant, Lengths::Uniform, Lengths::Zipfian];
 
     /// Every one.
-    pub const ALL: [Lengths; 4] = [
-        Lengths::Constant,
-        Lengths::Uniform,
-        Lengths::Zipfian,
-        Lengths::Histogram,
-    ];
+    pub const ALL: [Lengths; 4] =
+        [Lengths::Constant, Lengths::Uniform, Lengths::Zipfian, Lengths::Histogram];
 
     /// The word of the option.
     pub fn word(self) -> &'static str {

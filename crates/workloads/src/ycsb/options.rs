@@ -15,10 +15,7 @@ use syncline_contract::{OptionArgs, OptionListing};
 
 /// What a user may choose.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each choice stands alone; none excludes another"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "each choice stands alone; none excludes another")]
 pub struct Options {
     /// Which of YCSB's workloads set the mix.
     pub workload: StandardWorkload,
@@ -96,14 +93,7 @@ const YES_OR_NO: &str = "yes or no";
 const NAME: &str = "lower case letters, digits and underscores, a letter first, at most 60";
 
 /// The weights of the kinds by option, in the order of the kinds' numbers.
-const WEIGHTS: [&str; KINDS] = [
-    "read",
-    "update",
-    "insert",
-    "scan",
-    "read_modify_write",
-    "delete",
-];
+const WEIGHTS: [&str; KINDS] = ["read", "update", "insert", "scan", "read_modify_write", "delete"];
 
 macro_rules! listing {
     ($($name:literal, $takes:expr, $default:literal, $meaning:literal;)*) => {
@@ -210,11 +200,8 @@ impl Options {
                     .map(Some),
             })?
             .flatten();
-        let mut field_bytes = number(
-            "field_bytes",
-            1..=FIELD_BYTES_MAX,
-            if is_k2 { 10 } else { 100 },
-        )?;
+        let mut field_bytes =
+            number("field_bytes", 1..=FIELD_BYTES_MAX, if is_k2 { 10 } else { 100 })?;
         if field_lengths == Lengths::Histogram {
             field_bytes = FieldHistogram::asked(field_histogram.clone())?.most();
         }
@@ -228,9 +215,7 @@ impl Options {
                     "all" => Some(None),
                     count => {
                         let count = count.parse().ok();
-                        count
-                            .filter(|count| (1..=ROWS_MAX).contains(count))
-                            .map(Some)
+                        count.filter(|count| (1..=ROWS_MAX).contains(count)).map(Some)
                     }
                 })?
                 .flatten(),
@@ -261,11 +246,7 @@ impl Options {
             new_keys: given
                 .parsed("new_keys", |value| match value {
                     "auto" => Some(None),
-                    count => count
-                        .parse()
-                        .ok()
-                        .filter(|count| *count <= ROWS_MAX)
-                        .map(Some),
+                    count => count.parse().ok().filter(|count| *count <= ROWS_MAX).map(Some),
                 })?
                 .flatten(),
             scan_rows_min: number("scan_rows_min", 1..=100_000, 1)?,
@@ -278,16 +259,11 @@ impl Options {
             zero_padding: number("zero_padding", 1..=100, 1)?,
             table: name("table", "usertable")?,
             field_prefix: name("field_prefix", "field")?,
-            verify: given
-                .word("verify", &Verify::ALL, Verify::word)?
-                .unwrap_or(Verify::Field),
+            verify: given.word("verify", &Verify::ALL, Verify::word)?.unwrap_or(Verify::Field),
         };
         match options.excluded() {
             None => Ok(options),
-            Some(what) => Err(Error::Excluded {
-                workload: Ycsb::NAME,
-                what,
-            }),
+            Some(what) => Err(Error::Excluded { workload: Ycsb::NAME, what }),
         }
     }
 
@@ -295,10 +271,8 @@ impl Options {
     fn excluded(&self) -> Option<&'static str> {
         let between = [Lengths::Uniform, Lengths::Zipfian];
         let fields_vary = between.contains(&self.field_lengths);
-        let by_formula = matches!(
-            self.distribution,
-            Distribution::Scrambled | Distribution::Latest
-        );
+        let by_formula =
+            matches!(self.distribution, Distribution::Scrambled | Distribution::Latest);
         let (asked, loads) = (self.asked(), self.loads());
         if asked.is_empty() || asked.end > self.records {
             Some("insert_start and insert_count beyond the records")
@@ -337,9 +311,7 @@ impl Options {
     /// The records that distributions ask for which keep to loaded ones.
     pub(super) fn asked(&self) -> Range<u64> {
         let all = self.records.saturating_sub(self.insert_start);
-        let end = self
-            .insert_start
-            .saturating_add(self.insert_count.unwrap_or(all));
+        let end = self.insert_start.saturating_add(self.insert_count.unwrap_or(all));
         self.insert_start..end
     }
 
@@ -361,11 +333,7 @@ impl Options {
     /// Keys that the distribution covers.
     pub(super) fn drawn_keys(&self) -> u64 {
         let inserts = self.weights[super::mix::INSERT] > 0.0;
-        let auto = if inserts {
-            self.records.div_ceil(10)
-        } else {
-            0
-        };
+        let auto = if inserts { self.records.div_ceil(10) } else { 0 };
         let asked = self.asked();
         asked.end - asked.start + self.new_keys.unwrap_or(auto)
     }
@@ -381,8 +349,7 @@ impl Options {
             ("insert_start", self.insert_start.to_string()),
             (
                 "insert_count",
-                self.insert_count
-                    .map_or_else(|| "all".to_owned(), |count| count.to_string()),
+                self.insert_count.map_or_else(|| "all".to_owned(), |count| count.to_string()),
             ),
             (
                 "load_part",
@@ -409,15 +376,9 @@ impl Options {
             ("theta", self.theta.to_string()),
             ("hotspot_data", self.hotspot_data.to_string()),
             ("hotspot_draws", self.hotspot_draws.to_string()),
-            (
-                "exponential_percentile",
-                self.exponential_percentile.to_string(),
-            ),
+            ("exponential_percentile", self.exponential_percentile.to_string()),
             ("exponential_data", self.exponential_data.to_string()),
-            (
-                "new_keys",
-                self.new_keys.map_or_else(auto, |keys| keys.to_string()),
-            ),
+            ("new_keys", self.new_keys.map_or_else(auto, |keys| keys.to_string())),
             ("scan_rows_min", self.scan_rows_min.to_string()),
             ("scan_rows_max", self.scan_rows_max.to_string()),
             ("scan_lengths", self.scan_lengths.word().to_owned()),
@@ -445,25 +406,19 @@ fn implied(workload: StandardWorkload, profile: Profile) -> ([f64; KINDS], Distr
         (StandardWorkload::A, _) => ([0.5, 0.5, 0.0, 0.0, 0.0, 0.0], scrambled, scan_rows),
         (StandardWorkload::B, _) => ([0.95, 0.05, 0.0, 0.0, 0.0, 0.0], scrambled, scan_rows),
         (StandardWorkload::C, _) => ([1.0, 0.0, 0.0, 0.0, 0.0, 0.0], scrambled, scan_rows),
-        (StandardWorkload::D, _) => (
-            [0.95, 0.0, 0.05, 0.0, 0.0, 0.0],
-            Distribution::Latest,
-            scan_rows,
-        ),
-        (StandardWorkload::E, _) => (
-            [0.0, 0.0, 0.05, 0.95, 0.0, 0.0],
-            scrambled,
-            scan_rows.min(100),
-        ),
+        (StandardWorkload::D, _) => {
+            ([0.95, 0.0, 0.05, 0.0, 0.0, 0.0], Distribution::Latest, scan_rows)
+        }
+        (StandardWorkload::E, _) => {
+            ([0.0, 0.0, 0.05, 0.95, 0.0, 0.0], scrambled, scan_rows.min(100))
+        }
         (StandardWorkload::F, _) => ([0.5, 0.0, 0.0, 0.0, 0.5, 0.0], scrambled, scan_rows),
         (StandardWorkload::Core, Profile::K2) => {
             ([70.0, 10.0, 0.0, 20.0, 0.0, 0.0], scrambled, scan_rows)
         }
-        (StandardWorkload::Core, Profile::Ycsb) => (
-            [0.95, 0.05, 0.0, 0.0, 0.0, 0.0],
-            Distribution::Uniform,
-            scan_rows,
-        ),
+        (StandardWorkload::Core, Profile::Ycsb) => {
+            ([0.95, 0.05, 0.0, 0.0, 0.0, 0.0], Distribution::Uniform, scan_rows)
+        }
     }
 }
 

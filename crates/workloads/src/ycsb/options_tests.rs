@@ -4,9 +4,7 @@ use super::{Distribution, Options};
 use syncline_contract::OptionArgs;
 
 fn parse(pairs: &[(&str, &str)]) -> Result<Options, String> {
-    let owned = pairs
-        .iter()
-        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    let owned = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     let owned: Vec<_> = owned.collect();
     let given = OptionArgs::new("workload ycsb".to_owned(), Options::LISTING, &owned);
     let given = given.map_err(|error| error.to_string())?;
@@ -16,83 +14,31 @@ fn parse(pairs: &[(&str, &str)]) -> Result<Options, String> {
 #[test]
 fn letters_set_what_ycsb_s_files_set() {
     for (letter, weights, distribution, scan) in [
-        (
-            "a",
-            [0.5, 0.5, 0.0, 0.0, 0.0, 0.0],
-            Distribution::Scrambled,
-            1_000,
-        ),
-        (
-            "b",
-            [0.95, 0.05, 0.0, 0.0, 0.0, 0.0],
-            Distribution::Scrambled,
-            1_000,
-        ),
-        (
-            "c",
-            [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-            Distribution::Scrambled,
-            1_000,
-        ),
-        (
-            "d",
-            [0.95, 0.0, 0.05, 0.0, 0.0, 0.0],
-            Distribution::Latest,
-            1_000,
-        ),
-        (
-            "e",
-            [0.0, 0.0, 0.05, 0.95, 0.0, 0.0],
-            Distribution::Scrambled,
-            100,
-        ),
-        (
-            "f",
-            [0.5, 0.0, 0.0, 0.0, 0.5, 0.0],
-            Distribution::Scrambled,
-            1_000,
-        ),
+        ("a", [0.5, 0.5, 0.0, 0.0, 0.0, 0.0], Distribution::Scrambled, 1_000),
+        ("b", [0.95, 0.05, 0.0, 0.0, 0.0, 0.0], Distribution::Scrambled, 1_000),
+        ("c", [1.0, 0.0, 0.0, 0.0, 0.0, 0.0], Distribution::Scrambled, 1_000),
+        ("d", [0.95, 0.0, 0.05, 0.0, 0.0, 0.0], Distribution::Latest, 1_000),
+        ("e", [0.0, 0.0, 0.05, 0.95, 0.0, 0.0], Distribution::Scrambled, 100),
+        ("f", [0.5, 0.0, 0.0, 0.0, 0.5, 0.0], Distribution::Scrambled, 1_000),
     ] {
         let options = parse(&[("workload", letter)]).unwrap();
-        let same = options
-            .weights
-            .iter()
-            .zip(weights)
-            .all(|(a, b)| (a - b).abs() < 1e-12);
+        let same = options.weights.iter().zip(weights).all(|(a, b)| (a - b).abs() < 1e-12);
         assert!(same, "{letter}: {:?}", options.weights);
-        assert_eq!(
-            (options.distribution, options.scan_rows_max),
-            (distribution, scan)
-        );
+        assert_eq!((options.distribution, options.scan_rows_max), (distribution, scan));
     }
 }
 
 #[test]
 fn what_is_given_outweighs_the_letter_and_comes_back() {
     for given in [
-        &[
-            ("workload", "a"),
-            ("read", "3"),
-            ("distribution", "hotspot"),
-        ][..],
+        &[("workload", "a"), ("read", "3"), ("distribution", "hotspot")][..],
         &[("profile", "k2"), ("ops_per_txn", "5"), ("new_keys", "50")],
-        &[
-            ("workload", "e"),
-            ("scan_lengths", "zipfian"),
-            ("read_all_fields", "no"),
-        ],
-        &[
-            ("field_lengths", "histogram"),
-            ("field_histogram", "10:1,2,3"),
-            ("field_bytes", "20"),
-        ],
+        &[("workload", "e"), ("scan_lengths", "zipfian"), ("read_all_fields", "no")],
+        &[("field_lengths", "histogram"), ("field_histogram", "10:1,2,3"), ("field_bytes", "20")],
     ] {
         let options = parse(given).unwrap();
         let pairs = options.pairs();
-        let again: Vec<_> = pairs
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect();
+        let again: Vec<_> = pairs.iter().map(|(name, value)| (*name, value.as_str())).collect();
         assert_eq!(parse(&again).unwrap(), options);
         for (name, value) in given {
             assert!(pairs.contains(&(*name, (*value).to_owned())), "{name}");
@@ -111,11 +57,7 @@ fn parts_that_a_mark_cannot_name_are_refused() {
         ("insert_start", "1000"),
         ("insert_count", "10"),
     ];
-    assert!(
-        parse(&given)
-            .unwrap_err()
-            .contains("load those between them")
-    );
+    assert!(parse(&given).unwrap_err().contains("load those between them"));
 }
 
 #[test]
@@ -123,14 +65,8 @@ fn what_does_not_go_together_is_one_sentence() {
     for (given, said) in [
         (&[("read", "0"), ("update", "0")][..], "nothing to draw"),
         (&[("scan_rows_min", "2000")], "scan_rows_min above"),
-        (
-            &[("workload", "c"), ("theta", "1.2")],
-            "whose formula ends there",
-        ),
-        (
-            &[("profile", "k2"), ("field_bytes", "2")],
-            "too short for a key",
-        ),
+        (&[("workload", "c"), ("theta", "1.2")], "whose formula ends there"),
+        (&[("profile", "k2"), ("field_bytes", "2")], "too short for a key"),
         (&[("table", "Users")], "it takes lower case"),
         (&[("insert_start", "100000")], "beyond the records"),
         (&[("load_part", "99999+2")], "beyond the records"),
@@ -138,16 +74,10 @@ fn what_does_not_go_together_is_one_sentence() {
             &[("loaded_before", "0+10"), ("load_part", "5+10")],
             "some records were loaded before, and some were not",
         ),
-        (
-            &[("load_part", "5+10"), ("insert_count", "10")],
-            "not all records are loaded",
-        ),
+        (&[("load_part", "5+10"), ("insert_count", "10")], "not all records are loaded"),
         (&[("field_lengths", "histogram")], "without field_histogram"),
         (&[("field_histogram", "10:5")], "of at least two buckets"),
-        (
-            &[("scan_lengths", "histogram")],
-            "it takes constant, uniform or zipfian",
-        ),
+        (&[("scan_lengths", "histogram")], "it takes constant, uniform or zipfian"),
         (&[("read", "-1")], "it takes a number from 0"),
     ] {
         let error = parse(given).unwrap_err();

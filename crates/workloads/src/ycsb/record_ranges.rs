@@ -12,11 +12,7 @@ pub struct RecordRanges(Vec<Range<u64>>);
 impl RecordRanges {
     /// Of one part; of no record there is none.
     pub fn of(part: Range<u64>) -> RecordRanges {
-        RecordRanges(if part.is_empty() {
-            Vec::new()
-        } else {
-            vec![part]
-        })
+        RecordRanges(if part.is_empty() { Vec::new() } else { vec![part] })
     }
 
     /// Of words; none if they are no parts in order.
@@ -38,14 +34,9 @@ impl RecordRanges {
     /// In words; "none" if there is none.
     pub fn words(&self) -> String {
         let words = self.0.iter();
-        let words: Vec<String> = words
-            .map(|part| format!("{}+{}", part.start, part.end - part.start))
-            .collect();
-        if words.is_empty() {
-            "none".to_owned()
-        } else {
-            words.join(",")
-        }
+        let words: Vec<String> =
+            words.map(|part| format!("{}+{}", part.start, part.end - part.start)).collect();
+        if words.is_empty() { "none".to_owned() } else { words.join(",") }
     }
 
     /// These and those of another, which have none in common.
@@ -65,16 +56,12 @@ impl RecordRanges {
 
     /// True if some record of a part is among these.
     pub fn touches(&self, part: &Range<u64>) -> bool {
-        self.0
-            .iter()
-            .any(|one| one.start < part.end && part.start < one.end)
+        self.0.iter().any(|one| one.start < part.end && part.start < one.end)
     }
 
     /// True if all records of a part are among these.
     pub fn has(&self, part: &Range<u64>) -> bool {
-        self.0
-            .iter()
-            .any(|one| one.start <= part.start && part.end <= one.end)
+        self.0.iter().any(|one| one.start <= part.start && part.end <= one.end)
     }
 
     /// True if every number is below that of all records.
@@ -102,29 +89,12 @@ mod tests {
     fn parts_are_read_written_and_put_together() {
         let parts = RecordRanges::read("0+500,700+100").unwrap();
         assert_eq!(parts.words(), "0+500,700+100");
-        assert_eq!(
-            parts.with(&RecordRanges::of(500..700)),
-            RecordRanges::of(0..800)
-        );
-        assert_eq!(
-            parts.with(&RecordRanges::of(900..901)).words(),
-            "0+500,700+100,900+1"
-        );
-        assert_eq!(
-            RecordRanges::default()
-                .with(&RecordRanges::of(3..3))
-                .words(),
-            "none"
-        );
+        assert_eq!(parts.with(&RecordRanges::of(500..700)), RecordRanges::of(0..800));
+        assert_eq!(parts.with(&RecordRanges::of(900..901)).words(), "0+500,700+100,900+1");
+        assert_eq!(RecordRanges::default().with(&RecordRanges::of(3..3)).words(), "none");
         assert!(parts.has(&(10..500)) && !parts.has(&(10..501)));
         assert!(parts.touches(&(499..600)) && !parts.touches(&(500..700)));
-        assert_eq!(
-            RecordRanges::read("1+2,5+1")
-                .unwrap()
-                .numbers()
-                .collect::<Vec<_>>(),
-            [1, 2, 5]
-        );
+        assert_eq!(RecordRanges::read("1+2,5+1").unwrap().numbers().collect::<Vec<_>>(), [1, 2, 5]);
         for wrong in ["", "none", "5", "0+0", "5+1,0+1", "0+2,1+2", "0+2,2+2"] {
             assert_eq!(RecordRanges::read(wrong), None, "{wrong}");
         }

@@ -92,9 +92,7 @@ impl Ycsb {
                 order: options.insert_order,
                 digits_min: options.zero_padding as usize,
             },
-            Profile::K2 => Keys::Base93 {
-                bytes: options.field_bytes as usize,
-            },
+            Profile::K2 => Keys::Base93 { bytes: options.field_bytes as usize },
         };
         Ycsb {
             plan,
@@ -185,10 +183,7 @@ pub(super) enum ScanRows {
 fn columns(options: &Options) -> (String, Vec<String>) {
     let name = |field| format!("{}{field}", options.field_prefix);
     match options.profile {
-        Profile::Ycsb => (
-            "ycsb_key".to_owned(),
-            (0..options.fields).map(name).collect(),
-        ),
+        Profile::Ycsb => ("ycsb_key".to_owned(), (0..options.fields).map(name).collect()),
         Profile::K2 => (name(0), (1..options.fields).map(name).collect()),
     }
 }
@@ -235,8 +230,7 @@ impl<'d> Declare<'d> {
             insert: self.plan.insert("insert row", table),
             is_there: (weights[DELETE] > 0.0).then(|| {
                 let columns = [self.key];
-                self.plan
-                    .get("find row to change", table, &columns, Lock::Update)
+                self.plan.get("find row to change", table, &columns, Lock::Update)
             }),
             delete: (weights[DELETE] > 0.0).then(|| self.plan.delete("delete row", table)),
             page: {
@@ -264,12 +258,7 @@ impl<'d> Declare<'d> {
 
 fn from_key<'c>(table: TableId, limit: Limit, columns: &'c [&'c str]) -> Scan<'c> {
     Scan {
-        path: Path {
-            table,
-            by: By::Key,
-            equal: 0,
-            range: Range::From,
-        },
+        path: Path { table, by: By::Key, equal: 0, range: Range::From },
         order: Order::Ascending,
         limit,
         columns,
@@ -301,10 +290,7 @@ impl Workload for Ycsb {
     }
 
     fn unit(&self) -> Unit {
-        Unit {
-            name: "operations",
-            per_transaction: self.options.ops_per_txn,
-        }
+        Unit { name: "operations", per_transaction: self.options.ops_per_txn }
     }
 
     fn plan(&self) -> &Plan {
@@ -335,11 +321,7 @@ impl Workload for Ycsb {
         self.new_rows.reset(self.options.records);
         let first = if salt == 0 { 0 } else { mixed(salt) };
         self.first_version.store(first, Ordering::Relaxed);
-        let marked = if self.updates() {
-            self.options.records
-        } else {
-            0
-        };
+        let marked = if self.updates() { self.options.records } else { 0 };
         self.updated.begin(marked);
     }
 

@@ -196,8 +196,7 @@ impl YcsbClient {
             SCAN => {
                 let scan = &self.operations.scans[drawn.read];
                 for row in transaction.answers(scan).await? {
-                    self.eyes
-                        .scanned(drawn.read, &row?, &mut self.tally.damaged);
+                    self.eyes.scanned(drawn.read, &row?, &mut self.tally.damaged);
                 }
             }
             UPDATE | DELETE => {
@@ -249,8 +248,7 @@ impl YcsbClient {
                     drawn.write..drawn.write + 1
                 };
                 self.values.fill(content, identity, fields, self.version);
-                self.values
-                    .send(operations.updates[drawn.write], key, transaction)
+                self.values.send(operations.updates[drawn.write], key, transaction)
             }
             DELETE if is_there => {
                 let Some(delete) = &operations.delete else {
@@ -284,11 +282,7 @@ impl Client for YcsbClient {
         for place in 0..self.drawn.len() {
             self.draw_one(place, readable);
         }
-        if self.drawn.len() == 1 {
-            self.drawn[0].kind
-        } else {
-            MIXED
-        }
+        if self.drawn.len() == 1 { self.drawn[0].kind } else { MIXED }
     }
 
     #[inline]
@@ -423,9 +417,7 @@ impl Values {
 /// a list's own elements in place, so nothing is allocated.
 fn recycled<'b>(mut list: Vec<Value<'_>>) -> Vec<Value<'b>> {
     list.clear();
-    list.into_iter()
-        .map(|_| unreachable!("the list is empty"))
-        .collect()
+    list.into_iter().map(|_| unreachable!("the list is empty")).collect()
 }
 
 /// What looks at rows that were read.
@@ -455,11 +447,7 @@ impl RowVerifier {
         let looked_at = match self.verify {
             Verify::Presence => return,
             Verify::Field => {
-                self.turn = if self.turn + 1 < cells {
-                    self.turn + 1
-                } else {
-                    0
-                };
+                self.turn = if self.turn + 1 < cells { self.turn + 1 } else { 0 };
                 self.turn..self.turn + 1
             }
             Verify::Row => 0..cells,

@@ -22,11 +22,7 @@ pub(super) fn disk(args: &DiskArgs) -> Outcome {
     must_not_be_memory(&args.directory)?;
     let subject = subject(args)?;
     let mut caller = WitnessClient::connect(&args.witness)?;
-    if args.check {
-        check(args, &subject, &mut caller)
-    } else {
-        write(args, subject, &mut caller)
-    }
+    if args.check { check(args, &subject, &mut caller) } else { write(args, subject, &mut caller) }
 }
 
 /// File systems that stand in memory, by what the kernel calls them: tmpfs, ramfs.
@@ -35,10 +31,7 @@ const MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 /// Refuses a directory on no disk at all.
 fn must_not_be_memory(directory: &Path) -> Result<(), CannotRun> {
     let found = statfs(directory).map_err(|error| {
-        CannotRun(format!(
-            "cannot read the file system of {}: {error}",
-            directory.display()
-        ))
+        CannotRun(format!("cannot read the file system of {}: {error}", directory.display()))
     })?;
     if MEMORY.contains(&(found.f_type as u64)) {
         return Err(CannotRun(format!(
@@ -57,10 +50,7 @@ fn write(args: &DiskArgs, subject: Subject, caller: &mut WitnessClient) -> Outco
         method,
         block_bytes: args.block,
         slots: args.slots,
-        limit: Limit {
-            blocks: args.blocks,
-            time: args.time,
-        },
+        limit: Limit { blocks: args.blocks, time: args.time },
         abandon: args.abandon,
     };
     let stop = interrupt::stop_flag();
@@ -74,10 +64,7 @@ fn write(args: &DiskArgs, subject: Subject, caller: &mut WitnessClient) -> Outco
             method.name(),
             args.witness
         )),
-        blocks => bar.at(
-            blocks,
-            &format!("writing: {} reported", plural(blocks, "block")),
-        ),
+        blocks => bar.at(blocks, &format!("writing: {} reported", plural(blocks, "block"))),
     };
     let written = disk::write(&RealDisk, &plan, caller, stop, &progress)?;
     drop(bar);
@@ -95,12 +82,7 @@ fn check(args: &DiskArgs, subject: &Subject, caller: &mut WitnessClient) -> Outc
     });
     let identity = record::identity();
     let finding = disk::check(&RealDisk, subject, cut, caller)?;
-    let shown = record::RecordOutput {
-        runs: &args.runs,
-        kind: "disk",
-        json: args.json,
-        identity,
-    };
+    let shown = record::RecordOutput { runs: &args.runs, kind: "disk", json: args.json, identity };
     let kept = shown.show(record::VerificationResult {
         subject: finding.subject.clone(),
         outcome: match &finding.verdict {
@@ -134,11 +116,7 @@ fn subject(args: &DiskArgs) -> Result<Subject, CannotRun> {
         Some(name) => name.clone(),
         None => format!("{}:{}", said(HOST)?, directory.display()),
     };
-    Ok(Subject {
-        name,
-        directory,
-        boot: said(BOOT)?,
-    })
+    Ok(Subject { name, directory, boot: said(BOOT)? })
 }
 
 fn method(args: &DiskArgs) -> Result<Method, CannotRun> {

@@ -54,12 +54,8 @@ pub(super) fn durability<S: TargetRegistry>(args: &DurabilityArgs, shelf: &S) ->
     let progress = |what: &str| bar.at(0, what);
     let finding = durability::verify(&request, &program, interrupt::stop_flag(), &progress)?;
     drop(bar);
-    let shown = record::RecordOutput {
-        runs: &args.runs,
-        kind: "durability",
-        json: args.json,
-        identity,
-    };
+    let shown =
+        record::RecordOutput { runs: &args.runs, kind: "durability", json: args.json, identity };
     let kept = shown.show(record::VerificationResult {
         subject: record::setting(&finding.store, &finding.options),
         outcome: outcome(&finding),

@@ -26,10 +26,7 @@ pub(super) fn isolation<S: TargetRegistry>(args: &IsolationArgs, shelf: &S) -> O
         return across(args, crashes);
     }
     let identity = record::identity();
-    let target = args
-        .target
-        .as_deref()
-        .map(isolation::with_fast_deadlock_detection);
+    let target = args.target.as_deref().map(isolation::with_fast_deadlock_detection);
     let schedules = match &target {
         Some(url) if !args.no_schedules => schedules(url, shelf)?,
         _ => Vec::new(),
@@ -59,20 +56,14 @@ pub(super) fn isolation<S: TargetRegistry>(args: &IsolationArgs, shelf: &S) -> O
             1 => "the one transaction of its history did not commit".to_owned(),
             begun => format!("none of the {begun} transactions of its history committed"),
         };
-        return Err(CannotRun(format!(
-            "{subject}: {what}, so nothing can be said"
-        )));
+        return Err(CannotRun(format!("{subject}: {what}, so nothing can be said")));
     }
     let claimed = args.claimed.map_or(loaded.claimed, level);
     let mut finding = isolation::Finding::of(&subject, &loaded.product, claimed, history);
     finding.schedules = schedules;
     finding.memory_bytes_max = memory_peak();
-    let view = record::RecordOutput {
-        runs: &args.runs,
-        kind: "isolation",
-        json: args.json,
-        identity,
-    };
+    let view =
+        record::RecordOutput { runs: &args.runs, kind: "isolation", json: args.json, identity };
     let kept = view.show(record::VerificationResult {
         subject: finding.subject.clone(),
         outcome: if finding.holds() { "held" } else { "broken" },
@@ -83,11 +74,7 @@ pub(super) fn isolation<S: TargetRegistry>(args: &IsolationArgs, shelf: &S) -> O
         terminal::error("an anomaly was seen that the level forbids");
         return Ok(Verdict::Broken);
     }
-    Ok(if interrupt::stopped() {
-        Verdict::Partial
-    } else {
-        kept
-    })
+    Ok(if interrupt::stopped() { Verdict::Partial } else { kept })
 }
 
 /// How long a store is loaded before its power goes.
@@ -121,12 +108,8 @@ fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
     let program = ChildProgram::this(CHILD)?;
     let found = durability::across(&request, &program, interrupt::stop_flag(), &progress)?;
     drop(bar);
-    let view = record::RecordOutput {
-        runs: &args.runs,
-        kind: "crashes",
-        json: args.json,
-        identity,
-    };
+    let view =
+        record::RecordOutput { runs: &args.runs, kind: "crashes", json: args.json, identity };
     let kept = view.show(record::VerificationResult {
         subject: record::setting(&found.store, &found.options),
         outcome: match (found.holds(), &found.no_cuts) {
@@ -152,10 +135,7 @@ fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
 
 /// A history's file that could not be read or written.
 fn unusable(what: &str, file: &Path, error: &io::Error) -> CannotRun {
-    CannotRun(format!(
-        "cannot {what} the history {}: {error}",
-        file.display()
-    ))
+    CannotRun(format!("cannot {what} the history {}: {error}", file.display()))
 }
 
 /// Plays Hermitage's schedules on every level of a target.
@@ -178,11 +158,7 @@ fn schedules<S: TargetRegistry>(url: &str, shelf: &S) -> Result<Vec<isolation::R
 
 /// A history of which nothing else is known.
 fn from_elsewhere(history: History) -> Loaded {
-    Loaded {
-        product: String::new(),
-        claimed: Isolation::NoneClaimed,
-        history,
-    }
+    Loaded { product: String::new(), claimed: Isolation::NoneClaimed, history }
 }
 
 /// Loads a target; what it says of itself, and what its clients saw.
@@ -192,11 +168,8 @@ fn loaded<S: TargetRegistry>(
     shelf: &S,
 ) -> Result<Loaded, CannotRun> {
     let target = shelf.open(url)?;
-    let load = isolation::Load {
-        transactions: args.transactions,
-        clients: args.clients,
-        seed: args.seed,
-    };
+    let load =
+        isolation::Load { transactions: args.transactions, clients: args.clients, seed: args.seed };
     let loading = format!("loading {}", target.name());
     let bar = terminal::Progress::of_steps(args.transactions as u64);
     let begun = |count: usize| bar.at(count as u64, &loading);

@@ -33,10 +33,7 @@ impl ScratchDir {
         fs::create_dir(&path).map_err(|error| cannot("make", &error))?;
         let lock = File::open(&path).map_err(|error| cannot("open", &error))?;
         lock.try_lock().map_err(|error| cannot("lock", &error))?;
-        Ok(ScratchDir {
-            path: environment::real(&path)?,
-            _lock: lock,
-        })
+        Ok(ScratchDir { path: environment::real(&path)?, _lock: lock })
     }
 
     /// Where it is.
@@ -55,9 +52,7 @@ impl Drop for ScratchDir {
 
 fn could_not(path: &Path, error: &dyn std::fmt::Display) {
     let path = path.display();
-    terminal::warn(&format!(
-        "{path} could not be removed ({error}); remove it yourself"
-    ));
+    terminal::warn(&format!("{path} could not be removed ({error}); remove it yourself"));
 }
 
 /// Removes what killed verifications have left in a directory. One that cannot be read has nothing of ours.

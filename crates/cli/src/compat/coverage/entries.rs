@@ -14,27 +14,15 @@ pub(super) struct Entry {
 }
 
 const fn used(names: &'static [&'static str], sample: &'static str, how: &'static str) -> Entry {
-    Entry {
-        names,
-        effect: Effect::Used(how),
-        sample,
-    }
+    Entry { names, effect: Effect::Used(how), sample }
 }
 
 const fn refused(names: &'static [&'static str], sample: &'static str, why: &'static str) -> Entry {
-    Entry {
-        names,
-        effect: Effect::Refused(why),
-        sample,
-    }
+    Entry { names, effect: Effect::Refused(why), sample }
 }
 
 const fn ignored(names: &'static [&'static str], sample: &'static str, why: &'static str) -> Entry {
-    Entry {
-        names,
-        effect: Effect::Ignored(why),
-        sample,
-    }
+    Entry { names, effect: Effect::Ignored(why), sample }
 }
 
 const LAYOUT: &str = "how tables are laid out is the target's affair";
@@ -52,16 +40,8 @@ pub(super) const PGBENCH: &[Entry] = &[
         "d, t, g, G, v and p are one step here; f is refused",
     ),
     refused(&["--fillfactor", "-F"], "-i -F 90", LAYOUT),
-    used(
-        &["--no-vacuum", "-n"],
-        "-n",
-        "nothing is vacuumed in any case",
-    ),
-    used(
-        &["--quiet", "-q"],
-        "-i -q",
-        "no lines while tables are filled",
-    ),
+    used(&["--no-vacuum", "-n"], "-n", "nothing is vacuumed in any case"),
+    used(&["--quiet", "-q"], "-i -q", "no lines while tables are filled"),
     used(
         &["--scale", "-s"],
         "-s 2",
@@ -69,41 +49,21 @@ pub(super) const PGBENCH: &[Entry] = &[
     ),
     refused(&["--foreign-keys"], "-i --foreign-keys", LAYOUT),
     refused(&["--index-tablespace"], "-i --index-tablespace=x", LAYOUT),
-    refused(
-        &["--partition-method"],
-        "-i --partition-method=hash",
-        LAYOUT,
-    ),
+    refused(&["--partition-method"], "-i --partition-method=hash", LAYOUT),
     refused(&["--partitions"], "-i --partitions=2", LAYOUT),
     refused(&["--tablespace"], "-i --tablespace=x", LAYOUT),
     refused(&["--unlogged-tables"], "-i --unlogged-tables", LAYOUT),
-    used(
-        &["--builtin", "-b"],
-        "-b select-only@2",
-        "in the order of the command line",
-    ),
-    used(
-        &["--file", "-f"],
-        "-f x.sql@2",
-        "in the order of the command line; - is standard input",
-    ),
+    used(&["--builtin", "-b"], "-b select-only@2", "in the order of the command line"),
+    used(&["--file", "-f"], "-f x.sql@2", "in the order of the command line; - is standard input"),
     used(&["--skip-some-updates", "-N"], "-N", ""),
     used(&["--select-only", "-S"], "-S", ""),
     used(&["--client", "-c"], "-c 2", ""),
     used(&["--connect", "-C"], "-C", "connecting is not timed apart"),
     used(&["--define", "-D"], "-D a=1", ""),
-    used(
-        &["--jobs", "-j"],
-        "-j 2",
-        "worker threads; chosen by trial where it is not given",
-    ),
+    used(&["--jobs", "-j"], "-j 2", "worker threads; chosen by trial where it is not given"),
     used(&["--log", "-l"], "-l", ""),
     used(&["--latency-limit", "-L"], "-L 5", ""),
-    used(
-        &["--protocol", "-M"],
-        "-M prepared",
-        "a store without protocols takes prepared alone",
-    ),
+    used(&["--protocol", "-M"], "-M prepared", "a store without protocols takes prepared alone"),
     used(&["--progress", "-P"], "-P 1", ""),
     used(
         &["--report-per-command", "-r"],
@@ -114,38 +74,22 @@ pub(super) const PGBENCH: &[Entry] = &[
     used(&["--transactions", "-t"], "-t 5", ""),
     used(&["--time", "-T"], "-T 5", ""),
     ignored(&["--vacuum-all", "-v"], "-v", "nothing is vacuumed here"),
-    used(
-        &["--aggregate-interval"],
-        "-l --aggregate-interval=1 -T 2",
-        "",
-    ),
+    used(&["--aggregate-interval"], "-l --aggregate-interval=1 -T 2", ""),
     used(&["--failures-detailed"], "--failures-detailed", ""),
     used(&["--log-prefix"], "-l --log-prefix=x", ""),
     used(&["--max-tries"], "--max-tries=3", ""),
     used(&["--progress-timestamp"], "-P 1 --progress-timestamp", ""),
-    used(
-        &["--random-seed"],
-        "--random-seed=7",
-        "seeds give other numbers than in pgbench",
-    ),
+    used(&["--random-seed"], "--random-seed=7", "seeds give other numbers than in pgbench"),
     used(&["--sampling-rate"], "-l --sampling-rate=0.5", ""),
     used(&["--show-script"], "--show-script=tpcb-like", ""),
-    used(
-        &["--verbose-errors"],
-        "--verbose-errors",
-        "errors are always printed",
-    ),
+    used(&["--verbose-errors"], "--verbose-errors", "errors are always printed"),
     // f26.
     ignored(
         &["--debug"],
         "--debug",
         "nothing more is printed; the record holds all that is known of a run",
     ),
-    used(
-        &["--dbname", "-d"],
-        "-d x",
-        "as of version 16, where --debug has no letter any more",
-    ),
+    used(&["--dbname", "-d"], "-d x", "as of version 16, where --debug has no letter any more"),
     used(&["--host", "-h"], "-h x", ""),
     used(&["--port", "-p"], "-p 7", ""),
     used(&["--username", "-U"], "-U x", ""),
@@ -166,22 +110,10 @@ pub(super) const PGBENCH: &[Entry] = &[
 /// Variables and files of pgbench beside libpq's.
 pub(super) const PGBENCH_OUTSIDE: &[Entry] = &[
     used(&["PGBENCH_RANDOM_SEED"], "", ""),
-    ignored(
-        &["PG_COLOR"],
-        "",
-        "NO_COLOR decides whether messages have colours",
-    ),
+    ignored(&["PG_COLOR"], "", "NO_COLOR decides whether messages have colours"),
     ignored(&["PG_COLORS"], "", "messages have colours of their own"),
-    used(
-        &["~/.pgpass"],
-        "",
-        "not read where group or others may use it, as by libpq",
-    ),
-    used(
-        &["~/.pg_service.conf, pg_service.conf"],
-        "",
-        "by service= or PGSERVICE",
-    ),
+    used(&["~/.pgpass"], "", "not read where group or others may use it, as by libpq"),
+    used(&["~/.pg_service.conf, pg_service.conf"], "", "by service= or PGSERVICE"),
     used(
         &["~/.postgresql/root.crt"],
         "",
@@ -209,25 +141,13 @@ pub(super) const SYSBENCH: &[Entry] = &[
         "--thread-stack-size=64K",
         "threads have the stack that they need",
     ),
-    used(
-        &["--rate", "--tx-rate"],
-        "--rate=5",
-        "an open loop in which nothing is dropped",
-    ),
+    used(&["--rate", "--tx-rate"], "--rate=5", "an open loop in which nothing is dropped"),
     used(&["--report-interval"], "--report-interval=1", ""),
-    refused(
-        &["--report-checkpoints"],
-        "--report-checkpoints=1",
-        "the record has intervals",
-    ),
+    refused(&["--report-checkpoints"], "--report-checkpoints=1", "the record has intervals"),
     ignored(&["--debug"], "--debug", "the record tells all there is"),
     used(&["--validate"], "--validate", "rows are always checked"),
     used(&["--help"], "--help", ""),
-    used(
-        &["--version"],
-        "--version",
-        "of the imitated version and this program",
-    ),
+    used(&["--version"], "--version", "of the imitated version and this program"),
     used(&["--config-file"], "--config-file=options", ""),
     used(&["--rand-type"], "--rand-type=uniform", ""),
     used(&["--rand-spec-iter"], "--rand-spec-iter=5", ""),
@@ -235,55 +155,23 @@ pub(super) const SYSBENCH: &[Entry] = &[
     used(&["--rand-spec-res"], "--rand-spec-res=5", ""),
     used(&["--rand-seed"], "--rand-seed=5", ""),
     used(&["--rand-pareto-h"], "--rand-pareto-h=0.3", ""),
-    used(
-        &["--rand-zipfian-exp"],
-        "--rand-zipfian-exp=0.9",
-        "of the development version",
-    ),
-    ignored(
-        &["--verbosity"],
-        "--verbosity=5",
-        "the lines are those of level 3",
-    ),
+    used(&["--rand-zipfian-exp"], "--rand-zipfian-exp=0.9", "of the development version"),
+    ignored(&["--verbosity"], "--verbosity=5", "the lines are those of level 3"),
     used(&["--percentile"], "--percentile=99", ""),
     used(&["--histogram"], "--histogram", ""),
     used(&["--db-driver"], "--db-driver=pgsql", SERVER),
-    ignored(
-        &["--db-ps-mode"],
-        "--db-ps-mode=disable",
-        "statements are prepared all the same",
-    ),
-    ignored(
-        &["--db-debug"],
-        "--db-debug",
-        "the record tells all there is",
-    ),
+    ignored(&["--db-ps-mode"], "--db-ps-mode=disable", "statements are prepared all the same"),
+    ignored(&["--db-debug"], "--db-debug", "the record tells all there is"),
     used(&["--mysql-host"], "--mysql-host=h", SERVER),
     used(&["--mysql-port"], "--mysql-port=7", SERVER),
     used(&["--mysql-socket"], "--mysql-socket=/s", SERVER),
     used(&["--mysql-user"], "--mysql-user=u", SERVER),
     used(&["--mysql-password"], "--mysql-password=p", SERVER),
     used(&["--mysql-db"], "--mysql-db=d", SERVER),
-    refused(
-        &["--mysql-ssl"],
-        "--mysql-ssl=on",
-        "say it in the URL of --on",
-    ),
-    refused(
-        &["--mysql-ssl-cipher"],
-        "--mysql-ssl-cipher=x",
-        "say it in the URL of --on",
-    ),
-    refused(
-        &["--mysql-compression"],
-        "--mysql-compression=on",
-        "connections are not compressed",
-    ),
-    ignored(
-        &["--mysql-debug"],
-        "--mysql-debug=on",
-        "the record tells all there is",
-    ),
+    refused(&["--mysql-ssl"], "--mysql-ssl=on", "say it in the URL of --on"),
+    refused(&["--mysql-ssl-cipher"], "--mysql-ssl-cipher=x", "say it in the URL of --on"),
+    refused(&["--mysql-compression"], "--mysql-compression=on", "connections are not compressed"),
+    ignored(&["--mysql-debug"], "--mysql-debug=on", "the record tells all there is"),
     ignored(
         &["--mysql-ignore-errors"],
         "--mysql-ignore-errors=1213",
@@ -305,11 +193,7 @@ pub(super) const SYSBENCH: &[Entry] = &[
     used(&["--delete-inserts"], "--delete-inserts=2", ""),
     used(&["--distinct-ranges"], "--distinct-ranges=2", ""),
     used(&["--index-updates"], "--index-updates=2", ""),
-    refused(
-        &["--mysql-storage-engine"],
-        "--mysql-storage-engine=rocksdb",
-        TABLES,
-    ),
+    refused(&["--mysql-storage-engine"], "--mysql-storage-engine=rocksdb", TABLES),
     used(&["--non-index-updates"], "--non-index-updates=2", ""),
     used(&["--order-ranges"], "--order-ranges=2", ""),
     refused(
@@ -326,36 +210,16 @@ pub(super) const SYSBENCH: &[Entry] = &[
     used(&["--sum-ranges"], "--sum-ranges=2", ""),
     used(&["--table-size"], "--table-size=50", ""),
     used(&["--tables"], "--tables=2", ""),
-    refused(
-        &["--reconnect"],
-        "--reconnect=5",
-        "clients keep their connections until the run ends",
-    ),
-    refused(
-        &["--create-table-options"],
-        "--create-table-options=x",
-        TABLES,
-    ),
-    refused(
-        &["--mysql-table-options"],
-        "--mysql-table-options=x",
-        TABLES,
-    ),
+    refused(&["--reconnect"], "--reconnect=5", "clients keep their connections until the run ends"),
+    refused(&["--create-table-options"], "--create-table-options=x", TABLES),
+    refused(&["--mysql-table-options"], "--mysql-table-options=x", TABLES),
     ignored(
         &["--thread-init-timeout"],
         "--thread-init-timeout=5",
         "clients have as long to connect as they need",
     ),
-    ignored(
-        &["--luajit-cmd"],
-        "--luajit-cmd=off",
-        "there is no Lua here",
-    ),
-    used(
-        &["--warmup-time"],
-        "--warmup-time=1",
-        "of the development version",
-    ),
+    ignored(&["--luajit-cmd"], "--luajit-cmd=off", "there is no Lua here"),
+    used(&["--warmup-time"], "--warmup-time=1", "of the development version"),
 ];
 
 /// YCSB's flags.
@@ -364,11 +228,7 @@ pub(super) const YCSB: &[Entry] = &[
     used(&["-p"], "-p recordcount=5", ""),
     used(&["-threads"], "-threads 2", ""),
     used(&["-target"], "-target 5", "an open loop at equal distances"),
-    used(
-        &["-load"],
-        "-load",
-        "says the phase again; refused beside run",
-    ),
+    used(&["-load"], "-load", "says the phase again; refused beside run"),
     used(&["-t"], "-t", "says the phase again; refused beside load"),
     ignored(&["-db"], "-db x", "--on names the store"),
     used(&["-s"], "-s", "progress is always shown"),

@@ -24,9 +24,7 @@ fn names(entries: &'static [Entry]) -> BTreeSet<&'static str> {
 /// Options in a help's left column.
 fn of_help(help: &str) -> BTreeSet<String> {
     let lines = help.lines().filter(|line| line.starts_with(' '));
-    let options = lines
-        .map(str::trim_start)
-        .filter(|line| line.starts_with('-'));
+    let options = lines.map(str::trim_start).filter(|line| line.starts_with('-'));
     let left = options.map(|line| line.split("  ").next().unwrap_or_default());
     // Where an option is as long as its column, its meaning follows behind one blank.
     left.flat_map(|left| left.split(", "))
@@ -65,18 +63,13 @@ fn every_option_of_the_tools_is_in_its_table() {
     for (list, known) in [
         (PGBENCH_LIST, names(PGBENCH)),
         (SYSBENCH_LIST, names(SYSBENCH)),
-        (
-            YCSB_LIST,
-            names(YCSB).into_iter().chain(known_properties()).collect(),
-        ),
+        (YCSB_LIST, names(YCSB).into_iter().chain(known_properties()).collect()),
     ] {
         let absent: Vec<_> = listed(list).difference(&known).copied().collect();
         assert!(absent.is_empty(), "{absent:?} are in no table");
     }
     let properties = known_properties().filter(|name| *name != "warmuptime");
-    let beyond: Vec<_> = properties
-        .filter(|name| !listed(YCSB_LIST).contains(name))
-        .collect();
+    let beyond: Vec<_> = properties.filter(|name| !listed(YCSB_LIST).contains(name)).collect();
     assert!(beyond.is_empty(), "{beyond:?} are no properties of YCSB");
 }
 
@@ -85,24 +78,11 @@ fn every_option_of_the_tools_is_in_its_table() {
 fn the_lists_are_those_of_the_installed_tools() {
     let tests = ["oltp_read_write", "oltp_insert", "bulk_insert"];
     let calls: Vec<Vec<&str>> = tests.iter().map(|test| vec![*test, "help"]).collect();
-    let calls: Vec<&[&str]> = std::iter::once(&["--help"][..])
-        .chain(calls.iter().map(Vec::as_slice))
-        .collect();
+    let calls: Vec<&[&str]> =
+        std::iter::once(&["--help"][..]).chain(calls.iter().map(Vec::as_slice)).collect();
     for (tool, version, calls, list, least) in [
-        (
-            "pgbench",
-            Some("(PostgreSQL) 15."),
-            &[&["--help"][..]][..],
-            PGBENCH_LIST,
-            41,
-        ),
-        (
-            "sysbench",
-            Some("sysbench 1.0.20"),
-            &calls,
-            SYSBENCH_LIST,
-            41,
-        ),
+        ("pgbench", Some("(PostgreSQL) 15."), &[&["--help"][..]][..], PGBENCH_LIST, 41),
+        ("sysbench", Some("sysbench 1.0.20"), &calls, SYSBENCH_LIST, 41),
         ("ycsb", None, &[&["--help"][..]][..], YCSB_LIST, 4),
         ("ycsb.sh", None, &[&["--help"][..]][..], YCSB_LIST, 4),
     ] {
@@ -110,19 +90,13 @@ fn the_lists_are_those_of_the_installed_tools() {
             continue;
         };
         let absent = lacking(&help, list);
-        assert!(
-            absent.is_empty(),
-            "{tool} has {absent:?}, which its list lacks"
-        );
+        assert!(absent.is_empty(), "{tool} has {absent:?}, which its list lacks");
         let found = of_help(&help);
         assert!(found.len() >= least, "{tool}: {found:?}");
         // Each of its options is one that this would miss.
         for option in &found {
-            let without: String = list
-                .lines()
-                .filter(|line| line != option)
-                .flat_map(|line| [line, "\n"])
-                .collect();
+            let without: String =
+                list.lines().filter(|line| line != option).flat_map(|line| [line, "\n"]).collect();
             let missed = lacking(&help, without.leak());
             assert_eq!(missed, std::slice::from_ref(option), "{tool}");
         }
@@ -149,11 +123,7 @@ fn an_option_that_a_list_lacks_is_seen() {
             "-newoption",
         ),
     ] {
-        assert_eq!(
-            of_help(help).len(),
-            2 + usize::from(list == PGBENCH_LIST),
-            "{help}"
-        );
+        assert_eq!(of_help(help).len(), 2 + usize::from(list == PGBENCH_LIST), "{help}");
         assert_eq!(lacking(help, list), [found]);
     }
 }
@@ -178,27 +148,14 @@ fn hold(tool: &str, entry: &Entry, came: &Came) {
             assert!(deprecated, "{tool} {:?}: {came:?}", entry.names);
         }
         (Effect::Ignored(why), Came::Taken(warnings)) => {
-            let said = warnings
-                .iter()
-                .any(|warning| named(warning) && !why.is_empty());
-            assert!(
-                said,
-                "{tool} {:?} is ignored in silence: {came:?}",
-                entry.names
-            );
+            let said = warnings.iter().any(|warning| named(warning) && !why.is_empty());
+            assert!(said, "{tool} {:?} is ignored in silence: {came:?}", entry.names);
         }
         (Effect::Refused(why), Came::Refused(said)) => {
-            assert!(
-                named(said),
-                "{tool} {:?} is refused by no name: {said}",
-                entry.names
-            );
+            assert!(named(said), "{tool} {:?} is refused by no name: {said}", entry.names);
             assert!(said.contains(why), "{tool} {:?}: {said}", entry.names);
         }
-        _ => panic!(
-            "{tool} {:?}: the table says {:?}, and {came:?}",
-            entry.names, entry.effect
-        ),
+        _ => panic!("{tool} {:?}: the table says {:?}, and {came:?}", entry.names, entry.effect),
     }
 }
 
@@ -208,18 +165,11 @@ fn pgbench_s_options_do_what_the_table_says() {
         for name in entry.names {
             // Each of its names, where the sample has the first one that is given there.
             let given = entry.names.iter().find(|name| {
-                entry
-                    .sample
-                    .split(' ')
-                    .any(|word| word.split('=').next() == Some(name))
+                entry.sample.split(' ').any(|word| word.split('=').next() == Some(name))
             });
             let given = given.unwrap_or_else(|| panic!("{:?} has no sample", entry.names));
             let sample = entry.sample.replacen(given, name, 1);
-            let sample = if name.starts_with("--") {
-                sample
-            } else {
-                sample.replacen('=', " ", 1)
-            };
+            let sample = if name.starts_with("--") { sample } else { sample.replacen('=', " ", 1) };
             let line = format!("syncline pgbench {sample} --on null");
             let line = if matches!(given, &"--host" | &"-h" | &"-p" | &"-U" | &"-d") {
                 line.replace(" --on null", "")
@@ -255,11 +205,7 @@ fn sysbench_s_options_do_what_the_table_says() {
     let read = |_: &str| Ok::<_, CannotRun>(String::new());
     for entry in SYSBENCH {
         let first = entry.names[0];
-        assert!(
-            entry.sample.starts_with(first),
-            "{:?} has no sample",
-            entry.names
-        );
+        assert!(entry.sample.starts_with(first), "{:?} has no sample", entry.names);
         for name in entry.names {
             let sample = entry.sample.replacen(first, name, 1);
             let place = matches!(entry.effect, Effect::Used(how) if how == SERVER);
@@ -315,10 +261,7 @@ fn row(name: &str, of: Effect) -> String {
 }
 
 fn table(head: &str, rows: impl Iterator<Item = String>) -> String {
-    format!(
-        "| {head} | here | how, or why |\n|---|---|---|\n{}",
-        rows.collect::<String>()
-    )
+    format!("| {head} | here | how, or why |\n|---|---|---|\n{}", rows.collect::<String>())
 }
 
 fn entries(entries: &'static [Entry]) -> impl Iterator<Item = String> {
@@ -331,14 +274,10 @@ fn entries(entries: &'static [Entry]) -> impl Iterator<Item = String> {
 /// Every table, by its name.
 fn tables() -> Vec<(&'static str, String)> {
     let parameters = PARAMETERS.iter().map(|one| {
-        let variable = one
-            .variable
-            .map_or(String::new(), |name| format!(", `{name}`"));
+        let variable = one.variable.map_or(String::new(), |name| format!(", `{name}`"));
         row(&format!("`{}`{variable}", one.name), one.effect)
     });
-    let others = ENVIRONMENT
-        .iter()
-        .map(|one| row(&format!("`{}`", one.name), one.effect));
+    let others = ENVIRONMENT.iter().map(|one| row(&format!("`{}`", one.name), one.effect));
     let properties = known_properties().map(|name| {
         let with = match name {
             "fieldlengthhistogram" => ("fieldlengthdistribution", "histogram"),
@@ -351,12 +290,8 @@ fn tables() -> Vec<(&'static str, String)> {
                 (name.to_owned(), value.to_owned()),
             ]
         };
-        let values = [
-            "5", "true", "0.5", "uniform", "constant", "core", "op", "hashed", "0",
-        ];
-        let taken = values
-            .iter()
-            .find_map(|value| ParsedProperties::of(&pair(value), false).ok());
+        let values = ["5", "true", "0.5", "uniform", "constant", "core", "op", "hashed", "0"];
+        let taken = values.iter().find_map(|value| ParsedProperties::of(&pair(value), false).ok());
         match taken {
             None => panic!("{name} takes none of {values:?}"),
             Some(meant) => match meant.warnings.first() {
@@ -370,14 +305,8 @@ fn tables() -> Vec<(&'static str, String)> {
     });
     vec![
         ("pgbench", table("option of pgbench", entries(PGBENCH))),
-        (
-            "pgbench-outside",
-            table("variable or file", entries(PGBENCH_OUTSIDE)),
-        ),
-        (
-            "libpq",
-            table("parameter of libpq, its variable", parameters.chain(others)),
-        ),
+        ("pgbench-outside", table("variable or file", entries(PGBENCH_OUTSIDE))),
+        ("libpq", table("parameter of libpq, its variable", parameters.chain(others))),
         ("sysbench", table("option of sysbench", entries(SYSBENCH))),
         ("ycsb", table("flag of YCSB", entries(YCSB))),
         ("ycsb-properties", table("property of YCSB", properties)),
@@ -390,25 +319,13 @@ fn the_page_has_the_tables() {
     let mut page = std::fs::read_to_string(PAGE).unwrap();
     let writes = std::env::var_os("SYNCLINE_WRITE_PAGES").is_some();
     for (name, table) in tables() {
-        let (begin, end) = (
-            format!("<!-- {name} -->\n"),
-            format!("<!-- end of {name} -->"),
-        );
-        let from = page
-            .find(&begin)
-            .unwrap_or_else(|| panic!("{name} has no place"))
-            + begin.len();
-        let to = page
-            .find(&end)
-            .unwrap_or_else(|| panic!("{name} has no end"));
+        let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
+        let from = page.find(&begin).unwrap_or_else(|| panic!("{name} has no place")) + begin.len();
+        let to = page.find(&end).unwrap_or_else(|| panic!("{name} has no end"));
         if writes {
             page.replace_range(from..to, &table);
         } else {
-            assert_eq!(
-                &page[from..to],
-                table,
-                "{name}: write it anew with SYNCLINE_WRITE_PAGES=1"
-            );
+            assert_eq!(&page[from..to], table, "{name}: write it anew with SYNCLINE_WRITE_PAGES=1");
         }
     }
     if writes {

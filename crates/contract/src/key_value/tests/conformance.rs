@@ -17,10 +17,7 @@ fn a_store_that_scans_conforms_in_all_but_indexes_and_joins() {
         assert!(outcome.tested.contains(&case), "{case} was tested");
     }
     let lacks = |why: &str| why.contains("index") || why.contains("join");
-    assert!(
-        outcome.skipped.iter().all(|(_, why)| lacks(why)),
-        "{outcome:?}"
-    );
+    assert!(outcome.skipped.iter().all(|(_, why)| lacks(why)), "{outcome:?}");
 }
 
 #[test]
@@ -30,10 +27,7 @@ fn a_store_of_gets_and_batches_conforms_in_what_it_can() {
     let skipped = |case| outcome.skipped.iter().any(|(name, _)| *name == case);
     assert!(skipped("scans by key") && skipped("aggregates"));
     let clear = "keys given by the store keep clear of loaded ones";
-    assert!(
-        outcome.tested.contains(&clear),
-        "it counts up keys all the same"
-    );
+    assert!(outcome.tested.contains(&clear), "it counts up keys all the same");
 }
 
 const FAULTS: [(Fault, &str); 13] = [

@@ -44,12 +44,7 @@ impl Scene {
         let mut plan = Plan::new();
         let table = Table::new("numbers").column("id", Kind::Int);
         let table = plan.table(table.column("value", Kind::Int).key(&["id"]));
-        let path = |range| Path {
-            table,
-            by: By::Key,
-            equal: 0,
-            range,
-        };
+        let path = |range| Path { table, by: By::Key, equal: 0, range };
         let scan = |range, order, lock| Scan {
             path: path(range),
             order,
@@ -95,11 +90,8 @@ fn commits<R>(
 ) -> Result<R, Stop> {
     block_on(&(), async {
         client.begin(AccessPattern::Several);
-        let performed = perform(&mut Transaction::new(
-            client,
-            &mut RequestTracker::new(false),
-        ))
-        .await;
+        let performed =
+            perform(&mut Transaction::new(client, &mut RequestTracker::new(false))).await;
         let ended = match performed {
             Ok(done) => client.commit().await.map(|()| done),
             Err(stop) => Err(stop),
@@ -117,11 +109,7 @@ async fn rows(
     given: (i64, i64, i64),
 ) -> Vec<(i64, i64)> {
     tx.ask(read, given).unwrap();
-    tx.answers(read)
-        .await
-        .unwrap()
-        .map(Result::unwrap)
-        .collect()
+    tx.answers(read).await.unwrap().map(Result::unwrap).collect()
 }
 
 #[test]
@@ -230,9 +218,7 @@ fn one_of_two_that_wait_for_each_other_conflicts_and_no_addition_is_lost() {
     let deadlock =
         |ended: &&Result<(), Stop>| matches!(ended, Err(Stop::Conflict(Cause::Deadlock)));
     assert_eq!((committed, ended.iter().filter(deadlock).count()), (1, 1));
-    let left = commits(&mut client, async |tx| {
-        Ok(rows(tx, &scene.forwards, (0, 1, 9)).await)
-    });
+    let left = commits(&mut client, async |tx| Ok(rows(tx, &scene.forwards, (0, 1, 9)).await));
     assert_eq!(left.unwrap(), [(0, 1), (1, 1)]);
 }
 
@@ -241,10 +227,8 @@ fn a_scan_for_update_holds_its_rows() {
     let scene = Scene::new();
     let target = scene.target(Fault::None);
     let (mut scans, mut gets) = (scene.client(&target), scene.client(&target));
-    commits(&mut scans, async |tx| {
-        (0..3).try_for_each(|id| tx.write(&scene.insert, (id, id)))
-    })
-    .unwrap();
+    commits(&mut scans, async |tx| (0..3).try_for_each(|id| tx.write(&scene.insert, (id, id))))
+        .unwrap();
     // Each holds what the other wants then: if the scan held nothing, both would commit.
     let both_hold = Barrier::new(2);
     let (scanned, got) = thread::scope(|scope| {
@@ -258,19 +242,13 @@ fn a_scan_for_update_holds_its_rows() {
         let scanned = commits(&mut scans, async |tx| {
             tx.ask(&scene.lock_from, (1, 9))?;
             let rows = tx.answers(&scene.lock_from).await?;
-            assert_eq!(
-                rows.map(Result::unwrap).collect::<Vec<_>>(),
-                [(1, 1), (2, 2)]
-            );
+            assert_eq!(rows.map(Result::unwrap).collect::<Vec<_>>(), [(1, 1), (2, 2)]);
             both_hold.wait();
             tx.write(&scene.set, (0, 20))
         });
         (scanned, got.join().unwrap())
     });
-    assert_eq!(
-        (scanned.is_ok(), got.is_ok()),
-        (got.is_err(), scanned.is_err())
-    );
+    assert_eq!((scanned.is_ok(), got.is_ok()), (got.is_err(), scanned.is_err()));
 }
 
 #[test]
@@ -278,10 +256,7 @@ fn a_transaction_that_wrote_nothing_commits_nothing() {
     let scene = Scene::new();
     let target = scene.target(Fault::None);
     let mut client = scene.client(&target);
-    commits(&mut client, async |tx| {
-        tx.write(&scene.insert, (1, i64::MAX))
-    })
-    .unwrap();
+    commits(&mut client, async |tx| tx.write(&scene.insert, (1, i64::MAX))).unwrap();
     let over = commits(&mut client, async |tx| tx.write(&scene.add, (1, 1)));
     let Err(Stop::Failed(failure)) = over else {
         panic!("an addition beyond 64 bits is refused: {over:?}");
@@ -319,21 +294,15 @@ fn the_store_is_removed_once_for_each_time_it_was_made() {
     assert_eq!(refused.kind, FailureKind::DiskFull);
     block_on(&(), unmade.remove()).unwrap();
     assert_eq!(unmade.store().removals.load(SeqCst), 0, "it was never made");
-    let early = block_on(&(), unmade.connect(&scene.plan, &()))
-        .err()
-        .unwrap();
+    let early = block_on(&(), unmade.connect(&scene.plan, &())).err().unwrap();
     assert!(early.what.contains("before its tables were made"));
 }
 
 #[test]
 fn a_plan_that_changes_keys_is_refused() {
     let mut scene = Scene::new();
-    let _: Write<(Int, Int)> = scene
-        .plan
-        .update("move row", scene.table, &[("id", Set::To)]);
+    let _: Write<(Int, Int)> = scene.plan.update("move row", scene.table, &[("id", Set::To)]);
     let target = scene.target(Fault::None);
-    let refused = block_on(&(), target.connect(&scene.plan, &()))
-        .err()
-        .unwrap();
+    let refused = block_on(&(), target.connect(&scene.plan, &())).err().unwrap();
     assert!(refused.what.contains("\"move row\""), "{refused}");
 }

@@ -44,11 +44,7 @@ pub(super) struct Memory {
 
 impl Memory {
     pub(super) fn new(scans: bool, fault: Fault) -> Memory {
-        Memory {
-            fault,
-            scans,
-            ..Memory::default()
-        }
+        Memory { fault, scans, ..Memory::default() }
     }
 
     fn map(&self) -> MutexGuard<'_, BTreeMap<Vec<u8>, Vec<u8>>> {
@@ -128,21 +124,10 @@ impl KeyValue for Memory {
     }
 
     fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
-        assert!(
-            from < to && limit > 0,
-            "what can hold nothing is not asked for"
-        );
+        assert!(from < to && limit > 0, "what can hold nothing is not asked for");
         let map = self.map();
-        let to = if self.fault == Fault::ScansBeyondEnd {
-            vec![u8::MAX; 9]
-        } else {
-            to.to_vec()
-        };
-        let limit = if self.fault == Fault::IgnoresLimit {
-            usize::MAX
-        } else {
-            limit
-        };
+        let to = if self.fault == Fault::ScansBeyondEnd { vec![u8::MAX; 9] } else { to.to_vec() };
+        let limit = if self.fault == Fault::IgnoresLimit { usize::MAX } else { limit };
         let pairs = map.range(from.to_vec()..to);
         let pairs = pairs.map(|(key, value)| (key.clone(), value.clone()));
         let backwards = (order == Order::Descending) != (self.fault == Fault::ScansBackwards);

@@ -86,10 +86,7 @@ impl<'a> BulkLoader<'a> {
         fill_percent: u32,
         reclaim: impl Fn((Kind, u64)) -> Result<bool> + 'a,
     ) -> Result<BulkLoader<'a>> {
-        assert!(
-            (50..=100).contains(&fill_percent),
-            "a fill of {fill_percent} percent"
-        );
+        assert!((50..=100).contains(&fill_percent), "a fill of {fill_percent} percent");
         let reclaim: Reclaim<'a> = Box::new(reclaim);
         Ok(BulkLoader {
             id,
@@ -112,17 +109,10 @@ impl<'a> BulkLoader<'a> {
         let bytes_max = Tree::key_bytes_max(self.buffer);
         if key.len() > bytes_max {
             let (bytes, bytes_max) = (key.len() as u64, bytes_max as u64);
-            return Err(Error::TooLong {
-                what: "a key",
-                bytes,
-                bytes_max,
-            });
+            return Err(Error::TooLong { what: "a key", bytes, bytes_max });
         }
         let before = self.rows.last().map(|row| row.key.as_slice());
-        assert!(
-            before.is_none_or(|before| before <= key),
-            "rows for a new tree ascend"
-        );
+        assert!(before.is_none_or(|before| before <= key), "rows for a new tree ascend");
         if before == Some(key) {
             return Ok(false);
         }
@@ -143,20 +133,12 @@ impl<'a> BulkLoader<'a> {
     fn row(&mut self, key: &[u8], value: &[u8]) -> Result<Row> {
         let word = VersionWord::of(self.csn);
         if !overflow::is_needed(self.buffer, value.len()) {
-            return Ok(Row {
-                key: key.to_vec(),
-                value: value.to_vec(),
-                word,
-            });
+            return Ok(Row { key: key.to_vec(), value: value.to_vec(), word });
         }
         let stub = self.write_overflow(value)?;
         overflow::attach(self.buffer, stub);
         let (key, value) = (key.to_vec(), stub.to_value().to_vec());
-        Ok(Row {
-            key,
-            value,
-            word: word.overflow(),
-        })
+        Ok(Row { key, value, word: word.overflow() })
     }
 
     fn write_overflow(&self, value: &[u8]) -> Result<OverflowPointer> {
@@ -203,18 +185,10 @@ impl<'a> BulkLoader<'a> {
         upper: Option<&[u8]>,
         page: Option<PageId>,
     ) -> Result<Option<Leaf>> {
-        let mut leaf = Leaf::empty(
-            self.buffer.page_bytes(),
-            PageId::default(),
-            self.id,
-            &self.lower,
-            upper,
-        );
+        let mut leaf =
+            Leaf::empty(self.buffer.page_bytes(), PageId::default(), self.id, &self.lower, upper);
         for (slot, row) in self.rows[..count].iter().enumerate() {
-            if leaf
-                .insert(slot, &row.key, row.word, row.value.len())
-                .is_err()
-            {
+            if leaf.insert(slot, &row.key, row.word, row.value.len()).is_err() {
                 return Ok(None);
             }
             leaf.set_value(slot, &row.value);

@@ -111,12 +111,7 @@ impl Tree {
         let key_bytes_max = Tree::key_bytes_max(buffer);
         if key.len() > key_bytes_max {
             let (bytes, bytes_max) = (key.len() as u64, key_bytes_max as u64);
-            return Err(Error::TooLong {
-                what: "a key",
-                bytes,
-                bytes_max,
-            }
-            .into());
+            return Err(Error::TooLong { what: "a key", bytes, bytes_max }.into());
         }
         let capacity = overflow::leaf_bytes(buffer, value_bytes);
         while !self.view(buffer, key, |leaf, _| leaf.has_room(key, capacity))? {

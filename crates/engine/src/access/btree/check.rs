@@ -61,15 +61,10 @@ impl Tree {
     pub(crate) fn check_beside(&self, buffer: &Buffer, held: &BTreeSet<PageId>) -> Vec<String> {
         let guard = crossbeam_epoch::pin();
         let walk = self.walk_pages(buffer, &guard, (&[], usize::MAX));
-        let Walk {
-            seen, mut found, ..
-        } = walk;
+        let Walk { seen, mut found, .. } = walk;
         for page in buffer.pages_of(self.id) {
             if !seen.contains(&page) && !held.contains(&page) {
-                found.push(format!(
-                    "{page} belongs to {}, but nothing leads to it",
-                    self.id
-                ));
+                found.push(format!("{page} belongs to {}, but nothing leads to it", self.id));
             }
         }
         found
@@ -109,14 +104,7 @@ impl Tree {
             leaves_left: leaves,
             next: None,
         };
-        walk.page(
-            self.root,
-            ExpectedPosition {
-                level: None,
-                lower: &[],
-                upper: None,
-            },
-        );
+        walk.page(self.root, ExpectedPosition { level: None, lower: &[], upper: None });
         walk
     }
 }
@@ -180,11 +168,7 @@ impl<'a> Walk<'a> {
         let separator = |index: usize| branches.separator(index);
         let count = branches.count();
         for index in 0..count {
-            let below = if index == 0 {
-                place.lower
-            } else {
-                separator(index - 1)
-            };
+            let below = if index == 0 { place.lower } else { separator(index - 1) };
             let is_above = place.upper.is_some_and(|upper| separator(index) >= upper);
             if separator(index) <= below || is_above {
                 self.tell(page, &format!("separator {index} is out of order"));
@@ -192,16 +176,8 @@ impl<'a> Walk<'a> {
             }
         }
         for (index, child) in branches.children().iter().enumerate() {
-            let lower = if index == 0 {
-                place.lower
-            } else {
-                separator(index - 1)
-            };
-            let upper = if index == count {
-                place.upper
-            } else {
-                Some(separator(index))
-            };
+            let lower = if index == 0 { place.lower } else { separator(index - 1) };
+            let upper = if index == count { place.upper } else { Some(separator(index)) };
             if upper.is_some_and(|upper| upper <= self.from) {
                 continue;
             }
@@ -209,14 +185,7 @@ impl<'a> Walk<'a> {
                 self.next.get_or_insert_with(|| lower.to_vec());
                 return;
             }
-            self.page(
-                *child,
-                ExpectedPosition {
-                    level: Some(level - 1),
-                    lower,
-                    upper,
-                },
-            );
+            self.page(*child, ExpectedPosition { level: Some(level - 1), lower, upper });
         }
     }
 
@@ -276,7 +245,6 @@ impl<'a> Walk<'a> {
     }
 
     fn tell(&mut self, page: PageId, what: &str) {
-        self.found
-            .push(format!("{page} of {}: {what}", self.tree.id));
+        self.found.push(format!("{page} of {}: {what}", self.tree.id));
     }
 }

@@ -33,10 +33,7 @@ impl Tree {
         let _structure = self.structure.lock();
         let was_dropped = self.is_dropped.swap(true, Ordering::AcqRel);
         assert!(!was_dropped, "{} is dropped twice", self.id);
-        let mut dropping = TreeDrop {
-            tree: Arc::clone(self),
-            pages: vec![self.root],
-        };
+        let mut dropping = TreeDrop { tree: Arc::clone(self), pages: vec![self.root] };
         dropping.free_one(buffer);
         dropping
     }
@@ -72,16 +69,11 @@ impl TreeDrop {
 /// The children of an inner node, or the chains that a leaf's rows own.
 fn below(buffer: &Buffer, page: PageId) -> (Vec<PageId>, Vec<OverflowPointer>) {
     let guard = crossbeam_epoch::pin();
-    let frame = buffer
-        .frame(page, &guard)
-        .expect("the pages of a tree are there");
+    let frame = buffer.frame(page, &guard).expect("the pages of a tree are there");
     if let Some(inner) = frame.inner() {
         return (inner.branches().children().to_vec(), Vec::new());
     }
-    let leaf = frame
-        .leaf()
-        .expect("a tree consists of inner nodes and leaves")
-        .read();
+    let leaf = frame.leaf().expect("a tree consists of inner nodes and leaves").read();
     (Vec::new(), stubs(&leaf))
 }
 

@@ -158,30 +158,16 @@ impl Tree {
             return Ok(false);
         }
         for (left, right) in pairs(step) {
-            let beside = step
-                .inner
-                .child(if left == step.index { right } else { left });
+            let beside = step.inner.child(if left == step.index { right } else { left });
             let frame = frame_of(buffer, beside, guard);
             let Some(latch) = frame.leaf() else {
                 return Ok(false);
             };
             let mut other = latch.write();
             let merged = if left == step.index {
-                self.merge_leaves(
-                    buffer,
-                    step,
-                    (way.frame, &mut poor),
-                    (frame, &mut other),
-                    guard,
-                )?
+                self.merge_leaves(buffer, step, (way.frame, &mut poor), (frame, &mut other), guard)?
             } else {
-                self.merge_leaves(
-                    buffer,
-                    step,
-                    (frame, &mut other),
-                    (way.frame, &mut poor),
-                    guard,
-                )?
+                self.merge_leaves(buffer, step, (frame, &mut other), (way.frame, &mut poor), guard)?
             };
             if merged {
                 drop((poor, other));
@@ -206,10 +192,7 @@ impl Tree {
             return Ok(false);
         };
         let mut branches = step.inner.branches();
-        let gone = branches
-            .children()
-            .iter()
-            .position(|child| *child == right.page());
+        let gone = branches.children().iter().position(|child| *child == right.page());
         branches.remove_child(gone.expect("a leaf's parent leads to it"));
         let (page, level) = (step.inner.page(), step.inner.level());
         let Some(parent) = branches.node(page_bytes, page, self.id, level) else {

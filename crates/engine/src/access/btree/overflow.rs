@@ -49,10 +49,8 @@ impl OverflowPointer {
 
     /// The overflow pointer in a leaf's value; none if it is of another length.
     pub(crate) fn from_value(value: &[u8]) -> Option<OverflowPointer> {
-        (value.len() == STUB_BYTES).then(|| OverflowPointer {
-            bytes: u64_at(value, 0),
-            first: PageId(u64_at(value, 8)),
-        })
+        (value.len() == STUB_BYTES)
+            .then(|| OverflowPointer { bytes: u64_at(value, 0), first: PageId(u64_at(value, 8)) })
     }
 }
 
@@ -89,10 +87,7 @@ impl ChainSize {
 #[cfg(test)]
 impl Default for ChainSize {
     fn default() -> ChainSize {
-        ChainSize {
-            piece_bytes: 8192 - HEADER_BYTES as u64,
-            frame_bytes: 8192 + 128,
-        }
+        ChainSize { piece_bytes: 8192 - HEADER_BYTES as u64, frame_bytes: 8192 + 128 }
     }
 }
 
@@ -103,11 +98,7 @@ pub(crate) fn is_needed(buffer: &Buffer, value_bytes: usize) -> bool {
 
 /// What a value of that length takes in its leaf, in bytes.
 pub(crate) fn leaf_bytes(buffer: &Buffer, value_bytes: usize) -> usize {
-    if is_needed(buffer, value_bytes) {
-        STUB_BYTES
-    } else {
-        value_bytes
-    }
+    if is_needed(buffer, value_bytes) { STUB_BYTES } else { value_bytes }
 }
 
 /// Writes a value into new detached pages. Nothing is left behind if memory is at its cap.
@@ -131,19 +122,12 @@ pub(crate) fn write(buffer: &Buffer, tree: TreeId, value: &[u8]) -> Result<Overf
         let mut image = vec![0; buffer.page_bytes()].into_boxed_slice();
         page::label(&mut image, *page, tree, Kind::Overflow, 0);
         put_u32(&mut image, PIECE_AT, piece.len() as u32);
-        put_u64(
-            &mut image,
-            NEXT_AT,
-            pages.get(index + 1).map_or(0, |next| next.0),
-        );
+        put_u64(&mut image, NEXT_AT, pages.get(index + 1).map_or(0, |next| next.0));
         image[HEADER_BYTES..HEADER_BYTES + piece.len()].copy_from_slice(piece);
         buffer.place_detached(Content::Overflow(image));
         rest = behind;
     }
-    Ok(OverflowPointer {
-        bytes: value.len() as u64,
-        first: pages[0],
-    })
+    Ok(OverflowPointer { bytes: value.len() as u64, first: pages[0] })
 }
 
 /// Ends the detached state of a chain, in the section that writes its overflow pointer.
@@ -163,17 +147,11 @@ pub(crate) fn read(
     let guard = crossbeam_epoch::pin();
     let (mut next, mut left) = (stub.first, stub.bytes);
     loop {
-        let frame = buffer
-            .find(next, &guard)
-            .inspect_err(|_| out.truncate(start))?;
+        let frame = buffer.find(next, &guard).inspect_err(|_| out.truncate(start))?;
         let piece = frame.and_then(|frame| frame.overflow()).and_then(piece_of);
         let fits = piece.filter(|(bytes, next)| {
             let bytes = bytes.len() as u64;
-            if next.0 == 0 {
-                bytes == left
-            } else {
-                bytes > 0 && bytes < left
-            }
+            if next.0 == 0 { bytes == left } else { bytes > 0 && bytes < left }
         });
         let Some((bytes, behind)) = fits else {
             out.truncate(start);
@@ -201,12 +179,8 @@ pub(crate) fn pages(buffer: &Buffer, stub: OverflowPointer) -> Vec<PageId> {
     let mut pages = vec![stub.first];
     loop {
         let last = pages[pages.len() - 1];
-        let bytes = buffer
-            .frame(last, &guard)
-            .and_then(|frame| frame.overflow());
-        let (_, next) = bytes
-            .and_then(piece_of)
-            .expect("a chain with an owner is whole");
+        let bytes = buffer.frame(last, &guard).and_then(|frame| frame.overflow());
+        let (_, next) = bytes.and_then(piece_of).expect("a chain with an owner is whole");
         if next.0 == 0 {
             return pages;
         }
@@ -217,8 +191,5 @@ pub(crate) fn pages(buffer: &Buffer, stub: OverflowPointer) -> Vec<PageId> {
 /// The value's bytes in an overflow page, and the next page.
 pub(super) fn piece_of(image: &[u8]) -> Option<(&[u8], PageId)> {
     let end = HEADER_BYTES + u32_at(image, PIECE_AT) as usize;
-    Some((
-        image.get(HEADER_BYTES..end)?,
-        PageId(u64_at(image, NEXT_AT)),
-    ))
+    Some((image.get(HEADER_BYTES..end)?, PageId(u64_at(image, NEXT_AT))))
 }

@@ -33,12 +33,7 @@ pub(crate) struct PrefetchTarget {
 impl PrefetchTarget {
     /// The key at that place of the keys given to [`scout`].
     pub(crate) fn new(tree: &Tree, key: Range<usize>) -> PrefetchTarget {
-        PrefetchTarget {
-            tree: tree.id,
-            root: tree.root,
-            key,
-            leaf: None,
-        }
+        PrefetchTarget { tree: tree.id, root: tree.root, key, leaf: None }
     }
 
     /// The leaf that likely covers the key; none if the scout did not get there.
@@ -76,9 +71,7 @@ pub(crate) fn prefetch_leaves(buffer: &Buffer, keys: &[u8], targets: &mut [Prefe
             at.frame = buffer.prefetch_leaf(at.page, &guard);
         }
         for (at, target) in places.iter().zip(targets) {
-            target.leaf = at
-                .prefetch_row(buffer, &keys[target.key.clone()])
-                .then_some(at.page);
+            target.leaf = at.prefetch_row(buffer, &keys[target.key.clone()]).then_some(at.page);
         }
     }
 }
@@ -110,21 +103,11 @@ fn step_down<'g>(
 
 impl DescentState<'_> {
     fn nowhere() -> Self {
-        DescentState {
-            page: PageId(0),
-            frame: None,
-            child: 0,
-            above: u8::MAX,
-            is_below: true,
-        }
+        DescentState { page: PageId(0), frame: None, child: 0, above: u8::MAX, is_below: true }
     }
 
     fn root_of(target: &PrefetchTarget) -> Self {
-        DescentState {
-            page: target.root,
-            is_below: false,
-            ..DescentState::nowhere()
-        }
+        DescentState { page: target.root, is_below: false, ..DescentState::nowhere() }
     }
 
     /// Asks for what the search of an inner node looks at first.

@@ -59,16 +59,9 @@ impl Tree {
         if leaf.has_room(key, capacity) {
             return Ok(());
         }
-        let cut = leaf
-            .split_plan(key, capacity)
-            .expect("a row alone in its leaf has room");
-        let mut plan = Plan {
-            tree: self,
-            buffer,
-            taken: Vec::new(),
-            fresh: Vec::new(),
-            replaced: Vec::new(),
-        };
+        let cut = leaf.split_plan(key, capacity).expect("a row alone in its leaf has room");
+        let mut plan =
+            Plan { tree: self, buffer, taken: Vec::new(), fresh: Vec::new(), replaced: Vec::new() };
         let outcome = if way.steps.is_empty() {
             plan.split_root_leaf(&way, leaf, &cut, &guard)
         } else {
@@ -96,22 +89,11 @@ impl Tree {
                 panic!("{page} of {} is not there", self.id);
             };
             if let Some(latch) = frame.leaf() {
-                return Ok(DescentPath {
-                    steps,
-                    frame,
-                    latch,
-                    page,
-                });
+                return Ok(DescentPath { steps, frame, latch, page });
             }
-            let inner = frame
-                .inner()
-                .expect("a tree consists of inner nodes and leaves");
+            let inner = frame.inner().expect("a tree consists of inner nodes and leaves");
             let index = inner.index_of(key);
-            steps.push(Step {
-                frame,
-                inner,
-                index,
-            });
+            steps.push(Step { frame, inner, index });
             page = inner.child(index);
         }
     }
@@ -132,8 +114,7 @@ impl Plan<'_> {
         let root = self.node(&branches, way.page, 1);
         self.buffer.touch_leaf(way.frame, &leaf)?;
         self.buffer.place(Content::Leaf(leaf.left_half(cut, left)));
-        self.buffer
-            .place(Content::Leaf(leaf.right_half(cut, right)));
+        self.buffer.place(Content::Leaf(leaf.right_half(cut, right)));
         self.buffer.retire_leaf(way.frame, &mut leaf);
         self.buffer.replace(Content::Inner(root), guard);
         Ok(())
@@ -150,20 +131,15 @@ impl Plan<'_> {
         self.plan_parents(&way.steps, cut.separator.clone(), right)?;
         self.buffer.touch_leaf(way.frame, &leaf)?;
         let touched = way.steps.iter().rev().take(self.replaced.len());
-        touched
-            .map(|step| step.frame)
-            .try_for_each(|frame| self.buffer.touch_inner(frame))?;
-        self.buffer
-            .place(Content::Leaf(leaf.right_half(cut, right)));
+        touched.map(|step| step.frame).try_for_each(|frame| self.buffer.touch_inner(frame))?;
+        self.buffer.place(Content::Leaf(leaf.right_half(cut, right)));
         let left = leaf.left_half(cut, way.page);
         if planted(PlantedBug::SplitUnlatched) {
             drop(leaf);
             std::thread::yield_now();
             leaf = way.latch.write();
         }
-        self.fresh
-            .drain(..)
-            .for_each(|inner| self.buffer.place(Content::Inner(inner)));
+        self.fresh.drain(..).for_each(|inner| self.buffer.place(Content::Inner(inner)));
         for inner in self.replaced.drain(..).rev() {
             self.buffer.replace(Content::Inner(inner), guard);
         }
@@ -230,8 +206,7 @@ impl Plan<'_> {
     }
 
     fn node(&self, branches: &Branches, page: PageId, level: u8) -> Inner {
-        self.try_node(branches, page, level)
-            .expect("a part of a full node fits into a page")
+        self.try_node(branches, page, level).expect("a part of a full node fits into a page")
     }
 
     fn try_node(&self, branches: &Branches, page: PageId, level: u8) -> Option<Inner> {

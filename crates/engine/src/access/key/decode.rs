@@ -138,11 +138,7 @@ fn past_tag<'a>(part: &Part, bytes: &'a [u8]) -> Result<Option<&'a [u8]>, Malfor
     if !part.nullable {
         return Ok(Some(bytes));
     }
-    let null = if part.nulls_first {
-        NULL_FIRST
-    } else {
-        NULL_LAST
-    };
+    let null = if part.nulls_first { NULL_FIRST } else { NULL_LAST };
     match bytes.split_first() {
         None => Err(SHORT),
         Some((tag, rest)) if *tag == PRESENT => Ok(Some(rest)),
@@ -190,10 +186,7 @@ fn unescape(part: &Part, value: &[u8], at: usize, plain: &mut Vec<u8>) -> Result
         return Ok(close(plain, head, at, end));
     }
     let mask = if part.descending { 0xff } else { 0 };
-    let end = value
-        .iter()
-        .position(|byte| byte ^ mask == END)
-        .ok_or(SHORT)?;
+    let end = value.iter().position(|byte| byte ^ mask == END).ok_or(SHORT)?;
     let mut escaped = false;
     for byte in &value[..end] {
         let byte = byte ^ mask;

@@ -38,11 +38,7 @@ pub(crate) fn push(part: &Part, value: Value<'_>, out: &mut Vec<u8>) -> Result<(
 fn push_any(part: &Part, value: Value<'_>, out: &mut Vec<u8>) -> Result<(), Unfit> {
     if part.nullable {
         if value.is_null() {
-            let byte = if part.nulls_first {
-                NULL_FIRST
-            } else {
-                NULL_LAST
-            };
+            let byte = if part.nulls_first { NULL_FIRST } else { NULL_LAST };
             out.push(byte);
             return Ok(());
         }

@@ -29,10 +29,8 @@ pub struct KeyRange<'v> {
 
 impl<'v> KeyRange<'v> {
     /// Everything.
-    pub const ALL: KeyRange<'static> = KeyRange {
-        lower: Bound::Unbounded,
-        upper: Bound::Unbounded,
-    };
+    pub const ALL: KeyRange<'static> =
+        KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
 
     /// All keys that begin with these values; one key if they are all of its columns.
     pub fn prefix(values: &'v [Value<'v>]) -> KeyRange<'v> {
@@ -41,18 +39,12 @@ impl<'v> KeyRange<'v> {
 
     /// From these values on, included.
     pub fn from(lower: &'v [Value<'v>]) -> KeyRange<'v> {
-        KeyRange {
-            lower: Bound::Included(lower),
-            upper: Bound::Unbounded,
-        }
+        KeyRange { lower: Bound::Included(lower), upper: Bound::Unbounded }
     }
 
     /// From some values to others, both included.
     pub fn between(lower: &'v [Value<'v>], upper: &'v [Value<'v>]) -> KeyRange<'v> {
-        KeyRange {
-            lower: Bound::Included(lower),
-            upper: Bound::Included(upper),
-        }
+        KeyRange { lower: Bound::Included(lower), upper: Bound::Included(upper) }
     }
 }
 
@@ -158,11 +150,7 @@ pub(crate) fn check_length(object: &str, bytes: usize, bytes_max: usize) -> Resu
 impl Schema {
     /// The error of a number of values that does not fit.
     pub(crate) fn wrong_count(&self, expected: usize, found: usize) -> Error {
-        Error::WrongCount {
-            table: self.name().to_owned(),
-            expected,
-            found,
-        }
+        Error::WrongCount { table: self.name().to_owned(), expected, found }
     }
 
     /// Fails if the table has no column at that position.
@@ -204,9 +192,6 @@ impl Schema {
 
     /// The error of bytes that this engine did not write.
     pub(crate) fn damaged(&self, what: super::Malformed) -> Error {
-        Error::DamagedRow {
-            object: format!("table {}", self.name()),
-            what: what.0,
-        }
+        Error::DamagedRow { object: format!("table {}", self.name()), what: what.0 }
     }
 }

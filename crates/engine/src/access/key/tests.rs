@@ -18,17 +18,13 @@ fn part(rng: &mut Rng, column: usize) -> Part {
 }
 
 fn shape(rng: &mut Rng) -> KeyShape {
-    let parts = (0..rng.usize(1..5))
-        .map(|column| part(rng, column))
-        .collect();
+    let parts = (0..rng.usize(1..5)).map(|column| part(rng, column)).collect();
     KeyShape::of(parts)
 }
 
 fn tuple(rng: &mut Rng, shape: &KeyShape) -> Vec<Cell> {
     let parts = shape.parts.iter();
-    parts
-        .map(|part| random::cell(rng, part.kind, part.nullable))
-        .collect()
+    parts.map(|part| random::cell(rng, part.kind, part.nullable)).collect()
 }
 
 fn bytes(shape: &KeyShape, tuple: &[Cell]) -> Vec<u8> {
@@ -42,11 +38,7 @@ fn bytes(shape: &KeyShape, tuple: &[Cell]) -> Vec<u8> {
 /// The order of two values as the module's head states it, by other means.
 fn order(part: &Part, one: Value<'_>, other: Value<'_>) -> Ordering {
     let null = |first: bool| {
-        if first {
-            Ordering::Less
-        } else {
-            Ordering::Greater
-        }
+        if first { Ordering::Less } else { Ordering::Greater }
     };
     let order = match (one, other) {
         (Value::Null, Value::Null) => return Ordering::Equal,
@@ -58,16 +50,12 @@ fn order(part: &Part, one: Value<'_>, other: Value<'_>) -> Ordering {
         (Value::Decimal(one), Value::Decimal(other)) => one.units.cmp(&other.units),
         (Value::Text(one), Value::Text(other)) => one.cmp(other),
         (Value::Bytes(one), Value::Bytes(other)) => one.cmp(other),
-        (Value::Float(one), Value::Float(other)) => one
-            .partial_cmp(&other)
-            .unwrap_or_else(|| one.is_nan().cmp(&other.is_nan())),
+        (Value::Float(one), Value::Float(other)) => {
+            one.partial_cmp(&other).unwrap_or_else(|| one.is_nan().cmp(&other.is_nan()))
+        }
         _ => panic!("the values are of one kind"),
     };
-    if part.descending {
-        order.reverse()
-    } else {
-        order
-    }
+    if part.descending { order.reverse() } else { order }
 }
 
 fn order_of(shape: &KeyShape, one: &[Cell], other: &[Cell]) -> Ordering {
@@ -108,11 +96,7 @@ fn keys_come_back_as_the_values_they_were() {
         bytes.extend_from_slice(b"what follows");
         assert_eq!(unfold(&shape, &bytes, &mut plain), Ok(length));
         assert_eq!(skip(&shape, &bytes), Ok(length));
-        let key = KeyView {
-            shape: &shape,
-            bytes: &bytes,
-            plain: &plain,
-        };
+        let key = KeyView { shape: &shape, bytes: &bytes, plain: &plain };
         for (position, cell) in tuple.iter().enumerate() {
             let found = key.value(position).expect("the key is whole");
             assert!(same(found, from_key(lend(cell))), "{found:?} {cell:?}");
@@ -131,21 +115,10 @@ fn schema_of(shape: &KeyShape) -> Schema {
         } else {
             builder.column(name.as_str(), part.kind)
         };
-        let column = if part.descending {
-            desc(name)
-        } else {
-            asc(name)
-        };
-        columns.push(if part.nulls_first {
-            column.nulls_first()
-        } else {
-            column.nulls_last()
-        });
+        let column = if part.descending { desc(name) } else { asc(name) };
+        columns.push(if part.nulls_first { column.nulls_first() } else { column.nulls_last() });
     }
-    builder
-        .index("i", columns)
-        .build()
-        .expect("the shape is a good one")
+    builder.index("i", columns).build().expect("the shape is a good one")
 }
 
 #[test]
@@ -167,20 +140,13 @@ fn a_range_holds_exactly_the_keys_between_its_bounds() {
             1 => Bound::Included(values[at].as_slice()),
             _ => Bound::Excluded(values[at].as_slice()),
         };
-        let range = KeyRange {
-            lower: bound(0),
-            upper: bound(1),
-        };
+        let range = KeyRange { lower: bound(0), upper: bound(1) };
         let mut bytes_range = ByteRange::default();
-        let may_hold = bytes_range
-            .set(&schema, schema.index_shape(0), range)
-            .unwrap();
+        let may_hold = bytes_range.set(&schema, schema.index_shape(0), range).unwrap();
         empty += u32::from(!may_hold);
         for tuple in &tuples {
             let key = bytes(&shape, tuple);
-            let below = bytes_range
-                .upper()
-                .is_none_or(|upper| key.as_slice() < upper);
+            let below = bytes_range.upper().is_none_or(|upper| key.as_slice() < upper);
             let found = may_hold && key >= bytes_range.lower && below;
             let order = |at: usize| order_of(&shape, tuple, &bounds[at].0);
             let expected = match bounds[0].1 {
@@ -217,14 +183,8 @@ fn values_that_do_not_fit_are_named() {
         let encoded = encode(&schema, schema.key_shape(), values, &mut Vec::new());
         encoded.unwrap_err().to_string()
     };
-    assert_eq!(
-        error(&[Value::Text("x")]),
-        "column id of table t holds an integer, not text"
-    );
-    assert_eq!(
-        error(&[Value::Null]),
-        "column id of table t may not be null"
-    );
+    assert_eq!(error(&[Value::Text("x")]), "column id of table t holds an integer, not text");
+    assert_eq!(error(&[Value::Null]), "column id of table t may not be null");
     assert_eq!(
         error(&[Value::Int(1), Value::Int(2)]),
         "1 values are expected for table t here, not 2"
@@ -246,11 +206,7 @@ fn no_bytes_make_reading_a_key_panic() {
         };
         assert!(skip(&shape, &bytes) == Ok(taken) && taken <= bytes.len());
         whole += 1;
-        let key = KeyView {
-            shape: &shape,
-            bytes: &bytes,
-            plain: &plain,
-        };
+        let key = KeyView { shape: &shape, bytes: &bytes, plain: &plain };
         let values = (0..shape.parts.len()).map(|position| key.value(position));
         let Ok(values) = values.collect::<Result<Vec<_>, _>>() else {
             continue;

@@ -90,23 +90,13 @@ impl<'p> Step<'p> {
         let (payload, rest) = rest.split_at_checked(length).ok_or(SHORT)?;
         *steps = rest;
         let number = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
-        Ok(Some(Step {
-            code,
-            column: number(1),
-            ordinal: number(3),
-            null_bit: number(5),
-            payload,
-        }))
+        Ok(Some(Step { code, column: number(1), ordinal: number(3), null_bit: number(5), payload }))
     }
 
     fn act(&self, block: &Block<'_>, new: &mut Vec<u8>) -> Result<(), PatchFailure> {
         let row = Raw::open(new, |version| block.layout(version))?;
         let is_variable = matches!(self.code, SET_VARIABLE | NULL_VARIABLE);
-        let places = if is_variable {
-            row.layout.variable
-        } else {
-            row.layout.fixed
-        };
+        let places = if is_variable { row.layout.variable } else { row.layout.fixed };
         let has_bit = self.null_bit == NEVER_NULL || self.null_bit < row.layout.nullable;
         if self.ordinal >= places || !has_bit {
             return Err(NO_PLACE.into());
@@ -123,10 +113,7 @@ impl<'p> Step<'p> {
                 self.put_fixed(new, block, sum.to_bits())
             }
             SET_FIXED | NULL_FIXED => {
-                let bits = self
-                    .payload
-                    .first_chunk()
-                    .map_or(0, |bits| u64::from_le_bytes(*bits));
+                let bits = self.payload.first_chunk().map_or(0, |bits| u64::from_le_bytes(*bits));
                 self.put_null(new)?;
                 self.put_fixed(new, block, bits)
             }
@@ -170,21 +157,11 @@ impl<'p> Step<'p> {
     fn sum_integer(&self, old: i64) -> Result<i64, PatchFailure> {
         let column = self.column;
         let (delta, lower, upper) = self.addition()?;
-        let sum = old
-            .checked_add(delta as i64)
-            .ok_or(PatchFailure::Overflow { column })?;
-        let checked = if planted(PlantedBug::BoundOfOldValue) {
-            old
-        } else {
-            sum
-        };
+        let sum = old.checked_add(delta as i64).ok_or(PatchFailure::Overflow { column })?;
+        let checked = if planted(PlantedBug::BoundOfOldValue) { old } else { sum };
         let holds = lower.is_none_or(|lower| checked >= lower as i64)
             && upper.is_none_or(|upper| checked <= upper as i64);
-        if holds {
-            Ok(sum)
-        } else {
-            Err(PatchFailure::OutOfBounds { column })
-        }
+        if holds { Ok(sum) } else { Err(PatchFailure::OutOfBounds { column }) }
     }
 
     fn sum_float(&self, old: f64) -> Result<f64, PatchFailure> {
@@ -198,11 +175,7 @@ impl<'p> Step<'p> {
         // What is not a number lies within no bounds.
         let holds = lower.is_none_or(|lower| sum >= f64::from_bits(lower))
             && upper.is_none_or(|upper| sum <= f64::from_bits(upper));
-        if holds {
-            Ok(sum)
-        } else {
-            Err(PatchFailure::OutOfBounds { column })
-        }
+        if holds { Ok(sum) } else { Err(PatchFailure::OutOfBounds { column }) }
     }
 }
 

@@ -28,14 +28,8 @@ impl<'a> Block<'a> {
         let (block, steps) = rest.split_at_checked(length).ok_or(SHORT)?;
         let (version, rest) = block.split_first_chunk().ok_or(SHORT)?;
         let version = u16::from_le_bytes(*version);
-        let (layouts, added) = rest
-            .split_at_checked(6 * usize::from(version))
-            .ok_or(SHORT)?;
-        let block = Block {
-            version,
-            layouts,
-            added,
-        };
+        let (layouts, added) = rest.split_at_checked(6 * usize::from(version)).ok_or(SHORT)?;
+        let block = Block { version, layouts, added };
         Ok((block, steps))
     }
 
@@ -50,11 +44,7 @@ impl<'a> Block<'a> {
         let at = 6 * usize::from(version).checked_sub(1)?;
         let counts: &[u8; 6] = self.layouts.get(at..)?.first_chunk()?;
         let count = |at: usize| u16::from_le_bytes([counts[at], counts[at + 1]]);
-        Some(Layout {
-            nullable: count(0),
-            fixed: count(2),
-            variable: count(4),
-        })
+        Some(Layout { nullable: count(0), fixed: count(2), variable: count(4) })
     }
 
     /// Writes a row of an older version into `new` as one of the current version.
@@ -125,9 +115,7 @@ fn copy_old(old: &Raw<'_>, new: &mut Vec<u8>, to: Layout, wide: bool) -> Result<
     new[2..from.fixed_start()].copy_from_slice(&old.bytes[2..from.fixed_start()]);
     for bit in from.nullable..from.nullable.next_multiple_of(8) {
         if old.is_null(bit) {
-            return Err(Malformed(
-                "a row has a bit set for a column that is not there",
-            ));
+            return Err(Malformed("a row has a bit set for a column that is not there"));
         }
     }
     let fixed = &old.bytes[from.fixed_start()..from.ends_start()];

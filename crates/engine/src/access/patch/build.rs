@@ -52,11 +52,7 @@ pub(crate) fn set(
         }
         place @ ColumnSlot::Fixed { .. } => {
             let bits = value.fixed_bits();
-            let code = if bits.is_some() {
-                SET_FIXED
-            } else {
-                NULL_FIXED
-            };
+            let code = if bits.is_some() { SET_FIXED } else { NULL_FIXED };
             head(code, column, place, out);
             if let Some(bits) = bits {
                 out.extend_from_slice(&bits.to_le_bytes());
@@ -65,11 +61,7 @@ pub(crate) fn set(
         }
         place @ ColumnSlot::Variable { .. } => {
             let bytes = value.variable_bytes();
-            let code = if bytes.is_some() {
-                SET_VARIABLE
-            } else {
-                NULL_VARIABLE
-            };
+            let code = if bytes.is_some() { SET_VARIABLE } else { NULL_VARIABLE };
             head(code, column, place, out);
             if let Some(bytes) = bytes {
                 out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
@@ -107,19 +99,12 @@ pub(crate) fn add(
     };
     let delta = number(schema, column, delta)?;
     let bound = |bound: Option<Value<'_>>| bound.map(|value| number(schema, column, value));
-    let (lower, upper) = (
-        bound(bounds.lower).transpose()?,
-        bound(bounds.upper).transpose()?,
-    );
+    let (lower, upper) = (bound(bounds.lower).transpose()?, bound(bounds.upper).transpose()?);
     if kind == Kind::Float && [lower, upper].into_iter().flatten().any(is_nan) {
         let what = "cannot be bounded by what is not a number";
         return Err(unchangeable(schema, column, what));
     }
-    let code = if kind == Kind::Float {
-        ADD_FLOAT
-    } else {
-        ADD_INTEGER
-    };
+    let code = if kind == Kind::Float { ADD_FLOAT } else { ADD_INTEGER };
     head(code, column, place, out);
     out.push(if lower.is_some() { LOWER } else { 0 } | if upper.is_some() { UPPER } else { 0 });
     for bits in [Some(delta), lower, upper].into_iter().flatten() {
@@ -133,9 +118,7 @@ fn number(schema: &Schema, column: usize, value: Value<'_>) -> Result<u64> {
         return Err(schema.unfit(column, crate::access::key::Unfit::Null, value));
     }
     check(schema, column, value)?;
-    Ok(value
-        .fixed_bits()
-        .expect("the column is of a fixed kind, and so is the value"))
+    Ok(value.fixed_bits().expect("the column is of a fixed kind, and so is the value"))
 }
 
 fn is_nan(bits: u64) -> bool {

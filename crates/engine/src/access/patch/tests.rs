@@ -46,11 +46,7 @@ fn act(step: &Step, cells: &mut [Cell]) -> Result<(), PatchFailure> {
         (Value::Float(bound), Value::Float(sum)) => sum <= bound,
         (bound, sum) => {
             let (bound, sum) = (bound.fixed_bits().unwrap(), sum.fixed_bits().unwrap());
-            if lower {
-                sum as i64 >= bound as i64
-            } else {
-                sum as i64 <= bound as i64
-            }
+            if lower { sum as i64 >= bound as i64 } else { sum as i64 <= bound as i64 }
         }
     };
     if !holds(lower, true) || !holds(upper, false) {
@@ -82,9 +78,7 @@ fn step(rng: &mut Rng, schema: &Schema) -> Option<Step> {
 }
 
 fn steps(rng: &mut Rng, schema: &Schema) -> Vec<Step> {
-    (0..rng.usize(..5))
-        .filter_map(|_| step(rng, schema))
-        .collect()
+    (0..rng.usize(..5)).filter_map(|_| step(rng, schema)).collect()
 }
 
 fn patch(schema: &Schema, steps: &[Step]) -> Vec<u8> {
@@ -155,21 +149,15 @@ fn patches_do_what_the_model_does() {
 
 #[test]
 fn a_bound_on_the_old_value_is_found() {
-    let missed = (0..2_000).all(|seed| {
-        with(Some(PlantedBug::BoundOfOldValue), || {
-            patches_do_what_they_say(seed)
-        })
-    });
+    let missed = (0..2_000)
+        .all(|seed| with(Some(PlantedBug::BoundOfOldValue), || patches_do_what_they_say(seed)));
     assert!(!missed, "the planted bug was not found");
 }
 
 #[test]
 fn a_column_that_outgrows_short_ends_gets_wide_ones() {
     let schema = Schema::table("t").column("id", Kind::Int).key(["id"]);
-    let schema = schema
-        .column("a", Kind::Text)
-        .column("b", Kind::Text)
-        .column("c", Kind::Text);
+    let schema = schema.column("a", Kind::Text).column("b", Kind::Text).column("c", Kind::Text);
     let schema = schema.build().unwrap();
     let values = ["1", "22", "333"].map(Value::Text);
     let (mut key, mut row) = (Vec::new(), Vec::new());
@@ -189,14 +177,8 @@ fn a_column_that_outgrows_short_ends_gets_wide_ones() {
 
 #[test]
 fn what_cannot_be_changed_is_refused() {
-    let schema = Schema::table("t")
-        .column("id", Kind::Int)
-        .column("name", Kind::Text);
-    let schema = schema
-        .column("ratio", Kind::Float)
-        .key(["id"])
-        .build()
-        .unwrap();
+    let schema = Schema::table("t").column("id", Kind::Int).column("name", Kind::Text);
+    let schema = schema.column("ratio", Kind::Float).key(["id"]).build().unwrap();
     let none = Bounds::default();
     let out = &mut Vec::new();
     let text = |result: crate::Result<()>| result.unwrap_err().to_string();
@@ -208,14 +190,8 @@ fn what_cannot_be_changed_is_refused() {
         text(add(&schema, 1, Value::Int(1), none, out)),
         "column name of table t is no number and cannot be added to; set it"
     );
-    assert_eq!(
-        text(set(&schema, 1, Value::Null, out)),
-        "column name of table t may not be null"
-    );
-    let bounds = Bounds {
-        lower: Some(Value::Float(f64::NAN)),
-        upper: None,
-    };
+    assert_eq!(text(set(&schema, 1, Value::Null, out)), "column name of table t may not be null");
+    let bounds = Bounds { lower: Some(Value::Float(f64::NAN)), upper: None };
     assert_eq!(
         text(add(&schema, 2, Value::Float(1.0), bounds, out)),
         "column ratio of table t cannot be bounded by what is not a number"

@@ -59,14 +59,11 @@ impl Entries {
             }
             let value = |row: &RowView<'_>| entry_value(schema, index, row.key_bytes().len());
             let keep = planted(PlantedBug::KeepOldEntry) && new.is_some();
-            let delete = old.filter(|_| !keep).map(|row| Entry {
-                key: &self.old,
-                value: &row.key_bytes()[..value(row)],
-            });
-            let insert = new.map(|row| Entry {
-                key: &self.new,
-                value: &row.key_bytes()[..value(row)],
-            });
+            let delete = old
+                .filter(|_| !keep)
+                .map(|row| Entry { key: &self.old, value: &row.key_bytes()[..value(row)] });
+            let insert =
+                new.map(|row| Entry { key: &self.new, value: &row.key_bytes()[..value(row)] });
             change(index, delete, insert)?;
         }
         Ok(())
@@ -75,11 +72,7 @@ impl Entries {
 
 /// How much of the primary key an entry has as its value: all or nothing.
 fn entry_value(schema: &Schema, index: usize, key_bytes: usize) -> usize {
-    if schema.indexes()[index].is_unique() {
-        key_bytes
-    } else {
-        0
-    }
+    if schema.indexes()[index].is_unique() { key_bytes } else { 0 }
 }
 
 /// Writes the key of a row's entry in an index behind `out`.
@@ -91,9 +84,7 @@ pub(crate) fn entry_key(
 ) -> Result<()> {
     let mut has_null = false;
     for part in &schema.index_shape(index).parts {
-        let value = row
-            .value(part.column)
-            .map_err(|what| schema.damaged(what))?;
+        let value = row.value(part.column).map_err(|what| schema.damaged(what))?;
         has_null |= value.is_null();
         key::push(part, value, out).map_err(|unfit| schema.unfit(part.column, unfit, value))?;
     }

@@ -46,9 +46,7 @@ impl<'a> Raw<'a> {
         bytes: &'a [u8],
         layout_of: impl FnOnce(u16) -> Option<Layout>,
     ) -> Result<Raw<'a>, Malformed> {
-        let head = bytes
-            .first_chunk()
-            .ok_or(Malformed("a row lacks its version"))?;
+        let head = bytes.first_chunk().ok_or(Malformed("a row lacks its version"))?;
         let head = u16::from_le_bytes(*head);
         let version = head & VERSION_MASK;
         let layout = layout_of(version).ok_or(Malformed("a row is of an unknown version"))?;
@@ -60,22 +58,12 @@ impl<'a> Raw<'a> {
         if layout.variable == 0 && bytes.len() > start {
             return Err(Malformed("a row goes on behind its last column"));
         }
-        Ok(Raw {
-            bytes,
-            version,
-            layout,
-            wide,
-        })
+        Ok(Raw { bytes, version, layout, wide })
     }
 
     /// No row: of a version before the first, without columns.
     pub(crate) fn none() -> Raw<'a> {
-        Raw {
-            bytes: &[],
-            version: 0,
-            layout: Layout::default(),
-            wide: false,
-        }
+        Raw { bytes: &[], version: 0, layout: Layout::default(), wide: false }
     }
 
     /// True if there is no row.
@@ -102,11 +90,7 @@ impl<'a> Raw<'a> {
     #[inline]
     pub(crate) fn variable(&self, ordinal: u16) -> Result<Range<usize>, Malformed> {
         let begin = self.layout.bytes_start(self.wide);
-        let start = if ordinal == 0 {
-            begin
-        } else {
-            begin + self.end(ordinal - 1)
-        };
+        let start = if ordinal == 0 { begin } else { begin + self.end(ordinal - 1) };
         let end = if ordinal + 1 == self.layout.variable {
             self.bytes.len()
         } else {
@@ -138,11 +122,7 @@ impl<'a> Raw<'a> {
         let width = if self.wide { 4 } else { 2 };
         let start = self.layout.ends_start() + width * usize::from(first);
         let bytes = &self.bytes[start..start + width * usize::from(count)];
-        if self.wide {
-            Ends::Wide(bytes.as_chunks().0)
-        } else {
-            Ends::Narrow(bytes.as_chunks().0)
-        }
+        if self.wide { Ends::Wide(bytes.as_chunks().0) } else { Ends::Narrow(bytes.as_chunks().0) }
     }
 
     /// The stored end of a variable column that is not the last.
@@ -166,9 +146,7 @@ impl Ends<'_> {
     #[inline]
     pub(crate) fn get(self, at: usize) -> Option<usize> {
         match self {
-            Ends::Narrow(ends) => ends
-                .get(at)
-                .map(|end| usize::from(u16::from_le_bytes(*end))),
+            Ends::Narrow(ends) => ends.get(at).map(|end| usize::from(u16::from_le_bytes(*end))),
             Ends::Wide(ends) => ends.get(at).map(|end| u32::from_le_bytes(*end) as usize),
         }
     }

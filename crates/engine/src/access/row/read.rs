@@ -47,11 +47,7 @@ impl<'a> RowView<'a> {
         }
         Ok(RowView {
             schema,
-            key: KeyView {
-                shape: schema.key_shape(),
-                bytes: key,
-                plain,
-            },
+            key: KeyView { shape: schema.key_shape(), bytes: key, plain },
             raw: raw?,
         })
     }
@@ -110,9 +106,7 @@ impl<'a> RowView<'a> {
         let layout = self.raw.layout;
         for bit in layout.nullable..layout.nullable.next_multiple_of(8) {
             if self.raw.is_null(bit) {
-                return Err(Malformed(
-                    "a row has a bit set for a column that is not there",
-                ));
+                return Err(Malformed("a row has a bit set for a column that is not there"));
             }
         }
         for column in 0..self.schema.columns().len() {
@@ -130,10 +124,6 @@ impl<'a> RowView<'a> {
             ColumnSlot::Fixed { ordinal, .. } => self.raw.fixed(ordinal) == 0,
             ColumnSlot::Variable { ordinal, .. } => self.raw.variable(ordinal)?.is_empty(),
         };
-        if is_empty {
-            Ok(())
-        } else {
-            Err(Malformed("a column that is null has bytes"))
-        }
+        if is_empty { Ok(()) } else { Err(Malformed("a column that is null has bytes")) }
     }
 }

@@ -67,10 +67,7 @@ fn texts_are_the_values(schema: &Schema, view: &RowView<'_>) {
         let mut start = 0;
         for (column, end) in columns.iter().zip(texts.ends()) {
             let text = Value::Text(&texts.text()[start..end]);
-            assert!(same(
-                text,
-                view.value(*column).expect("the column is whole")
-            ));
+            assert!(same(text, view.value(*column).expect("the column is whole")));
             start = end;
         }
         assert_eq!(start, texts.text().len());
@@ -118,11 +115,7 @@ fn neighbouring_texts_are_a_run_and_others_are_not() {
 #[test]
 fn long_rows_have_wide_ends() {
     let schema = Schema::table("t").column("id", Kind::Int).key(["id"]);
-    let schema = schema
-        .column("a", Kind::Text)
-        .column("b", Kind::Bytes)
-        .build()
-        .unwrap();
+    let schema = schema.column("a", Kind::Text).column("b", Kind::Bytes).build().unwrap();
     for length in [0, 65_530, 65_535, 65_536, 200_000] {
         let (text, bytes) = ("x".repeat(length), vec![7; 3]);
         let values = [Value::Int(1), Value::Text(&text), Value::Bytes(&bytes)];
@@ -143,19 +136,13 @@ fn a_row_of_one_text_costs_two_bytes_more() {
     let (mut key, mut row) = (Vec::new(), Vec::new());
     let values = [Value::Int(1), Value::Text("hundred")];
     encode(&schema, &values, &mut key, &mut row).unwrap();
-    assert_eq!(
-        (key.len(), row.as_slice()),
-        (8, b"\x01\x00hundred".as_slice())
-    );
+    assert_eq!((key.len(), row.as_slice()), (8, b"\x01\x00hundred".as_slice()));
 }
 
 #[test]
 fn values_that_do_not_fit_are_named() {
     let schema = Schema::table("t").column("id", Kind::Int).key(["id"]);
-    let schema = schema
-        .column("at", Kind::Decimal { scale: 2 })
-        .build()
-        .unwrap();
+    let schema = schema.column("at", Kind::Decimal { scale: 2 }).build().unwrap();
     let error = |values: &[Value<'_>]| {
         let refused = encode(&schema, values, &mut Vec::new(), &mut Vec::new());
         refused.unwrap_err().to_string()
@@ -164,14 +151,8 @@ fn values_that_do_not_fit_are_named() {
         error(&[Value::Int(1), Value::Int(2)]),
         "column at of table t holds a decimal of scale 2, not an integer"
     );
-    assert_eq!(
-        error(&[Value::Int(1), Value::Null]),
-        "column at of table t may not be null"
-    );
-    assert_eq!(
-        error(&[Value::Int(1)]),
-        "2 values are expected for table t here, not 1"
-    );
+    assert_eq!(error(&[Value::Int(1), Value::Null]), "column at of table t may not be null");
+    assert_eq!(error(&[Value::Int(1)]), "2 values are expected for table t here, not 1");
 }
 
 #[test]
@@ -202,10 +183,7 @@ fn no_bytes_make_reading_a_row_panic() {
             Ok(()) => whole += 1,
             Err(_) => refused += 1,
         }
-        assert!(
-            read || view.check().is_err(),
-            "a check sees what reading sees"
-        );
+        assert!(read || view.check().is_err(), "a check sees what reading sees");
     }
     assert!(whole > 10_000 && refused > 10_000, "{whole} {refused}");
 }
@@ -223,14 +201,7 @@ fn all_entries(schema: &Schema, rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> Trees {
             entry_key(schema, index, &view, &mut entry).unwrap();
             let unique = schema.indexes()[index].is_unique();
             let value = if unique { key.clone() } else { Vec::new() };
-            let led = primary_key_of(
-                schema,
-                index,
-                Entry {
-                    key: &entry,
-                    value: &value,
-                },
-            );
+            let led = primary_key_of(schema, index, Entry { key: &entry, value: &value });
             assert_eq!(led, Ok(key.as_slice()));
             assert_eq!(tree.insert(entry, value), None, "entries are told apart");
         }
@@ -259,30 +230,17 @@ fn entries_follow_rows(seed: u64) -> bool {
         let mut collides = false;
         let mut staged = trees.clone();
         entries
-            .changes(
-                &schema,
-                view_old.as_ref(),
-                view_new.as_ref(),
-                1024,
-                |index, old, new| {
-                    assert_ne!(
-                        old.map(|old| old.key),
-                        new.map(|new| new.key),
-                        "nothing changed"
-                    );
-                    if let Some(old) = old {
-                        assert!(
-                            staged[index].remove(old.key).is_some(),
-                            "the entry was there"
-                        );
-                    }
-                    if let Some(new) = new {
-                        let before = staged[index].insert(new.key.to_vec(), new.value.to_vec());
-                        collides |= before.is_some();
-                    }
-                    Ok(())
-                },
-            )
+            .changes(&schema, view_old.as_ref(), view_new.as_ref(), 1024, |index, old, new| {
+                assert_ne!(old.map(|old| old.key), new.map(|new| new.key), "nothing changed");
+                if let Some(old) = old {
+                    assert!(staged[index].remove(old.key).is_some(), "the entry was there");
+                }
+                if let Some(new) = new {
+                    let before = staged[index].insert(new.key.to_vec(), new.value.to_vec());
+                    collides |= before.is_some();
+                }
+                Ok(())
+            })
             .expect("the entries fit");
         if collides {
             continue;

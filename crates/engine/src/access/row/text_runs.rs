@@ -47,13 +47,7 @@ impl Schema {
     /// The column's place among those of changing length, if it is a text that is never null.
     fn text_ordinal(&self, column: usize) -> Option<u16> {
         match (self.columns().get(column)?.kind, self.place(column)) {
-            (
-                Kind::Text,
-                ColumnSlot::Variable {
-                    ordinal,
-                    null_bit: None,
-                },
-            ) => Some(ordinal),
+            (Kind::Text, ColumnSlot::Variable { ordinal, null_bit: None }) => Some(ordinal),
             _ => None,
         }
     }
@@ -78,12 +72,7 @@ impl<'a> RowView<'a> {
         let Ok(text) = str::from_utf8(&self.raw.bytes[bytes.clone()]) else {
             return Err(Malformed("text in a row is not UTF-8"));
         };
-        let texts = Texts {
-            text,
-            raw: self.raw,
-            run,
-            start: bytes.start,
-        };
+        let texts = Texts { text, raw: self.raw, run, start: bytes.start };
         texts.check()?;
         Ok(Some(texts))
     }

@@ -27,9 +27,7 @@ pub(crate) fn encode(
     let in_key = shape.parts.iter().map(|part| values[part.column]);
     key::encode(schema, shape, in_key, key)?;
 
-    let layout = schema
-        .layout(schema.version())
-        .expect("the newest version has a layout");
+    let layout = schema.layout(schema.version()).expect("the newest version has a layout");
     let start = row.len();
     let bytes = variable_bytes(schema, values);
     let wide = layout.variable > 1 && bytes > usize::from(u16::MAX);
@@ -46,10 +44,7 @@ pub(crate) fn encode(
 fn variable_bytes(schema: &Schema, values: &[Value<'_>]) -> usize {
     let lengths = values.iter().enumerate().map(|(column, value)| {
         let in_row = matches!(schema.place(column), ColumnSlot::Variable { .. });
-        value
-            .variable_bytes()
-            .filter(|_| in_row)
-            .map_or(0, <[u8]>::len)
+        value.variable_bytes().filter(|_| in_row).map_or(0, <[u8]>::len)
     });
     lengths.sum()
 }
@@ -74,9 +69,7 @@ fn put(
         return Ok(());
     };
     check(schema, column, value)?;
-    let layout = schema
-        .layout(schema.version())
-        .expect("the newest version has a layout");
+    let layout = schema.layout(schema.version()).expect("the newest version has a layout");
     if let (Value::Null, Some(bit)) = (value, null_bit) {
         row[at.start + 2 + usize::from(bit / 8)] |= 1 << (bit % 8);
     }

@@ -13,19 +13,12 @@ pub struct KeyPart {
 
 /// Small values first; null, where allowed, before them.
 pub fn asc(column: impl Into<String>) -> KeyPart {
-    KeyPart {
-        name: column.into(),
-        descending: false,
-        nulls_first: None,
-    }
+    KeyPart { name: column.into(), descending: false, nulls_first: None }
 }
 
 /// Great values first; null, where allowed, after them.
 pub fn desc(column: impl Into<String>) -> KeyPart {
-    KeyPart {
-        descending: true,
-        ..asc(column)
-    }
+    KeyPart { descending: true, ..asc(column) }
 }
 
 impl KeyPart {
@@ -33,20 +26,14 @@ impl KeyPart {
     #[must_use]
     pub fn nulls_first(self) -> KeyPart {
         let nulls_first = Some(true);
-        KeyPart {
-            nulls_first,
-            ..self
-        }
+        KeyPart { nulls_first, ..self }
     }
 
     /// Null after all values.
     #[must_use]
     pub fn nulls_last(self) -> KeyPart {
         let nulls_first = Some(false);
-        KeyPart {
-            nulls_first,
-            ..self
-        }
+        KeyPart { nulls_first, ..self }
     }
 
     pub(super) fn resolve(self, columns: &[Column]) -> std::result::Result<KeyColumn, String> {
@@ -98,12 +85,7 @@ impl Schema {
     /// );
     /// ```
     pub fn table(name: impl Into<String>) -> Builder {
-        Builder {
-            name: name.into(),
-            columns: Vec::new(),
-            key: Vec::new(),
-            indexes: Vec::new(),
-        }
+        Builder { name: name.into(), columns: Vec::new(), key: Vec::new(), indexes: Vec::new() }
     }
 }
 
@@ -150,19 +132,11 @@ impl Builder {
     /// them is not there, twice there or nullable; more columns or indexes than the caps allow.
     pub fn build(self) -> Result<Schema> {
         let table = self.name.clone();
-        self.resolve()
-            .map_err(|what| Error::Schema { table, what })
-            .and_then(Schema::checked)
+        self.resolve().map_err(|what| Error::Schema { table, what }).and_then(Schema::checked)
     }
 
     fn with_column(mut self, name: String, kind: Kind, nullable: bool) -> Builder {
-        self.columns.push(Column {
-            name,
-            kind,
-            nullable,
-            since: 1,
-            default: None,
-        });
+        self.columns.push(Column { name, kind, nullable, since: 1, default: None });
         self
     }
 
@@ -188,12 +162,7 @@ impl Builder {
                 unique,
             });
         }
-        Ok(Definition {
-            name: self.name,
-            columns,
-            key,
-            indexes,
-        })
+        Ok(Definition { name: self.name, columns, key, indexes })
     }
 }
 

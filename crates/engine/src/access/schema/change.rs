@@ -51,11 +51,7 @@ impl Schema {
         let parts = columns.into_iter().map(Into::into);
         let columns = resolve(&format!("index {name}"), parts, &definition.columns)
             .map_err(|what| self.unusable(what))?;
-        definition.indexes.push(Index {
-            name: name.to_owned(),
-            columns,
-            unique,
-        });
+        definition.indexes.push(Index { name: name.to_owned(), columns, unique });
         Schema::checked(definition)
     }
 
@@ -66,9 +62,8 @@ impl Schema {
     /// [`Error::Schema`]: there is no index of that name.
     pub fn without_index(&self, name: &str) -> Result<Schema> {
         let mut definition = self.definition().clone();
-        let index = self
-            .index(name)
-            .ok_or_else(|| self.unusable(format!("it has no index {name}")))?;
+        let index =
+            self.index(name).ok_or_else(|| self.unusable(format!("it has no index {name}")))?;
         definition.indexes.remove(index);
         Schema::checked(definition)
     }

@@ -35,9 +35,7 @@ impl Column {
 
     /// What rows hold that were written before the column was added.
     pub fn default(&self) -> Value<'_> {
-        self.default
-            .as_ref()
-            .map_or(Value::Null, OwnedValue::borrow)
+        self.default.as_ref().map_or(Value::Null, OwnedValue::borrow)
     }
 }
 
@@ -108,10 +106,7 @@ impl OwnedValue {
             Value::Text(text) => Some(OwnedValue::Text(text.into())),
             Value::Bytes(bytes) => Some(OwnedValue::Bytes(bytes.into())),
             Value::Int(_) | Value::Float(_) | Value::Decimal(_) | Value::Timestamp(_) => {
-                Some(OwnedValue::Fixed {
-                    kind: value.kind()?,
-                    bits: value.fixed_bits()?,
-                })
+                Some(OwnedValue::Fixed { kind: value.kind()?, bits: value.fixed_bits()? })
             }
         }
     }

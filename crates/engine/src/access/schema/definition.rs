@@ -74,10 +74,8 @@ impl Schema {
     ///
     /// [`Error::Schema`], which says what cannot be.
     pub(crate) fn checked(definition: Definition) -> Result<Schema> {
-        check(&definition).map_err(|what| Error::Schema {
-            table: definition.name.clone(),
-            what,
-        })?;
+        check(&definition)
+            .map_err(|what| Error::Schema { table: definition.name.clone(), what })?;
         let (places, layouts) = layout::places(&definition.columns, &definition.key);
         let block = layout::block(&definition.columns, &places, &layouts);
         let shape = |key: &[KeyColumn]| KeyShape::new(&definition.columns, key);
@@ -194,10 +192,7 @@ fn check(definition: &Definition) -> Check {
 
 fn check_columns(columns: &[Column]) -> Check {
     if columns.len() > COLUMNS_MAX {
-        return Err(format!(
-            "{} columns are more than {COLUMNS_MAX}",
-            columns.len()
-        ));
+        return Err(format!("{} columns are more than {COLUMNS_MAX}", columns.len()));
     }
     unique("column", columns.iter().map(|column| column.name.as_str()))?;
     let mut version = 1;
@@ -222,21 +217,13 @@ fn check_column(column: &Column) -> Check {
     if let Kind::Decimal { scale } = column.kind
         && scale > SCALE_MAX
     {
-        return Err(format!(
-            "column {name} has scale {scale}, above {SCALE_MAX}"
-        ));
+        return Err(format!("column {name} has scale {scale}, above {SCALE_MAX}"));
     }
     let default = column.default();
     if !default.is_null() && default.kind() != Some(column.kind) {
-        return Err(format!(
-            "the default of column {name} is not {}",
-            column.kind
-        ));
+        return Err(format!("the default of column {name} is not {}", column.kind));
     }
-    if default
-        .variable_bytes()
-        .is_some_and(|bytes| bytes.len() > DEFAULT_BYTES_MAX)
-    {
+    if default.variable_bytes().is_some_and(|bytes| bytes.len() > DEFAULT_BYTES_MAX) {
         return Err(format!(
             "the default of column {name} is longer than {DEFAULT_BYTES_MAX} bytes"
         ));
@@ -259,10 +246,7 @@ fn check_key(of: &str, key: &[KeyColumn], columns: &[Column]) -> Check {
     let mut seen = HashSet::new();
     for part in key {
         let Some(column) = columns.get(part.column) else {
-            return Err(format!(
-                "{of} names column {}, which is not there",
-                part.column
-            ));
+            return Err(format!("{of} names column {}, which is not there", part.column));
         };
         if !seen.insert(part.column) {
             return Err(format!("{of} names column {} twice", column.name));
@@ -277,10 +261,7 @@ fn check_key(of: &str, key: &[KeyColumn], columns: &[Column]) -> Check {
 fn check_indexes(definition: &Definition) -> Check {
     let indexes = &definition.indexes;
     if indexes.len() > INDEXES_MAX {
-        return Err(format!(
-            "{} indexes are more than {INDEXES_MAX}",
-            indexes.len()
-        ));
+        return Err(format!("{} indexes are more than {INDEXES_MAX}", indexes.len()));
     }
     unique("index", indexes.iter().map(|index| index.name.as_str()))?;
     for index in indexes {
@@ -296,9 +277,7 @@ fn check_name(of: &str, name: &str) -> Check {
         return Err(format!("{of} has an empty name"));
     }
     if name.len() > NAME_BYTES_MAX {
-        return Err(format!(
-            "{of} {name} has a name of more than {NAME_BYTES_MAX} bytes"
-        ));
+        return Err(format!("{of} {name} has a name of more than {NAME_BYTES_MAX} bytes"));
     }
     Ok(())
 }

@@ -37,9 +37,6 @@ impl KeyShape {
     pub(crate) fn of(parts: Box<[Part]>) -> KeyShape {
         let is_plain =
             |part: &Part| part.kind.is_fixed() && part.kind != Kind::Float && !part.nullable;
-        KeyShape {
-            is_plain: parts.iter().all(is_plain),
-            parts,
-        }
+        KeyShape { is_plain: parts.iter().all(is_plain), parts }
     }
 }

@@ -40,10 +40,7 @@ pub(crate) fn value(rng: &mut Rng, kind: Kind) -> OwnedValue {
     match kind {
         Kind::Int => owned(Value::Int(integer)),
         Kind::Timestamp => owned(Value::Timestamp(integer)),
-        Kind::Decimal { scale } => owned(Value::Decimal(Decimal {
-            units: integer,
-            scale,
-        })),
+        Kind::Decimal { scale } => owned(Value::Decimal(Decimal { units: integer, scale })),
         Kind::Float => owned(Value::Float(float(rng))),
         Kind::Bytes => owned(Value::Bytes(&bytes(rng))),
         Kind::Text => {
@@ -77,9 +74,7 @@ fn float(rng: &mut Rng) -> f64 {
 fn bytes(rng: &mut Rng) -> Vec<u8> {
     let length = if rng.u8(..20) == 0 { 40 } else { 4 };
     let alphabet = [0, 1, 2, 3, 0x7f, 0x80, 0xfe, 0xff];
-    (0..rng.usize(..length))
-        .map(|_| alphabet[rng.usize(..8)])
-        .collect()
+    (0..rng.usize(..length)).map(|_| alphabet[rng.usize(..8)]).collect()
 }
 
 /// A value for a column, or null where that is allowed.
@@ -91,9 +86,7 @@ pub(crate) fn cell(rng: &mut Rng, kind: Kind, nullable: bool) -> Cell {
 /// A row's cells.
 pub(crate) fn cells(rng: &mut Rng, schema: &Schema) -> Vec<Cell> {
     let columns = schema.columns().iter();
-    columns
-        .map(|column| cell(rng, column.kind(), column.is_nullable()))
-        .collect()
+    columns.map(|column| cell(rng, column.kind(), column.is_nullable())).collect()
 }
 
 fn part(rng: &mut Rng, column: usize) -> KeyPart {
@@ -109,10 +102,7 @@ fn part(rng: &mut Rng, column: usize) -> KeyPart {
 fn key(rng: &mut Rng, mut from: Vec<usize>) -> Vec<KeyPart> {
     rng.shuffle(&mut from);
     let count = rng.usize(1..=from.len().min(3));
-    from[..count]
-        .iter()
-        .map(|column| part(rng, *column))
-        .collect()
+    from[..count].iter().map(|column| part(rng, *column)).collect()
 }
 
 /// A schema of a few columns, with indexes, at version 1.
@@ -133,11 +123,8 @@ pub(crate) fn schema(rng: &mut Rng) -> Schema {
     for index in 0..rng.usize(..4) {
         let columns = key(rng, (0..count).collect());
         let name = format!("i{index}");
-        builder = if rng.bool() {
-            builder.index(name, columns)
-        } else {
-            builder.unique(name, columns)
-        };
+        builder =
+            if rng.bool() { builder.index(name, columns) } else { builder.unique(name, columns) };
     }
     builder.build().expect("a random schema is a good one")
 }

@@ -7,27 +7,15 @@ use fastrand::Rng;
 fn refused(schema: crate::Result<Schema>) -> String {
     let text = schema.expect_err("it is no good schema").to_string();
     let begin = "the schema of table t cannot be used: ";
-    text.strip_prefix(begin)
-        .expect("it names the table")
-        .to_owned()
+    text.strip_prefix(begin).expect("it names the table").to_owned()
 }
 
 #[test]
 fn what_cannot_be_is_refused_with_its_reason() {
-    let t = || {
-        Schema::table("t")
-            .column("a", Kind::Int)
-            .nullable("b", Kind::Text)
-    };
+    let t = || Schema::table("t").column("a", Kind::Int).nullable("b", Kind::Text);
     assert_eq!(refused(t().build()), "the primary key has no column");
-    assert_eq!(
-        refused(t().key(["b"]).build()),
-        "key column b may not be null"
-    );
-    assert_eq!(
-        refused(t().key(["a", "a"]).build()),
-        "the primary key names column a twice"
-    );
+    assert_eq!(refused(t().key(["b"]).build()), "key column b may not be null");
+    assert_eq!(refused(t().key(["a", "a"]).build()), "the primary key names column a twice");
     assert_eq!(
         refused(t().key(["c"]).build()),
         "the primary key names column c, which is not there"
@@ -37,19 +25,13 @@ fn what_cannot_be_is_refused_with_its_reason() {
     let index = t().key(["a"]).index("i", ["a"]).unique("i", ["b"]);
     assert_eq!(refused(index.build()), "index i is named twice");
     let index = t().key(["a"]).index("i", ["x"]);
-    assert_eq!(
-        refused(index.build()),
-        "index i names column x, which is not there"
-    );
+    assert_eq!(refused(index.build()), "index i names column x, which is not there");
     let scale = t().column("d", Kind::Decimal { scale: 19 }).key(["a"]);
     assert_eq!(refused(scale.build()), "column d has scale 19, above 18");
     let long = t().column("n".repeat(129), Kind::Int).key(["a"]);
     assert!(refused(long.build()).contains("more than 128 bytes"));
     let many = (0..1024).fold(t(), |t, n| t.column(format!("c{n}"), Kind::Int));
-    assert_eq!(
-        refused(many.key(["a"]).build()),
-        "1026 columns are more than 1024"
-    );
+    assert_eq!(refused(many.key(["a"]).build()), "1026 columns are more than 1024");
     let none: [&str; 0] = [];
     let empty = t().key(["a"]).index("i", none);
     assert_eq!(refused(empty.build()), "index i has no column");
@@ -57,11 +39,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
 
 #[test]
 fn a_column_that_is_added_needs_a_value_for_old_rows() {
-    let t = Schema::table("t")
-        .column("a", Kind::Int)
-        .key(["a"])
-        .build()
-        .unwrap();
+    let t = Schema::table("t").column("a", Kind::Int).key(["a"]).build().unwrap();
     assert_eq!(
         refused(t.with_column("b", Kind::Int, Value::Null)),
         "column b is added to rows that exist: give it a default, or let it be null"
@@ -72,19 +50,12 @@ fn a_column_that_is_added_needs_a_value_for_old_rows() {
     );
     let t = t.with_nullable("b", Kind::Int, Value::Int(7)).unwrap();
     assert_eq!((t.version(), t.columns()[1].default()), (2, Value::Int(7)));
-    assert_eq!(
-        refused(t.with_column("b", Kind::Int, Value::Int(1))),
-        "column b is named twice"
-    );
+    assert_eq!(refused(t.with_column("b", Kind::Int, Value::Int(1))), "column b is named twice");
 }
 
 #[test]
 fn indexes_come_and_go() {
-    let t = Schema::table("t")
-        .column("a", Kind::Int)
-        .key(["a"])
-        .build()
-        .unwrap();
+    let t = Schema::table("t").column("a", Kind::Int).key(["a"]).build().unwrap();
     let with = t.with_index("i", [asc("a")], true).unwrap();
     assert_eq!(with.index("i"), Some(0));
     assert!(with.indexes()[0].is_unique() && with.is_indexed(0));
@@ -99,9 +70,7 @@ fn random_schemas_have_a_place_for_every_column_and_version() {
         let mut schema = random::schema(&mut rng);
         for version in 1..5 {
             assert_eq!(schema.version(), version);
-            let newest = schema
-                .layout(version)
-                .expect("the newest version has a layout");
+            let newest = schema.layout(version).expect("the newest version has a layout");
             let in_row = schema.columns().len() - schema.key().len();
             assert_eq!(usize::from(newest.fixed + newest.variable), in_row);
             assert!(schema.layout(version + 1).is_none() && schema.layout(0).is_none());

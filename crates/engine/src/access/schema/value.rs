@@ -101,56 +101,32 @@ impl<'a> Value<'a> {
 
     /// The integer, if it is one.
     pub fn as_int(self) -> Option<i64> {
-        if let Value::Int(value) = self {
-            Some(value)
-        } else {
-            None
-        }
+        if let Value::Int(value) = self { Some(value) } else { None }
     }
 
     /// The floating point number, if it is one.
     pub fn as_float(self) -> Option<f64> {
-        if let Value::Float(value) = self {
-            Some(value)
-        } else {
-            None
-        }
+        if let Value::Float(value) = self { Some(value) } else { None }
     }
 
     /// The decimal, if it is one.
     pub fn as_decimal(self) -> Option<Decimal> {
-        if let Value::Decimal(value) = self {
-            Some(value)
-        } else {
-            None
-        }
+        if let Value::Decimal(value) = self { Some(value) } else { None }
     }
 
     /// The text, if it is text.
     pub fn as_text(self) -> Option<&'a str> {
-        if let Value::Text(text) = self {
-            Some(text)
-        } else {
-            None
-        }
+        if let Value::Text(text) = self { Some(text) } else { None }
     }
 
     /// The bytes, if it is bytes.
     pub fn as_bytes(self) -> Option<&'a [u8]> {
-        if let Value::Bytes(bytes) = self {
-            Some(bytes)
-        } else {
-            None
-        }
+        if let Value::Bytes(bytes) = self { Some(bytes) } else { None }
     }
 
     /// The timestamp in microseconds, if it is one.
     pub fn as_timestamp(self) -> Option<i64> {
-        if let Value::Timestamp(time_us) = self {
-            Some(time_us)
-        } else {
-            None
-        }
+        if let Value::Timestamp(time_us) = self { Some(time_us) } else { None }
     }
 
     /// The eight bytes of a value of a fixed kind, as bits.
@@ -170,10 +146,7 @@ impl<'a> Value<'a> {
         match kind {
             Kind::Int => Value::Int(bits as i64),
             Kind::Float => Value::Float(f64::from_bits(bits)),
-            Kind::Decimal { scale } => Value::Decimal(Decimal {
-                units: bits as i64,
-                scale,
-            }),
+            Kind::Decimal { scale } => Value::Decimal(Decimal { units: bits as i64, scale }),
             Kind::Timestamp => Value::Timestamp(bits as i64),
             Kind::Text | Kind::Bytes => unreachable!("text and bytes are not of a fixed kind"),
         }

@@ -55,9 +55,7 @@ impl Leaf {
         }
         let (row, length) = (self.row(slot), self.value(slot).len());
         let old_bytes = self.row_bytes_at(slot);
-        self.spare_max = self
-            .spare_max
-            .saturating_add((capacity - self.capacity(slot)) as u16);
+        self.spare_max = self.spare_max.saturating_add((capacity - self.capacity(slot)) as u16);
         let start = self.take_heap(row_bytes);
         let content = ROW_BYTES + self.tail_bytes(row) + length;
         self.bytes.copy_within(row..row + content, start);
@@ -71,19 +69,13 @@ impl Leaf {
     /// Writes the row's value, for which room must have been reserved.
     pub(crate) fn set_value(&mut self, slot: usize, value: &[u8]) {
         let capacity = self.capacity(slot);
-        assert!(
-            value.len() <= capacity,
-            "{} bytes into room for {capacity}",
-            value.len()
-        );
+        assert!(value.len() <= capacity, "{} bytes into room for {capacity}", value.len());
         let row = self.row(slot);
         let start = row + ROW_BYTES + self.tail_bytes(row);
         let before = u16_at(&self.bytes, row + LENGTH_AT);
         let spare = u32::from(self.spare_max) + u32::from(before);
         // It is an upper bound, and no less than what this row alone kept.
-        self.spare_max = spare
-            .saturating_sub(value.len() as u32)
-            .min(u32::from(u16::MAX)) as u16;
+        self.spare_max = spare.saturating_sub(value.len() as u32).min(u32::from(u16::MAX)) as u16;
         self.bytes[start..start + value.len()].copy_from_slice(value);
         put_u16(&mut self.bytes, row + LENGTH_AT, value.len() as u16);
     }
@@ -111,8 +103,7 @@ impl Leaf {
         let end = places + PLACE_BYTES * self.count();
         let (head, place) = (heads + HEAD_BYTES * slot, places + PLACE_BYTES * slot);
         self.bytes.copy_within(head + HEAD_BYTES..place, head);
-        self.bytes
-            .copy_within(place + PLACE_BYTES..end, place - HEAD_BYTES);
+        self.bytes.copy_within(place + PLACE_BYTES..end, place - HEAD_BYTES);
         self.set_count(self.count - 1);
         self.bury(row, row_bytes);
         self.counter = counter::fresh();
@@ -158,19 +149,14 @@ impl Leaf {
     /// Bytes that would be free after a compaction.
     pub(super) fn free_bytes_compacted(&self) -> usize {
         let dead = usize::from(u16_at(&self.bytes, DEAD_AT));
-        let slack: usize = (0..self.count())
-            .map(|slot| self.capacity(slot) - self.capacity_kept(slot))
-            .sum();
+        let slack: usize =
+            (0..self.count()).map(|slot| self.capacity(slot) - self.capacity_kept(slot)).sum();
         self.gap_bytes() + dead + slack
     }
 
     /// The capacity that the row keeps when it moves: a locked row's was reserved for what comes.
     pub(super) fn capacity_kept(&self, slot: usize) -> usize {
-        if self.word(slot).is_locked() {
-            self.capacity(slot)
-        } else {
-            self.value(slot).len()
-        }
+        if self.word(slot).is_locked() { self.capacity(slot) } else { self.value(slot).len() }
     }
 
     /// Writes a row without asking for room. `at` must be the key's place.
@@ -195,8 +181,7 @@ impl Leaf {
         let end = places + PLACE_BYTES * self.count();
         let (head_at, place_at) = (heads + HEAD_BYTES * at, places + PLACE_BYTES * at);
         self.bytes.copy_within(place_at..end, place_at + SLOT_BYTES);
-        self.bytes
-            .copy_within(head_at..place_at, head_at + HEAD_BYTES);
+        self.bytes.copy_within(head_at..place_at, head_at + HEAD_BYTES);
         put_u32(&mut self.bytes, head_at, head);
         put_u16(&mut self.bytes, place_at + HEAD_BYTES, row as u16);
         self.set_count(self.count + 1);

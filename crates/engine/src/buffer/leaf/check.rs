@@ -19,9 +19,7 @@ impl Leaf {
         ];
         for (at, copy, what) in header {
             if u16_at(&self.bytes, at) != copy {
-                found.push(format!(
-                    "the header's {what} changed behind its copy's back"
-                ));
+                found.push(format!("the header's {what} changed behind its copy's back"));
             }
         }
         if let Err(what) = self.check_frame() {
@@ -38,11 +36,7 @@ impl Leaf {
     }
 
     fn check_frame(&self) -> Result<(), String> {
-        let upper = if self.upper == NO_FENCE {
-            0
-        } else {
-            usize::from(self.upper)
-        };
+        let upper = if self.upper == NO_FENCE { 0 } else { usize::from(self.upper) };
         let fixed = HEADER_BYTES + usize::from(self.lower) + upper;
         let slots_end = fixed + SLOT_BYTES * self.count();
         let heap = usize::from(u16_at(&self.bytes, HEAP_AT));
@@ -52,19 +46,11 @@ impl Leaf {
                 self.bytes.len()
             ));
         }
-        let shared = self
-            .upper_fence()
-            .map_or(0, |upper| common_bytes(self.lower_fence(), upper));
+        let shared = self.upper_fence().map_or(0, |upper| common_bytes(self.lower_fence(), upper));
         if shared != usize::from(self.prefix) {
-            return Err(format!(
-                "the prefix is {} bytes, the fences share {shared}",
-                self.prefix
-            ));
+            return Err(format!("the prefix is {} bytes, the fences share {shared}", self.prefix));
         }
-        if self
-            .upper_fence()
-            .is_some_and(|upper| self.lower_fence() >= upper)
-        {
+        if self.upper_fence().is_some_and(|upper| self.lower_fence() >= upper) {
             return Err("the lower fence is not below the upper one".to_owned());
         }
         Ok(())
@@ -89,9 +75,7 @@ impl Leaf {
             rows.push((row, bytes));
         }
         rows.sort_unstable();
-        let overlap = rows
-            .windows(2)
-            .any(|pair| pair[0].0 + pair[0].1 > pair[1].0);
+        let overlap = rows.windows(2).any(|pair| pair[0].0 + pair[0].1 > pair[1].0);
         if overlap {
             found.push("two rows overlap".to_owned());
         }
@@ -132,9 +116,7 @@ impl Leaf {
                 found.push(format!("the key of slot {slot} lies outside the fences"));
             }
             if slot > 0 && before >= key {
-                found.push(format!(
-                    "the key of slot {slot} is not above the one before"
-                ));
+                found.push(format!("the key of slot {slot} is not above the one before"));
             }
             std::mem::swap(&mut key, &mut before);
         }

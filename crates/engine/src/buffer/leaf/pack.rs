@@ -58,17 +58,11 @@ impl Leaf {
         put_u16(out, HEAP_AT, 0);
         put_u16(out, DEAD_AT, 0);
         put_u64(out, frame.start, latest.0);
-        let mut out = Out {
-            bytes: out,
-            at: frame.start + LATEST_BYTES,
-        };
+        let mut out = Out { bytes: out, at: frame.start + LATEST_BYTES };
         for slot in 0..frame.count {
             let (row, word) = (row_at(slot), word_at(slot));
             let flags = flags_of(word);
-            assert!(
-                word_of(word.csn(), flags) == word,
-                "{word:?} has no packed form"
-            );
+            assert!(word_of(word.csn(), flags) == word, "{word:?} has no packed form");
             let suffix = usize::from(u16_at(image, row + SUFFIX_AT));
             let value = usize::from(u16_at(image, row + LENGTH_AT));
             out.number(suffix as u64);
@@ -139,10 +133,7 @@ impl Frame {
         let upper = if upper == NO_FENCE { 0 } else { upper };
         let start = HEADER_BYTES + usize::from(lower) + usize::from(upper);
         let fits = start <= image.len() && u16_at(image, PREFIX_AT) <= lower;
-        fits.then(|| Frame {
-            count: usize::from(u16_at(image, COUNT_AT)),
-            start,
-        })
+        fits.then(|| Frame { count: usize::from(u16_at(image, COUNT_AT)), start })
     }
 }
 
@@ -154,16 +145,8 @@ fn flags_of(word: VersionWord) -> u64 {
 
 fn word_of(csn: Csn, flags: u64) -> VersionWord {
     let word = VersionWord::of(csn);
-    let word = if flags & GHOST != 0 {
-        word.ghost()
-    } else {
-        word
-    };
-    if flags & STUB != 0 {
-        word.overflow()
-    } else {
-        word
-    }
+    let word = if flags & GHOST != 0 { word.ghost() } else { word };
+    if flags & STUB != 0 { word.overflow() } else { word }
 }
 
 /// A row as it is read.
@@ -268,16 +251,8 @@ mod tests {
             key.extend((0..random.usize(0..7)).map(|_| random.u8(..)));
             let age = 1 << random.u32(0..48);
             let mut word = VersionWord::of(Csn((1 << 47) - random.u64(0..age).min(1 << 47)));
-            word = if random.u8(0..9) == 0 {
-                word.ghost()
-            } else {
-                word
-            };
-            word = if random.u8(0..9) == 0 {
-                word.overflow()
-            } else {
-                word
-            };
+            word = if random.u8(0..9) == 0 { word.ghost() } else { word };
+            word = if random.u8(0..9) == 0 { word.overflow() } else { word };
             let value = vec![random.u8(..); random.usize(0..page_bytes / 4)];
             match leaf.search(&key) {
                 Ok(slot) if random.bool() => leaf.remove(slot),

@@ -82,16 +82,11 @@ mod tests {
     /// Rows of those numbers in a leaf that has them all, its first and last keys being its fences, or none.
     fn leaf(before: Before, numbers: std::ops::Range<u32>, has_fences: bool) -> Leaf {
         let (lower, upper) = (key(before, numbers.start), key(before, numbers.end));
-        let (lower, upper): (&[u8], _) = if has_fences {
-            (&lower, Some(upper.as_slice()))
-        } else {
-            (&[], None)
-        };
+        let (lower, upper): (&[u8], _) =
+            if has_fences { (&lower, Some(upper.as_slice())) } else { (&[], None) };
         let mut leaf = Leaf::empty(4096, PageId(1), TreeId(1), lower, upper);
         // The first comes last, and so does what is known of it.
-        numbers
-            .rev()
-            .for_each(|number| insert(&mut leaf, &key(before, number)));
+        numbers.rev().for_each(|number| insert(&mut leaf, &key(before, number)));
         leaf
     }
 
@@ -125,10 +120,7 @@ mod tests {
         insert(&mut leaf, &key(before, 10));
         assert_eq!(leaf.guess(&key(before, 12)), Some(2));
         let plan = leaf.split_plan(&key(before, 14), 4).unwrap();
-        let (left, right) = (
-            leaf.left_half(&plan, PageId(1)),
-            leaf.right_half(&plan, PageId(2)),
-        );
+        let (left, right) = (leaf.left_half(&plan, PageId(1)), leaf.right_half(&plan, PageId(2)));
         let first_of_right = 10 + left.count() as u32;
         assert_eq!(left.guess(&key(before, 11)), Some(1));
         assert_eq!(right.guess(&key(before, first_of_right + 1)), Some(1));

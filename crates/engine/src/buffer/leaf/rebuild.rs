@@ -42,11 +42,7 @@ impl Leaf {
         put_u16(&mut image, COUNT_AT, 0);
         put_u16(&mut image, PREFIX_AT, prefix_bytes(lower, upper) as u16);
         put_u16(&mut image, LOWER_AT, lower.len() as u16);
-        put_u16(
-            &mut image,
-            UPPER_AT,
-            upper.map_or(NO_FENCE, |upper| upper.len() as u16),
-        );
+        put_u16(&mut image, UPPER_AT, upper.map_or(NO_FENCE, |upper| upper.len() as u16));
         put_u16(&mut image, HEAP_AT, page_bytes as u16);
         put_u16(&mut image, DEAD_AT, 0);
         let upper = upper.unwrap_or_default();
@@ -99,10 +95,7 @@ impl Leaf {
             return None;
         }
         let mut leaf = Leaf::empty(self.bytes.len(), self.page(), self.tree, lower, upper);
-        leaf.fill(
-            &[(self, 0..self.count()), (behind, 0..behind.count())],
-            None,
-        );
+        leaf.fill(&[(self, 0..self.count()), (behind, 0..behind.count())], None);
         Some(leaf)
     }
 
@@ -118,10 +111,7 @@ impl Leaf {
     pub(crate) fn renumbered(&self, page: PageId) -> Leaf {
         let mut image = PageBytes::from(&*self.bytes);
         page::label(&mut image, page, self.tree, Kind::Leaf, 0);
-        Leaf {
-            spare_max: self.spare_max,
-            ..Leaf::from_image(image)
-        }
+        Leaf { spare_max: self.spare_max, ..Leaf::from_image(image) }
     }
 
     /// The right half of a split, under that number.
@@ -154,12 +144,7 @@ impl Leaf {
     /// room. None if there is nothing to split: a single row that is the key's own.
     pub(crate) fn split_plan(&self, key: &[u8], capacity: usize) -> Option<SplitPlan> {
         let found = self.search(key);
-        let merged = Merged {
-            leaf: self,
-            key,
-            capacity,
-            at: found,
-        };
+        let merged = Merged { leaf: self, key, capacity, at: found };
         let count = merged.count();
         if count < 2 {
             return None;
@@ -172,9 +157,7 @@ impl Leaf {
         let preferred = merged.preferred();
         let near = |distance: usize| {
             let lower = preferred.checked_sub(distance).filter(|cut| *cut >= 1);
-            let upper = (distance > 0)
-                .then_some(preferred + distance)
-                .filter(|cut| *cut < count);
+            let upper = (distance > 0).then_some(preferred + distance).filter(|cut| *cut < count);
             [lower, upper]
         };
         for with_new in [true, false] {
@@ -201,10 +184,8 @@ impl Leaf {
         let left = used - upper.map_or(0, <[u8]>::len) + separator.len();
         let suffix_bytes = key.len() - prefix_bytes(separator, upper);
         let right = fixed_bytes(separator, upper) + SLOT_BYTES + row_bytes(suffix_bytes, capacity);
-        (left <= self.bytes.len() && right <= self.bytes.len()).then(|| SplitPlan {
-            left_count: self.count(),
-            separator: separator.to_vec(),
-        })
+        (left <= self.bytes.len() && right <= self.bytes.len())
+            .then(|| SplitPlan { left_count: self.count(), separator: separator.to_vec() })
     }
 
     /// Moves all rows to the page's end, in key order, dead ones gone.
@@ -227,9 +208,8 @@ impl Leaf {
         let count: usize = parts.iter().map(|(_, slots)| slots.len()).sum();
         let places = heads + HEAD_BYTES * count;
         let (mut row, mut spare) = (self.bytes.len(), 0);
-        let slots = parts
-            .iter()
-            .flat_map(|(from, slots)| slots.clone().map(move |slot| (*from, slot)));
+        let slots =
+            parts.iter().flat_map(|(from, slots)| slots.clone().map(move |slot| (*from, slot)));
         for (at, (from, slot)) in slots.enumerate() {
             from.key_into(slot, &mut key);
             let (value, kept) = (from.value(slot), from.capacity_kept(slot));
@@ -294,9 +274,7 @@ impl Merged<'_> {
     /// The cut that comes nearest to half of the bytes.
     fn middle(&self) -> usize {
         let prefix = usize::from(self.leaf.prefix);
-        let all: usize = (0..self.count())
-            .map(|index| self.row_bytes(index, prefix))
-            .sum();
+        let all: usize = (0..self.count()).map(|index| self.row_bytes(index, prefix)).sum();
         let mut left = 0;
         for index in 0..self.count() - 1 {
             let row = self.row_bytes(index, prefix);
@@ -313,11 +291,7 @@ impl Merged<'_> {
             None => SLOT_BYTES + row_bytes(self.key.len() - prefix, self.capacity),
             Some(slot) => {
                 let kept = self.leaf.capacity_kept(slot);
-                let capacity = if self.at == Ok(slot) {
-                    self.capacity.max(kept)
-                } else {
-                    kept
-                };
+                let capacity = if self.at == Ok(slot) { self.capacity.max(kept) } else { kept };
                 SLOT_BYTES + row_bytes(self.leaf.key_bytes(slot) - prefix, capacity)
             }
         }
@@ -353,10 +327,7 @@ impl Merged<'_> {
         let left = self.side_bytes(0..cut, lower, Some(&separator), with_new);
         let right = self.side_bytes(cut..self.count(), &separator, upper, with_new);
         let page_bytes = self.leaf.bytes.len();
-        (left <= page_bytes && right <= page_bytes).then_some(SplitPlan {
-            left_count,
-            separator,
-        })
+        (left <= page_bytes && right <= page_bytes).then_some(SplitPlan { left_count, separator })
     }
 
     fn side_bytes(
@@ -371,9 +342,7 @@ impl Merged<'_> {
             merged.map(|index| self.row_bytes(index, prefix)).sum()
         } else {
             let slots = merged.filter_map(|index| self.slot(index));
-            slots
-                .map(|slot| self.leaf.rows_bytes(prefix, slot..slot + 1))
-                .sum()
+            slots.map(|slot| self.leaf.rows_bytes(prefix, slot..slot + 1)).sum()
         };
         fixed_bytes(lower, upper) + rows
     }

@@ -72,11 +72,7 @@ pub(crate) struct Leaf {
 impl Leaf {
     /// The leaf in an image from the disk.
     pub(in crate::buffer) fn from_image(image: PageBytes) -> Leaf {
-        let counter = if planted(PlantedBug::CounterReset) {
-            1
-        } else {
-            counter::fresh()
-        };
+        let counter = if planted(PlantedBug::CounterReset) { 1 } else { counter::fresh() };
         let mut leaf = Leaf {
             counter,
             tree: page::tree(&image),
@@ -102,11 +98,7 @@ impl Leaf {
         let heads = HEADER_BYTES + usize::from(u16_at(image, LOWER_AT)) + upper;
         let count = usize::from(u16_at(image, COUNT_AT));
         let places = &image[heads + HEAD_BYTES * count..][..PLACE_BYTES * count];
-        let mut rows = places
-            .as_chunks()
-            .0
-            .iter()
-            .map(|place| u16::from_le_bytes(*place));
+        let mut rows = places.as_chunks().0.iter().map(|place| u16::from_le_bytes(*place));
         rows.any(|row| VersionWord(u64_at(image, usize::from(row))).is_locked())
     }
 
@@ -208,10 +200,7 @@ impl Leaf {
             && step > 0
             && step * count as u64 == span
             && some.into_iter().all(fits);
-        is_even.then_some(EvenRows {
-            rows_bytes,
-            row_bytes,
-        })
+        is_even.then_some(EvenRows { rows_bytes, row_bytes })
     }
 
     /// Asks the processor for the row that likely has the key: the first whose head is the key's, as long
@@ -222,9 +211,7 @@ impl Leaf {
             return;
         };
         let head = head_of(suffix);
-        let slot = self
-            .heads()
-            .partition_point(|other| u32::from_le_bytes(*other) < head);
+        let slot = self.heads().partition_point(|other| u32::from_le_bytes(*other) < head);
         if slot < self.count() {
             self.ask_for(slot, LookupPurpose::Read);
         }
@@ -272,9 +259,7 @@ impl Leaf {
     #[inline]
     fn eight_of_fence(&self, at: u16, length: u16) -> u64 {
         let rest = &self.bytes[HEADER_BYTES + usize::from(at)..];
-        let eight = rest
-            .first_chunk()
-            .map_or(0, |eight| u64::from_be_bytes(*eight));
+        let eight = rest.first_chunk().map_or(0, |eight| u64::from_be_bytes(*eight));
         let beyond = u64::MAX.checked_shr(8 * u32::from(length)).unwrap_or(0);
         eight & !beyond
     }
@@ -285,9 +270,7 @@ impl Leaf {
         if self.prefix > 8 || key.len() < 8 {
             return key.starts_with(self.prefix());
         }
-        let beyond = u64::MAX
-            .checked_shr(8 * u32::from(self.prefix))
-            .unwrap_or(0);
+        let beyond = u64::MAX.checked_shr(8 * u32::from(self.prefix)).unwrap_or(0);
         (eight_at(key, 0) ^ self.eight_of_fence(0, self.lower)) & !beyond == 0
     }
 
@@ -345,9 +328,7 @@ impl Leaf {
         if first < heads.len() {
             self.ask_for(first, wants);
         }
-        let equal = heads[first..]
-            .iter()
-            .take_while(|other| u32::from_le_bytes(**other) == head);
+        let equal = heads[first..].iter().take_while(|other| u32::from_le_bytes(**other) == head);
         match equal.take(2).count() {
             0 => Err(first),
             1 => match self.compare_tail(first, suffix) {
@@ -411,9 +392,7 @@ impl Leaf {
             // All keys begin with the prefix; one that does not is beside them all, or a piece of it.
             return prefix.cmp(key);
         };
-        self.head(slot)
-            .cmp(&head_of(suffix))
-            .then_with(|| self.compare_tail(slot, suffix))
+        self.head(slot).cmp(&head_of(suffix)).then_with(|| self.compare_tail(slot, suffix))
     }
 
     /// Puts the row's key into `out`, which is emptied first.
@@ -457,11 +436,7 @@ impl Leaf {
 
     #[inline]
     pub(super) fn heads_at(&self) -> usize {
-        let upper = if self.upper == NO_FENCE {
-            0
-        } else {
-            usize::from(self.upper)
-        };
+        let upper = if self.upper == NO_FENCE { 0 } else { usize::from(self.upper) };
         HEADER_BYTES + usize::from(self.lower) + upper
     }
 
@@ -473,9 +448,7 @@ impl Leaf {
     #[inline]
     pub(super) fn heads(&self) -> &[[u8; HEAD_BYTES]] {
         let start = self.heads_at();
-        self.bytes[start..start + HEAD_BYTES * self.count()]
-            .as_chunks()
-            .0
+        self.bytes[start..start + HEAD_BYTES * self.count()].as_chunks().0
     }
 
     #[inline]
@@ -516,11 +489,7 @@ impl Leaf {
         let start = row + ROW_BYTES;
         let own = &self.bytes[start..start + suffix_bytes.saturating_sub(HEAD_BYTES)];
         // Heads are padded with zeros: keys of up to four bytes may differ in length only.
-        let order = if own.is_empty() && tail.is_empty() {
-            Ordering::Equal
-        } else {
-            own.cmp(tail)
-        };
+        let order = if own.is_empty() && tail.is_empty() { Ordering::Equal } else { own.cmp(tail) };
         order.then(suffix_bytes.cmp(&suffix.len()))
     }
 }

@@ -51,10 +51,7 @@ fn blocks_go_back_one_by_one_and_one_stays() {
     let mut cells: Vec<PageBytes> = (0..4 * count).map(|_| copied(&blocks, 1)).collect();
     assert_eq!(blocks.spare_bytes(), 4 * full as u64);
     assert!(!blocks.has_room());
-    assert!(
-        blocks.copy(&[1; PAGE_BYTES], false).is_none(),
-        "no block comes unasked"
-    );
+    assert!(blocks.copy(&[1; PAGE_BYTES], false).is_none(), "no block comes unasked");
     cells.sort_by_key(address);
     // Nine in ten of each block: all stay. A new page goes to the lowest.
     let mut left: Vec<PageBytes> = Vec::new();

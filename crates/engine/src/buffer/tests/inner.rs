@@ -4,11 +4,7 @@ use crate::buffer::{Branches, Inner};
 use crate::ids::{PageId, TreeId};
 
 fn key(random: &mut fastrand::Rng) -> Vec<u8> {
-    let mut key = if random.u8(..2) == 0 {
-        b"same".to_vec()
-    } else {
-        Vec::new()
-    };
+    let mut key = if random.u8(..2) == 0 { b"same".to_vec() } else { Vec::new() };
     let bytes = random.usize(1..9);
     key.extend((0..bytes).map(|_| random.u8(..3) * 100));
     key
@@ -49,9 +45,7 @@ fn an_inner_node_leads_where_a_sorted_list_leads() {
                 children.remove(index);
                 list.remove(index.saturating_sub(1));
             }
-            let node = branches
-                .node(512, PageId(9), TreeId(2), 1)
-                .expect("it was seen to fit");
+            let node = branches.node(512, PageId(9), TreeId(2), 1).expect("it was seen to fit");
             compare(&node, &list, &children, &key(&mut random), seed);
             assert_eq!(node.branches(), branches, "seed {seed}");
         }
@@ -61,16 +55,11 @@ fn an_inner_node_leads_where_a_sorted_list_leads() {
             assert_eq!(middle, list[at], "seed {seed}");
             let low = low.node(512, PageId(3), TreeId(2), 1).expect("a part fits");
             compare(&low, &list[..at], &children[..=at], &middle, seed);
-            let high = high
-                .node(512, PageId(4), TreeId(2), 1)
-                .expect("a part fits");
+            let high = high.node(512, PageId(4), TreeId(2), 1).expect("a part fits");
             compare(&high, &list[at + 1..], &children[at + 1..], &middle, seed);
         }
     }
-    assert!(
-        with_branch > 1000,
-        "{with_branch} separators were put in without taking nodes apart"
-    );
+    assert!(with_branch > 1000, "{with_branch} separators were put in without taking nodes apart");
 }
 
 fn compare(node: &Inner, list: &[Vec<u8>], children: &[PageId], other: &[u8], seed: u64) {
@@ -78,29 +67,11 @@ fn compare(node: &Inner, list: &[Vec<u8>], children: &[PageId], other: &[u8], se
     assert_eq!(node.count(), list.len(), "seed {seed}");
     let found: Vec<PageId> = (0..=node.count()).map(|index| node.child(index)).collect();
     assert_eq!(found, children, "seed {seed}");
-    for key in list
-        .iter()
-        .map(Vec::as_slice)
-        .chain([other, &[], &[255; 9]])
-    {
-        let not_above = list
-            .iter()
-            .filter(|separator| separator.as_slice() <= key)
-            .count();
-        let below = list
-            .iter()
-            .filter(|separator| separator.as_slice() < key)
-            .count();
-        assert_eq!(
-            node.index_of(key),
-            not_above,
-            "seed {seed} {key:?} in {list:?}"
-        );
-        assert_eq!(
-            node.index_before(Some(key)),
-            below,
-            "seed {seed} {key:?} in {list:?}"
-        );
+    for key in list.iter().map(Vec::as_slice).chain([other, &[], &[255; 9]]) {
+        let not_above = list.iter().filter(|separator| separator.as_slice() <= key).count();
+        let below = list.iter().filter(|separator| separator.as_slice() < key).count();
+        assert_eq!(node.index_of(key), not_above, "seed {seed} {key:?} in {list:?}");
+        assert_eq!(node.index_before(Some(key)), below, "seed {seed} {key:?} in {list:?}");
     }
     assert_eq!(node.index_before(None), list.len());
 }

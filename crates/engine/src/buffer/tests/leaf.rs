@@ -51,10 +51,7 @@ fn a_leaf_covers_what_lies_between_its_fences() {
         if one > other {
             std::mem::swap(&mut one, &mut other);
         }
-        let upper = random
-            .bool()
-            .then_some(&*other)
-            .filter(|upper| one.as_slice() < *upper);
+        let upper = random.bool().then_some(&*other).filter(|upper| one.as_slice() < *upper);
         let leaf = Leaf::empty(PAGE_BYTES, PageId(7), TreeId(3), &one, upper);
         let expected = one <= key && upper.is_none_or(|upper| key.as_slice() < upper);
         assert_eq!(leaf.covers(&key), expected, "{one:?} {key:?} {upper:?}");
@@ -109,23 +106,13 @@ fn step(random: &mut fastrand::Rng, shape: u32, leaf: &mut Leaf, model: &mut Mod
         }
         Ok(slot) => {
             assert_eq!(slot, at);
-            let row = model
-                .get_mut(&key)
-                .expect("the model has what the leaf has");
-            row.0 = if row.0.is_locked() {
-                row.0.unlocked()
-            } else {
-                row.0.locked()
-            };
+            let row = model.get_mut(&key).expect("the model has what the leaf has");
+            row.0 = if row.0.is_locked() { row.0.unlocked() } else { row.0.locked() };
             leaf.set_word(slot, row.0);
             let value: Vec<u8> = (0..random.usize(..80)).map(|_| random.u8(..)).collect();
             let has_room = leaf.has_room(&key, value.len());
             let outcome = leaf.reserve(slot, value.len());
-            assert_eq!(
-                outcome.is_ok(),
-                has_room,
-                "has_room tells what reserve does"
-            );
+            assert_eq!(outcome.is_ok(), has_room, "has_room tells what reserve does");
             assert_eq!(leaf.counter(), before);
             if outcome.is_err() {
                 return true;
@@ -172,10 +159,7 @@ fn both_halves_of_a_split_hold_all_rows_and_have_room() {
             continue;
         };
         splits += 1;
-        let (left, right) = (
-            leaf.left_half(&plan, PageId(7)),
-            leaf.right_half(&plan, PageId(8)),
-        );
+        let (left, right) = (leaf.left_half(&plan, PageId(7)), leaf.right_half(&plan, PageId(8)));
         assert!(left.counter() != right.counter() && left.counter() != leaf.counter());
         let behind = model.split_off(&plan.separator);
         compare(&left, &model, seed);
@@ -199,20 +183,13 @@ fn sorted_inserts_leave_full_leaves_behind() {
     let mut next = 0_u64;
     let full = loop {
         let key = next.to_be_bytes();
-        let Err(slot) = leaf.search(&key) else {
-            panic!("a new key")
-        };
-        if leaf
-            .insert(slot, &key, VersionWord::of(Csn(1)), 20)
-            .is_err()
-        {
+        let Err(slot) = leaf.search(&key) else { panic!("a new key") };
+        if leaf.insert(slot, &key, VersionWord::of(Csn(1)), 20).is_err() {
             break key;
         }
         next += 1;
     };
-    let plan = leaf
-        .split_plan(&full, 20)
-        .expect("a full leaf can be split");
+    let plan = leaf.split_plan(&full, 20).expect("a full leaf can be split");
     assert_eq!(plan.left_count, leaf.count(), "all rows stay left");
     assert_eq!(leaf.right_half(&plan, PageId(2)).count(), 0);
 }
@@ -220,10 +197,8 @@ fn sorted_inserts_leave_full_leaves_behind() {
 #[test]
 fn the_caps_make_every_split_possible() {
     for page_bytes in [512, 1024, 4096, 8192, 32768] {
-        let (key_bytes, value_bytes) = (
-            Leaf::key_bytes_max(page_bytes),
-            Leaf::value_bytes_max(page_bytes),
-        );
+        let (key_bytes, value_bytes) =
+            (Leaf::key_bytes_max(page_bytes), Leaf::value_bytes_max(page_bytes));
         let key = |first: u8| {
             let mut key = vec![first; key_bytes];
             key[key_bytes - 1] = 1;
@@ -233,20 +208,12 @@ fn the_caps_make_every_split_possible() {
         let (lower, upper) = (key(1), key(9));
         let mut leaf = Leaf::empty(page_bytes, PageId(1), TreeId(1), &lower, Some(&upper));
         assert!(leaf.has_room(&key(5), value_bytes), "{page_bytes}");
-        assert_eq!(
-            leaf.insert(0, &key(5), VersionWord::of(Csn(1)), value_bytes),
-            Ok(())
-        );
+        assert_eq!(leaf.insert(0, &key(5), VersionWord::of(Csn(1)), value_bytes), Ok(()));
         leaf.set_value(0, &vec![3; value_bytes]);
         if !leaf.has_room(&key(6), value_bytes) {
-            let plan = leaf
-                .split_plan(&key(6), value_bytes)
-                .expect("two rows can be parted");
+            let plan = leaf.split_plan(&key(6), value_bytes).expect("two rows can be parted");
             assert_eq!(plan.left_count, 1);
-            assert!(
-                leaf.right_half(&plan, PageId(2))
-                    .has_room(&key(6), value_bytes)
-            );
+            assert!(leaf.right_half(&plan, PageId(2)).has_room(&key(6), value_bytes));
         }
     }
 }
@@ -256,8 +223,7 @@ fn the_check_finds_planted_damage() {
     let mut leaf = empty(2);
     for number in 0..9_u8 {
         let key = [b"prefix/long".as_slice(), &[number, 7, 7, 7, number]].concat();
-        leaf.insert(usize::from(number), &key, VersionWord::of(Csn(1)), 20)
-            .unwrap();
+        leaf.insert(usize::from(number), &key, VersionWord::of(Csn(1)), 20).unwrap();
         leaf.set_value(usize::from(number), &[number; 20]);
     }
     leaf.remove(4);
@@ -273,30 +239,17 @@ fn the_check_finds_planted_damage() {
         ("heap", 36, 300, "outside the rows"),
         ("dead bytes", 38, 1, "living and"),
         ("place", places + 2, 3, "outside the rows"),
-        (
-            "two slots of one row",
-            places + 2,
-            page::u16_at(leaf.image(), places),
-            "overlap",
-        ),
+        ("two slots of one row", places + 2, page::u16_at(leaf.image(), places), "overlap"),
         ("length over capacity", row + 10, 99, "longer than its room"),
     ];
     for (what, at, value, expected) in damages {
         let mut image = leaf.image().to_vec().into_boxed_slice();
         page::put_u16(&mut image, at, value);
         let found = Leaf::from_image(image.into()).check();
-        assert!(
-            found.iter().any(|told| told.contains(expected)),
-            "{what}: {found:?}"
-        );
+        assert!(found.iter().any(|told| told.contains(expected)), "{what}: {found:?}");
     }
     let mut image = leaf.image().to_vec().into_boxed_slice();
     image.swap(fences + 2, fences + 4 + 2);
     let found = Leaf::from_image(image.into()).check();
-    assert!(
-        found
-            .iter()
-            .any(|told| told.contains("not above the one before")),
-        "{found:?}"
-    );
+    assert!(found.iter().any(|told| told.contains("not above the one before")), "{found:?}");
 }

@@ -10,10 +10,7 @@ use syncline_instrument::clock;
 const PAGE_BYTES: usize = 512;
 
 pub(super) fn buffer() -> Buffer {
-    Buffer::new(&BufferOptions {
-        page_bytes: 512,
-        ..BufferOptions::default()
-    })
+    Buffer::new(&BufferOptions { page_bytes: 512, ..BufferOptions::default() })
 }
 
 pub(super) fn make(buffer: &Buffer) -> PageId {
@@ -82,10 +79,7 @@ fn the_first_half_of_a_cut_leaves_the_work_to_the_second() {
     let middle = clock::now();
     let cut = buffer.end_snapshot(begun);
     let (first, second) = (middle - before, clock::now() - middle);
-    println!(
-        "{} pages: {first} ns closed, {second} ns open",
-        cut.dirty.len()
-    );
+    println!("{} pages: {first} ns closed, {second} ns open", cut.dirty.len());
     assert_eq!(cut.dirty.len(), 20_000);
     // The list is taken whole: the next changes are listed anew.
     assert_eq!(buffer.changed_pages().0, 0);

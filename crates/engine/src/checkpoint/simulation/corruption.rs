@@ -35,9 +35,7 @@ pub(super) fn corrupt(harness: &mut Harness, disk: &SimulatedDisk) -> Result<(),
     match load(disk, &quiet.options) {
         Err(Error::Damaged { .. }) => Ok(()),
         Err(error) => Err(format!("damage was refused as something else: {error}")),
-        Ok(_) => Err(format!(
-            "bytes {victim:?} were spoiled and are taken as they are"
-        )),
+        Ok(_) => Err(format!("bytes {victim:?} were spoiled and are taken as they are")),
     }
 }
 
@@ -57,9 +55,7 @@ fn root_is_not_believed(
     let mut allowed = previous.chain([state]);
     let found = allowed.find(|state| state.number == file.root().number);
     match found {
-        Some(found) => found
-            .check(&file, false)
-            .map_err(|failure| failure.to_string()),
+        Some(found) => found.check(&file, false).map_err(|failure| failure.to_string()),
         None => Err(format!("root {} was opened", file.root().number)),
     }
 }

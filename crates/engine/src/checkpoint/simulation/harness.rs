@@ -60,10 +60,7 @@ impl Harness {
 
     /// The same harness on another disk.
     pub(super) fn on(&self, disk: SimulatedDisk) -> Harness {
-        Harness {
-            disk,
-            ..self.clone()
-        }
+        Harness { disk, ..self.clone() }
     }
 
     /// Opens the data file, or makes it if it never was, and holds it against the model.
@@ -192,12 +189,8 @@ impl Harness {
             images.push(Crash::Only(self.random.usize(0..pending)));
         }
         for _ in 0..3 {
-            images.push(Crash::Subset {
-                seed: self.random.u64(..),
-            });
-            images.push(Crash::Torn {
-                seed: self.random.u64(..),
-            });
+            images.push(Crash::Subset { seed: self.random.u64(..) });
+            images.push(Crash::Torn { seed: self.random.u64(..) });
         }
         images
     }
@@ -222,15 +215,13 @@ struct Captures<'a> {
 impl DirtyPages for Captures<'_> {
     fn capture(&mut self, page: PageId, out: &mut [u8]) -> usize {
         let at = self.left.iter().position(|left| *left == page);
-        self.left
-            .swap_remove(at.expect("each page is captured once"));
+        self.left.swap_remove(at.expect("each page is captured once"));
         self.state.capture(page, out)
     }
 
     fn first(&mut self) -> Option<PageId> {
         let asks = self.random.bool();
-        asks.then(|| self.random.choice(&self.left).copied())
-            .flatten()
+        asks.then(|| self.random.choice(&self.left).copied()).flatten()
     }
 }
 

@@ -35,11 +35,7 @@ pub(super) struct Model {
 impl State {
     /// A new data file's.
     pub(super) fn first() -> State {
-        State {
-            number: 1,
-            next_page: PageId(1),
-            ..State::default()
-        }
+        State { number: 1, next_page: PageId(1), ..State::default() }
     }
 
     /// Random changes: the state after them, and the cut that leads to it.
@@ -91,12 +87,7 @@ impl State {
         reads_fail: bool,
     ) -> Result<(), Failure> {
         let root: &Root = file.root();
-        let broken = |what| {
-            Err(Failure::Broken(format!(
-                "checkpoint {} {what}",
-                self.number
-            )))
-        };
+        let broken = |what| Err(Failure::Broken(format!("checkpoint {} {what}", self.number)));
         if (root.csn, root.next_page) != (self.csn, self.next_page) || root.meta != self.meta {
             return broken("has another root");
         }
@@ -128,10 +119,7 @@ impl State {
 
 impl Model {
     pub(super) fn new() -> Model {
-        Model {
-            candidates: vec![State::first()],
-            previous: None,
-        }
+        Model { candidates: vec![State::first()], previous: None }
     }
 
     /// The state that an open file holds, or why it may not be there.

@@ -74,9 +74,7 @@ fn go_through_images(harness: &mut Harness, tally: &mut Tally) -> Result<(), Str
     for &how in &images {
         tally.recoveries += 1;
         let image = harness.disk.crash(how);
-        harness
-            .check_image(image)
-            .map_err(|why| format!("{how:?}: {why}"))?;
+        harness.check_image(image).map_err(|why| format!("{how:?}: {why}"))?;
     }
     let chosen = images[harness.random.usize(0..images.len())];
     let disk = harness.disk.crash(chosen);
@@ -103,9 +101,7 @@ fn fault_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
         harness.disk.evict();
     }
     // What the process does that starts again and may know of no failure.
-    let mut file = harness
-        .open()
-        .map_err(|why| format!("{fault:?}, opened again: {why}"))?;
+    let mut file = harness.open().map_err(|why| format!("{fault:?}, opened again: {why}"))?;
     if harness.random.bool() {
         let cut = harness.random.u64(0..20);
         harness.disk.crash_after(cut);
@@ -196,16 +192,10 @@ mod tests {
             panic!("{why}");
         }
         let seconds = (clock::now() - began) as f64 / 1e9;
-        println!(
-            "{tally:?}, {:.0} images/s",
-            tally.recoveries as f64 / seconds
-        );
+        println!("{tally:?}, {:.0} images/s", tally.recoveries as f64 / seconds);
         if seeds.len() > 500 {
             assert!(tally.recoveries > 10_000 && tally.faults > 100, "{tally:?}");
-            assert!(
-                tally.checkpoints > 2_000 && tally.spoiled > 500,
-                "{tally:?}"
-            );
+            assert!(tally.checkpoints > 2_000 && tally.spoiled > 500, "{tally:?}");
             assert!(tally.full > 20, "{tally:?}");
         }
     }

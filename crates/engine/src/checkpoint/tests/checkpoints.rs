@@ -19,10 +19,7 @@ fn a_new_file_is_empty_and_opens_again() {
     let file = DataFile::open(&disk.crash(Crash::DropAll), path(), &small()).unwrap();
     check(&file, &[]);
     let root = file.root();
-    assert_eq!(
-        (root.number, root.csn, root.next_page),
-        (1, Csn::ZERO, PageId(1))
-    );
+    assert_eq!((root.number, root.csn, root.next_page), (1, Csn::ZERO, PageId(1)));
     assert_eq!((root.database, root.page_bytes), (DATABASE, 512));
 }
 
@@ -40,10 +37,7 @@ fn pages_meta_and_numbers_come_back_at_every_page_size() {
         let file = DataFile::open(&disk, path(), &small()).unwrap();
         check(&file, &[(2, 10), (5, 20), (6, 20)]);
         let root = file.root();
-        assert_eq!(
-            (root.number, root.csn, root.next_page),
-            (3, Csn(20), PageId(7))
-        );
+        assert_eq!((root.number, root.csn, root.next_page), (3, Csn(20), PageId(7)));
         assert_eq!(root.meta, b"meta at 20");
     }
 }
@@ -124,10 +118,8 @@ impl DirtyPages for Backwards {
 fn pages_that_ask_for_it_are_written_first() {
     let (disk, mut file) = made();
     let mut next = file.begin(cut(&file, (1..=3_000).step_by(2), 7));
-    let mut pages = Backwards {
-        asking: (1..=1_000).step_by(10).map(PageId).collect(),
-        captured: Vec::new(),
-    };
+    let mut pages =
+        Backwards { asking: (1..=1_000).step_by(10).map(PageId).collect(), captured: Vec::new() };
     while next.step(&mut file, &mut pages, Csn(7)).unwrap() != Progress::Done {}
     assert_eq!(pages.captured[0], PageId(991));
     assert_eq!(pages.captured[99], PageId(1));
@@ -222,10 +214,7 @@ fn a_full_disk_is_told_before_anything_is_written_and_may_be_tried_again() {
     let (disk, mut file) = made();
     let work = cut(&file, 1..=3, 1);
     checkpoint(&mut file, work);
-    let full = FaultRule {
-        repeat: true,
-        ..FaultRule::next(Fault::PreallocateFull, "")
-    };
+    let full = FaultRule { repeat: true, ..FaultRule::next(Fault::PreallocateFull, "") };
     disk.arm(full);
     let pending = disk.operations();
     let mut big = file.begin(cut(&file, 1..=100, 2));
@@ -253,26 +242,17 @@ fn a_full_disk_is_told_before_anything_is_written_and_may_be_tried_again() {
 #[test]
 fn the_reserve_lets_checkpoints_work_on_a_full_disk() {
     let disk = simulated();
-    let options = FileOptions {
-        reserve_bytes: 16 << 10,
-        ..small()
-    };
+    let options = FileOptions { reserve_bytes: 16 << 10, ..small() };
     let mut file = DataFile::create(&disk, path(), DATABASE, 512, &options).unwrap();
     let work = cut(&file, 1..=60, 1);
     checkpoint(&mut file, work);
-    disk.arm(FaultRule {
-        repeat: true,
-        ..FaultRule::next(Fault::PreallocateFull, "")
-    });
+    disk.arm(FaultRule { repeat: true, ..FaultRule::next(Fault::PreallocateFull, "") });
     for time in 2..20 {
         // As much as fits into the reserve with its map page and directory.
         let work = cut(&file, 1..=30, time);
         checkpoint(&mut file, work);
     }
-    let freed = Work {
-        freed: (1..=60).map(PageId).collect(),
-        ..cut(&file, [], 20)
-    };
+    let freed = Work { freed: (1..=60).map(PageId).collect(), ..cut(&file, [], 20) };
     checkpoint(&mut file, freed);
     check(&file, &[]);
     assert!(disk.faults_injected() > 0);
@@ -281,16 +261,9 @@ fn the_reserve_lets_checkpoints_work_on_a_full_disk() {
 #[test]
 fn a_failed_write_or_sync_closes_the_file() {
     let failed_sync = Fault::SyncFull;
-    for (fault, skip) in [
-        (Fault::WriteError, 0),
-        (Fault::WriteFull, 1),
-        (failed_sync, 0),
-    ] {
+    for (fault, skip) in [(Fault::WriteError, 0), (Fault::WriteFull, 1), (failed_sync, 0)] {
         let (disk, mut file) = made();
-        disk.arm(FaultRule {
-            skip,
-            ..FaultRule::next(fault, "")
-        });
+        disk.arm(FaultRule { skip, ..FaultRule::next(fault, "") });
         let mut running = file.begin(cut(&file, [1], 1));
         let failed = loop {
             if let Err(error) = step(&mut running, &mut file) {
@@ -370,11 +343,8 @@ fn checkpoint_full_to(part: usize, file: &mut DataFile<SimulatedDisk>, work: Wor
 
 #[test]
 fn images_take_as_much_of_the_file_as_is_in_their_pages() {
-    let options = FileOptions {
-        extent_bytes: 64 << 10,
-        reserve_bytes: 0,
-        ..FileOptions::default()
-    };
+    let options =
+        FileOptions { extent_bytes: 64 << 10, reserve_bytes: 0, ..FileOptions::default() };
     for (page_bytes, part) in [(8192, 70), (8192, 30), (4096, 55), (32_768, 90), (512, 60)] {
         let disk = simulated();
         let mut file = DataFile::create(&disk, path(), DATABASE, page_bytes, &options).unwrap();
@@ -437,11 +407,7 @@ fn a_disk_that_is_full_in_the_midst_of_a_checkpoint_may_be_tried_again() {
         panic!("it does not end");
     };
     // Room for what was expected is made by the first growth.
-    disk.arm(FaultRule {
-        repeat: true,
-        skip: 1,
-        ..FaultRule::next(Fault::PreallocateFull, "")
-    });
+    disk.arm(FaultRule { repeat: true, skip: 1, ..FaultRule::next(Fault::PreallocateFull, "") });
     for _ in 0..3 {
         let full = is_full().unwrap_err();
         assert!(matches!(full, Error::Full { .. }), "{full}");
@@ -457,11 +423,8 @@ fn a_disk_that_is_full_in_the_midst_of_a_checkpoint_may_be_tried_again() {
 
 #[test]
 fn random_changes_do_not_let_the_file_grow_for_ever() {
-    let options = FileOptions {
-        extent_bytes: 64 << 10,
-        reserve_bytes: 0,
-        ..FileOptions::default()
-    };
+    let options =
+        FileOptions { extent_bytes: 64 << 10, reserve_bytes: 0, ..FileOptions::default() };
     let disk = simulated();
     let mut file = DataFile::create(&disk, path(), DATABASE, 8192, &options).unwrap();
     let mut random = fastrand::Rng::with_seed(7);
@@ -469,11 +432,7 @@ fn random_changes_do_not_let_the_file_grow_for_ever() {
     let mut sizes = Vec::new();
     for time in 1..=60 {
         let changed: Vec<u64> = (1..=pages).filter(|_| random.u8(0..10) < 2).collect();
-        let changed = if time == 1 {
-            (1..=pages).collect()
-        } else {
-            changed
-        };
+        let changed = if time == 1 { (1..=pages).collect() } else { changed };
         let work = cut(&file, changed, time);
         checkpoint_full_to(83, &mut file, work);
         sizes.push(file.inspect().unwrap().slots);

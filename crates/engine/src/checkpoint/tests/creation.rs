@@ -67,20 +67,12 @@ fn looking_writes_nothing() {
     checkpoint(&mut file, work);
     drop(file);
     let before = disk.operations();
-    let read_only = FileOptions {
-        read_only: true,
-        ..small()
-    };
+    let read_only = FileOptions { read_only: true, ..small() };
     let file = DataFile::open(&disk, path(), &read_only).unwrap();
     check(&file, &[(1, 1)]);
     let text = file.inspect().unwrap().to_string();
     assert_eq!(disk.operations(), before);
-    for part in [
-        "checkpoint 2 at csn 1",
-        "pages 1 of 512 bytes",
-        "map pages 1",
-        "copy block 2",
-    ] {
+    for part in ["checkpoint 2 at csn 1", "pages 1 of 512 bytes", "map pages 1", "copy block 2"] {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
 }

@@ -60,11 +60,7 @@ fn a_root_that_rots_after_opening_is_found_in_its_copy() {
     let file = DataFile::open(&disk, path(), &small()).unwrap();
     check(&file, &[(1, 1)]);
     drop(file);
-    let blocks = DataFile::open(&disk, path(), &small())
-        .unwrap()
-        .inspect()
-        .unwrap()
-        .blocks;
+    let blocks = DataFile::open(&disk, path(), &small()).unwrap().inspect().unwrap().blocks;
     assert_eq!(blocks[usize::from(home)], "root 2 at csn 1");
 }
 
@@ -82,10 +78,7 @@ fn a_root_block_that_cannot_be_read_is_passed_over_if_there_is_another() {
         let file = DataFile::open(&disk, path(), &small()).unwrap();
         check(&file, &[(1, 1)]);
     }
-    disk.arm(FaultRule {
-        repeat: true,
-        ..FaultRule::next(Fault::ReadError, "")
-    });
+    disk.arm(FaultRule { repeat: true, ..FaultRule::next(Fault::ReadError, "") });
     assert!(matches!(refusal(&disk), Error::Disk(_)));
 }
 
@@ -134,31 +127,11 @@ fn another_format_or_an_unknown_feature_is_refused() {
         refit(bytes);
     });
     let error = refusal(&disk);
-    assert!(
-        matches!(
-            error,
-            Error::Newer {
-                found: 3,
-                known: 2,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, Error::Newer { found: 3, known: 2, .. }), "{error}");
 
     change_root(&disk, 0, |bytes| bytes[12] = 1);
     let error = refusal(&disk);
-    assert!(
-        matches!(
-            error,
-            Error::Older {
-                found: 1,
-                known: 2,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, Error::Older { found: 1, known: 2, .. }), "{error}");
 
     change_root(&disk, 0, |bytes| {
         bytes[12] = 2;
@@ -173,10 +146,7 @@ fn another_format_or_an_unknown_feature_is_refused() {
     });
     let error = refusal(&disk);
     assert!(matches!(error, Error::Feature { bits: 2, .. }), "{error}");
-    let read_only = FileOptions {
-        read_only: true,
-        ..small()
-    };
+    let read_only = FileOptions { read_only: true, ..small() };
     check(&DataFile::open(&disk, path(), &read_only).unwrap(), &[]);
 
     change_root(&disk, 0, |bytes| {

@@ -14,11 +14,7 @@ pub(super) const DATABASE: DatabaseId = DatabaseId([3; 16]);
 pub(super) const FOREVER: Csn = Csn(u64::MAX);
 
 pub(super) fn small() -> FileOptions {
-    FileOptions {
-        extent_bytes: 8 << 10,
-        reserve_bytes: 0,
-        ..FileOptions::default()
-    }
+    FileOptions { extent_bytes: 8 << 10, reserve_bytes: 0, ..FileOptions::default() }
 }
 
 pub(super) fn path() -> &'static Path {

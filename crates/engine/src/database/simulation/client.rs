@@ -38,12 +38,7 @@ pub(super) enum StatementOutcome<T> {
 impl Client {
     pub(super) fn new(engine: &SimulatedEngine) -> Result<Client, EpisodeEnd> {
         let session = Session::new(&engine.core).map_err(|error| broken(error.to_string()))?;
-        Ok(Client {
-            session,
-            open: None,
-            last: 0,
-            made_later: Cell::new(0),
-        })
+        Ok(Client { session, open: None, last: 0, made_later: Cell::new(0) })
     }
 
     /// Begins; none is open.
@@ -84,20 +79,15 @@ impl Client {
         tree: &Arc<Tree>,
         key: &[u8],
     ) -> Result<StatementOutcome<Option<Vec<u8>>>, EpisodeEnd> {
-        let told = self
-            .session
-            .get(tree, key)
-            .map(|row| row.map(<[u8]>::to_vec));
+        let told = self.session.get(tree, key).map(|row| row.map(<[u8]>::to_vec));
         let told = match told {
             Ok(told) => told,
             Err(error) => return self.refused(oracle, error, None),
         };
         let txn = self.open.as_mut().expect("a transaction is open");
-        txn.move_to(oracle, self.session.read_point().0)
-            .map_err(broken)?;
+        txn.move_to(oracle, self.session.read_point().0).map_err(broken)?;
         txn.used(oracle, tree.id).map_err(broken)?;
-        txn.got(oracle, (tree.id, key), told.as_deref())
-            .map_err(broken)?;
+        txn.got(oracle, (tree.id, key), told.as_deref()).map_err(broken)?;
         Ok(StatementOutcome::That(told))
     }
 
@@ -124,12 +114,10 @@ impl Client {
             return self.refused(oracle, error, None);
         }
         let txn = self.open.as_mut().expect("a transaction is open");
-        txn.move_to(oracle, self.session.read_point().0)
-            .map_err(broken)?;
+        txn.move_to(oracle, self.session.read_point().0).map_err(broken)?;
         txn.used(oracle, tree.id).map_err(broken)?;
         let how = (direction == Direction::Ascending, limit);
-        txn.scanned(oracle, (tree.id, bounds), how, &rows)
-            .map_err(broken)?;
+        txn.scanned(oracle, (tree.id, bounds), how, &rows).map_err(broken)?;
         Ok(StatementOutcome::That(rows))
     }
 
@@ -144,10 +132,8 @@ impl Client {
         match told.map(|row| row.map(<[u8]>::to_vec)) {
             Ok(Some(row)) => {
                 let txn = self.open.as_mut().expect("a transaction is open");
-                txn.move_to(oracle, self.session.read_point().0)
-                    .map_err(broken)?;
-                txn.got(oracle, (tree.id, key), Some(&row))
-                    .map_err(broken)?;
+                txn.move_to(oracle, self.session.read_point().0).map_err(broken)?;
+                txn.got(oracle, (tree.id, key), Some(&row)).map_err(broken)?;
                 Ok(StatementOutcome::That(row))
             }
             Ok(None) => Err(broken(format!(
@@ -201,10 +187,7 @@ impl Client {
 
     pub(super) fn save(&mut self) {
         let savepoint = self.session.savepoint();
-        self.open
-            .as_mut()
-            .expect("a transaction is open")
-            .save(savepoint);
+        self.open.as_mut().expect("a transaction is open").save(savepoint);
     }
 
     pub(super) fn roll_back(&mut self, at: usize) {
@@ -234,9 +217,7 @@ impl Client {
             return Ok(None);
         }
         let committed = if is_unsynced {
-            self.session
-                .commit_unsynced()
-                .map(|csn| engine.core.log.ticket(csn))
+            self.session.commit_unsynced().map(|csn| engine.core.log.ticket(csn))
         } else {
             self.session.commit()
         };
@@ -244,10 +225,7 @@ impl Client {
         let told = match committed {
             Ok(ticket) if txn.has_writes() => {
                 if ticket.csn.0 != published {
-                    return Err(broken(format!(
-                        "{} is not the last, {published}",
-                        ticket.csn
-                    )));
+                    return Err(broken(format!("{} is not the last, {published}", ticket.csn)));
                 }
                 self.last = published;
                 tally.commits += 1;
@@ -307,8 +285,7 @@ impl Client {
             return EpisodeEnd::of(error).map(|()| StatementOutcome::Refused);
         };
         let write = write.map(|(_, _, write)| write);
-        self.is_refused(oracle, txn, (tree, key), (why, write))
-            .map_err(broken)?;
+        self.is_refused(oracle, txn, (tree, key), (why, write)).map_err(broken)?;
         Ok(StatementOutcome::Refused)
     }
 
@@ -348,9 +325,7 @@ impl Client {
             return Err(format!("{what}: {why:?}, {chain}"));
         }
         let chain = txn.chain(oracle, (tree, key), write);
-        Err(format!(
-            "{tree}, {key:?} was refused as {why:?}, but nothing refuses it: {chain}"
-        ))
+        Err(format!("{tree}, {key:?} was refused as {why:?}, but nothing refuses it: {chain}"))
     }
 }
 
@@ -363,10 +338,7 @@ impl Table {
         // A table that is gone is the engine's matter: the commit conflicts.
         let now = now.filter(|now| now.id == self.entry.id);
         now.is_none_or(|now| {
-            let is_kept_up = now
-                .indexes
-                .iter()
-                .all(|index| self.entry.indexes.contains(index));
+            let is_kept_up = now.indexes.iter().all(|index| self.entry.indexes.contains(index));
             is_kept_up && now.schema.version() == self.entry.schema.version()
         })
     }

@@ -46,9 +46,9 @@ fn one_work(engine: &SimulatedEngine, pace: CheckpointPace, random: &mut Rng) ->
     let may_cut = core.could_close_gate() || planted(PlantedBug::CutWithoutGate);
     match random.u8(0..6) {
         5 => checkpoints(engine).make_room(core).map(drop),
-        0 if may_cut && !pace.is_lazy => checkpoints(engine)
-            .begin(core, &engine.tree_directory)
-            .map(drop),
+        0 if may_cut && !pace.is_lazy => {
+            checkpoints(engine).begin(core, &engine.tree_directory).map(drop)
+        }
         0 | 1 => core.log.wait(core.log.ticket(core.log.published())),
         _ if pace.is_slow => Ok(()),
         _ => checkpoints(engine).drive(core).map(drop),

@@ -19,8 +19,7 @@ pub(super) fn lose_file(
     let mut files = files.map_err(|error| error.to_string())?;
     files.push((directory().join("data"), false));
     let (victim, is_unknown) = files.swap_remove(harness.random.usize(0..files.len()));
-    loss.strike(&disk, &victim)
-        .map_err(|error| error.to_string())?;
+    loss.strike(&disk, &victim).map_err(|error| error.to_string())?;
     harness.tally.cycles += 1;
     match harness.recover(&disk) {
         Ok((_, csn)) if csn == whole => Ok(()),
@@ -31,10 +30,9 @@ pub(super) fn lose_file(
             | Error::Damaged { .. },
         )) => Ok(()),
         _ if is_unknown => Ok(()),
-        Ok((_, csn)) => Err(format!(
-            "{} was {loss:?}, and commit {csn} is taken for {whole}",
-            victim.display()
-        )),
+        Ok((_, csn)) => {
+            Err(format!("{} was {loss:?}, and commit {csn} is taken for {whole}", victim.display()))
+        }
         Err(failure) => Err(format!("{} was {loss:?}: {failure:?}", victim.display())),
     }
 }

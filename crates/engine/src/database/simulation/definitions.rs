@@ -57,12 +57,9 @@ fn make(episode: &mut Episode<'_>, name: &str) -> std::result::Result<(), Episod
         return settle(episode, name, made, false, &[]);
     }
     let count = random.u32(0..episode.harness.ids.min(40));
-    let loaded: Vec<_> = (0..count)
-        .map(|id| rows::row(&schema, id * 3, is_heavy, random))
-        .collect();
-    let made = episode
-        .engine
-        .load_table(schema, loaded.clone().into_iter().map(Ok));
+    let loaded: Vec<_> =
+        (0..count).map(|id| rows::row(&schema, id * 3, is_heavy, random)).collect();
+    let made = episode.engine.load_table(schema, loaded.clone().into_iter().map(Ok));
     let made = made.map(drop);
     settle(episode, name, made, false, &loaded)
 }
@@ -117,9 +114,7 @@ fn settle(
         oracle.define(after, name, entry.cloned());
         episode.harness.tally.defined += 1;
     } else if is_changed {
-        return Err(broken(format!(
-            "table {name} is another one without a commit"
-        )));
+        return Err(broken(format!("table {name} is another one without a commit")));
     }
     let named = catalog.trees();
     let is_named = |id| named.contains(&id) || id == CATALOG_TREE;
@@ -151,9 +146,7 @@ fn effects(
     }
     let all = (Bound::Unbounded, Bound::Unbounded);
     let rows = oracle.range(entry.tree, all, csn);
-    let rows: Vec<_> = rows
-        .map(|(key, row)| (key.to_vec(), row.to_vec()))
-        .collect();
+    let rows: Vec<_> = rows.map(|(key, row)| (key.to_vec(), row.to_vec())).collect();
     // A table that was loaded had none before.
     let rows = rows.iter().chain(loaded);
     for (at, index) in entry.indexes.iter().enumerate() {

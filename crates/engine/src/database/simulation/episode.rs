@@ -73,17 +73,9 @@ pub(super) fn live(
     engine: Arc<SimulatedEngine>,
     steps: u32,
 ) -> Result<(), EpisodeEnd> {
-    let clients = (0..CLIENTS)
-        .map(|_| Client::new(&engine))
-        .collect::<Result<_, _>>()?;
-    let mut episode = Episode {
-        harness,
-        engine,
-        clients,
-        tickets: Vec::new(),
-        pass: None,
-        alone: None,
-    };
+    let clients = (0..CLIENTS).map(|_| Client::new(&engine)).collect::<Result<_, _>>()?;
+    let mut episode =
+        Episode { harness, engine, clients, tickets: Vec::new(), pass: None, alone: None };
     let mut lived = Ok(());
     for _ in 0..steps {
         lived = episode.step();
@@ -163,28 +155,16 @@ impl Episode<'_> {
             return Ok(());
         }
         let others_wait = self.alone.is_some_and(|alone| alone != at);
-        let has_writes = self.clients[at]
-            .open
-            .as_ref()
-            .is_some_and(Transaction::has_writes);
+        let has_writes = self.clients[at].open.as_ref().is_some_and(Transaction::has_writes);
         if self.harness.random.u8(0..8) == 0 {
             self.clients[at].abort();
         } else if !others_wait || !has_writes {
-            let Harness {
-                oracle,
-                tally,
-                random,
-                pace,
-                ..
-            } = &mut *self.harness;
+            let Harness { oracle, tally, random, pace, .. } = &mut *self.harness;
             let is_unsynced = random.u8(0..6) == 0;
             let (client, engine) = (&mut self.clients[at], &self.engine);
             let mut commit = || client.commit(engine, oracle, tally, is_unsynced);
             let ticket = if random.bool() {
-                step::with(
-                    concurrent_steps::work(engine, *pace, random.u64(..)),
-                    commit,
-                )
+                step::with(concurrent_steps::work(engine, *pace, random.u64(..)), commit)
             } else {
                 commit()
             };
@@ -214,10 +194,7 @@ impl Episode<'_> {
         self.engine.core.log.wait(ticket)?;
         let is_kept = self.harness.options.log.durability != Durability::None;
         if is_kept && self.engine.core.log.horizon() < ticket.csn {
-            return Err(broken(format!(
-                "{} is complete before the durable LSN",
-                ticket.csn
-            )));
+            return Err(broken(format!("{} is complete before the durable LSN", ticket.csn)));
         }
         Ok(())
     }
@@ -266,9 +243,7 @@ impl Episode<'_> {
                 self.harness.tally.checkpoints += 1;
                 let durable_lsn = self.engine.core.log.horizon();
                 if csn > durable_lsn {
-                    return Err(broken(format!(
-                        "a checkpoint of {csn}, before it is stable"
-                    )));
+                    return Err(broken(format!("a checkpoint of {csn}, before it is stable")));
                 }
                 Ok(())
             }
@@ -322,10 +297,7 @@ impl Episode<'_> {
     /// The newest state of all trees is the one after the last commit.
     fn compare(&self) -> Result<(), EpisodeEnd> {
         let last = self.engine.core.log.published().0;
-        self.harness
-            .oracle
-            .compare(&self.engine, last)
-            .map_err(broken)
+        self.harness.oracle.compare(&self.engine, last).map_err(broken)
     }
 
     /// A database that has failed commits nothing any more, and readers read on.
@@ -335,25 +307,17 @@ impl Episode<'_> {
         }
         self.alone = None;
         let catalog = self.engine.catalog();
-        let indexes = catalog
-            .tables()
-            .flat_map(|table| table.indexes.iter().map(|one| one.tree));
+        let indexes = catalog.tables().flat_map(|table| table.indexes.iter().map(|one| one.tree));
         let mut trees = catalog.tables().map(|table| table.tree).chain(indexes);
         if let Some(lost) = trees.find(|id| self.engine.tree_directory.tree(*id).is_none()) {
-            return Err(broken(format!(
-                "after {error} {lost} of the catalogue is gone"
-            )));
+            return Err(broken(format!("after {error} {lost} of the catalogue is gone")));
         }
         if matches!(error, Error::Disk(_)) && self.engine.core.log.check().is_ok() {
             // What failed had promised nothing: the making of a file.
             return Ok(());
         }
-        let begun = self.clients[0].begin(
-            &self.engine,
-            &self.harness.oracle,
-            Begin::Serializable,
-            false,
-        );
+        let begun =
+            self.clients[0].begin(&self.engine, &self.harness.oracle, Begin::Serializable, false);
         match begun {
             Err(EpisodeEnd::Dead(Error::Poisoned { .. })) => {}
             _ => return Err(broken("a database that has failed takes transactions")),
@@ -397,8 +361,5 @@ fn ghosts(buffer: &Buffer, tree: &Tree) -> usize {
 }
 
 pub(super) fn checkpoints(engine: &SimulatedEngine) -> &Checkpoints<SimulatedDisk> {
-    engine
-        .checkpoints
-        .as_ref()
-        .expect("a database on a disk has checkpoints")
+    engine.checkpoints.as_ref().expect("a database on a disk has checkpoints")
 }

@@ -72,12 +72,6 @@ fn every_cut(seed: u64, steps: u32) -> Option<u64> {
 
 #[test]
 fn every_cut_of_small_lives_keeps_every_promise() {
-    let episodes: Vec<u64> = (0..40)
-        .filter_map(|seed| every_cut(seed, 220))
-        .take(3)
-        .collect();
-    assert!(
-        episodes.len() == 3 && episodes.iter().all(|cycles| *cycles > 500),
-        "{episodes:?}"
-    );
+    let episodes: Vec<u64> = (0..40).filter_map(|seed| every_cut(seed, 220)).take(3).collect();
+    assert!(episodes.len() == 3 && episodes.iter().all(|cycles| *cycles > 500), "{episodes:?}");
 }

@@ -153,19 +153,12 @@ impl Harness {
         let is_lazy = random.u8(0..6) == 0;
         Harness {
             disk: SimulatedDisk::new(seed, metadata),
-            log_bytes_max: if is_lazy {
-                40 << 10
-            } else {
-                2 * options.checkpoint_segment_bytes
-            },
+            log_bytes_max: if is_lazy { 40 << 10 } else { 2 * options.checkpoint_segment_bytes },
             options,
             oracle: Oracle::default(),
             ids: [8, 30, 120][random.usize(0..3)],
             is_heavy: random.u8(0..3) == 0,
-            pace: CheckpointPace {
-                is_slow: random.u8(0..3) == 0,
-                is_lazy,
-            },
+            pace: CheckpointPace { is_slow: random.u8(0..3) == 0, is_lazy },
             random,
             tally: Tally::default(),
             is_made: false,
@@ -217,12 +210,8 @@ impl Harness {
         }
         if pending > 1 {
             for _ in 0..2 {
-                images.push(Crash::Subset {
-                    seed: self.random.u64(..),
-                });
-                images.push(Crash::Torn {
-                    seed: self.random.u64(..),
-                });
+                images.push(Crash::Subset { seed: self.random.u64(..) });
+                images.push(Crash::Torn { seed: self.random.u64(..) });
             }
         }
         images
@@ -233,20 +222,14 @@ impl Harness {
 pub(super) fn at_rest(engine: &SimulatedEngine) -> Result<(), String> {
     let (durable_lsn, published) = (engine.core.log.horizon(), engine.core.log.published());
     if durable_lsn != published {
-        return Err(format!(
-            "what was opened ends at {published} and is stable to {durable_lsn}"
-        ));
+        return Err(format!("what was opened ends at {published} and is stable to {durable_lsn}"));
     }
     if !engine.catalog().unfinished().is_empty() {
         return Err("something is still being built".to_owned());
     }
     let mut named = engine.catalog().trees();
     named.insert(CATALOG_TREE);
-    if let Some(spare) = engine
-        .tree_directory
-        .trees()
-        .iter()
-        .find(|tree| !named.contains(&tree.id))
+    if let Some(spare) = engine.tree_directory.trees().iter().find(|tree| !named.contains(&tree.id))
     {
         return Err(format!("{} belongs to no table", spare.id));
     }

@@ -277,12 +277,7 @@ fn search_cut(
     told.map_err(|what| format!("{numbers:?}: {what}"))?;
     let operations = disk.operations() - before;
     drop(engine);
-    for how in [
-        Crash::DropAll,
-        Crash::KeepAll,
-        Crash::Subset { seed },
-        Crash::Torn { seed },
-    ] {
+    for how in [Crash::DropAll, Crash::KeepAll, Crash::Subset { seed }, Crash::Torn { seed }] {
         let image = disk.crash(how);
         let engine = open(&image, directory(), options.clone(), Threads::None);
         let engine = engine.map_err(|error| format!("{how:?}: {error}"))?;
@@ -355,18 +350,12 @@ fn check(
     session.begin(Begin::Snapshot).map_err(told)?;
     let mut by_key = Vec::new();
     let mut read = |path: crate::table::Path<'_>, out: &mut Vec<(i64, i64)>| {
-        session.scan(
-            path,
-            KeyRange::ALL,
-            Direction::Ascending,
-            usize::MAX,
-            |row| {
-                if let (Value::Int(id), Value::Int(number)) = (row.value(0)?, row.value(1)?) {
-                    out.push((id, number));
-                }
-                Ok(ControlFlow::Continue(()))
-            },
-        )
+        session.scan(path, KeyRange::ALL, Direction::Ascending, usize::MAX, |row| {
+            if let (Value::Int(id), Value::Int(number)) = (row.value(0)?, row.value(1)?) {
+                out.push((id, number));
+            }
+            Ok(ControlFlow::Continue(()))
+        })
     };
     read((&table).into(), &mut by_key).map_err(told)?;
     let expected: Vec<(i64, i64)> = rows.iter().map(|(id, number)| (*id, *number)).collect();
@@ -429,8 +418,5 @@ fn a_cut_at_operations_all_over_a_build_leaves_the_whole_index_or_none() {
         }
     }
     println!("{cuts} cuts, {tally:?}");
-    assert!(
-        cuts > 40 && tally.with > 20 && tally.without > 60,
-        "{cuts} cuts, {tally:?}"
-    );
+    assert!(cuts > 40 && tally.with > 20 && tally.without > 60, "{cuts} cuts, {tally:?}");
 }

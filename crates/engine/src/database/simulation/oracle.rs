@@ -37,9 +37,7 @@ pub(super) struct Oracle {
 /// The version that is in force after a commit.
 fn at<T>(versions: &[(u64, Option<T>)], csn: u64) -> Option<&T> {
     let made = versions.partition_point(|(by, _)| *by <= csn);
-    versions[..made]
-        .last()
-        .and_then(|(_, value)| value.as_ref())
+    versions[..made].last().and_then(|(_, value)| value.as_ref())
 }
 
 impl Oracle {
@@ -76,9 +74,7 @@ impl Oracle {
         csn: u64,
     ) -> impl DoubleEndedIterator<Item = (&[u8], &Value)> {
         let rows = self.rows.get(&tree);
-        let rows = rows
-            .into_iter()
-            .flat_map(move |rows| rows.range::<[u8], _>((lower, upper)));
+        let rows = rows.into_iter().flat_map(move |rows| rows.range::<[u8], _>((lower, upper)));
         rows.filter_map(move |(key, versions)| Some((&key[..], at(versions, csn)?)))
     }
 
@@ -110,10 +106,7 @@ impl Oracle {
         for tree in new.filter(|tree| !known.contains(tree)) {
             self.made.insert(tree, csn);
         }
-        self.tables
-            .entry(name.to_owned())
-            .or_default()
-            .push((csn, entry));
+        self.tables.entry(name.to_owned()).or_default().push((csn, entry));
     }
 
     /// The commit that made a tree; 0 if none since the last opening.
@@ -125,12 +118,7 @@ impl Oracle {
     fn was_named(&self, tree: TreeId, csn: u64) -> bool {
         let versions = self.tables.values().flatten();
         let mut then = versions.filter(|(by, _)| *by <= csn);
-        then.any(|(_, entry)| {
-            entry
-                .iter()
-                .flat_map(|entry| trees(entry))
-                .any(|id| id == tree)
-        })
+        then.any(|(_, entry)| entry.iter().flat_map(|entry| trees(entry)).any(|id| id == tree))
     }
 
     /// Everything up to `csn` was acknowledged.
@@ -190,10 +178,7 @@ impl Oracle {
             let fits = next.is_some_and(|(known, row)| known == key && row[..] == *value);
             if !fits && wrong.is_none() {
                 let next = next.map(|(key, row)| (key, short(row)));
-                wrong = Some(format!(
-                    "{key:?} = {:?} where {next:?} follows",
-                    short(value)
-                ));
+                wrong = Some(format!("{key:?} = {:?} where {next:?} follows", short(value)));
             }
             Ok(())
         });
@@ -211,10 +196,7 @@ impl Oracle {
             rows.retain(|_, versions| settle(versions, csn));
         }
         self.tables.retain(|_, versions| settle(versions, csn));
-        let tables = self
-            .tables
-            .values()
-            .filter_map(|versions| at(versions, csn));
+        let tables = self.tables.values().filter_map(|versions| at(versions, csn));
         let there: Vec<TreeId> = tables.flat_map(|table| trees(table)).collect();
         self.rows.retain(|tree, _| there.contains(tree));
         self.made.clear();

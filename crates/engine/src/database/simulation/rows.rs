@@ -25,11 +25,7 @@ pub(super) struct Table {
 
 /// The schema of a new table: a key, a number, a body at the end, now and then an index.
 pub(super) fn schema(name: &str, random: &mut Rng) -> Schema {
-    let kind = if random.bool() {
-        Kind::Int
-    } else {
-        Kind::Bytes
-    };
+    let kind = if random.bool() { Kind::Int } else { Kind::Bytes };
     let mut table = Schema::table(name)
         .column("id", kind)
         .column("number", Kind::Int)
@@ -82,11 +78,7 @@ pub(super) fn entry(schema: &Schema, index: usize, key: &[u8], row: &[u8]) -> (V
     let (mut plain, mut bytes) = (Vec::new(), Vec::new());
     let row = RowView::open(schema, key, row, &mut plain).expect("a row that was written here");
     entry_key(schema, index, &row, &mut bytes).expect("columns of the row");
-    let value = if schema.indexes()[index].is_unique() {
-        key
-    } else {
-        &[]
-    };
+    let value = if schema.indexes()[index].is_unique() { key } else { &[] };
     (bytes, value.to_vec())
 }
 

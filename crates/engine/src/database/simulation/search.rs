@@ -24,9 +24,7 @@ pub(super) fn search(seed: u64, tally: &mut Tally) -> Result<(), String> {
         if let Err(why) = lived {
             let log = &harness.options.log;
             let (level, sync) = (log.durability, log.direct);
-            lived = Err(format!(
-                "episode {episode}, {level:?}, direct {sync}: {why}"
-            ));
+            lived = Err(format!("episode {episode}, {level:?}, direct {sync}: {why}"));
             break;
         }
     }
@@ -140,20 +138,14 @@ fn cut_opening(harness: &mut Harness, disk: &SimulatedDisk) -> Result<Option<u64
                 }
             }
             let seed = harness.random.u64(..);
-            let how = [
-                Crash::DropAll,
-                Crash::KeepAll,
-                Crash::Subset { seed },
-                Crash::Torn { seed },
-            ];
+            let how =
+                [Crash::DropAll, Crash::KeepAll, Crash::Subset { seed }, Crash::Torn { seed }];
             disk = disk.crash(how[harness.random.usize(0..how.len())]);
             let again = check_image(harness, &disk.crash(Crash::DropAll));
             let again =
                 again.map_err(|why| format!("opening cut at {at}, depth {depth}: {why}"))?;
             if again != Some(uncut) {
-                return Err(format!(
-                    "opening cut at {at}: {again:?} is found, it was {uncut}"
-                ));
+                return Err(format!("opening cut at {at}: {again:?} is found, it was {uncut}"));
             }
         }
     }
@@ -193,9 +185,7 @@ fn fault_life(harness: &mut Harness) -> Result<(), String> {
     let later = again.crash(Crash::DropAll);
     let second = check_image(harness, &later).map_err(|why| format!("{fault:?}, later: {why}"))?;
     if first != second {
-        return Err(format!(
-            "{fault:?}: {second:?} is found after a power cut, it was {first:?}"
-        ));
+        return Err(format!("{fault:?}: {second:?} is found after a power cut, it was {first:?}"));
     }
     // The next episode goes on after the power cut, or in the process that has found the store so.
     harness.disk = if harness.random.bool() { later } else { again };

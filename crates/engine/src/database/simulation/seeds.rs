@@ -22,15 +22,8 @@ fn no_seed_breaks_a_promise() {
     let began = clock::now();
     let (tally, broken) = search_seeds((&seeds, threads), search, Tally::add);
     let seconds = (clock::now() - began) as f64 / 1e9;
-    println!(
-        "seeds {} to {}, {tally:?}",
-        seeds[0],
-        seeds[seeds.len() - 1]
-    );
-    println!(
-        "{:.0} cycles/s on {threads} threads",
-        tally.cycles as f64 / seconds
-    );
+    println!("seeds {} to {}, {tally:?}", seeds[0], seeds[seeds.len() - 1]);
+    println!("{:.0} cycles/s on {threads} threads", tally.cycles as f64 / seconds);
     if let Some(why) = broken {
         panic!("{why}");
     }
@@ -52,32 +45,11 @@ fn a_seed_is_the_same_each_time() {
 
 /// A search that has lost nothing, or kept nothing, has tested nothing.
 fn assert_exercised(tally: &Tally) {
-    assert!(
-        tally.lost > tally.cycles / 50,
-        "nothing was lost: {tally:?}"
-    );
-    assert!(
-        tally.kept > tally.cycles / 50,
-        "nothing was kept: {tally:?}"
-    );
-    assert!(
-        tally.whole > tally.cycles / 10,
-        "nothing was whole: {tally:?}"
-    );
-    assert!(
-        tally.cut > tally.cycles / 20 && tally.redone > tally.cycles / 20,
-        "{tally:?}"
-    );
-    assert!(
-        tally.faults > 20 && tally.conflicts > 100 && tally.refused > 100,
-        "{tally:?}"
-    );
-    assert!(
-        tally.checkpoints > 100 && tally.unfinished > 20 && tally.full > 10,
-        "{tally:?}"
-    );
-    assert!(
-        tally.failed_builds > 3 && tally.made_later > 20 && tally.long > 10,
-        "{tally:?}"
-    );
+    assert!(tally.lost > tally.cycles / 50, "nothing was lost: {tally:?}");
+    assert!(tally.kept > tally.cycles / 50, "nothing was kept: {tally:?}");
+    assert!(tally.whole > tally.cycles / 10, "nothing was whole: {tally:?}");
+    assert!(tally.cut > tally.cycles / 20 && tally.redone > tally.cycles / 20, "{tally:?}");
+    assert!(tally.faults > 20 && tally.conflicts > 100 && tally.refused > 100, "{tally:?}");
+    assert!(tally.checkpoints > 100 && tally.unfinished > 20 && tally.full > 10, "{tally:?}");
+    assert!(tally.failed_builds > 3 && tally.made_later > 20 && tally.long > 10, "{tally:?}");
 }

@@ -25,15 +25,8 @@ impl Episode<'_> {
         let Some(table) = self.table(at) else {
             return Ok(());
         };
-        let is_read_only = self.clients[at]
-            .open
-            .as_ref()
-            .is_some_and(Transaction::is_read_only);
-        match self
-            .harness
-            .random
-            .u8(if is_read_only { 0..10 } else { 0..26 })
-        {
+        let is_read_only = self.clients[at].open.as_ref().is_some_and(Transaction::is_read_only);
+        match self.harness.random.u8(if is_read_only { 0..10 } else { 0..26 }) {
             0..6 => {
                 let id = self.id();
                 let key = rows::key(&table.entry.schema, id);
@@ -64,10 +57,7 @@ impl Episode<'_> {
     /// and then one that was made or changed later.
     pub(super) fn table(&mut self, at: usize) -> Option<Table> {
         let Harness { random, oracle, .. } = &mut *self.harness;
-        let txn = self.clients[at]
-            .open
-            .as_mut()
-            .expect("a transaction is open");
+        let txn = self.clients[at].open.as_mut().expect("a transaction is open");
         if !txn.tables.is_empty() && random.u8(0..4) > 0 {
             return Some(txn.tables[random.usize(0..txn.tables.len())].clone());
         }
@@ -81,21 +71,13 @@ impl Episode<'_> {
         if !is_known && random.u8(0..3) > 0 {
             return None;
         }
-        let tree = |id| {
-            self.engine
-                .tree_directory
-                .tree(id)
-                .expect("a table's trees are there")
-        };
+        let tree = |id| self.engine.tree_directory.tree(id).expect("a table's trees are there");
         let table = Table {
             entry: Arc::clone(entry),
             rows: tree(entry.tree),
             indexes: entry.indexes.iter().map(|index| tree(index.tree)).collect(),
         };
-        let known = txn
-            .tables
-            .iter()
-            .position(|known| known.entry.tree == entry.tree);
+        let known = txn.tables.iter().position(|known| known.entry.tree == entry.tree);
         match known {
             None => txn.tables.push(table.clone()),
             // A handle that was renewed is no longer good.
@@ -118,11 +100,7 @@ impl Episode<'_> {
         let tree = index.map_or(&table.rows, |index| &table.indexes[index]);
         let (one, other) = (self.bound(table, index), self.bound(table, index));
         let random = &mut self.harness.random;
-        let limit = if random.bool() {
-            usize::MAX
-        } else {
-            random.usize(1..LIMIT_MAX)
-        };
+        let limit = if random.bool() { usize::MAX } else { random.usize(1..LIMIT_MAX) };
         let direction = [Direction::Ascending, Direction::Descending][random.usize(0..2)];
         let bounds = in_order(one, other);
         let client = &mut self.clients[at];
@@ -138,10 +116,7 @@ impl Episode<'_> {
 
     /// A table was changed after the transaction wrote: the layer above refuses it from then on.
     fn is_mixed(&self, at: usize) -> bool {
-        self.clients[at]
-            .open
-            .as_ref()
-            .is_none_or(|txn| txn.is_mixed)
+        self.clients[at].open.as_ref().is_none_or(|txn| txn.is_mixed)
     }
 
     /// Reads the rows to which some index entries lead, as the layer above does. An entry is of the row as

@@ -169,9 +169,7 @@ impl Transaction {
             match seen {
                 ReadRecord::Row(tree, key, value) => {
                     if oracle.row(*tree, key, csn) != value.as_ref() {
-                        return Err(format!(
-                            "what was read of {tree}, {key:?} is not so at {csn}"
-                        ));
+                        return Err(format!("what was read of {tree}, {key:?} is not so at {csn}"));
                     }
                 }
                 ReadRecord::Range(range, rows) => {
@@ -198,9 +196,7 @@ impl Transaction {
             && expected.as_deref() != told
         {
             let point = self.point;
-            return Err(format!(
-                "{tree}, {key:?} was told to be {told:?} at {point}"
-            ));
+            return Err(format!("{tree}, {key:?} was told to be {told:?} at {point}"));
         }
         if own.is_empty() {
             self.see(ReadRecord::Row(tree, key.to_vec(), base.cloned()));
@@ -245,12 +241,7 @@ impl Transaction {
         }
         self.has_met_no_duplicate(oracle, tree, (&lower, &upper))?;
         let except = self.own_keys(tree);
-        let range = Range {
-            tree,
-            lower,
-            upper,
-            except,
-        };
+        let range = Range { tree, lower, upper, except };
         let rows = range.rows(oracle, self.point);
         self.see(ReadRecord::Range(range, rows));
         Ok(())
@@ -272,10 +263,7 @@ impl Transaction {
         tree: TreeId,
         bounds: (&Bound<Vec<u8>>, &Bound<Vec<u8>>),
     ) -> Result<(), String> {
-        let bounds = (
-            bounds.0.as_ref().map(|key| &key[..]),
-            bounds.1.as_ref().map(|key| &key[..]),
-        );
+        let bounds = (bounds.0.as_ref().map(|key| &key[..]), bounds.1.as_ref().map(|key| &key[..]));
         let mut keys = self.own_keys(tree).into_iter();
         let passed = keys.find(|key| {
             std::ops::RangeBounds::contains(&bounds, &key[..])
@@ -284,9 +272,7 @@ impl Transaction {
         });
         passed.map_or(Ok(()), |key| {
             let chain = self.chain(oracle, (tree, &key), None);
-            Err(format!(
-                "a scan of {tree} took an insert over a row: {key:?}, {chain}"
-            ))
+            Err(format!("a scan of {tree} took an insert over a row: {key:?}, {chain}"))
         })
     }
 
@@ -297,14 +283,10 @@ impl Transaction {
         tree: TreeId,
         (lower, upper): (&Bound<Vec<u8>>, &Bound<Vec<u8>>),
     ) -> Option<BTreeMap<Vec<u8>, Value>> {
-        let bounds = (
-            lower.as_ref().map(|key| &key[..]),
-            upper.as_ref().map(|key| &key[..]),
-        );
+        let bounds = (lower.as_ref().map(|key| &key[..]), upper.as_ref().map(|key| &key[..]));
         let rows = oracle.range(tree, bounds, self.point);
-        let mut rows: BTreeMap<Vec<u8>, Value> = rows
-            .map(|(key, value)| (key.to_vec(), value.clone()))
-            .collect();
+        let mut rows: BTreeMap<Vec<u8>, Value> =
+            rows.map(|(key, value)| (key.to_vec(), value.clone())).collect();
         for key in self.own_keys(tree) {
             let base = oracle.row(tree, &key, self.point);
             let row = fold(self.own(tree, &key), base).ok()?;
@@ -385,11 +367,8 @@ impl Transaction {
 
     /// What its commit has done, which must be possible after the commit before.
     pub(super) fn effects(&self, oracle: &Oracle, csn: u64) -> Result<Vec<Effect>, String> {
-        let rows: BTreeSet<(TreeId, &[u8])> = self
-            .writes
-            .iter()
-            .map(|(tree, key, _)| (*tree, &key[..]))
-            .collect();
+        let rows: BTreeSet<(TreeId, &[u8])> =
+            self.writes.iter().map(|(tree, key, _)| (*tree, &key[..])).collect();
         let mut effects = Vec::new();
         for (tree, key) in rows {
             let base = oracle.row(tree, key, csn - 1);
@@ -413,9 +392,7 @@ impl Transaction {
 
     fn own<'t>(&'t self, tree: TreeId, key: &'t [u8]) -> impl Iterator<Item = &'t Write> {
         let writes = self.writes.iter();
-        writes
-            .filter(move |(of, name, _)| *of == tree && name == key)
-            .map(|(_, _, write)| write)
+        writes.filter(move |(of, name, _)| *of == tree && name == key).map(|(_, _, write)| write)
     }
 
     fn own_keys(&self, tree: TreeId) -> BTreeSet<Vec<u8>> {
@@ -433,10 +410,8 @@ impl Transaction {
 
 impl Range {
     fn rows(&self, oracle: &Oracle, csn: u64) -> Vec<(Vec<u8>, Value)> {
-        let bounds = (
-            self.lower.as_ref().map(|key| &key[..]),
-            self.upper.as_ref().map(|key| &key[..]),
-        );
+        let bounds =
+            (self.lower.as_ref().map(|key| &key[..]), self.upper.as_ref().map(|key| &key[..]));
         let rows = oracle.range(self.tree, bounds, csn);
         rows.filter(|(key, _)| !self.except.contains(*key))
             .map(|(key, value)| (key.to_vec(), value.clone()))

@@ -18,9 +18,7 @@ const ROWS: i64 = 2_000;
 const GUARD: Duration = Duration::from_mins(2);
 
 fn schema(name: &str) -> Schema {
-    let table = Schema::table(name)
-        .column("id", Kind::Int)
-        .column("number", Kind::Int);
+    let table = Schema::table(name).column("id", Kind::Int).column("number", Kind::Int);
     table.key(["id"]).build().unwrap()
 }
 
@@ -29,10 +27,7 @@ fn row(id: i64) -> [Value<'static>; 2] {
 }
 
 fn database() -> (Database<NullDisk>, Table) {
-    let options = Options {
-        resident_bytes_max: 64 << 20,
-        ..Options::tiny()
-    };
+    let options = Options { resident_bytes_max: 64 << 20, ..Options::tiny() };
     let database = Database::transient(options).unwrap();
     let table = database.create_table(schema("t")).unwrap();
     for part in 0..ROWS / 50 {
@@ -100,9 +95,7 @@ fn a_reader_that_meets_a_row_of_a_later_schema_is_told_that_the_table_has_change
     let get: Read = |session, table| session.get(table, &[Value::Int(7)]).map(drop);
     let scan: Read = |session, table| {
         let all = (KeyRange::ALL, Direction::Ascending, usize::MAX);
-        session.scan(table, all.0, all.1, all.2, |_row| {
-            Ok(ControlFlow::Continue(()))
-        })
+        session.scan(table, all.0, all.1, all.2, |_row| Ok(ControlFlow::Continue(())))
     };
     for read in [get, scan] {
         let (database, table) = database();
@@ -110,18 +103,15 @@ fn a_reader_that_meets_a_row_of_a_later_schema_is_told_that_the_table_has_change
             if round > 0 {
                 return Ok(());
             }
-            let more = table
-                .schema()
-                .with_nullable("more", Kind::Int, Value::Null)?;
+            let more = table.schema().with_nullable("more", Kind::Int, Value::Null)?;
             let changed = database.change_table(&more)?;
             let row = [Value::Int(7), Value::Int(7), Value::Null];
             database.run(|tx| tx.put(&changed, &row))
         };
         let mut session = database.session().unwrap();
         session.begin(Begin::Serializable).unwrap();
-        let (read, _) = beside_a_writer(Step::Read, add_column_and_write, || {
-            read(&mut session, &table)
-        });
+        let (read, _) =
+            beside_a_writer(Step::Read, add_column_and_write, || read(&mut session, &table));
         assert!(matches!(read, Err(Error::TableChanged { .. })), "{read:?}");
     }
 }
@@ -137,9 +127,8 @@ fn writers_and_other_definitions_go_on_while_a_table_is_loaded() {
     let schema = schema.unwrap();
     // Every other key first: the table's own rows do not ascend either.
     let ids = (0..ROWS).step_by(2).chain((0..ROWS).skip(1).step_by(2));
-    let (loaded, stops) = beside_a_writer(Step::Build, write, || {
-        database.load_table(schema, ids.map(row))
-    });
+    let (loaded, stops) =
+        beside_a_writer(Step::Build, write, || database.load_table(schema, ids.map(row)));
     let loaded = loaded.unwrap();
     assert_eq!(stops, 20);
     assert_eq!(database.verify().unwrap(), Vec::<String>::new());
@@ -165,11 +154,7 @@ fn a_load_whose_rows_share_a_key_across_runs_is_refused_and_leaves_nothing() {
     let before = pages(&database);
     for is_index in [false, true] {
         let twice = |id| {
-            if is_index {
-                [Value::Int(id), Value::Int(id % 999)]
-            } else {
-                row(id % 999)
-            }
+            if is_index { [Value::Int(id), Value::Int(id % 999)] } else { row(id % 999) }
         };
         let schema = schema("loaded").with_index("by_number", ["number"], true);
         let loaded = database.load_table(schema.unwrap(), (0..1_000).map(twice));
@@ -182,9 +167,7 @@ fn a_load_whose_rows_share_a_key_across_runs_is_refused_and_leaves_nothing() {
     let buffer = &database.engine().core.buffer;
     buffer.free_all_retired();
     assert!(pages(&database) < before + (1 << 20));
-    database
-        .load_table(schema("loaded"), (0..10).map(row))
-        .unwrap();
+    database.load_table(schema("loaded"), (0..10).map(row)).unwrap();
 }
 
 #[test]
@@ -195,9 +178,7 @@ fn an_iterator_of_a_load_may_use_the_database() {
             database.create_table(schema("within")).unwrap();
         }
         let number = database.run(|tx| {
-            let row = tx
-                .get(&table, &[Value::Int(id)])?
-                .expect("a row of the table");
+            let row = tx.get(&table, &[Value::Int(id)])?.expect("a row of the table");
             match row.value(1)? {
                 Value::Int(number) => Ok(number),
                 other => panic!("{other:?}"),
@@ -280,9 +261,7 @@ fn an_index_build_ends_although_writers_of_its_table_never_rest() {
 fn a_build_that_meets_the_cap_on_memory_leaves_nothing() {
     let database = Database::transient(Options::tiny()).unwrap();
     let schema = |name: &str| {
-        let table = Schema::table(name)
-            .column("id", Kind::Int)
-            .column("text", Kind::Text);
+        let table = Schema::table(name).column("id", Kind::Int).column("text", Kind::Text);
         table.key(["id"]).build().unwrap()
     };
     let text = "t".repeat(40);
@@ -293,9 +272,7 @@ fn a_build_that_meets_the_cap_on_memory_leaves_nothing() {
     assert_eq!(database.verify().unwrap(), Vec::<String>::new());
     // What the load took is free again: most of the cap fits, and then an index does not.
     let rows = 30_000;
-    let table = database
-        .load_table(schema("t"), (0..rows).map(row))
-        .unwrap();
+    let table = database.load_table(schema("t"), (0..rows).map(row)).unwrap();
     let changed = table.schema().with_index("by_text", ["text"], false);
     let refused = database.change_table(&changed.unwrap());
     assert!(matches!(refused, Err(Error::Capped { .. })), "{refused:?}");

@@ -10,10 +10,7 @@ use syncline_vfs::simulated::{Crash, Metadata};
 use syncline_vfs::{Disk, SimulatedDisk};
 
 fn options(log_directory: Option<&str>) -> Options {
-    Options {
-        log_directory: log_directory.map(PathBuf::from),
-        ..Options::tiny()
-    }
+    Options { log_directory: log_directory.map(PathBuf::from), ..Options::tiny() }
 }
 
 /// Opens what a crash left, or makes it; fails if neither can be done.
@@ -53,21 +50,11 @@ fn a_making_that_is_cut_off_anywhere_can_be_made_again() {
                     let what = format!("{log_directory:?}, {how:?}, {first}, {second}");
                     let disk = SimulatedDisk::new(first, Metadata::Strict);
                     disk.crash_after(first);
-                    drop(create(
-                        &disk,
-                        Path::new("db"),
-                        options.clone(),
-                        Threads::None,
-                    ));
+                    drop(create(&disk, Path::new("db"), options.clone(), Threads::None));
                     let disk = disk.crash(how);
                     if second < u64::MAX {
                         disk.crash_after(second);
-                        drop(create(
-                            &disk,
-                            Path::new("db"),
-                            options.clone(),
-                            Threads::None,
-                        ));
+                        drop(create(&disk, Path::new("db"), options.clone(), Threads::None));
                         opened_or_made(&disk.crash(how), &options, &what);
                     } else {
                         opened_or_made(&disk, &options, &what);

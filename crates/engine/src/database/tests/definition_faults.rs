@@ -18,10 +18,7 @@ type TestEngine = Engine<SimulatedDisk>;
 const ROWS: i64 = 300;
 
 fn schema(name: &str) -> Schema {
-    let table = Schema::table(name)
-        .column("id", Kind::Int)
-        .column("text", Kind::Text)
-        .key(["id"]);
+    let table = Schema::table(name).column("id", Kind::Int).column("text", Kind::Text).key(["id"]);
     table.build().unwrap()
 }
 
@@ -103,11 +100,7 @@ fn one(name: &str, fault: Fault, place: Where, full: &mut u64) -> bool {
     let engine = database(&disk);
     let before = definitions(&engine);
     let arm = |skip, under| {
-        disk.arm(FaultRule {
-            skip,
-            repeat: true,
-            ..FaultRule::next(fault, under)
-        });
+        disk.arm(FaultRule { skip, repeat: true, ..FaultRule::next(fault, under) });
     };
     match place {
         Where::At { skip, commits } => {

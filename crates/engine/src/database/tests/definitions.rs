@@ -11,9 +11,7 @@ use syncline_vfs::{Disk, NullDisk};
 const ROWS: i64 = 60;
 
 fn schema() -> Schema {
-    let table = Schema::table("numbers")
-        .column("id", Kind::Int)
-        .column("square", Kind::Int);
+    let table = Schema::table("numbers").column("id", Kind::Int).column("square", Kind::Int);
     table.key(["id"]).build().unwrap()
 }
 
@@ -42,16 +40,10 @@ fn count<D: Disk>(
 ) -> Result<i64> {
     let mut rows = 0;
     let path = index.map_or(Ok(table.into()), |index| table.by(index))?;
-    session.scan(
-        path,
-        KeyRange::ALL,
-        Direction::Ascending,
-        usize::MAX,
-        |_row| {
-            rows += 1;
-            Ok(ControlFlow::Continue(()))
-        },
-    )?;
+    session.scan(path, KeyRange::ALL, Direction::Ascending, usize::MAX, |_row| {
+        rows += 1;
+        Ok(ControlFlow::Continue(()))
+    })?;
     Ok(rows)
 }
 
@@ -90,9 +82,8 @@ fn the_silence_that_was_is_what_the_planted_bug_brings_back() {
     let mut session = database.session().unwrap();
     session.begin(Begin::ReadOnly).unwrap();
     let table = with_index(&database, &table);
-    let told = with(Some(PlantedBug::UseMadeLater), || {
-        count(&mut session, &table, Some("by_square"))
-    });
+    let told =
+        with(Some(PlantedBug::UseMadeLater), || count(&mut session, &table, Some("by_square")));
     assert_eq!(told.unwrap(), 0);
 }
 
@@ -114,16 +105,11 @@ fn a_serializable_transaction_goes_on_to_where_the_index_was_built() {
     // If what it had read was changed meanwhile it cannot go on.
     session.begin(Begin::Serializable).unwrap();
     assert_eq!(count(&mut session, &other, None).unwrap(), 0);
-    database
-        .run(|tx| tx.insert(&other, &[Value::Int(1)]))
-        .unwrap();
+    database.run(|tx| tx.insert(&other, &[Value::Int(1)])).unwrap();
     let unique = table.schema().with_index("once", ["square"], true);
     let table = database.change_table(&unique.unwrap()).unwrap();
     let told = count(&mut session, &table, Some("once"));
-    assert!(
-        matches!(told, Err(Error::Conflict(Conflict::Phantom))),
-        "{told:?}"
-    );
+    assert!(matches!(told, Err(Error::Conflict(Conflict::Phantom))), "{told:?}");
 }
 
 #[test]
@@ -134,32 +120,24 @@ fn rows_that_were_loaded_are_there_from_the_load_on_and_not_before() {
         session.begin(begin).unwrap();
         session
     });
-    let loaded = Schema::table("loaded")
-        .column("id", Kind::Int)
-        .column("square", Kind::Int);
+    let loaded = Schema::table("loaded").column("id", Kind::Int).column("square", Kind::Int);
     let loaded = loaded.key(["id"]).index("by_square", ["square"]);
     let rows = (0..ROWS).map(row);
     let loaded = database.load_table(loaded.build().unwrap(), rows).unwrap();
     for session in &mut sessions {
-        let told = session
-            .get(&loaded, &[Value::Int(1)])
-            .map(|row| row.is_some());
+        let told = session.get(&loaded, &[Value::Int(1)]).map(|row| row.is_some());
         assert!(is_made_later(&told), "{told:?}");
         session.abort();
     }
     let mut session = database.session().unwrap();
     for begin in [Begin::Snapshot, Begin::ReadOnly, Begin::Serializable] {
         session.begin(begin).unwrap();
-        assert_eq!(
-            count(&mut session, &loaded, Some("by_square")).unwrap(),
-            ROWS
-        );
+        assert_eq!(count(&mut session, &loaded, Some("by_square")).unwrap(), ROWS);
         session.abort();
     }
     // Whoever is run again comes to where it is there.
-    let run = session.run(Begin::ReadOnlyAtHorizon, |tx| {
-        Ok(tx.get(&loaded, &[Value::Int(1)])?.is_some())
-    });
+    let run = session
+        .run(Begin::ReadOnlyAtHorizon, |tx| Ok(tx.get(&loaded, &[Value::Int(1)])?.is_some()));
     assert!(run.unwrap().0);
 }
 

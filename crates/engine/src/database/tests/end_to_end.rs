@@ -69,24 +69,14 @@ fn rows_come_back_from_the_log_from_a_checkpoint_and_from_both() {
         let expected = write(&engine, round);
         if round % 3 == 1 {
             let checkpoints = engine.checkpoints.as_ref().unwrap();
-            checkpoints
-                .run(&engine.core, &engine.tree_directory)
-                .unwrap();
+            checkpoints.run(&engine.core, &engine.tree_directory).unwrap();
             assert_eq!(checkpoints.csn(), engine.core.log.horizon());
         }
-        let expected = if round % 2 == 0 {
-            expected
-        } else {
-            write(&engine, round)
-        };
+        let expected = if round % 2 == 0 { expected } else { write(&engine, round) };
         assert_eq!(rows(&engine, "one"), expected, "round {round}");
         drop(engine);
         engine = reopened(&directory).unwrap();
-        assert_eq!(
-            rows(&engine, "one"),
-            expected,
-            "round {round}, opened again"
-        );
+        assert_eq!(rows(&engine, "one"), expected, "round {round}, opened again");
     }
 }
 
@@ -102,27 +92,18 @@ fn a_table_that_was_dropped_stays_dropped_and_another_takes_its_name() {
             let directory = folder.path().join("database");
             let engine = create(&RealDisk, &directory, Options::tiny(), Threads::None).unwrap();
             engine.create_table(schema("one")).unwrap();
-            assert!(matches!(
-                engine.create_table(schema("one")),
-                Err(Error::Taken { .. })
-            ));
+            assert!(matches!(engine.create_table(schema("one")), Err(Error::Taken { .. })));
             put(&engine, "one", 1, b"before");
             let pages = engine.core.buffer.resident_bytes();
             engine.create_table(schema("two")).unwrap();
             engine.drop_table("one").unwrap();
             engine.create_table(schema("one")).unwrap();
             engine.core.buffer.free_all_retired();
-            assert!(
-                engine.core.buffer.resident_bytes() <= pages + 4096,
-                "pages were freed"
-            );
+            assert!(engine.core.buffer.resident_bytes() <= pages + 4096, "pages were freed");
             put(&engine, "one", 2, b"after");
             drop(engine);
             let engine = reopened(&directory).unwrap();
-            assert_eq!(
-                rows(&engine, "one"),
-                BTreeMap::from([(2, b"after".to_vec())])
-            );
+            assert_eq!(rows(&engine, "one"), BTreeMap::from([(2, b"after".to_vec())]));
             assert!(rows(&engine, "two").is_empty());
             assert_eq!(engine.tree_directory.trees().len(), 3);
         },
@@ -135,10 +116,7 @@ fn a_directory_that_holds_something_is_refused_and_left_alone() {
     std::fs::write(folder.path().join("mine"), "mine").unwrap();
     let made = create(&RealDisk, folder.path(), Options::tiny(), Threads::None);
     assert!(matches!(made, Err(Error::Exists { .. })));
-    assert!(matches!(
-        reopened(folder.path()),
-        Err(Error::NoDataFile { .. })
-    ));
+    assert!(matches!(reopened(folder.path()), Err(Error::NoDataFile { .. })));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
@@ -198,13 +176,8 @@ fn long_values_that_only_a_snapshot_still_saw_leave_no_pages_behind() {
     reader.begin(Begin::ReadOnly).unwrap();
     put(&engine, "one", 1, &[2; 3_000]);
     let checkpoints = engine.checkpoints.as_ref().unwrap();
-    checkpoints
-        .run(&engine.core, &engine.tree_directory)
-        .unwrap();
-    assert!(
-        engine.core.buffer.pages_of(tree).len() > pages,
-        "both values are kept"
-    );
+    checkpoints.run(&engine.core, &engine.tree_directory).unwrap();
+    assert!(engine.core.buffer.pages_of(tree).len() > pages, "both values are kept");
     drop(reader);
     drop(engine);
     let engine = reopened(&directory).unwrap();
@@ -247,9 +220,7 @@ fn a_dropped_database_is_closed_to_sessions_that_are_still_there() {
     let database = Database::create(&directory, Options::default()).unwrap();
     let table = database.create_table(schema("one")).unwrap();
     let row = [Value::Int(1), Value::Text("kept")];
-    database
-        .run(|transaction| transaction.insert(&table, &row))
-        .unwrap();
+    database.run(|transaction| transaction.insert(&table, &row)).unwrap();
     let (mut session, _scout) = (database.session().unwrap(), database.scout());
     drop(database);
     // Its threads have ended, so nobody makes a file where they are removed.

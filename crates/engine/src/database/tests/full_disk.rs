@@ -27,10 +27,8 @@ fn options() -> Options {
 
 fn database(disk: &SimulatedDisk) -> Arc<TestEngine> {
     let engine = create(disk, Path::new("db"), options(), Threads::None).unwrap();
-    let schema = Schema::table("rows")
-        .column("id", Kind::Int)
-        .column("bytes", Kind::Bytes)
-        .key(["id"]);
+    let schema =
+        Schema::table("rows").column("id", Kind::Int).column("bytes", Kind::Bytes).key(["id"]);
     engine.create_table(schema.build().unwrap()).unwrap();
     engine
 }
@@ -62,9 +60,7 @@ fn delete(engine: &Arc<TestEngine>, ids: Range<i64>) -> Result<()> {
 
 fn checkpoint(engine: &Arc<TestEngine>) -> Result<()> {
     let checkpoints = engine.checkpoints.as_ref().expect("it is on a disk");
-    checkpoints
-        .run(&engine.core, &engine.tree_directory)
-        .map(drop)
+    checkpoints.run(&engine.core, &engine.tree_directory).map(drop)
 }
 
 fn rows(engine: &Arc<TestEngine>) -> BTreeMap<i64, u8> {
@@ -87,10 +83,7 @@ fn rows(engine: &Arc<TestEngine>) -> BTreeMap<i64, u8> {
 
 /// From now on no file grows.
 fn fill_disk(disk: &SimulatedDisk) {
-    disk.arm(FaultRule {
-        repeat: true,
-        ..FaultRule::next(Fault::PreallocateFull, "")
-    });
+    disk.arm(FaultRule { repeat: true, ..FaultRule::next(Fault::PreallocateFull, "") });
 }
 
 /// Puts rows, some a transaction, until the disk is full; answers the first id that is not there.
@@ -146,10 +139,7 @@ fn a_full_disk_is_left_by_deletes_and_a_checkpoint() {
 fn a_log_file_that_could_not_be_made_takes_no_space() {
     let disk = SimulatedDisk::new(1, Metadata::Strict);
     let engine = database(&disk);
-    disk.arm(FaultRule {
-        repeat: true,
-        ..FaultRule::next(Fault::PreallocateFull, "db/log")
-    });
+    disk.arm(FaultRule { repeat: true, ..FaultRule::next(Fault::PreallocateFull, "db/log") });
     put_until_full(&engine, 0);
     let log = Path::new("db/log");
     let files = syncline_vfs::Disk::list(&disk, log).unwrap();
@@ -194,9 +184,7 @@ fn life(seed: u64) {
             }
             7 => {
                 let checkpoints = engine.checkpoints.as_ref().expect("it is on a disk");
-                checkpoints
-                    .begin(&engine.core, &engine.tree_directory)
-                    .unwrap();
+                checkpoints.begin(&engine.core, &engine.tree_directory).unwrap();
             }
             8 | 9 => {
                 let checkpoints = engine.checkpoints.as_ref().expect("it is on a disk");
@@ -212,11 +200,7 @@ fn life(seed: u64) {
             10 => disk.disarm(),
             _ => {
                 engine.core.log.flush().unwrap();
-                assert_eq!(
-                    engine.verify().unwrap(),
-                    Vec::<String>::new(),
-                    "seed {seed}"
-                );
+                assert_eq!(engine.verify().unwrap(), Vec::<String>::new(), "seed {seed}");
             }
         }
     }
@@ -229,11 +213,7 @@ fn life(seed: u64) {
     let again = disk.crash(Crash::DropAll);
     engine = open(&again, Path::new("db"), options(), Threads::None).unwrap();
     assert_eq!(rows(&engine), model, "seed {seed}");
-    assert_eq!(
-        engine.verify().unwrap(),
-        Vec::<String>::new(),
-        "seed {seed}"
-    );
+    assert_eq!(engine.verify().unwrap(), Vec::<String>::new(), "seed {seed}");
 }
 
 #[test]

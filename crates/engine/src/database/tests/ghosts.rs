@@ -50,21 +50,13 @@ fn left(changes: usize) -> usize {
     }
     engine.core.log.flush().unwrap();
     engine.core.sweep();
-    assert_eq!(
-        engine.core.waiting_ghosts() as i64,
-        2 * ROWS,
-        "of rows and entries"
-    );
+    assert_eq!(engine.core.waiting_ghosts() as i64, 2 * ROWS, "of rows and entries");
     reader.abort();
     engine.core.sweep();
     assert_eq!(engine.core.waiting_ghosts(), 0);
     let trees = engine.tree_directory.trees();
-    let ghosts = trees
-        .iter()
-        .map(|tree| strip_ghosts(&engine.core.buffer, tree));
-    ghosts
-        .map(|ghosts| ghosts.expect("no checkpoint runs"))
-        .sum()
+    let ghosts = trees.iter().map(|tree| strip_ghosts(&engine.core.buffer, tree));
+    ghosts.map(|ghosts| ghosts.expect("no checkpoint runs")).sum()
 }
 
 #[test]

@@ -33,15 +33,11 @@ fn side(random: &mut Rng) -> Side {
     for name in names {
         let schema = Schema::table(format!("t{name}"));
         let schema = schema.column("k", Kind::Int).column("v", Kind::Int);
-        database
-            .create_table(schema.key(["k"]).build().unwrap())
-            .unwrap();
+        database.create_table(schema.key(["k"]).build().unwrap()).unwrap();
     }
     Side {
         session: database.session().unwrap(),
-        tables: (0..TABLES)
-            .map(|name| database.table(&format!("t{name}")).unwrap())
-            .collect(),
+        tables: (0..TABLES).map(|name| database.table(&format!("t{name}")).unwrap()).collect(),
         rows: vec![Rows::new(); TABLES],
         database,
     }
@@ -49,26 +45,18 @@ fn side(random: &mut Rng) -> Side {
 
 /// One transaction of one call, with a table of whichever database; false if it was not as it must be.
 fn step(sides: &mut [Side; DATABASES], random: &mut Rng) -> bool {
-    let (at, of, number) = (
-        random.usize(..DATABASES),
-        random.usize(..DATABASES),
-        random.usize(..TABLES),
-    );
+    let (at, of, number) =
+        (random.usize(..DATABASES), random.usize(..DATABASES), random.usize(..TABLES));
     let table = sides[of].tables[number].clone();
     let (key, value) = (random.i64(..8), random.i64(..));
-    let (side, begin) = (
-        &mut sides[at],
-        [Begin::Serializable, Begin::Snapshot][random.usize(..2)],
-    );
+    let (side, begin) = (&mut sides[at], [Begin::Serializable, Begin::Snapshot][random.usize(..2)]);
     let is_read = random.bool();
     let run = side.session.run(begin, |tx| {
         if !is_read {
             tx.put(&table, &[Value::Int(key), Value::Int(value)])?;
         }
         let row = tx.get(&table, &[Value::Int(key)])?;
-        row.map(|row| row.value(1))
-            .transpose()
-            .map(|value| value.and_then(Value::as_int))
+        row.map(|row| row.value(1)).transpose().map(|value| value.and_then(Value::as_int))
     });
     match run {
         Err(Error::OtherDatabase { .. }) => at != of,
@@ -86,9 +74,7 @@ fn holds(seed: u64) -> bool {
     let mut random = Rng::with_seed(seed);
     let mut sides = [side(&mut random), side(&mut random)];
     (0..60).all(|_| step(&mut sides, &mut random))
-        && sides
-            .iter()
-            .all(|side| side.database.verify().is_ok_and(|found| found.is_empty()))
+        && sides.iter().all(|side| side.database.verify().is_ok_and(|found| found.is_empty()))
 }
 
 // D1
@@ -99,10 +85,7 @@ fn mixed_up_handles_change_nothing_and_a_trusted_one_is_found() {
         let history = AssertUnwindSafe(|| with(Some(PlantedBug::StaleHandle), || holds(seed)));
         !catch_unwind(history).unwrap_or(false)
     });
-    assert!(
-        found,
-        "no history finds a handle that is trusted where it does not belong"
-    );
+    assert!(found, "no history finds a handle that is trusted where it does not belong");
 }
 
 /// H1's kind: a closure that is shown a row holds its leaf, which a definition wants while it changes the
@@ -122,16 +105,11 @@ fn a_closure_that_is_shown_a_row_does_not_wait_for_the_catalogue() {
             session.begin(Begin::Serializable).unwrap();
             session.seek(&table, &row[..1], &mut sought).unwrap();
             let look = |_row: Row<'_>| (database.tables().len(), database.table("t0").err());
-            sender
-                .send(session.show_sought(&table, &sought, look))
-                .unwrap();
+            sender.send(session.show_sought(&table, &sought, look)).unwrap();
         });
         let answer = answers.recv_timeout(std::time::Duration::from_secs(20));
         drop(held);
-        let (listed, refused) = answer
-            .expect("it waits")
-            .unwrap()
-            .expect("the row is there");
+        let (listed, refused) = answer.expect("it waits").unwrap().expect("the row is there");
         assert_eq!(listed, TABLES);
         assert!(matches!(refused, Some(Error::InShownRow)), "{refused:?}");
     });

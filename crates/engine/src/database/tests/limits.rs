@@ -16,16 +16,11 @@ use syncline_vfs::simulated::{Crash, Metadata};
 type TestEngine = Engine<SimulatedDisk>;
 
 fn options() -> Options {
-    Options {
-        checkpoint_segment_bytes: 64 << 10,
-        ..Options::tiny()
-    }
+    Options { checkpoint_segment_bytes: 64 << 10, ..Options::tiny() }
 }
 
 fn schema(name: &str) -> Schema {
-    let table = Schema::table(name)
-        .column("id", Kind::Int)
-        .column("bytes", Kind::Bytes);
+    let table = Schema::table(name).column("id", Kind::Int).column("bytes", Kind::Bytes);
     table.key(["id"]).build().unwrap()
 }
 
@@ -64,9 +59,7 @@ fn a_log_that_waits_for_its_users_checkpoint_refuses_commits_until_there_is_one(
     engine.create_table(schema("rows")).unwrap();
     let checkpoints = |engine: &Arc<TestEngine>| {
         let checkpoints = engine.checkpoints.as_ref().expect("it is on a disk");
-        checkpoints
-            .run(&engine.core, &engine.tree_directory)
-            .unwrap();
+        checkpoints.run(&engine.core, &engine.tree_directory).unwrap();
     };
     for _ in 0..2 {
         fill(&engine);

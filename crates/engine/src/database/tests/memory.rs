@@ -24,9 +24,7 @@ fn schema() -> Schema {
 }
 
 fn plain() -> Schema {
-    let table = Schema::table("rows")
-        .column("id", Kind::Int)
-        .column("bytes", Kind::Bytes);
+    let table = Schema::table("rows").column("id", Kind::Int).column("bytes", Kind::Bytes);
     table.key(["id"]).build().unwrap()
 }
 
@@ -42,19 +40,14 @@ fn put<D: Disk>(engine: &Arc<Engine<D>>, id: i64, value: &[u8]) -> Result<()> {
 /// them.
 #[test]
 fn a_long_row_is_updated_again_and_again_beside_a_checkpoint_that_does_not_move() {
-    let options = Options {
-        resident_bytes_max: 64 << 10,
-        ..Options::tiny()
-    };
+    let options = Options { resident_bytes_max: 64 << 10, ..Options::tiny() };
     let disk = SimulatedDisk::new(1, Metadata::Strict);
     let engine = create(&disk, Path::new("db"), options.clone(), Threads::None).unwrap();
     engine.create_table(plain()).unwrap();
     let checkpoints = engine.checkpoints.as_ref().expect("it is on a disk");
     for update in 0..60_u8 {
         put(&engine, 1, &[update; 4_000]).unwrap_or_else(|error| panic!("{update}: {error}"));
-        checkpoints
-            .begin(&engine.core, &engine.tree_directory)
-            .unwrap();
+        checkpoints.begin(&engine.core, &engine.tree_directory).unwrap();
     }
     assert_eq!(engine.verify().unwrap(), Vec::<String>::new());
     engine.core.log.flush().unwrap();
@@ -148,10 +141,7 @@ fn resident_bytes_come_back_each_time_that_all_rows_go() {
     for round in 0..3 {
         full.push(settled(&mut session, true, round));
         let empty = settled(&mut session, false, round);
-        assert!(
-            empty <= 4,
-            "round {round}: {empty} pages of the catalogue, rows and entries"
-        );
+        assert!(empty <= 4, "round {round}: {empty} pages of the catalogue, rows and entries");
     }
     assert!(full[0] > 100, "{full:?}");
     let most = full[0] + full[0] / 10;
@@ -165,32 +155,21 @@ fn a_database_that_does_not_fit_says_what_to_do_at_open() {
     let engine = create(&disk, Path::new("db"), Options::tiny(), Threads::None).unwrap();
     engine.create_table(plain()).unwrap();
     (0..60).for_each(|id| put(&engine, id, &[7; 2_000]).unwrap());
-    let small = Options {
-        resident_bytes_max: 32 << 10,
-        ..Options::tiny()
-    };
+    let small = Options { resident_bytes_max: 32 << 10, ..Options::tiny() };
     let refused = |disk: &SimulatedDisk| {
         let again = disk.crash(Crash::DropAll);
         let error = open(&again, Path::new("db"), small.clone(), Threads::None).err();
         let error = error.expect("it does not fit");
         assert!(matches!(error, Error::Capped { .. }), "{error}");
-        assert!(
-            error.to_string().ends_with("open it with a larger cap"),
-            "{error}"
-        );
+        assert!(error.to_string().ends_with("open it with a larger cap"), "{error}");
     };
     // In redo, then as pages are read.
     engine.core.log.flush().unwrap();
     refused(&disk);
     let checkpoints = engine.checkpoints.as_ref().expect("it is on a disk");
-    checkpoints
-        .run(&engine.core, &engine.tree_directory)
-        .unwrap();
+    checkpoints.run(&engine.core, &engine.tree_directory).unwrap();
     refused(&disk);
-    let small = Options {
-        resident_bytes_max: 64 << 10,
-        ..Options::tiny()
-    };
+    let small = Options { resident_bytes_max: 64 << 10, ..Options::tiny() };
     let engine = create(&disk, Path::new("other"), small, Threads::None).unwrap();
     engine.create_table(plain()).unwrap();
     let full = (0..60).find_map(|id| put(&engine, id, &[7; 2_000]).err());

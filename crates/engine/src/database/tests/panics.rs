@@ -32,10 +32,7 @@ struct PanickingFile {
 
 impl PanickingDisk {
     fn new() -> PanickingDisk {
-        PanickingDisk {
-            disk: SimulatedDisk::new(1, Metadata::Strict),
-            armed: Arc::default(),
-        }
+        PanickingDisk { disk: SimulatedDisk::new(1, Metadata::Strict), armed: Arc::default() }
     }
 
     fn arm(&self, thread: &'static str, under: &'static str) {
@@ -138,10 +135,7 @@ fn on_thread(name: &str, body: impl FnOnce() + Send + 'static) {
     });
     match end.recv_timeout(Duration::from_mins(1)) {
         Err(mpsc::RecvTimeoutError::Timeout) => panic!("somebody waits for ever"),
-        _ => thread
-            .expect("a thread")
-            .join()
-            .expect("the test has panicked"),
+        _ => thread.expect("a thread").join().expect("the test has panicked"),
     }
 }
 
@@ -188,9 +182,7 @@ fn assert_says_why(database: TestDatabase, why: &str) {
     let table = database.table("one").expect("reads go on");
     let mut session = database.session().expect("a session");
     let begin = crate::Begin::ReadOnlyAtHorizon;
-    let read = session.run(begin, |tx| {
-        tx.get(&table, &[Value::Int(1)]).map(|row| row.is_some())
-    });
+    let read = session.run(begin, |tx| tx.get(&table, &[Value::Int(1)]).map(|row| row.is_some()));
     read.expect("reads go on");
     drop(session);
     drop(database);
@@ -226,10 +218,7 @@ fn a_panic_of_the_log_writer_wakes_who_waits_and_is_told_by_the_next_call() {
         }
         session.abort();
         drop(session);
-        assert_says_why(
-            database,
-            "a write of the log has panicked: a bug in the disk",
-        );
+        assert_says_why(database, "a write of the log has panicked: a bug in the disk");
     });
 }
 
@@ -240,10 +229,7 @@ fn a_panic_while_a_log_file_is_prepared_is_told_by_the_next_call() {
         let database = made(&disk, false);
         disk.arm("log files", "log");
         first_failure(&database);
-        assert_says_why(
-            database,
-            "the preparation of a log file has panicked: a bug in the disk",
-        );
+        assert_says_why(database, "the preparation of a log file has panicked: a bug in the disk");
     });
 }
 
@@ -301,9 +287,6 @@ fn a_panic_of_a_caller_that_writes_the_log_fails_it_for_all() {
         disk.arm("caller", "log");
         let called = catch_unwind(AssertUnwindSafe(|| put(&database, 1)));
         assert!(called.is_err(), "the caller gets the panic");
-        assert_says_why(
-            database,
-            "a write of the log has panicked: a bug in the disk",
-        );
+        assert_says_why(database, "a write of the log has panicked: a bug in the disk");
     });
 }

@@ -32,10 +32,7 @@ fn what_runs_low_is_stocked_by_the_thread() {
     let preallocator = Preallocator::start(&engine).unwrap();
     let since = clock::now();
     while buffer.runs_low() {
-        assert!(
-            clock::now() - since < 60 * clock::SECOND,
-            "nobody brings a block"
-        );
+        assert!(clock::now() - since < 60 * clock::SECOND, "nobody brings a block");
         yield_now();
     }
     drop(preallocator);

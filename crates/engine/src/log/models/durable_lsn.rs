@@ -105,15 +105,11 @@ fn waking(wrong: InjectedFault) {
     let csn = publish(&log);
     let other = {
         let log = Arc::clone(&log);
-        thread::Builder::new()
-            .spawn(move || wait(&log, csn, wrong))
-            .unwrap()
+        thread::Builder::new().spawn(move || wait(&log, csn, wrong)).unwrap()
     };
     let driver = {
         let log = Arc::clone(&log);
-        thread::Builder::new()
-            .spawn(move || complete(&log, csn, wrong))
-            .unwrap()
+        thread::Builder::new().spawn(move || complete(&log, csn, wrong)).unwrap()
     };
     wait(&log, csn, wrong).unwrap();
     assert!(log.durable_lsn.get() >= csn, "complete is stable");
@@ -164,9 +160,7 @@ fn failing(wrong: InjectedFault) {
     let (first, second) = (publish(&log), publish(&log));
     let waiters = [first, second].map(|csn| {
         let log = Arc::clone(&log);
-        thread::Builder::new()
-            .spawn(move || wait(&log, csn, wrong))
-            .unwrap()
+        thread::Builder::new().spawn(move || wait(&log, csn, wrong)).unwrap()
     });
     complete(&log, first, InjectedFault::Nothing);
     if wrong == InjectedFault::WakeBeforeFailing {
@@ -183,60 +177,30 @@ fn failing(wrong: InjectedFault) {
 
 #[test]
 fn nobody_who_waits_for_a_commit_misses_it() {
-    hold("durable_lsn: waking", Bound(3), || {
-        waking(InjectedFault::Nothing)
-    });
+    hold("durable_lsn: waking", Bound(3), || waking(InjectedFault::Nothing));
     for (name, wrong) in [
-        (
-            "no second look before the sleep",
-            InjectedFault::NoSecondLook,
-        ),
-        (
-            "woken before the durable LSN moves",
-            InjectedFault::WakeBeforeMoving,
-        ),
+        ("no second look before the sleep", InjectedFault::NoSecondLook),
+        ("woken before the durable LSN moves", InjectedFault::WakeBeforeMoving),
         ("only one of them woken", InjectedFault::WakeOne),
     ] {
-        find(
-            "durable_lsn: waking",
-            Fault::InModel(name),
-            Bound(2),
-            move || waking(wrong),
-        );
+        find("durable_lsn: waking", Fault::InModel(name), Bound(2), move || waking(wrong));
     }
 }
 
 #[test]
 fn a_slot_that_is_used_again_wakes_who_still_waits_there() {
-    hold("durable_lsn: overtaken", Bound(3), || {
-        overtaken(InjectedFault::Nothing)
-    });
+    hold("durable_lsn: overtaken", Bound(3), || overtaken(InjectedFault::Nothing));
     let planted = Fault::Planted(PlantedBug::ForgetSleepers);
-    find("durable_lsn: overtaken", planted, Bound(2), || {
-        overtaken(InjectedFault::Nothing)
-    });
+    find("durable_lsn: overtaken", planted, Bound(2), || overtaken(InjectedFault::Nothing));
 }
 
 #[test]
 fn a_failure_ends_every_wait() {
-    hold("durable_lsn: failing", Bound(3), || {
-        failing(InjectedFault::Nothing)
-    });
+    hold("durable_lsn: failing", Bound(3), || failing(InjectedFault::Nothing));
     for (name, wrong) in [
-        (
-            "no second look before the sleep",
-            InjectedFault::NoSecondLook,
-        ),
-        (
-            "woken before the log has failed",
-            InjectedFault::WakeBeforeFailing,
-        ),
+        ("no second look before the sleep", InjectedFault::NoSecondLook),
+        ("woken before the log has failed", InjectedFault::WakeBeforeFailing),
     ] {
-        find(
-            "durable_lsn: failing",
-            Fault::InModel(name),
-            Bound(2),
-            move || failing(wrong),
-        );
+        find("durable_lsn: failing", Fault::InModel(name), Bound(2), move || failing(wrong));
     }
 }

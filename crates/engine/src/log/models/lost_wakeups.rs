@@ -20,19 +20,10 @@ use syncline_vfs::simulated::Metadata;
 type TestLog = Log<SimulatedDisk>;
 
 fn log(threads: Threads, change: impl FnOnce(&mut Options)) -> Arc<TestLog> {
-    let mut options = Options {
-        ring_records: 8,
-        ..Options::tiny()
-    };
+    let mut options = Options { ring_records: 8, ..Options::tiny() };
     change(&mut options);
     let disk = SimulatedDisk::new(1, Metadata::Strict);
-    let log = Log::create_with(
-        &disk,
-        Path::new("log"),
-        DatabaseId([7; 16]),
-        options,
-        threads,
-    );
+    let log = Log::create_with(&disk, Path::new("log"), DatabaseId([7; 16]), options, threads);
     Arc::new(log.unwrap())
 }
 
@@ -117,10 +108,8 @@ fn run_worker(log: &TestLog, clients: usize) {
         }
     };
     let mut clients = [Some(Box::pin(client())), Some(Box::pin(client()))];
-    let recall = Arc::new(RecordingExecutor {
-        is_woken: AtomicBool::new(true),
-        thread: thread::current(),
-    });
+    let recall =
+        Arc::new(RecordingExecutor { is_woken: AtomicBool::new(true), thread: thread::current() });
     let waker = Waker::from(Arc::clone(&recall));
     while clients.iter().any(Option::is_some) {
         while !recall.is_woken.swap(false, Ordering::SeqCst) {
@@ -129,10 +118,7 @@ fn run_worker(log: &TestLog, clients: usize) {
         worker.cork();
         for place in &mut clients {
             if let Some(client) = place
-                && client
-                    .as_mut()
-                    .poll(&mut Context::from_waker(&waker))
-                    .is_ready()
+                && client.as_mut().poll(&mut Context::from_waker(&waker)).is_ready()
             {
                 *place = None;
             }
@@ -192,9 +178,7 @@ fn failing() {
 
 /// At durability none a commit is complete when it is published, and is written all the same.
 fn unsynced() {
-    let log = log(Threads::Own, |options| {
-        options.durability = Durability::None
-    });
+    let log = log(Threads::Own, |options| options.durability = Durability::None);
     let committers = [0, 1].map(|_| {
         let log = Arc::clone(&log);
         thread::spawn(move || {
@@ -216,24 +200,9 @@ fn blocked_threads_are_woken() {
     hold("sleepers: gap", Bound(20_000), gap);
     hold("sleepers: void", Bound(20_000), void);
     let bound = Bound(20_000);
-    find(
-        "sleepers: gap",
-        Fault::Planted(PlantedBug::LeaveGapSleepers),
-        bound,
-        gap,
-    );
-    find(
-        "sleepers: void",
-        Fault::Planted(PlantedBug::LeaveVoidSleepers),
-        bound,
-        void,
-    );
-    find(
-        "sleepers: blocking",
-        Fault::Planted(PlantedBug::LookOnce),
-        bound,
-        blocking,
-    );
+    find("sleepers: gap", Fault::Planted(PlantedBug::LeaveGapSleepers), bound, gap);
+    find("sleepers: void", Fault::Planted(PlantedBug::LeaveVoidSleepers), bound, void);
+    find("sleepers: blocking", Fault::Planted(PlantedBug::LookOnce), bound, blocking);
 }
 
 #[test]
@@ -241,27 +210,17 @@ fn futures_are_woken() {
     for writer in [Writer::Worker, Writer::Thread] {
         for (flights, clients) in [(1, 2), (2, 2), (1, 9)] {
             let name = format!("sleepers: futures, {writer:?}, {flights} in flight, {clients}");
-            hold(&name, Bound(8_000), move || {
-                futures(writer, flights, clients)
-            });
+            hold(&name, Bound(8_000), move || futures(writer, flights, clients));
         }
     }
     hold("sleepers: unsynced", Bound(8_000), unsynced);
-    find(
-        "sleepers: futures",
-        Fault::Planted(PlantedBug::LeaveToNobody),
-        Bound(8_000),
-        || futures(Writer::Worker, 1, 9),
-    );
+    find("sleepers: futures", Fault::Planted(PlantedBug::LeaveToNobody), Bound(8_000), || {
+        futures(Writer::Worker, 1, 9)
+    });
 }
 
 #[test]
 fn a_failure_wakes_everybody() {
     hold("sleepers: failing", Bound(20_000), failing);
-    find(
-        "sleepers: failing",
-        Fault::Planted(PlantedBug::FailQuietly),
-        Bound(20_000),
-        failing,
-    );
+    find("sleepers: failing", Fault::Planted(PlantedBug::FailQuietly), Bound(20_000), failing);
 }

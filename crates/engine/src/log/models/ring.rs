@@ -60,10 +60,7 @@ fn taking(wrong: InjectedFault) {
                 Some(record) => break record,
                 None => thread::yield_now(),
             }
-            assert!(
-                ring.next().0 <= csn.0 + 2,
-                "its slot does not go to a later commit"
-            );
+            assert!(ring.next().0 <= csn.0 + 2, "its slot does not go to a later commit");
         };
         assert_eq!(record, csn.0.to_le_bytes(), "the record of that number");
         ring.bytes_written(RECORD_BYTES);
@@ -137,10 +134,7 @@ fn records_are_taken_published_whole_in_order_and_once() {
     hold("ring: taking", Bound(2), || taking(InjectedFault::Nothing));
     for (name, wrong) in [
         ("a number without a claim", InjectedFault::NoClaim),
-        (
-            "completed before taken",
-            InjectedFault::CompleteBeforeTaking,
-        ),
+        ("completed before taken", InjectedFault::CompleteBeforeTaking),
         ("a claim that is kept", InjectedFault::KeepClaim),
     ] {
         let model = move || taking(wrong);
@@ -153,12 +147,7 @@ fn what_is_published_is_applied() {
     hold("ring: applying", Bound(3), applying);
     hold("ring: applying by hearsay", Bound(3), applying_by_hearsay);
     let mut found = find_weak("ring: applying", SOURCE, Bound(2), applying);
-    let by_hearsay = find_weak(
-        "ring: applying by hearsay",
-        SOURCE,
-        Bound(2),
-        applying_by_hearsay,
-    );
+    let by_hearsay = find_weak("ring: applying by hearsay", SOURCE, Bound(2), applying_by_hearsay);
     found.extend(by_hearsay);
     for line in [
         "slot.published.store(csn.0, Ordering::Release)",

@@ -15,10 +15,7 @@ use syncline_vfs::SimulatedDisk;
 use syncline_vfs::simulated::Metadata;
 
 fn log() -> Arc<Log<SimulatedDisk>> {
-    let options = Options {
-        ring_records: 8,
-        ..Options::tiny()
-    };
+    let options = Options { ring_records: 8, ..Options::tiny() };
     let disk = SimulatedDisk::new(1, Metadata::Strict);
     let id = DatabaseId([7; 16]);
     let log = Log::create_with(&disk, Path::new("log"), id, options, Threads::None);
@@ -54,10 +51,6 @@ fn two_who_commit_are_both_told() {
     ] {
         let found = find_weak("driving: two", source, Bound(2), two);
         let is_fence = |line: &String| line.contains("fence(Ordering::SeqCst)");
-        assert!(
-            found.iter().any(is_fence),
-            "the fence of {} is needed",
-            source.0
-        );
+        assert!(found.iter().any(is_fence), "the fence of {} is needed", source.0);
     }
 }

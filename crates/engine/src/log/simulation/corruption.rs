@@ -25,19 +25,14 @@ pub(crate) enum Loss {
 
 /// Spoils one segment file by random and opens the log.
 pub(super) fn lose_file(harness: &mut Harness, disk: &SimulatedDisk) -> Result<(), String> {
-    let (_, whole) = recover(
-        &disk.crash(Crash::DropAll),
-        &harness.options,
-        &harness.oracle,
-    )
-    .map_err(|error| error.to_string())?;
+    let (_, whole) = recover(&disk.crash(Crash::DropAll), &harness.options, &harness.oracle)
+        .map_err(|error| error.to_string())?;
     let disk = disk.crash(Crash::DropAll);
     let found = survey::find(&disk, directory()).map_err(|error| error.to_string())?;
     let victim = found[harness.random.usize(0..found.len())];
     let loss = Loss::random(&mut harness.random);
     let path = segment::path(directory(), victim.index);
-    loss.strike(&disk, &path)
-        .map_err(|error| error.to_string())?;
+    loss.strike(&disk, &path).map_err(|error| error.to_string())?;
     match recover(&disk, &harness.options, &harness.oracle) {
         Err(Error::Missing { .. } | Error::Damaged { .. }) => Ok(()),
         Err(error) => Err(format!("{loss:?} was refused as something else: {error}")),
@@ -55,13 +50,7 @@ pub(super) fn lose_file(harness: &mut Harness, disk: &SimulatedDisk) -> Result<(
 
 impl Loss {
     pub(crate) fn random(random: &mut Rng) -> Loss {
-        let losses = [
-            Loss::Vanished,
-            Loss::Emptied,
-            Loss::Zeroed,
-            Loss::Halved,
-            Loss::Lengthened,
-        ];
+        let losses = [Loss::Vanished, Loss::Emptied, Loss::Zeroed, Loss::Halved, Loss::Lengthened];
         losses[random.usize(0..losses.len())]
     }
 

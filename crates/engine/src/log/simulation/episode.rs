@@ -98,10 +98,8 @@ impl Harness {
     /// Drives the log until everything published is complete, or it fails.
     pub(super) fn finish(&mut self, log: &Log<SimulatedDisk>, on_the_way: InFlightRequests) {
         let shared = log.shared();
-        let begun = on_the_way
-            .begun
-            .into_iter()
-            .map(|io_request| io_request.perform(&shared.stats));
+        let begun =
+            on_the_way.begun.into_iter().map(|io_request| io_request.perform(&shared.stats));
         for done in begun.chain(on_the_way.done) {
             shared.end(done, NO_WORKER);
         }
@@ -147,9 +145,7 @@ impl Harness {
         }
         // Each byte depends on the number and on a draw, so no two episodes publish the same record.
         let (salt, step) = (self.random.u8(..), csn as u8);
-        let mut record: Vec<u8> = (0..bytes)
-            .map(|i| salt ^ step.wrapping_add(i as u8))
-            .collect();
+        let mut record: Vec<u8> = (0..bytes).map(|i| salt ^ step.wrapping_add(i as u8)).collect();
         self.oracle.publish(csn, Some(record.clone()));
         reserved.publish(&mut record);
     }
@@ -158,10 +154,7 @@ impl Harness {
     fn housekeep(&mut self, log: &Log<SimulatedDisk>) {
         // A full disk is no failure: it is tried again at the next occasion.
         if let Err(error) = log.shared().prepare_segment(false) {
-            assert!(
-                matches!(error, Error::Full { .. } | Error::Disk(_)),
-                "{error}"
-            );
+            assert!(matches!(error, Error::Full { .. } | Error::Disk(_)), "{error}");
         }
         let stable = log.horizon().0.min(self.oracle.promised);
         if self.random.u8(0..3) == 0 && stable > self.oracle.released {
@@ -192,14 +185,7 @@ pub(super) fn recover(
 /// True if the log is refused to the wrong database.
 pub(super) fn refuses_stranger(disk: &SimulatedDisk, options: &Options) -> bool {
     let copy = disk.crash(Crash::DropAll);
-    let opened = open::open(
-        &copy,
-        directory(),
-        Some(STRANGER),
-        Csn::ZERO,
-        options,
-        &mut |_, _| {},
-    );
+    let opened = open::open(&copy, directory(), Some(STRANGER), Csn::ZERO, options, &mut |_, _| {});
     matches!(opened, Err(Error::WrongDatabase { .. }))
 }
 

@@ -96,19 +96,12 @@ fn every_cut(seed: u64, options: &Options) -> u64 {
 
 #[test]
 fn every_cut_of_a_small_workload_with_synced_writes_keeps_every_promise() {
-    let options = Options {
-        direct: true,
-        ..Options::tiny()
-    };
+    let options = Options { direct: true, ..Options::tiny() };
     assert!(every_cut(3, &options) > 1_000);
 }
 
 #[test]
 fn every_cut_of_a_small_workload_with_sync_calls_keeps_every_promise() {
-    let options = Options {
-        direct: false,
-        writes_in_flight_max: 3,
-        ..Options::tiny()
-    };
+    let options = Options { direct: false, writes_in_flight_max: 3, ..Options::tiny() };
     assert!(every_cut(5, &options) > 1_000);
 }

@@ -48,17 +48,14 @@ impl Oracle {
                 }
                 expected => {
                     let expected = expected.map(|(csn, _)| csn);
-                    return Err(format!(
-                        "csn {csn} was handed out where {expected:?} follows"
-                    ));
+                    return Err(format!("csn {csn} was handed out where {expected:?} follows"));
                 }
             }
         }
         match wanted.next() {
-            Some((lost, _)) if lost <= self.promised => Err(format!(
-                "csn {lost} is lost, though {} was promised",
-                self.promised
-            )),
+            Some((lost, _)) if lost <= self.promised => {
+                Err(format!("csn {lost} is lost, though {} was promised", self.promised))
+            }
             _ => Ok(()),
         }
     }

@@ -118,10 +118,7 @@ fn fault_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
     let reads_fail = harness.random.u8(0..4) == 0;
     if reads_fail {
         let skip = harness.random.u64(0..6);
-        again.arm(FaultRule {
-            skip,
-            ..FaultRule::next(Fault::FlippedBit, "")
-        });
+        again.arm(FaultRule { skip, ..FaultRule::next(Fault::FlippedBit, "") });
     }
     let first = check_image(harness, &again, tally).map_err(|why| format!("{fault:?}: {why}"))?;
     again.disarm();
@@ -184,12 +181,8 @@ fn cut_recovery(
             let _cut = recover(&disk, &harness.options, &harness.oracle).is_err();
             tally.recoveries += 1;
             let seed = harness.random.u64(..);
-            let how = [
-                Crash::DropAll,
-                Crash::KeepAll,
-                Crash::Subset { seed },
-                Crash::Torn { seed },
-            ];
+            let how =
+                [Crash::DropAll, Crash::KeepAll, Crash::Subset { seed }, Crash::Torn { seed }];
             disk = disk.crash(how[harness.random.usize(0..how.len())]);
             let handed = check_image(harness, &disk.crash(Crash::DropAll), tally)
                 .map_err(|why| format!("recovery cut at {at}, depth {depth}: {why}"))?;
@@ -225,31 +218,19 @@ fn damage(harness: &mut Harness, disk: &SimulatedDisk) -> Result<(), String> {
         frames.push((at, header.number, header.stable));
         at += header.frame_bytes(unit) as u64;
     }
-    let named = frames
-        .last()
-        .map_or(crate::FrameNumber::ZERO, |last| last.2);
-    let stable: Vec<u64> = frames
-        .iter()
-        .filter(|one| one.1 <= named)
-        .map(|one| one.0)
-        .collect();
+    let named = frames.last().map_or(crate::FrameNumber::ZERO, |last| last.2);
+    let stable: Vec<u64> = frames.iter().filter(|one| one.1 <= named).map(|one| one.0).collect();
     if stable.is_empty() {
         return Ok(());
     }
     let victim = stable[harness.random.usize(0..stable.len())];
-    let file = disk
-        .open(&path, OpenOptions::READ_WRITE)
-        .map_err(|e| e.to_string())?;
-    let spoiled = file
-        .write_at(&[0xa5; 64], victim + 40)
-        .and_then(|()| file.sync_all());
+    let file = disk.open(&path, OpenOptions::READ_WRITE).map_err(|e| e.to_string())?;
+    let spoiled = file.write_at(&[0xa5; 64], victim + 40).and_then(|()| file.sync_all());
     spoiled.map_err(|error| error.to_string())?;
     match recover(&disk, &harness.options, &harness.oracle) {
         Err(Error::Damaged { .. }) => Ok(()),
         Err(error) => Err(format!("damage was refused as something else: {error}")),
-        Ok(_) => Err(format!(
-            "damage to a stable frame at {victim} was taken for the log's end"
-        )),
+        Ok(_) => Err(format!("damage to a stable frame at {victim} was taken for the log's end")),
     }
 }
 
@@ -269,10 +250,7 @@ fn same(one: &RecoveredRecords, other: &RecoveredRecords) -> Result<(), String> 
         return Ok(());
     }
     let ends = [one, other].map(|handed| handed.last().map(|(csn, _)| *csn));
-    Err(format!(
-        "another state was recovered: the last csn was {:?}, now {:?}",
-        ends[0], ends[1]
-    ))
+    Err(format!("another state was recovered: the last csn was {:?}, now {:?}", ends[0], ends[1]))
 }
 
 mod tests {

@@ -54,14 +54,8 @@ fn commits_of_every_durability_and_sync_method_are_found_again() {
     let folder = tempfile::tempdir().unwrap();
     for durability in [Durability::None, Durability::Data, Durability::Full] {
         for direct in [false, true] {
-            let options = Options {
-                durability,
-                direct,
-                ..small()
-            };
-            let directory = folder
-                .path()
-                .join(format!("{}-{direct}", durability.word()));
+            let options = Options { durability, direct, ..small() };
+            let directory = folder.path().join(format!("{}-{direct}", durability.word()));
             let log =
                 Log::create(&RealDisk, &directory, DatabaseId::random(), options.clone()).unwrap();
             assert_eq!(log.settings().unwrap().durability, durability);
@@ -87,16 +81,9 @@ fn one_client_pays_one_sync_a_commit_and_none_at_durability_none() {
         (Durability::Full, false, 100),
         (Durability::None, true, 0),
     ] {
-        let options = Options {
-            durability,
-            direct,
-            segment_bytes: 4 << 20,
-            ..small()
-        };
+        let options = Options { durability, direct, segment_bytes: 4 << 20, ..small() };
         let disk = CountingDisk::new(RealDisk);
-        let directory = folder
-            .path()
-            .join(format!("{}-{direct}", durability.word()));
+        let directory = folder.path().join(format!("{}-{direct}", durability.word()));
         let log = Log::create(&disk, &directory, DatabaseId::random(), options).unwrap();
         commit(&log, b"the first waits for nothing else").unwrap();
         // The spare file is prepared beside the first commits; its syncs are not theirs.
@@ -105,11 +92,7 @@ fn one_client_pays_one_sync_a_commit_and_none_at_durability_none() {
         for number in 0..100_u64 {
             commit(&log, &number.to_le_bytes()).unwrap();
         }
-        assert_eq!(
-            log.stats().syncs - before,
-            expected,
-            "{durability:?} {direct}"
-        );
+        assert_eq!(log.stats().syncs - before, expected, "{durability:?} {direct}");
         log.close().unwrap();
     }
 }
@@ -117,27 +100,18 @@ fn one_client_pays_one_sync_a_commit_and_none_at_durability_none() {
 #[test]
 fn a_record_longer_than_a_frame_is_whole_and_one_over_the_cap_is_refused() {
     let disk = simulated();
-    let options = Options {
-        record_bytes_max: 40_000,
-        ..Options::tiny()
-    };
+    let options = Options { record_bytes_max: 40_000, ..Options::tiny() };
     let log = made(&disk, &options);
     let long: Vec<u8> = (0..40_000_u32).map(|i| (i % 251) as u8).collect();
     commit(&log, &long).unwrap();
     commit(&log, b"short").unwrap();
     assert!(matches!(
         log.reserve(40_001),
-        Err(Error::TooLarge {
-            bytes: 40_001,
-            bytes_max: 40_000
-        })
+        Err(Error::TooLarge { bytes: 40_001, bytes_max: 40_000 })
     ));
     log.close().unwrap();
     let found = reopen(&disk, Path::new("log"), &options).unwrap();
-    assert_eq!(
-        found.into_values().collect::<Vec<_>>(),
-        [long, b"short".to_vec()]
-    );
+    assert_eq!(found.into_values().collect::<Vec<_>>(), [long, b"short".to_vec()]);
 }
 
 #[test]
@@ -153,41 +127,20 @@ fn a_released_log_uses_its_files_again_and_opens_from_there_only() {
     let durable_lsn = log.horizon();
     log.close().unwrap();
     let files = disk.list(Path::new("log")).unwrap().len();
-    assert!(
-        files < 10,
-        "{files} files for a log that was released all the time"
-    );
-    let early = Log::open(
-        &disk,
-        Path::new("log"),
-        None,
-        Csn(3),
-        &options,
-        &mut |_, _| {},
-    );
+    assert!(files < 10, "{files} files for a log that was released all the time");
+    let early = Log::open(&disk, Path::new("log"), None, Csn(3), &options, &mut |_, _| {});
     assert!(matches!(early, Err(Error::Missing { .. })), "{early:?}");
-    let log = Log::open(
-        &disk,
-        Path::new("log"),
-        None,
-        durable_lsn,
-        &options,
-        &mut |csn, _| panic!("{csn} was released"),
-    );
-    assert_eq!(
-        commit(&log.unwrap(), b"next").unwrap().csn,
-        durable_lsn.next()
-    );
+    let log = Log::open(&disk, Path::new("log"), None, durable_lsn, &options, &mut |csn, _| {
+        panic!("{csn} was released")
+    });
+    assert_eq!(commit(&log.unwrap(), b"next").unwrap().csn, durable_lsn.next());
 }
 
 #[test]
 fn a_full_disk_refuses_the_commit_that_lacks_room_and_can_be_tried_again() {
     let disk = simulated();
     let log = made(&disk, &Options::tiny());
-    disk.arm(FaultRule {
-        repeat: true,
-        ..FaultRule::next(Fault::PreallocateFull, "log")
-    });
+    disk.arm(FaultRule { repeat: true, ..FaultRule::next(Fault::PreallocateFull, "log") });
     let mut committed = 0_u64;
     let refusal = loop {
         match commit(&log, &[7; 400]) {
@@ -198,39 +151,24 @@ fn a_full_disk_refuses_the_commit_that_lacks_room_and_can_be_tried_again() {
     assert!(matches!(refusal, Error::Full { .. }), "{refusal}");
     assert!(committed > 10, "a prepared segment was there: {committed}");
     disk.disarm();
-    assert_eq!(
-        commit(&log, b"there is room again").unwrap().csn,
-        Csn(committed + 1)
-    );
+    assert_eq!(commit(&log, b"there is room again").unwrap().csn, Csn(committed + 1));
 }
 
 #[test]
 fn a_failed_sync_ends_the_ticket_as_indeterminate_and_closes_the_log() {
     for direct in [false, true] {
         let disk = simulated();
-        let options = Options {
-            direct,
-            ..Options::tiny()
-        };
+        let options = Options { direct, ..Options::tiny() };
         let log = made(&disk, &options);
         while log.shared().prepare_segment(false).unwrap() {}
         commit(&log, b"stable").unwrap();
         let dropped = Fault::SyncError(SyncFailure::PagesDropped);
         disk.arm(FaultRule::next(dropped, "log"));
         let failed = commit(&log, b"in flight");
-        assert!(
-            matches!(failed, Err(Error::Indeterminate { csn: Csn(2), .. })),
-            "{failed:?}"
-        );
+        assert!(matches!(failed, Err(Error::Indeterminate { csn: Csn(2), .. })), "{failed:?}");
         assert!(matches!(log.reserve(1), Err(Error::Poisoned { .. })));
-        assert!(
-            log.wait(log.ticket(Csn(1))).is_ok(),
-            "what was stable stays so"
-        );
-        assert!(matches!(
-            log.flush(),
-            Err(Error::Poisoned { .. } | Error::Indeterminate { .. })
-        ));
+        assert!(log.wait(log.ticket(Csn(1))).is_ok(), "what was stable stays so");
+        assert!(matches!(log.flush(), Err(Error::Poisoned { .. } | Error::Indeterminate { .. })));
     }
 }
 
@@ -246,10 +184,7 @@ fn a_number_that_is_dropped_closes_the_log_and_wakes_those_behind_it() {
         }
         drop(hole);
         let outcome = behind.join().unwrap();
-        assert!(
-            matches!(outcome, Err(Error::Indeterminate { .. })),
-            "{outcome:?}"
-        );
+        assert!(matches!(outcome, Err(Error::Indeterminate { .. })), "{outcome:?}");
     });
 }
 
@@ -274,17 +209,8 @@ fn a_voided_number_lets_those_behind_it_pass() {
 
 /// At durability none, too, nobody is told of a commit that the next transaction would not see.
 fn acknowledges_behind_a_gap(plant: Option<PlantedBug>) -> bool {
-    let options = Options {
-        durability: Durability::None,
-        ..Options::tiny()
-    };
-    let log = Log::create(
-        &simulated(),
-        Path::new("log"),
-        DatabaseId::random(),
-        options,
-    )
-    .unwrap();
+    let options = Options { durability: Durability::None, ..Options::tiny() };
+    let log = Log::create(&simulated(), Path::new("log"), DatabaseId::random(), options).unwrap();
     let hole = log.reserve(100).unwrap().take();
     let told = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -314,43 +240,24 @@ fn what_is_not_this_log_is_refused_in_one_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("log");
     let open = |database| {
-        Log::open(
-            &RealDisk,
-            &directory,
-            database,
-            Csn::ZERO,
-            &small(),
-            &mut |_, _| {},
-        )
-        .map(drop)
+        Log::open(&RealDisk, &directory, database, Csn::ZERO, &small(), &mut |_, _| {}).map(drop)
     };
     assert!(matches!(open(None), Err(Error::Missing { .. })));
     let id = DatabaseId::random();
     let log = Log::create(&RealDisk, &directory, id, small()).unwrap();
-    assert!(matches!(
-        open(None),
-        Err(Error::Disk(syncline_vfs::Error::Locked { .. }))
-    ));
+    assert!(matches!(open(None), Err(Error::Disk(syncline_vfs::Error::Locked { .. }))));
     commit(&log, b"one").unwrap();
     drop(log);
     let again = Log::create(&RealDisk, &directory, id, small());
     assert!(matches!(again, Err(Error::Exists { .. })), "{again:?}");
-    assert!(matches!(
-        open(Some(DatabaseId::random())),
-        Err(Error::WrongDatabase { .. })
-    ));
+    assert!(matches!(open(Some(DatabaseId::random())), Err(Error::WrongDatabase { .. })));
     open(Some(id)).unwrap();
     for name in RealDisk.list(&directory).unwrap() {
-        let file = RealDisk
-            .open(&directory.join(name), OpenOptions::READ_WRITE)
-            .unwrap();
+        let file = RealDisk.open(&directory.join(name), OpenOptions::READ_WRITE).unwrap();
         file.set_len(0).unwrap();
         file.write_at(b"somebody's notes", 0).unwrap();
     }
     let error = open(None).unwrap_err();
     assert!(matches!(error, Error::Foreign { .. }), "{error}");
-    assert!(matches!(
-        Log::create(&RealDisk, &directory, id, small()),
-        Err(Error::Exists { .. })
-    ));
+    assert!(matches!(Log::create(&RealDisk, &directory, id, small()), Err(Error::Exists { .. })));
 }

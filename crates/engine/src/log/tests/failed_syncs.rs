@@ -20,23 +20,14 @@ fn content(number: u64) -> Vec<u8> {
 
 /// One sync fails, the process restarts and commits, and the power goes.
 fn restart(case: u64) -> Result<(), String> {
-    let failures = [
-        SyncFailure::PagesKeptUntilEviction,
-        SyncFailure::OneHandleOnly,
-    ];
+    let failures = [SyncFailure::PagesKeptUntilEviction, SyncFailure::OneHandleOnly];
     let (failure, skip) = (failures[(case % 2) as usize], case / 2);
     let (disk, directory) = (simulated(), Path::new("log"));
-    let options = Options {
-        direct: false,
-        ..Options::tiny()
-    };
+    let options = Options { direct: false, ..Options::tiny() };
     let id = DatabaseId([9; 16]);
     let log = Log::create_with(&disk, directory, id, options.clone(), Threads::None)
         .map_err(|error| error.to_string())?;
-    disk.arm(FaultRule {
-        skip,
-        ..FaultRule::next(Fault::SyncError(failure), "log")
-    });
+    disk.arm(FaultRule { skip, ..FaultRule::next(Fault::SyncError(failure), "log") });
     let mut acknowledged = 0;
     for number in 1..=COMMITS {
         while let Ok(true) = log.shared().prepare_segment(false) {}
@@ -56,9 +47,7 @@ fn restart(case: u64) -> Result<(), String> {
         let log = Log::open(disk, directory, None, Csn::ZERO, &options, replay);
         let log = log.map_err(|error| format!("{failure:?} after {skip} syncs: {error}"))?;
         if last < at_least {
-            return Err(format!(
-                "{failure:?} after {skip} syncs: {last} of {at_least} commits"
-            ));
+            return Err(format!("{failure:?} after {skip} syncs: {last} of {at_least} commits"));
         }
         Ok((log, last))
     };

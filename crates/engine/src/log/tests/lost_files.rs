@@ -43,17 +43,10 @@ fn released(commits: u64) -> u64 {
 fn opened(disk: &SimulatedDisk, commits: u64, options: &Options) -> crate::Result<u64> {
     let from = Csn(released(commits));
     let mut last = from.0;
-    let log = Log::open(
-        disk,
-        directory(),
-        None,
-        from,
-        options,
-        &mut |csn, record| {
-            assert_eq!((csn.0, record), (last + 1, &content(csn.0)[..]));
-            last = csn.0;
-        },
-    )?;
+    let log = Log::open(disk, directory(), None, from, options, &mut |csn, record| {
+        assert_eq!((csn.0, record), (last + 1, &content(csn.0)[..]));
+        last = csn.0;
+    })?;
     log.close()?;
     Ok(last)
 }
@@ -80,9 +73,7 @@ fn file_directory(path: &Path) -> &Path {
 /// The files, with the number of the segment in each; 0 for a prepared one.
 fn files(disk: &SimulatedDisk) -> Vec<(u64, PathBuf)> {
     let names = disk.list(directory()).unwrap();
-    let paths = names
-        .iter()
-        .filter(|name| segment::index_of(name).is_some());
+    let paths = names.iter().filter(|name| segment::index_of(name).is_some());
     let number =
         |path: &Path| match read_header(read(disk, path).get(..HEADER_BYTES).unwrap_or_default()) {
             HeaderRead::Sound(header) => header.number.0,
@@ -130,10 +121,7 @@ const DAMAGES: [Damage; 7] = [
 #[test]
 fn a_newest_segment_file_that_is_lost_is_refused_and_never_taken_for_the_end() {
     for direct in [false, true] {
-        let options = Options {
-            direct,
-            ..Options::tiny()
-        };
+        let options = Options { direct, ..Options::tiny() };
         for commits in COMMITS {
             let disk = left_open(commits, &options);
             let whole = opened(&disk.crash(Crash::DropAll), commits, &options);
@@ -174,10 +162,7 @@ fn any_file_below_a_known_one_that_is_lost_is_named() {
 // H3
 #[test]
 fn a_tail_that_reads_as_zeros_is_refused_if_a_prepared_file_says_that_it_was_stable() {
-    let options = Options {
-        segment_bytes: 32 << 10,
-        ..Options::tiny()
-    };
+    let options = Options { segment_bytes: 32 << 10, ..Options::tiny() };
     let disk = simulated();
     let id = DatabaseId([9; 16]);
     let log = Log::create_with(&disk, directory(), id, options.clone(), Threads::None).unwrap();
@@ -242,11 +227,7 @@ fn a_failed_write_that_ended_within_a_sector_is_the_end_of_the_log() {
         torn[at + written..].fill(0);
         if torn != bytes {
             write(&disk, &path, &torn);
-            assert_eq!(
-                opened(&disk, commits, &options).unwrap(),
-                commits - 1,
-                "{written}"
-            );
+            assert_eq!(opened(&disk, commits, &options).unwrap(), commits - 1, "{written}");
         }
     }
 }

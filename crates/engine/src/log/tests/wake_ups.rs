@@ -74,11 +74,7 @@ fn no_thread_of_many_sleeps_for_ever_on_a_real_disk() {
     within_a_minute(|| {
         let folder = tempfile::tempdir().unwrap();
         for direct in [true, false] {
-            let options = Options {
-                ring_records: 64,
-                direct,
-                ..small()
-            };
+            let options = Options { ring_records: 64, direct, ..small() };
             let directory = folder.path().join(format!("{direct}"));
             stress_threads(&RealDisk, &directory, &options, 32, 60);
         }
@@ -98,9 +94,7 @@ fn run_worker<D: Disk>(log: &Log<D>, worker: &Worker<D>, clients: usize, each: u
             acknowledged.fetch_add(1, Ordering::Relaxed);
         }
     };
-    let mut clients: Vec<_> = (0..clients)
-        .map(|number| Some(Box::pin(client(number))))
-        .collect();
+    let mut clients: Vec<_> = (0..clients).map(|number| Some(Box::pin(client(number)))).collect();
     let waker = Arc::new(RecordingExecutor {
         woken: AtomicBool::new(true),
         thread: std::thread::current(),
@@ -190,11 +184,7 @@ fn a_future_without_a_worker_is_completed_by_the_writer_thread() {
             });
             let waker = Waker::from(Arc::clone(&recall));
             let mut completion = Box::pin(log.completion(ticket));
-            while completion
-                .as_mut()
-                .poll(&mut Context::from_waker(&waker))
-                .is_pending()
-            {
+            while completion.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
                 while !recall.woken.swap(false, Ordering::SeqCst) {
                     std::thread::park();
                 }
@@ -297,13 +287,7 @@ fn a_group_is_written_beside_a_pass_that_does_not_end() {
 /// A commit that nobody waits for fills a gap: whoever sleeps behind it is woken, on one ticket or two.
 #[test]
 fn a_gap_that_is_filled_in_passing_wakes_those_behind_it() {
-    let log = Log::create(
-        &simulated(),
-        Path::new("log"),
-        DatabaseId::random(),
-        small(),
-    )
-    .unwrap();
+    let log = Log::create(&simulated(), Path::new("log"), DatabaseId::random(), small()).unwrap();
     for _ in 0..50 {
         let first = log.reserve(1).unwrap().take();
         let ticket = log.reserve(1).unwrap().take().publish(&mut vec![2]);
@@ -376,10 +360,7 @@ fn all_who_wait_for_one_commit_are_woken() {
             assert!(log.horizon() >= ticket.csn);
             for (place, recall) in recalls.iter().enumerate() {
                 let woken = recall.woken.swap(false, Ordering::SeqCst);
-                assert!(
-                    woken || place == round % 4,
-                    "{place} of round {round} sleeps on"
-                );
+                assert!(woken || place == round % 4, "{place} of round {round} sleeps on");
             }
         }
     });
@@ -397,10 +378,7 @@ impl Wake for PanickingWaker {
 #[test]
 fn a_waker_that_panics_takes_nothing_from_those_behind_it() {
     within_a_minute(|| {
-        let options = Options {
-            ring_records: 8,
-            ..Options::tiny()
-        };
+        let options = Options { ring_records: 8, ..Options::tiny() };
         let (disk, id) = (simulated(), DatabaseId::random());
         let log = Log::create_with(&disk, Path::new("log"), id, options, Threads::None).unwrap();
         // More rounds than the ring has slots: what a panic leaked would soon be missed.

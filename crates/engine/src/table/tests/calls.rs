@@ -22,12 +22,7 @@ fn accounts() -> Store {
 }
 
 fn account(id: i64, branch: i64, owner: &str) -> [Value<'_>; 4] {
-    [
-        Value::Int(id),
-        Value::Int(branch),
-        Value::Text(owner),
-        Value::Int(100),
-    ]
+    [Value::Int(id), Value::Int(branch), Value::Text(owner), Value::Int(100)]
 }
 
 #[test]
@@ -53,9 +48,8 @@ fn refusals_name_tables_and_indexes() {
          replace the row"
     );
     let mut changed = |key: i64, change: Change<'_>| {
-        let run = session.run(Begin::Serializable, |tx| {
-            tx.update(table, &[Value::Int(key)], &[change])
-        });
+        let run =
+            session.run(Begin::Serializable, |tx| tx.update(table, &[Value::Int(key)], &[change]));
         run.unwrap_err()
     };
     let low = Change::add(3, Value::Int(-101)).at_least(Value::Int(0));
@@ -64,10 +58,7 @@ fn refusals_name_tables_and_indexes() {
     assert!(matches!(changed(1, more), Error::Unfit { .. }));
     assert!(matches!(changed(9, low), Error::NoRow { .. }));
     let rename = Change::set(2, Value::Text("ada"));
-    assert!(matches!(
-        changed(2, rename),
-        Error::DuplicateKey { index: Some(_), .. }
-    ));
+    assert!(matches!(changed(2, rename), Error::DuplicateKey { index: Some(_), .. }));
     assert!(matches!(changed(9, rename), Error::NoRow { .. }));
     assert!(store.indexes_follow());
     drop(session);
@@ -84,20 +75,14 @@ fn a_name_taken_before_it_is_given_up_is_a_duplicate() {
     });
     fill.unwrap();
     let rename = |name| [Change::set(2, Value::Text(name))];
-    for renames in [
-        [("bob", 1), ("eve", 2), ("ada", 1)],
-        [("bob", 1), ("eve", 2), ("bob", 1)],
-    ] {
+    for renames in [[("bob", 1), ("eve", 2), ("ada", 1)], [("bob", 1), ("eve", 2), ("bob", 1)]] {
         let run = session.run(Begin::Serializable, |tx| {
             renames
                 .iter()
                 .try_for_each(|(name, id)| tx.update(table, &[Value::Int(*id)], &rename(name)))
         });
         let error = run.expect_err("two rows had one name in between");
-        assert!(
-            matches!(error, Error::DuplicateKey { index: Some(_), .. }),
-            "{error}"
-        );
+        assert!(matches!(error, Error::DuplicateKey { index: Some(_), .. }), "{error}");
     }
     let run = session.run(Begin::Serializable, |tx| {
         tx.update(table, &[Value::Int(2)], &rename("eve"))?;
@@ -112,16 +97,11 @@ fn additions_do_not_conflict_and_reads_do() {
     let store = accounts();
     let (table, mut one, mut other) = (&store.table, store.session(), store.session());
     let key = [Value::Int(1)];
-    one.run(Begin::Serializable, |tx| {
-        tx.insert(table, &account(1, 7, "ada"))
-    })
-    .unwrap();
+    one.run(Begin::Serializable, |tx| tx.insert(table, &account(1, 7, "ada"))).unwrap();
     one.begin(Begin::Serializable).unwrap();
     other.begin(Begin::Serializable).unwrap();
     for session in [&mut one, &mut other] {
-        session
-            .update(table, &key, &[Change::add(3, Value::Int(5))])
-            .unwrap();
+        session.update(table, &key, &[Change::add(3, Value::Int(5))]).unwrap();
     }
     one.commit().unwrap();
     other.commit().unwrap();
@@ -130,11 +110,8 @@ fn additions_do_not_conflict_and_reads_do() {
     other.begin(Begin::Serializable).unwrap();
     let read = one.get(table, &key).unwrap().unwrap().value(3).unwrap();
     assert_eq!(read, Value::Int(110));
-    one.update(table, &key, &[Change::add(3, Value::Int(1))])
-        .unwrap();
-    other
-        .update(table, &key, &[Change::add(3, Value::Int(1))])
-        .unwrap();
+    one.update(table, &key, &[Change::add(3, Value::Int(1))]).unwrap();
+    other.update(table, &key, &[Change::add(3, Value::Int(1))]).unwrap();
     other.commit().unwrap();
     assert!(matches!(one.commit(), Err(Error::Conflict(_))));
 }
@@ -182,10 +159,7 @@ fn a_row_is_shown_as_it_is_got() {
     session.begin(Begin::ReadOnly).unwrap();
     assert_eq!(texts(&mut session), now);
     // An older version, and what was not there yet.
-    assert_eq!(
-        texts(&mut behind),
-        told([Some("old"), Some(&long), None, None])
-    );
+    assert_eq!(texts(&mut behind), told([Some("old"), Some(&long), None, None]));
 }
 
 #[test]
@@ -203,9 +177,7 @@ fn a_transaction_that_is_dropped_leaves_nothing() {
     let ticket = tx.commit().unwrap();
     session.wait(ticket).unwrap();
     let mut tx = session.transaction(Begin::ReadOnly).unwrap();
-    let row = tx
-        .get_by(table.by("by_owner").unwrap(), &[Value::Text("ada")])
-        .unwrap();
+    let row = tx.get_by(table.by("by_owner").unwrap(), &[Value::Text("ada")]).unwrap();
     let row = row.expect("it was committed");
     assert_eq!(
         format!("{row:?}"),
@@ -232,20 +204,10 @@ fn a_walk_over_an_index_goes_both_ways_and_stops_where_it_is_told() {
         let branch = [Value::Int(1)];
         session.begin(Begin::Serializable).unwrap();
         let by_branch = table.by("by_branch").unwrap();
-        let walked = session.scan(
-            by_branch,
-            KeyRange::prefix(&branch),
-            direction,
-            limit,
-            |row| {
-                ids.push(row.value(0)?.as_int().expect("an identifier"));
-                Ok(if ids.len() == stop {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                })
-            },
-        );
+        let walked = session.scan(by_branch, KeyRange::prefix(&branch), direction, limit, |row| {
+            ids.push(row.value(0)?.as_int().expect("an identifier"));
+            Ok(if ids.len() == stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        });
         walked.unwrap();
         session.commit().unwrap();
         ids
@@ -272,10 +234,7 @@ fn a_walk_for_keys_finds_those_of_the_rows_and_nothing_else() {
     session.delete(table, &[Value::Int(4)]).unwrap();
     let branch = [Value::Int(1)];
     let range = KeyRange::prefix(&branch);
-    for (direction, limit) in [
-        (Direction::Ascending, usize::MAX),
-        (Direction::Descending, 9),
-    ] {
+    for (direction, limit) in [(Direction::Ascending, usize::MAX), (Direction::Descending, 9)] {
         let (mut ids, mut keys) = (Vec::new(), Vec::new());
         let by_branch = || table.by("by_branch").unwrap();
         let rows = session.scan(by_branch(), range, direction, limit, |row| {
@@ -305,10 +264,7 @@ fn a_handle_of_a_table_that_is_gone_says_so() {
     drop(closed);
     session.begin(Begin::Serializable).unwrap();
     let error = session.insert(table, &account(1, 7, "ada")).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "table account has been dropped or changed; open it again"
-    );
+    assert_eq!(error.to_string(), "table account has been dropped or changed; open it again");
     session.abort();
     assert!(table.by("by_name").is_err() && table.column("name").is_err());
 }

@@ -29,10 +29,7 @@ fn store(miss_every: Option<u32>) -> Store {
     let (table, mut session) = (&store.table, store.session());
     let fill = session.run(Begin::Serializable, |tx| {
         (0..ROWS).try_for_each(|id| {
-            tx.insert(
-                table,
-                &[Value::Int(id), Value::Null, Value::Int(0), Value::Int(0)],
-            )
+            tx.insert(table, &[Value::Int(id), Value::Null, Value::Int(0), Value::Int(0)])
         })
     });
     fill.expect("nobody is in the way");
@@ -76,17 +73,11 @@ fn call(rng: &mut Rng, session: &mut TypedSession<SimulatedDisk>, table: &Table)
 fn count(session: &mut TypedSession<SimulatedDisk>, table: &Table) -> Result<(i64, i64)> {
     let (mut rows, mut points) = (0, 0);
     let by_group = table.by("by_group")?;
-    session.scan(
-        by_group,
-        KeyRange::ALL,
-        Direction::Ascending,
-        usize::MAX,
-        |row| {
-            rows += 1;
-            points += row.value(3)?.as_int().expect("points");
-            Ok(ControlFlow::Continue(()))
-        },
-    )?;
+    session.scan(by_group, KeyRange::ALL, Direction::Ascending, usize::MAX, |row| {
+        rows += 1;
+        points += row.value(3)?.as_int().expect("points");
+        Ok(ControlFlow::Continue(()))
+    })?;
     Ok((rows, points))
 }
 
@@ -120,9 +111,7 @@ fn turns_hold(seed: u64) -> (bool, usize) {
     }
     drop(sessions);
     let mut session = store.session();
-    session
-        .begin(Begin::Serializable)
-        .expect("the log is sound");
+    session.begin(Begin::Serializable).expect("the log is sound");
     let counted = count(&mut session, &store.table).expect("nobody is in the way");
     session.abort();
     drop(session);
@@ -156,9 +145,7 @@ fn threads_keep_indexes_and_rows_together() {
             scope.spawn(move || {
                 let (mut rng, mut session) = (Rng::with_seed(seed), store.session());
                 for _ in 0..1_500 {
-                    session
-                        .begin(Begin::Serializable)
-                        .expect("the log is sound");
+                    session.begin(Begin::Serializable).expect("the log is sound");
                     let calls = rng.usize(1..3);
                     let called =
                         (0..calls).try_for_each(|_| call(&mut rng, &mut session, &store.table));
@@ -173,9 +160,7 @@ fn threads_keep_indexes_and_rows_together() {
     });
     assert!(store.indexes_follow());
     let mut session = store.session();
-    session
-        .begin(Begin::Serializable)
-        .expect("the log is sound");
+    session.begin(Begin::Serializable).expect("the log is sound");
     assert_eq!(count(&mut session, &store.table).expect("alone"), (ROWS, 0));
     drop(session);
     store.assert_sound();

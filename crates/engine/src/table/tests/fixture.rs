@@ -28,11 +28,8 @@ pub(super) struct Store {
 impl Store {
     /// A store with that table, empty; every so manieth access to a page misses.
     pub(super) fn new(schema: Schema, miss_every: Option<u32>) -> Store {
-        let options = Options {
-            record_bytes_max: 64 << 10,
-            segment_bytes: 256 << 10,
-            ..Options::tiny()
-        };
+        let options =
+            Options { record_bytes_max: 64 << 10, segment_bytes: 256 << 10, ..Options::tiny() };
         let disk = SimulatedDisk::new(1, Metadata::Strict);
         let log = Log::create(&disk, Path::new("log"), DatabaseId::random(), options);
         let buffer = Buffer::new(&BufferOptions {
@@ -59,9 +56,7 @@ impl Store {
     /// Everything in a tree, as a new transaction sees it.
     fn rows(&self, tree: &Arc<Tree>) -> Rows {
         let mut session = Session::new(&self.core).expect("a seat");
-        session
-            .begin(Begin::Serializable)
-            .expect("the log is sound");
+        session.begin(Begin::Serializable).expect("the log is sound");
         let all = Scan {
             lower: Bound::Unbounded,
             upper: Bound::Unbounded,

@@ -76,11 +76,7 @@ impl Test {
     }
 
     fn key_cells(&self, cells: &[Cell]) -> Vec<Cell> {
-        self.schema()
-            .key()
-            .iter()
-            .map(|part| cells[part.column].clone())
-            .collect()
+        self.schema().key().iter().map(|part| cells[part.column].clone()).collect()
     }
 
     fn key_bytes(&self, key_cells: &[Cell]) -> Vec<u8> {
@@ -125,9 +121,7 @@ impl Test {
             3 => Write::Delete(self.some_key()),
             _ => {
                 let key = self.some_key();
-                let steps = (0..self.rng.usize(..3))
-                    .filter_map(|_| self.some_step())
-                    .collect();
+                let steps = (0..self.rng.usize(..3)).filter_map(|_| self.some_step()).collect();
                 Write::Update(key, steps)
             }
         }
@@ -145,11 +139,7 @@ impl Test {
             let lower = self.rng.bool().then(|| self.rng.i64(-3..3));
             Step::Add(self.rng.i64(-4..5), lower)
         } else {
-            Step::Set(random::cell(
-                &mut self.rng,
-                about.kind(),
-                about.is_nullable(),
-            ))
+            Step::Set(random::cell(&mut self.rng, about.kind(), about.is_nullable()))
         };
         Some((column, step))
     }
@@ -192,11 +182,7 @@ impl Test {
 
     /// True if another row has the same values in a unique index.
     fn meets_another(&self, key: &[u8], cells: &[Cell]) -> bool {
-        let mut unique = self
-            .schema()
-            .indexes()
-            .iter()
-            .filter(|index| index.is_unique());
+        let mut unique = self.schema().indexes().iter().filter(|index| index.is_unique());
         unique.any(|index| {
             let mut others = self.model.iter().filter(|(other, _)| *other != key);
             others.any(|(_, other)| {
@@ -303,10 +289,7 @@ impl Test {
     fn read_one(&mut self) -> bool {
         let key = self.some_key();
         let expected = self.model.get(&self.key_bytes(&key));
-        let row = self
-            .session
-            .get(&self.store.table, &lend_all(&key))
-            .expect("no conflict");
+        let row = self.session.get(&self.store.table, &lend_all(&key)).expect("no conflict");
         match (expected, row) {
             (Some(cells), Some(row)) => is_row(&row, cells),
             (None, None) => true,
@@ -321,11 +304,8 @@ impl Test {
             if !index.is_unique() {
                 continue;
             }
-            let values: Vec<_> = index
-                .columns()
-                .iter()
-                .map(|part| lend(&cells[part.column]))
-                .collect();
+            let values: Vec<_> =
+                index.columns().iter().map(|part| lend(&cells[part.column])).collect();
             let is_it = |row: &&Vec<Cell>| {
                 let mut parts = index.columns().iter().zip(&values);
                 parts.all(|(part, value)| {
@@ -354,17 +334,12 @@ impl Test {
         let schema = table.schema();
         let index = self.rng.usize(..=schema.indexes().len());
         let (path, columns) = match schema.indexes().get(index) {
-            Some(index) => (
-                table.by(index.name()).expect("it is there"),
-                index.columns(),
-            ),
+            Some(index) => (table.by(index.name()).expect("it is there"), index.columns()),
             None => (table.into(), schema.key()),
         };
         let values = bounds.each_ref().map(|cells| {
             let count = self.rng.usize(..=columns.len());
-            let values = columns[..count]
-                .iter()
-                .map(|part| lend(&cells[part.column]));
+            let values = columns[..count].iter().map(|part| lend(&cells[part.column]));
             values.collect::<Vec<_>>()
         });
         let mut bound = |values| match self.rng.u8(..3) {
@@ -372,10 +347,7 @@ impl Test {
             1 => Bound::Included(values),
             _ => Bound::Excluded(values),
         };
-        let range = KeyRange {
-            lower: bound(&values[0][..]),
-            upper: bound(&values[1][..]),
-        };
+        let range = KeyRange { lower: bound(&values[0][..]), upper: bound(&values[1][..]) };
         let direction = [Direction::Ascending, Direction::Descending][self.rng.usize(..2)];
         let limit = [0, 1, 3, 20, usize::MAX][self.rng.usize(..5)];
         let expected = expected_rows(schema, &self.model, columns, (range, direction, limit));
@@ -398,10 +370,7 @@ fn expected_rows<'m>(
     columns: &[KeyColumn],
     (range, direction, limit): (KeyRange<'_>, Direction, usize),
 ) -> Vec<&'m Vec<Cell>> {
-    let index = schema
-        .indexes()
-        .iter()
-        .position(|index| index.columns() == columns);
+    let index = schema.indexes().iter().position(|index| index.columns() == columns);
     let shape = match index {
         Some(index) if columns != schema.key() => schema.index_shape(index),
         _ => schema.key_shape(),
@@ -413,10 +382,7 @@ fn expected_rows<'m>(
     };
     let mut rows = Vec::new();
     for (key, cells) in model {
-        let values: Vec<_> = columns
-            .iter()
-            .map(|part| lend(&cells[part.column]))
-            .collect();
+        let values: Vec<_> = columns.iter().map(|part| lend(&cells[part.column])).collect();
         let of = |count: usize| bytes(&values[..count]);
         let above = match range.lower {
             Bound::Unbounded => true,
@@ -436,10 +402,7 @@ fn expected_rows<'m>(
     if direction == Direction::Descending {
         rows.reverse();
     }
-    rows.into_iter()
-        .take(limit)
-        .map(|(_, _, cells)| cells)
-        .collect()
+    rows.into_iter().take(limit).map(|(_, _, cells)| cells).collect()
 }
 
 fn act(step: &Step, cell: &mut Cell) -> std::result::Result<(), Refused> {
@@ -461,18 +424,11 @@ fn act(step: &Step, cell: &mut Cell) -> std::result::Result<(), Refused> {
 /// True if a row has these cells; key columns in their one form.
 fn is_row(row: &Row<'_>, cells: &[Cell]) -> bool {
     let schema = row.schema();
-    row.values()
-        .zip(cells)
-        .enumerate()
-        .all(|(column, (found, cell))| {
-            let in_key = schema.key().iter().any(|part| part.column == column);
-            let expected = if in_key {
-                from_key(lend(cell))
-            } else {
-                lend(cell)
-            };
-            same(found.expect("the row is whole"), expected)
-        })
+    row.values().zip(cells).enumerate().all(|(column, (found, cell))| {
+        let in_key = schema.key().iter().any(|part| part.column == column);
+        let expected = if in_key { from_key(lend(cell)) } else { lend(cell) };
+        same(found.expect("the row is whole"), expected)
+    })
 }
 
 /// A random store used by random transactions; false if something is not as the model has it.
@@ -502,10 +458,7 @@ fn rows_and_indexes_are_what_the_model_has() {
         assert!(holds, "seed {seed}");
         refusals += refused;
     }
-    assert!(
-        refusals > 1_000,
-        "what the data refuse is tried too: {refusals}"
-    );
+    assert!(refusals > 1_000, "what the data refuse is tried too: {refusals}");
 }
 
 #[test]

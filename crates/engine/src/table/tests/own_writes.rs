@@ -137,11 +137,7 @@ impl Test<'_> {
         for call in calls {
             match call {
                 Call::Mark => {
-                    mark = (
-                        self.session.mark().unwrap(),
-                        self.model.clone(),
-                        self.is_doomed,
-                    );
+                    mark = (self.session.mark().unwrap(), self.model.clone(), self.is_doomed);
                 }
                 Call::RollBack => {
                     self.session.rollback_to(mark.0).unwrap();
@@ -283,10 +279,7 @@ fn scan(
     keys_only: bool,
 ) -> Result<Vec<(i64, i64)>> {
     let mut told = Vec::new();
-    let all = KeyRange {
-        lower: Bound::Unbounded,
-        upper: Bound::Unbounded,
-    };
+    let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
     let show = |row: Row<'_>| {
         told.push(pair(&row, keys_only));
         Ok(ControlFlow::Continue(()))
@@ -320,24 +313,16 @@ fn first_wrong(length: u32, is_unique: bool) -> Option<String> {
     let store = store(is_unique);
     let mut session = store.session();
     fill(&store, &mut session);
-    let mut test = Test {
-        store: &store,
-        session,
-        is_unique,
-        model: Model::new(),
-        is_doomed: false,
-    };
+    let mut test =
+        Test { store: &store, session, is_unique, model: Model::new(), is_doomed: false };
     let stored = Model::from([(0, 5), (1, 6)]);
     let count = CALLS.len();
     (0..count.pow(length)).find_map(|number| {
-        let calls: Vec<Call> = (0..length)
-            .map(|at| CALLS[number / count.pow(at) % count])
-            .collect();
+        let calls: Vec<Call> =
+            (0..length).map(|at| CALLS[number / count.pow(at) % count]).collect();
         let begin = [Begin::Serializable, Begin::Snapshot][number % 2];
         let wrong = test.run(begin, &stored, &calls);
-        wrong
-            .err()
-            .map(|why| format!("{begin:?}, {calls:?}: {why}"))
+        wrong.err().map(|why| format!("{begin:?}, {calls:?}: {why}"))
     })
 }
 
@@ -356,9 +341,7 @@ fn every_short_sequence_of_calls_is_read_as_it_will_be_committed_or_refused() {
 #[test]
 fn an_overlay_of_inserts_that_does_not_look_at_the_store_is_found() {
     for is_unique in [false, true] {
-        let wrong = with(Some(PlantedBug::OverlayBlindly), || {
-            first_wrong(2, is_unique)
-        });
+        let wrong = with(Some(PlantedBug::OverlayBlindly), || first_wrong(2, is_unique));
         println!("{}", wrong.expect("two calls are enough"));
     }
 }

@@ -168,10 +168,7 @@ fn make(
                 1 => table.by("by_name")?,
                 _ => table.by("by_group")?,
             };
-            let all = KeyRange {
-                lower: Bound::Unbounded,
-                upper: Bound::Unbounded,
-            };
+            let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
             let show = |row: Row<'_>| {
                 rows.push(cells_of(&row, walk.keys_only)?);
                 Ok(ControlFlow::Continue(()))
@@ -201,12 +198,7 @@ fn transaction(
     session: &mut TypedSession<SimulatedDisk>,
     rng: &mut Rng,
 ) -> std::result::Result<Record, String> {
-    let begins = [
-        Begin::Serializable,
-        Begin::Serializable,
-        Begin::Snapshot,
-        Begin::ReadOnly,
-    ];
+    let begins = [Begin::Serializable, Begin::Serializable, Begin::Snapshot, Begin::ReadOnly];
     let begin = begins[rng.usize(0..begins.len())];
     session.begin(begin).map_err(|error| error.to_string())?;
     let first = session.read_point().expect("a transaction is open").0;
@@ -230,10 +222,7 @@ fn transaction(
     let mut record = Record {
         begin,
         calls,
-        points: (
-            first,
-            session.read_point().expect("a transaction is open").0,
-        ),
+        points: (first, session.read_point().expect("a transaction is open").0),
         csn: 0,
         published: 0,
         outcome,
@@ -264,11 +253,7 @@ struct Replayed {
 /// Makes the calls on a state. Fails with the first answer that is not so there; `reads` says whether answers
 /// of reads count.
 fn replay(state: &State, record: &Record, reads: bool) -> std::result::Result<Replayed, String> {
-    let fresh = || Replayed {
-        state: state.clone(),
-        is_doomed: false,
-        has_writes: false,
-    };
+    let fresh = || Replayed { state: state.clone(), is_doomed: false, has_writes: false };
     let (mut now, mut mark) = (fresh(), fresh());
     for (call, answer) in &record.calls {
         let is_write = matches!(
@@ -285,18 +270,8 @@ fn replay(state: &State, record: &Record, reads: bool) -> std::result::Result<Re
             continue;
         }
         match call {
-            Call::Mark => {
-                mark = Replayed {
-                    state: now.state.clone(),
-                    ..now
-                }
-            }
-            Call::RollBack => {
-                now = Replayed {
-                    state: mark.state.clone(),
-                    ..mark
-                }
-            }
+            Call::Mark => mark = Replayed { state: now.state.clone(), ..now },
+            Call::RollBack => now = Replayed { state: mark.state.clone(), ..mark },
             _ if now.is_doomed || !reads => {}
             _ => {
                 let expected = read(&now.state, *call);
@@ -345,20 +320,10 @@ fn write(state: &mut State, call: Call) -> bool {
 fn read(state: &State, call: Call) -> Vec<Cells> {
     match call {
         Call::Get(id) => state.get(&id).copied().into_iter().collect(),
-        Call::GetBy(name) => state
-            .values()
-            .copied()
-            .filter(|row| row[1] == name)
-            .collect(),
+        Call::GetBy(name) => state.values().copied().filter(|row| row[1] == name).collect(),
         Call::Scan(walk) => {
             let mut rows: Vec<Cells> = state.values().copied().collect();
-            rows.sort_by_key(|row| {
-                if walk.by == 0 {
-                    (0, 0)
-                } else {
-                    (row[walk.by], row[0])
-                }
-            });
+            rows.sort_by_key(|row| if walk.by == 0 { (0, 0) } else { (row[walk.by], row[0]) });
             if walk.direction == Direction::Descending {
                 rows.reverse();
             }
@@ -460,33 +425,21 @@ fn round(
         let mut session = store.session();
         let one = |_| transaction(&store, &mut session, &mut rng);
         let some = 0..transactions / threads;
-        with(plant, || {
-            some.map(one).collect::<std::result::Result<Vec<_>, _>>()
-        })
+        with(plant, || some.map(one).collect::<std::result::Result<Vec<_>, _>>())
     };
     let records = thread::scope(|scope| {
         let work = &work;
-        let handles: Vec<_> = (0..threads)
-            .map(|at| scope.spawn(move || work(at)))
-            .collect();
-        let all = handles
-            .into_iter()
-            .map(|handle| handle.join().expect("no panic"));
+        let handles: Vec<_> = (0..threads).map(|at| scope.spawn(move || work(at))).collect();
+        let all = handles.into_iter().map(|handle| handle.join().expect("no panic"));
         all.collect::<std::result::Result<Vec<Vec<Record>>, String>>()
     })?;
     let records: Vec<Record> = records.into_iter().flatten().collect();
     let (state, judged, refused) = judge(&records)?;
     if plant.is_none() {
         let mut session = store.session();
-        session
-            .begin(Begin::Serializable)
-            .expect("the log is sound");
-        let walk = Walk {
-            by: 0,
-            direction: Direction::Ascending,
-            limit: usize::MAX,
-            keys_only: false,
-        };
+        session.begin(Begin::Serializable).expect("the log is sound");
+        let walk =
+            Walk { by: 0, direction: Direction::Ascending, limit: usize::MAX, keys_only: false };
         let mut mark = session.mark().expect("a transaction is open");
         let rows = make(&mut session, &store.table, Call::Scan(walk), &mut mark);
         let rows = rows.map_err(|error| error.to_string())?;
@@ -517,10 +470,7 @@ fn every_transaction_of_several_threads_is_answered_as_a_serial_model_answers() 
         done += some;
     }
     println!("{judged} of {done} transactions judged, {refused} of them refused");
-    assert!(
-        judged > done / 4 && refused > done / 50,
-        "{judged}, {refused} of {done}"
-    );
+    assert!(judged > done / 4 && refused > done / 50, "{judged}, {refused} of {done}");
 }
 
 #[test]

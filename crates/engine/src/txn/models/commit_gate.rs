@@ -18,34 +18,18 @@ struct Inside {
 fn section(gate: &CommitGate, inside: &Inside, seat: u32) {
     let section = gate.enter(seat, Duration::MAX).unwrap();
     inside.sections.fetch_add(1, Ordering::SeqCst);
-    assert_eq!(
-        inside.closers.load(Ordering::SeqCst),
-        0,
-        "no section beside a closed gate"
-    );
+    assert_eq!(inside.closers.load(Ordering::SeqCst), 0, "no section beside a closed gate");
     inside.sections.fetch_sub(1, Ordering::SeqCst);
     drop(section);
 }
 
 fn close(gate: &Arc<CommitGate>, inside: &Inside) {
     let closed = gate.close(ClosedBy::Engine, Duration::MAX).unwrap();
-    assert_eq!(
-        inside.closers.fetch_add(1, Ordering::SeqCst),
-        0,
-        "one closer at a time"
-    );
-    assert_eq!(
-        inside.sections.load(Ordering::SeqCst),
-        0,
-        "sections have ended"
-    );
+    assert_eq!(inside.closers.fetch_add(1, Ordering::SeqCst), 0, "one closer at a time");
+    assert_eq!(inside.sections.load(Ordering::SeqCst), 0, "sections have ended");
     // The holder's own section, as when a transaction runs alone.
     drop(closed.section());
-    assert_eq!(
-        inside.sections.load(Ordering::SeqCst),
-        0,
-        "and none has begun"
-    );
+    assert_eq!(inside.sections.load(Ordering::SeqCst), 0, "and none has begun");
     inside.closers.fetch_sub(1, Ordering::SeqCst);
     drop(closed);
 }
@@ -53,10 +37,7 @@ fn close(gate: &Arc<CommitGate>, inside: &Inside) {
 /// `entering` threads make two sections each, on two seats, while `closing` threads close twice.
 fn race(entering: u32, closing: u32) {
     let gate = CommitGate::new();
-    let inside = Arc::new(Inside {
-        sections: AtomicU32::new(0),
-        closers: AtomicU32::new(0),
-    });
+    let inside = Arc::new(Inside { sections: AtomicU32::new(0), closers: AtomicU32::new(0) });
     let mut threads = Vec::new();
     for seat in 0..entering {
         let (gate, inside) = (Arc::clone(&gate), Arc::clone(&inside));
@@ -80,11 +61,9 @@ fn race(entering: u32, closing: u32) {
 fn sections_and_closers_exclude_each_other_and_nobody_sleeps_for_ever() {
     hold("gate: two enter, one closes", Bound(30_000), || race(2, 1));
     hold("gate: three enter, two close", Bound(30_000), || race(3, 2));
-    for plant in [
-        PlantedBug::LookBeforeCounting,
-        PlantedBug::LeaveQuietly,
-        PlantedBug::WakeUnlocked,
-    ] {
+    for plant in
+        [PlantedBug::LookBeforeCounting, PlantedBug::LeaveQuietly, PlantedBug::WakeUnlocked]
+    {
         let name = "gate: two enter, one closes";
         find(name, Fault::Planted(plant), Bound(30_000), || race(2, 1));
     }

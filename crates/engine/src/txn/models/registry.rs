@@ -94,20 +94,12 @@ impl Store {
         let mut value = Vec::new();
         let word = self.versions.find(NAME, point, &mut value)?;
         let value = u64::from_le_bytes(value.try_into().unwrap());
-        assert_eq!(
-            word,
-            VersionWord::of(Csn(value)),
-            "the version's word is its own"
-        );
+        assert_eq!(word, VersionWord::of(Csn(value)), "the version's word is its own");
         Some(value)
     }
 }
 
-const NAME: Name<'static> = Name {
-    hash: 7,
-    tree: TreeId(3),
-    key: b"row",
-};
+const NAME: Name<'static> = Name { hash: 7, tree: TreeId(3), key: b"row" };
 
 /// A begin and a collector alone, over numbers: what was dropped never lies above a begin's point.
 fn beginning(wrong: InjectedFault) {
@@ -116,11 +108,8 @@ fn beginning(wrong: InjectedFault) {
     let dropped = Arc::new(AtomicU64::new(0));
     let seat = registry.claim().unwrap();
     let collector = {
-        let (registry, durable_lsn, dropped) = (
-            Arc::clone(&registry),
-            Arc::clone(&durable_lsn),
-            Arc::clone(&dropped),
-        );
+        let (registry, durable_lsn, dropped) =
+            (Arc::clone(&registry), Arc::clone(&durable_lsn), Arc::clone(&dropped));
         thread::spawn(move || {
             durable_lsn.store(2, Ordering::Release);
             let bound = if wrong == InjectedFault::CollectBlindly {
@@ -139,10 +128,7 @@ fn beginning(wrong: InjectedFault) {
         registry.enter(seat, look(), look)
     };
     collector.join().unwrap();
-    assert!(
-        dropped.load(Ordering::Acquire) <= point.0,
-        "no begin slips through"
-    );
+    assert!(dropped.load(Ordering::Acquire) <= point.0, "no begin slips through");
     registry.leave(seat);
 }
 
@@ -165,11 +151,7 @@ fn reading(wrong: InjectedFault) {
     committer.join().unwrap();
     collector.join().unwrap();
     store.collect(InjectedFault::Nothing);
-    assert_eq!(
-        store.versions.count(),
-        0,
-        "nothing is kept that nobody reads"
-    );
+    assert_eq!(store.versions.count(), 0, "nothing is kept that nobody reads");
 }
 
 /// The reader is doomed for the memory that its version takes: it sees the row of its point, or that it
@@ -193,75 +175,42 @@ fn dooming(wrong: InjectedFault) {
     }
     collector.join().unwrap();
     store.registry.advance(seat, Csn(2));
-    assert!(
-        store.registry.is_doomed(seat),
-        "a doom stands until the end"
-    );
+    assert!(store.registry.is_doomed(seat), "a doom stands until the end");
     store.registry.leave(seat);
     assert_eq!(store.versions.count(), 0);
 }
 
 #[test]
 fn no_begin_slips_through() {
-    hold("registry: beginning", Bound(4), || {
-        beginning(InjectedFault::Nothing)
-    });
+    hold("registry: beginning", Bound(4), || beginning(InjectedFault::Nothing));
     for (name, wrong) in [
-        (
-            "a collector that looks at no begin",
-            InjectedFault::CollectBlindly,
-        ),
-        (
-            "a point from before the registration",
-            InjectedFault::PointBeforeRegistering,
-        ),
+        ("a collector that looks at no begin", InjectedFault::CollectBlindly),
+        ("a point from before the registration", InjectedFault::PointBeforeRegistering),
     ] {
         let fault = Fault::InModel(name);
-        find("registry: beginning", fault, Bound(4), move || {
-            beginning(wrong)
-        });
+        find("registry: beginning", fault, Bound(4), move || beginning(wrong));
     }
     let found = find_weak("registry: beginning", SOURCE, Bound(4), || {
         beginning(InjectedFault::Nothing);
     });
-    let fences = found
-        .iter()
-        .filter(|line| line.contains("fence(Ordering::SeqCst)"));
-    assert_eq!(
-        fences.count(),
-        2,
-        "each of the two fences is needed: {found:?}"
-    );
+    let fences = found.iter().filter(|line| line.contains("fence(Ordering::SeqCst)"));
+    assert_eq!(fences.count(), 2, "each of the two fences is needed: {found:?}");
 }
 
 #[test]
 fn a_reader_sees_the_row_of_its_point_and_versions_go_in_the_end() {
-    hold("registry: reading", Bound(2), || {
-        reading(InjectedFault::Nothing)
-    });
+    hold("registry: reading", Bound(2), || reading(InjectedFault::Nothing));
     for (name, wrong) in [
-        (
-            "a collector that looks at no begin",
-            InjectedFault::CollectBlindly,
-        ),
+        ("a collector that looks at no begin", InjectedFault::CollectBlindly),
         ("a commit that saves no version", InjectedFault::SkipVersion),
     ] {
-        find(
-            "registry: reading",
-            Fault::InModel(name),
-            Bound(2),
-            move || reading(wrong),
-        );
+        find("registry: reading", Fault::InModel(name), Bound(2), move || reading(wrong));
     }
 }
 
 #[test]
 fn who_is_doomed_sees_the_row_of_its_point_or_that_it_is_doomed() {
-    hold("registry: dooming", Bound(4), || {
-        dooming(InjectedFault::Nothing)
-    });
+    hold("registry: dooming", Bound(4), || dooming(InjectedFault::Nothing));
     let fault = Fault::InModel("a doom that is not asked for");
-    find("registry: dooming", fault, Bound(4), || {
-        dooming(InjectedFault::DoomNotAsked)
-    });
+    find("registry: dooming", fault, Bound(4), || dooming(InjectedFault::DoomNotAsked));
 }

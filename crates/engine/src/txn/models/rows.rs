@@ -19,10 +19,7 @@ const ROWS: [&[u8]; 2] = [b"one", b"two"];
 fn store() -> Arc<Store> {
     let store = Store::with_threads(
         Shape {
-            options: TxnOptions {
-                lock_looks_max: 6,
-                ..TxnOptions::default()
-            },
+            options: TxnOptions { lock_looks_max: 6, ..TxnOptions::default() },
             ..Shape::default()
         },
         Threads::None,
@@ -133,22 +130,14 @@ fn skew() {
         thread::spawn(move || empty(&store, 1))
     };
     let one = empty(&store, 0);
-    assert!(
-        !(other.join().unwrap() && one),
-        "both found the other row full"
-    );
+    assert!(!(other.join().unwrap() && one), "both found the other row full");
 }
 
 #[test]
 fn transfers_and_readers_at_every_atomic_and_latch() {
     hold("rows: transfers", Bound(20_000), transfers);
     for plant in [PlantedBug::SkipBeforeImage, PlantedBug::PublishBeforeApply] {
-        find(
-            "rows: transfers",
-            Fault::Planted(plant),
-            Bound(40_000),
-            transfers,
-        );
+        find("rows: transfers", Fault::Planted(plant), Bound(40_000), transfers);
     }
 }
 

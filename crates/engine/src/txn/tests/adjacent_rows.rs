@@ -43,10 +43,7 @@ fn write_run(
 #[test]
 fn neighbours_are_written_as_if_each_were_alone() {
     for (seed, miss_every) in [(1, None), (2, None), (3, Some(7))] {
-        let store = Store::new(Shape {
-            miss_every,
-            ..Shape::default()
-        });
+        let store = Store::new(Shape { miss_every, ..Shape::default() });
         let (mut random, mut model) = (fastrand::Rng::with_seed(seed), Model::new());
         for round in 0..300 {
             let mut session = store.session();

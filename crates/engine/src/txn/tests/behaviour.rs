@@ -58,15 +58,9 @@ fn refusals_come_from_the_data_at_the_commit_and_leave_nothing_behind() {
         session.commit().unwrap_err()
     };
     let error = refused(&|session| session.insert(&store.tree, b"there", b"2").unwrap());
-    assert!(
-        matches!(error, Error::Duplicate { ref key, .. } if **key == *b"there"),
-        "{error}"
-    );
+    assert!(matches!(error, Error::Duplicate { ref key, .. } if **key == *b"there"), "{error}");
     let error = refused(&|session| session.update(&store.tree, b"gone", b"2").unwrap());
-    assert!(
-        matches!(error, Error::Absent { ref key, .. } if **key == *b"gone"),
-        "{error}"
-    );
+    assert!(matches!(error, Error::Absent { ref key, .. } if **key == *b"gone"), "{error}");
     let error = refused(&|session| session.delete(&store.tree, b"gone").unwrap());
     assert!(matches!(error, Error::Absent { .. }), "{error}");
     let error = refused(&|session| session.patch(&store.tree, b"gone", append, b"2").unwrap());
@@ -74,20 +68,11 @@ fn refusals_come_from_the_data_at_the_commit_and_leave_nothing_behind() {
     let long = [9; 60];
     let error = refused(&|session| session.patch(&store.tree, b"there", append, &long).unwrap());
     assert!(
-        matches!(
-            error,
-            Error::Patch {
-                failure: PatchFailure::Bound { column: 0 },
-                ..
-            }
-        ),
+        matches!(error, Error::Patch { failure: PatchFailure::Bound { column: 0 }, .. }),
         "{error}"
     );
     assert_eq!(store.core.counts().refused, 5);
-    assert_eq!(
-        store.rows(&store.tree),
-        [(b"there".to_vec(), b"1".to_vec())]
-    );
+    assert_eq!(store.rows(&store.tree), [(b"there".to_vec(), b"1".to_vec())]);
     store.assert_clean();
 }
 
@@ -168,35 +153,17 @@ fn absence_and_ranges_are_reads_too() {
         direction,
         limit,
     };
-    check(
-        &|session| assert_eq!(session.get(&store.tree, &[21]).unwrap(), None),
-        21,
-        true,
-    );
-    check(
-        &|session| assert_eq!(session.get(&store.tree, &[21]).unwrap(), None),
-        23,
-        false,
-    );
+    check(&|session| assert_eq!(session.get(&store.tree, &[21]).unwrap(), None), 21, true);
+    check(&|session| assert_eq!(session.get(&store.tree, &[21]).unwrap(), None), 23, false);
     for direction in [Direction::Ascending, Direction::Descending] {
         let read = |session: &mut super::fixture::TestSession| {
-            assert_eq!(
-                scan(session, &store.tree, range(direction, 99))
-                    .unwrap()
-                    .len(),
-                6
-            );
+            assert_eq!(scan(session, &store.tree, range(direction, 99)).unwrap().len(), 6);
         };
         for (key, expected) in [(19, false), (21, true), (25, true), (29, true), (31, false)] {
             check(&read, key, expected);
         }
         let some = |session: &mut super::fixture::TestSession| {
-            assert_eq!(
-                scan(session, &store.tree, range(direction, 2))
-                    .unwrap()
-                    .len(),
-                2
-            );
+            assert_eq!(scan(session, &store.tree, range(direction, 2)).unwrap().len(), 2);
         };
         let (inside, outside) = match direction {
             Direction::Ascending => (21, 23),
@@ -226,14 +193,8 @@ fn a_transaction_that_must_be_run_again_has_still_seen_one_moment() {
     assert_eq!(session.get(&store.tree, b"x").unwrap(), Some(&b"2"[..]));
     // Now something has.
     set(b"3");
-    assert_eq!(
-        conflict(session.get(&store.tree, b"y").map(|_| ())),
-        Conflict::ReadChanged
-    );
-    assert_eq!(
-        conflict(session.put(&store.tree, b"y", b"9")),
-        Conflict::ReadChanged
-    );
+    assert_eq!(conflict(session.get(&store.tree, b"y").map(|_| ())), Conflict::ReadChanged);
+    assert_eq!(conflict(session.put(&store.tree, b"y", b"9")), Conflict::ReadChanged);
     assert_eq!(conflict(session.commit()), Conflict::ReadChanged);
     store.assert_clean();
 }
@@ -259,24 +220,15 @@ fn snapshots_keep_their_moment_through_updates_deletes_and_inserts() {
     store.apply(|session| session.insert(&store.tree, b"b", b"again").unwrap());
     store.apply(|session| session.delete(&store.tree, b"c").unwrap());
     store.core.sweep();
-    let old: Vec<_> = [b"a", b"b", b"c"]
-        .map(|key| (key.to_vec(), b"old".to_vec()))
-        .into();
+    let old: Vec<_> = [b"a", b"b", b"c"].map(|key| (key.to_vec(), b"old".to_vec())).into();
     for session in [&mut snapshot, &mut reader] {
         assert_eq!(session.get(&store.tree, b"a").unwrap(), Some(&b"old"[..]));
         assert_eq!(session.get(&store.tree, b"b").unwrap(), Some(&b"old"[..]));
         assert_eq!(session.get(&store.tree, b"c").unwrap(), Some(&b"old"[..]));
         assert_eq!(session.get(&store.tree, &[b'd', 1]).unwrap(), None);
         assert_eq!(scan_all(session, &store.tree).unwrap(), old);
-        let mut down = scan(
-            session,
-            &store.tree,
-            Scan {
-                direction: Direction::Descending,
-                ..ALL
-            },
-        )
-        .unwrap();
+        let mut down =
+            scan(session, &store.tree, Scan { direction: Direction::Descending, ..ALL }).unwrap();
         down.reverse();
         assert_eq!(down, old);
     }
@@ -340,31 +292,21 @@ fn savepoints_take_back_writes_and_only_those_behind_them() {
     session.put(&store.tree, &[3], b"y").unwrap();
     assert_eq!(session.get(&store.tree, b"base").unwrap(), None);
     session.rollback_to(inner);
-    assert_eq!(
-        session.get(&store.tree, b"base").unwrap(),
-        Some(&b"b12"[..])
-    );
+    assert_eq!(session.get(&store.tree, b"base").unwrap(), Some(&b"b12"[..]));
     assert_eq!(session.get(&store.tree, &[3]).unwrap(), Some(&b"x"[..]));
     assert_eq!(scan_all(&mut session, &store.tree).unwrap().len(), 31);
     session.rollback_to(outer);
     assert_eq!(session.get(&store.tree, &[3]).unwrap(), None);
     session.commit().unwrap();
-    assert_eq!(
-        store.rows(&store.tree),
-        [(b"base".to_vec(), b"b1".to_vec())]
-    );
+    assert_eq!(store.rows(&store.tree), [(b"base".to_vec(), b"b1".to_vec())]);
     store.assert_clean();
 }
 
 #[test]
 fn a_transaction_larger_than_leaves_splits_them_and_comes_back_whole() {
-    let store = Store::new(Shape {
-        miss_every: Some(3),
-        ..Shape::default()
-    });
-    let keys: Vec<[u8; 4]> = (0..300_u32)
-        .map(|key| key.wrapping_mul(2_654_435_761).to_be_bytes())
-        .collect();
+    let store = Store::new(Shape { miss_every: Some(3), ..Shape::default() });
+    let keys: Vec<[u8; 4]> =
+        (0..300_u32).map(|key| key.wrapping_mul(2_654_435_761).to_be_bytes()).collect();
     store.apply(|session| {
         for key in &keys {
             session.insert(&store.tree, key, &[key[0]; 40]).unwrap();
@@ -376,10 +318,7 @@ fn a_transaction_larger_than_leaves_splits_them_and_comes_back_whole() {
             session.update(&store.tree, key, &[key[1]; 90]).unwrap();
         }
     });
-    let mut expected: Vec<_> = keys
-        .iter()
-        .map(|key| (key.to_vec(), vec![key[1]; 90]))
-        .collect();
+    let mut expected: Vec<_> = keys.iter().map(|key| (key.to_vec(), vec![key[1]; 90])).collect();
     expected.sort();
     assert_eq!(store.rows(&store.tree), expected);
     let mut session = store.session();
@@ -402,9 +341,7 @@ fn a_refused_commit_takes_back_its_ghosts_and_the_leaves_they_filled() {
     for _ in 0..3 {
         session.begin(Begin::Serializable).unwrap();
         for key in 0..200_u8 {
-            session
-                .insert(&store.tree, &[key, key], &[key; 50])
-                .unwrap();
+            session.insert(&store.tree, &[key, key], &[key; 50]).unwrap();
         }
         session.insert(&store.tree, b"zzz", b"2").unwrap();
         let error = session.commit().unwrap_err();
@@ -422,10 +359,7 @@ fn long_values_live_in_overflow_pages_and_leave_them_when_nobody_reads_them() {
             "::long_values_live_in_overflow_pages_and_leave_them_when_nobody_reads_them"
         ),
         || {
-            let store = Store::new(Shape {
-                miss_every: Some(5),
-                ..Shape::default()
-            });
+            let store = Store::new(Shape { miss_every: Some(5), ..Shape::default() });
             let empty = store.core.buffer.resident_bytes();
             let long = |byte: u8| vec![byte; 5_000];
             store.apply(|session| session.put(&store.tree, b"a", &long(1)).unwrap());
@@ -491,22 +425,14 @@ fn a_dropped_tree_is_a_conflict_for_those_who_used_it() {
     reader.get(&store.tree, b"a").unwrap();
     let mut session = store.session();
     session.begin_exclusive().unwrap();
-    session
-        .note(crate::txn::Operation::DropTree(store.tree.id))
-        .unwrap();
+    session.note(crate::txn::Operation::DropTree(store.tree.id)).unwrap();
     store.tree.drop_pages(&store.core.buffer);
     session.commit().unwrap();
     assert_eq!(conflict(writer.commit()), Conflict::Dropped);
-    assert_eq!(
-        conflict(reader.get(&store.tree, b"a").map(|_| ())),
-        Conflict::Dropped
-    );
+    assert_eq!(conflict(reader.get(&store.tree, b"a").map(|_| ())), Conflict::Dropped);
     reader.abort();
     reader.begin(Begin::ReadOnly).unwrap();
-    assert_eq!(
-        conflict(scan_all(&mut reader, &store.tree)),
-        Conflict::Dropped
-    );
+    assert_eq!(conflict(scan_all(&mut reader, &store.tree)), Conflict::Dropped);
     reader.abort();
     store.core.sweep();
 }

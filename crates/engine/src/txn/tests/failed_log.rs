@@ -23,10 +23,7 @@ fn a_panic_while_rows_are_locked_closes_the_log() {
     }));
     assert!(panicked.is_err());
     session.abort();
-    assert!(matches!(
-        session.begin(Begin::Serializable),
-        Err(Error::Poisoned { .. })
-    ));
+    assert!(matches!(session.begin(Begin::Serializable), Err(Error::Poisoned { .. })));
     session.begin(Begin::ReadOnly).unwrap();
     assert_eq!(session.get(&store.tree, b"a").unwrap(), None);
     assert_eq!(session.get(&store.tree, b"b").unwrap(), Some(&b"1"[..]));
@@ -44,10 +41,7 @@ fn after_the_log_has_failed_nothing_begins_but_reads_of_what_is_stable() {
     // A number that is neither published nor given up.
     drop(store.core.log.reserve(1).unwrap().take());
     assert!(matches!(session.commit(), Err(Error::Poisoned { .. })));
-    assert!(matches!(
-        session.begin(Begin::Serializable),
-        Err(Error::Poisoned { .. })
-    ));
+    assert!(matches!(session.begin(Begin::Serializable), Err(Error::Poisoned { .. })));
     session.begin(Begin::ReadOnly).unwrap();
     assert_eq!(session.get(&store.tree, b"a").unwrap(), Some(&b"1"[..]));
     session.abort();

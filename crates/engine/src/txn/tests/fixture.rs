@@ -51,19 +51,11 @@ impl Store {
 
     /// The same, its log with or without threads of its own.
     pub(in crate::txn) fn with_threads(shape: Shape, threads: Threads) -> Store {
-        let log_options = Options {
-            record_bytes_max: 64 << 10,
-            segment_bytes: 256 << 10,
-            ..Options::tiny()
-        };
+        let log_options =
+            Options { record_bytes_max: 64 << 10, segment_bytes: 256 << 10, ..Options::tiny() };
         let disk = SimulatedDisk::new(1, Metadata::Strict);
-        let log = Log::create_with(
-            &disk,
-            Path::new("log"),
-            DatabaseId::random(),
-            log_options,
-            threads,
-        );
+        let log =
+            Log::create_with(&disk, Path::new("log"), DatabaseId::random(), log_options, threads);
         let buffer = Buffer::new(&BufferOptions {
             page_bytes: shape.page_bytes,
             miss_every: shape.miss_every,
@@ -91,9 +83,7 @@ impl Store {
             body(session);
             Ok(())
         });
-        session
-            .wait(run.expect("a commit").1)
-            .expect("a stable commit");
+        session.wait(run.expect("a commit").1).expect("a stable commit");
     }
 
     /// Everything in a tree, as a new transaction sees it.
@@ -177,10 +167,7 @@ pub(in crate::txn) fn append(
 }
 
 /// A patch: makes the row as long as it says, so that it comes into and goes from overflow pages.
-#[allow(
-    clippy::unnecessary_wraps,
-    reason = "it is a patch, and those may fail"
-)]
+#[allow(clippy::unnecessary_wraps, reason = "it is a patch, and those may fail")]
 pub(in crate::txn) fn resize(
     patch: &[u8],
     old: &[u8],

@@ -23,11 +23,7 @@ pub(super) enum Request {
     Update(u8, Vec<u8>),
     Delete(u8),
     Patch(u8, Vec<u8>),
-    Scan {
-        range: (u8, u8),
-        direction: Direction,
-        limit: usize,
-    },
+    Scan { range: (u8, u8), direction: Direction, limit: usize },
     Savepoint,
     Rollback,
 }
@@ -119,11 +115,7 @@ fn act(
         Request::Update(key, value) => session.update(tree, &[*key], value)?,
         Request::Delete(key) => session.delete(tree, &[*key])?,
         Request::Patch(key, value) => session.patch(tree, &[*key], append, value)?,
-        Request::Scan {
-            range: (from, to),
-            direction,
-            limit,
-        } => {
+        Request::Scan { range: (from, to), direction, limit } => {
             let range = Scan {
                 lower: Bound::Included(&[*from]),
                 upper: Bound::Excluded(&[*to]),
@@ -155,11 +147,7 @@ struct Replayed {
 
 /// Does what a transaction did, alone, on `state`.
 fn replay(past: &FinishedTransaction, state: &State) -> Replayed {
-    let mut now = Replayed {
-        state: state.clone(),
-        is_refused: false,
-        mismatch: None,
-    };
+    let mut now = Replayed { state: state.clone(), is_refused: false, mismatch: None };
     let mut saved: Vec<(State, bool)> = Vec::new();
     for (action, told) in &past.events {
         if *told == Answer::Refused {
@@ -168,15 +156,8 @@ fn replay(past: &FinishedTransaction, state: &State) -> Replayed {
         }
         let expected = match action {
             Request::Get(key) => Answer::Row(now.state.get(key).cloned()),
-            Request::Scan {
-                range: (from, to),
-                direction,
-                limit,
-            } => {
-                let rows = now
-                    .state
-                    .range(from..to)
-                    .map(|(key, value)| (*key, value.clone()));
+            Request::Scan { range: (from, to), direction, limit } => {
+                let rows = now.state.range(from..to).map(|(key, value)| (*key, value.clone()));
                 Answer::Rows(match direction {
                     Direction::Ascending => rows.take(*limit).collect(),
                     Direction::Descending => rows.rev().take(*limit).collect(),
@@ -241,10 +222,8 @@ pub(super) fn check(
         End::Committed(csn) => Some(csn),
         _ => None,
     };
-    let mut commits: Vec<&FinishedTransaction> = pasts
-        .iter()
-        .filter(|past| committed(past).is_some())
-        .collect();
+    let mut commits: Vec<&FinishedTransaction> =
+        pasts.iter().filter(|past| committed(past).is_some()).collect();
     commits.sort_by_key(|past| committed(past));
     // The state after each commit, by its number.
     let mut states = known.to_vec();
@@ -253,16 +232,12 @@ pub(super) fn check(
         let before = &states[states.len() - 1].1;
         let replayed = replay(past, before);
         if replayed.is_refused {
-            return Err(format!(
-                "{csn} should have been refused: {past:?} on {before:?}"
-            ));
+            return Err(format!("{csn} should have been refused: {past:?} on {before:?}"));
         }
         if past.begin == Begin::Serializable
             && let Some(mismatch) = replayed.mismatch
         {
-            return Err(format!(
-                "{csn} does not stand in its place: {mismatch}; {past:?}"
-            ));
+            return Err(format!("{csn} does not stand in its place: {mismatch}; {past:?}"));
         }
         states.push((csn, replayed.state));
     }
@@ -273,9 +248,7 @@ pub(super) fn check(
     for past in pasts {
         let replayed = replay(past, at(past.read_point));
         if let Some(mismatch) = replayed.mismatch {
-            return Err(format!(
-                "no such state at its read point: {mismatch}; {past:?}"
-            ));
+            return Err(format!("no such state at its read point: {mismatch}; {past:?}"));
         }
         if past.end == End::Refused {
             let fits = |state: &State| {
@@ -283,9 +256,7 @@ pub(super) fn check(
                 let reads_fit = past.begin == Begin::Snapshot || replayed.mismatch.is_none();
                 replayed.is_refused && reads_fit
             };
-            if !states
-                .iter()
-                .any(|(csn, state)| *csn >= past.read_point && fits(state))
+            if !states.iter().any(|(csn, state)| *csn >= past.read_point && fits(state))
                 && !fits(at(past.read_point))
             {
                 return Err(format!("nothing refuses it: {past:?}"));
@@ -293,10 +264,7 @@ pub(super) fn check(
         }
     }
     if states[states.len() - 1].1 != *last {
-        return Err(format!(
-            "the end is {last:?}, not {:?}",
-            states[states.len() - 1].1
-        ));
+        return Err(format!("the end is {last:?}, not {:?}", states[states.len() - 1].1));
     }
     Ok(())
 }

@@ -10,9 +10,7 @@ const ROWS: u32 = 600;
 fn rows(store: &Store, numbers: &(impl Iterator<Item = u32> + Clone)) {
     store.apply(|session| {
         for number in numbers.clone() {
-            session
-                .put(&store.tree, &number.to_be_bytes(), b"value")
-                .unwrap();
+            session.put(&store.tree, &number.to_be_bytes(), b"value").unwrap();
         }
     });
 }
@@ -32,11 +30,7 @@ fn first(
     (direction, limit): (Direction, usize),
 ) -> (Vec<u32>, u64) {
     let before = LEAVES_LOOKED_AT.get();
-    let range = Scan {
-        direction,
-        limit,
-        ..ALL
-    };
+    let range = Scan { direction, limit, ..ALL };
     let rows = scan(session, &store.tree, range).unwrap();
     let numbers = rows.iter().map(|(key, _)| {
         let key = key[..].try_into().expect("a number");
@@ -72,22 +66,14 @@ fn readers_behind_a_deleted_head_look_at_each_leaf_once() {
             let mut session = store.session();
             session.begin(begin).unwrap();
             let (found, looks) = first(&mut session, &store, (direction, 1));
-            let expected = if direction == Direction::Ascending {
-                ROWS - 5
-            } else {
-                4
-            };
+            let expected = if direction == Direction::Ascending { ROWS - 5 } else { 4 };
             assert_eq!(found, [expected], "{begin:?}, {direction:?}");
             assert!(looks <= leaves, "{begin:?}, {direction:?}: {looks} looks");
             session.abort();
         }
         // The rows are there for the idle one, and nothing is read beyond the first.
         let (found, looks) = first(&mut idle, &store, (direction, 1));
-        let at_end = if direction == Direction::Ascending {
-            0
-        } else {
-            ROWS - 1
-        };
+        let at_end = if direction == Direction::Ascending { 0 } else { ROWS - 1 };
         assert_eq!((found, looks), (vec![at_end], 1), "{direction:?}");
     }
 }
@@ -148,9 +134,7 @@ fn a_limit_ends_within_a_leaf_and_goes_on_behind_it() {
     loop {
         let edge = from.map(u32::to_be_bytes);
         let range = Scan {
-            lower: edge
-                .as_ref()
-                .map_or(Bound::Unbounded, |key| Bound::Excluded(&key[..])),
+            lower: edge.as_ref().map_or(Bound::Unbounded, |key| Bound::Excluded(&key[..])),
             limit: 3,
             ..ALL
         };

@@ -8,10 +8,7 @@ use crate::txn::{Begin, Conflict, TxnOptions};
 #[test]
 fn the_cap_on_old_versions_ends_the_oldest_reader_only() {
     let store = Store::new(Shape {
-        options: TxnOptions {
-            version_bytes_max: 64 << 10,
-            ..TxnOptions::default()
-        },
+        options: TxnOptions { version_bytes_max: 64 << 10, ..TxnOptions::default() },
         ..Shape::default()
     });
     store.apply(|session| session.put(&store.tree, b"a", b"first").unwrap());
@@ -28,29 +25,19 @@ fn the_cap_on_old_versions_ends_the_oldest_reader_only() {
         let ticket = session.commit().unwrap();
         session.wait(ticket).unwrap();
     }
-    assert_eq!(
-        conflict(old.get(&store.tree, b"a").map(|_| ())),
-        Conflict::SnapshotTooOld
-    );
+    assert_eq!(conflict(old.get(&store.tree, b"a").map(|_| ())), Conflict::SnapshotTooOld);
     old.abort();
     assert_eq!(young.get(&store.tree, b"a").unwrap(), Some(&[173; 50][..]));
     young.abort();
     assert!(store.core.version_bytes() < 128 << 10);
-    assert_eq!(
-        store.core.counts().conflicts_by(Conflict::SnapshotTooOld),
-        1
-    );
+    assert_eq!(store.core.counts().conflicts_by(Conflict::SnapshotTooOld), 1);
     store.assert_clean();
 }
 
 #[test]
 fn limits_on_keys_values_and_sessions_are_told_clearly() {
     let store = Store::new(Shape {
-        options: TxnOptions {
-            value_bytes_max: 100,
-            key_bytes_max: 20,
-            ..TxnOptions::default()
-        },
+        options: TxnOptions { value_bytes_max: 100, key_bytes_max: 20, ..TxnOptions::default() },
         ..Shape::default()
     });
     let mut session = store.session();
@@ -61,10 +48,7 @@ fn limits_on_keys_values_and_sessions_are_told_clearly() {
         "a key of 21 bytes is over the cap of 20; make it shorter or raise the cap"
     );
     let error = session.put(&store.tree, &[0; 20], &[0; 101]).unwrap_err();
-    assert!(
-        error.to_string().starts_with("a value of 101 bytes"),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("a value of 101 bytes"), "{error}");
     // D8: what no record can hold is refused by the write that crosses the cap.
     let refused = (0..1_000_u32).find_map(|key| {
         let put = session.put(&store.tree, &key.to_be_bytes(), &[1; 100]);
@@ -72,10 +56,7 @@ fn limits_on_keys_values_and_sessions_are_told_clearly() {
     });
     let (key, error) = refused.unwrap();
     let fit = (64 << 10) / (1 + 1 + 1 + 4 + 1 + 100);
-    assert!(
-        matches!(error, Error::TooLarge { .. }) && key == fit,
-        "{key}: {error}"
-    );
+    assert!(matches!(error, Error::TooLarge { .. }) && key == fit, "{key}: {error}");
     session.commit().unwrap();
     store.assert_clean();
 }
@@ -83,9 +64,7 @@ fn limits_on_keys_values_and_sessions_are_told_clearly() {
 /// Makes a row as long as that by a patch, in a transaction of its own.
 fn resize_one(session: &mut super::fixture::TestSession, store: &Store, key: &[u8], bytes: u16) {
     let [low, high] = bytes.to_le_bytes();
-    session
-        .patch(&store.tree, key, resize, &[low, high, 1])
-        .unwrap();
+    session.patch(&store.tree, key, resize, &[low, high, 1]).unwrap();
 }
 
 #[test]
@@ -100,9 +79,7 @@ fn a_commit_that_fits_into_a_record_is_taken_whatever_the_session_wrote_before()
     // Long rows: one that a patch makes, and one that is put.
     session.begin(Begin::Serializable).unwrap();
     resize_one(&mut session, &store, &keys[0], 30_000);
-    session
-        .put(&store.other, b"long", &vec![1; 30_000])
-        .unwrap();
+    session.put(&store.other, b"long", &vec![1; 30_000]).unwrap();
     session.commit().unwrap();
     // Many short ones, of which each could have been as long.
     session.begin(Begin::Serializable).unwrap();
@@ -114,21 +91,14 @@ fn a_commit_that_fits_into_a_record_is_taken_whatever_the_session_wrote_before()
     for long in [1, 20, 39] {
         session.begin(Begin::Serializable).unwrap();
         for (at, key) in keys.iter().enumerate().skip(1) {
-            resize_one(
-                &mut session,
-                &store,
-                key,
-                if at == long { 50_000 } else { 30 },
-            );
+            resize_one(&mut session, &store, key, if at == long { 50_000 } else { 30 });
         }
         session.commit().unwrap();
     }
     // What is overwritten before the commit is no part of it.
     session.begin(Begin::Serializable).unwrap();
     for round in 0..10 {
-        session
-            .put(&store.other, b"over", &vec![round; 20_000])
-            .unwrap();
+        session.put(&store.other, b"over", &vec![round; 20_000]).unwrap();
     }
     session.commit().unwrap();
     drop(session);
@@ -158,10 +128,7 @@ fn the_longest_record_is_taken_and_one_byte_more_is_not() {
             if bytes <= most {
                 told.unwrap();
             } else {
-                assert!(
-                    matches!(told, Err(Error::TooLarge { .. })),
-                    "{bytes}: {told:?}"
-                );
+                assert!(matches!(told, Err(Error::TooLarge { .. })), "{bytes}: {told:?}");
             }
         }
     }

@@ -16,10 +16,7 @@ const LONG_BYTES: u64 = 43 * 640;
 fn capped(resident_bytes_max: u64, version_bytes_max: u64) -> Store {
     Store::new(Shape {
         resident_bytes_max,
-        options: TxnOptions {
-            version_bytes_max,
-            ..TxnOptions::default()
-        },
+        options: TxnOptions { version_bytes_max, ..TxnOptions::default() },
         ..Shape::default()
     })
 }
@@ -45,10 +42,7 @@ fn a_reader_beside_updates_of_long_rows_ends_when_versions_reach_their_cap() {
     for update in 1..30 {
         put_long(&store, &mut session, b"row", update).unwrap();
         let pages = store.core.buffer.pages_of(store.tree.id).len() as u64;
-        assert!(
-            pages * 640 <= cap + 3 * LONG_BYTES,
-            "update {update}: {pages} pages"
-        );
+        assert!(pages * 640 <= cap + 3 * LONG_BYTES, "update {update}: {pages} pages");
     }
     let read = reader.get(&store.tree, b"row").map(|_| ());
     assert_eq!(conflict(read), Conflict::SnapshotTooOld);
@@ -78,9 +72,7 @@ fn a_row_is_patched_to_be_long_again_and_again_below_a_cap_of_a_few_of_them() {
     for update in 0..100 {
         session.begin(Begin::Serializable).unwrap();
         let [low, high] = (LONG as u16 + update).to_le_bytes();
-        session
-            .patch(&store.tree, b"row", resize, &[low, high, 7])
-            .unwrap();
+        session.patch(&store.tree, b"row", resize, &[low, high, 7]).unwrap();
         let ticket = session.commit().unwrap();
         session.wait(ticket).unwrap();
     }
@@ -95,9 +87,7 @@ fn who_runs_alone_makes_memory_free_too() {
     let mut session = store.session();
     for update in 0..40 {
         session.begin_exclusive().unwrap();
-        session
-            .put(&store.tree, b"row", &vec![update; LONG])
-            .unwrap();
+        session.put(&store.tree, b"row", &vec![update; LONG]).unwrap();
         let ticket = session.commit().unwrap();
         session.wait(ticket).unwrap();
     }
@@ -109,9 +99,7 @@ fn who_runs_alone_makes_memory_free_too() {
 fn fill(store: &Store, session: &mut TestSession, first: u8) -> u32 {
     for number in 0..100_000 {
         session.begin(Begin::Serializable).unwrap();
-        session
-            .put(&store.tree, &key(first, number), b"value")
-            .unwrap();
+        session.put(&store.tree, &key(first, number), b"value").unwrap();
         match session.commit() {
             Ok(ticket) => session.wait(ticket).unwrap(),
             Err(Error::Capped { .. }) => return number,
@@ -167,15 +155,9 @@ fn a_full_store_can_be_emptied_beside_an_idle_reader() {
     idle.begin(Begin::ReadOnly).unwrap();
     // Nothing can go: nobody is ended for that.
     assert_eq!(fill(&store, &mut session, 2), 0);
-    assert_eq!(
-        scan_all(&mut idle, &store.tree).unwrap().len() as u32,
-        count
-    );
+    assert_eq!(scan_all(&mut idle, &store.tree).unwrap().len() as u32, count);
     delete_all(&store, &mut session, (1, count));
-    assert_eq!(
-        scan_all(&mut idle, &store.tree).unwrap().len() as u32,
-        count
-    );
+    assert_eq!(scan_all(&mut idle, &store.tree).unwrap().len() as u32, count);
     let again = fill(&store, &mut session, 3);
     assert!(again >= count * 9 / 10, "{again} of {count}");
     let read = idle.get(&store.tree, &key(1, 0)).map(|_| ());
@@ -200,10 +182,7 @@ fn ghosts_that_wait_count_as_old_versions_do() {
     delete_all(&store, &mut session, (1, 2_000));
     let ghosts = store.core.garbage.bytes() - before;
     let expected = 2_000 * (size_of::<Ghost>() + key(1, 0).len()) as u64;
-    assert!(
-        (expected - (16 << 10)..=expected).contains(&ghosts),
-        "{ghosts}"
-    );
+    assert!((expected - (16 << 10)..=expected).contains(&ghosts), "{ghosts}");
     assert!(store.core.version_bytes() > 2 * ghosts * 9 / 10);
     reader.abort();
     drop((session, reader));
@@ -278,9 +257,7 @@ fn a_leaf_that_an_abort_leaves_empty_is_unlinked_later() {
     // Blind inserts, the last of which is refused: rows are locked, leaves are split, all is taken back.
     session.begin(Begin::Serializable).unwrap();
     for number in fresh.0 {
-        session
-            .insert(&store.tree, &key(fresh.1, number), b"")
-            .unwrap();
+        session.insert(&store.tree, &key(fresh.1, number), b"").unwrap();
     }
     session.update(&store.tree, &key(9, 9), b"").unwrap();
     let refused = session.commit();
@@ -305,10 +282,7 @@ fn memory_at_the_cap_is_told_by_kind() {
 #[test]
 fn what_a_transaction_has_read_is_bounded() {
     let store = Store::new(Shape {
-        options: TxnOptions {
-            read_bytes_max: 4 << 10,
-            ..TxnOptions::default()
-        },
+        options: TxnOptions { read_bytes_max: 4 << 10, ..TxnOptions::default() },
         ..Shape::default()
     });
     store.apply(|session| {

@@ -41,10 +41,7 @@ impl Episode {
     fn new(seed: u64) -> Episode {
         let mut random = fastrand::Rng::with_seed(seed);
         let store = Store::new(Shape {
-            options: TxnOptions {
-                version_bytes_max: CAP,
-                ..TxnOptions::default()
-            },
+            options: TxnOptions { version_bytes_max: CAP, ..TxnOptions::default() },
             ..Shape::default()
         });
         Episode {
@@ -133,9 +130,7 @@ impl Episode {
             Direction::Descending => inside.rev().take(limit).collect(),
         };
         if found != expected {
-            return Err(format!(
-                "{direction:?} {limit}: a reader does not see its moment"
-            ));
+            return Err(format!("{direction:?} {limit}: a reader does not see its moment"));
         }
         if looks > leaves + 12 {
             return Err(format!("{looks} looks at {leaves} leaves for {limit} rows"));
@@ -161,9 +156,7 @@ impl Episode {
         let held = (self.pages().1 - needed as u64) * FRAME_BYTES;
         let one_commit = LONG.div_ceil(PIECE_BYTES) as u64 * FRAME_BYTES;
         if held > CAP + one_commit + BEHIND {
-            return Err(format!(
-                "old versions hold {held} bytes of pages, over {CAP}"
-            ));
+            return Err(format!("old versions hold {held} bytes of pages, over {CAP}"));
         }
         Ok(())
     }
@@ -185,11 +178,7 @@ fn search(seed: u64) -> Result<(), String> {
         }
     }
     episode.readers.clear();
-    let rows: Map = episode
-        .store
-        .rows(&episode.store.tree)
-        .into_iter()
-        .collect();
+    let rows: Map = episode.store.rows(&episode.store.tree).into_iter().collect();
     if rows != episode.rows {
         return Err("rows are not what was committed".to_owned());
     }

@@ -125,10 +125,7 @@ impl Model {
                 self.now.insert(key.to_vec(), [row, patch.clone()].concat());
             }
             (Write::Resize(patch), Some(mut row)) => {
-                row.resize(
-                    usize::from(u16::from_le_bytes([patch[0], patch[1]])),
-                    patch[2],
-                );
+                row.resize(usize::from(u16::from_le_bytes([patch[0], patch[1]])), patch[2]);
                 self.now.insert(key.to_vec(), row);
             }
             (Write::Append(_) | Write::Resize(_), None) => {}
@@ -148,11 +145,7 @@ enum Write {
 }
 
 fn play(seed: u64, page_bytes: u32, miss_every: Option<u32>) {
-    let store = Store::new(Shape {
-        page_bytes,
-        miss_every,
-        ..Shape::default()
-    });
+    let store = Store::new(Shape { page_bytes, miss_every, ..Shape::default() });
     let mut random = fastrand::Rng::with_seed(seed);
     let mut model = Model {
         keys: random.usize(3..250),
@@ -163,11 +156,7 @@ fn play(seed: u64, page_bytes: u32, miss_every: Option<u32>) {
     };
     let mut session = store.session();
     for _ in 0..120 {
-        let begin = if model.random.bool() {
-            Begin::Serializable
-        } else {
-            Begin::Snapshot
-        };
+        let begin = if model.random.bool() { Begin::Serializable } else { Begin::Snapshot };
         session.begin(begin).unwrap();
         transact(&store, &mut session, &mut model);
         let Model { now, committed, .. } = &mut model;
@@ -264,11 +253,7 @@ fn transact(store: &Store, session: &mut super::fixture::TestSession, model: &mu
     }
     match session.commit() {
         Ok(ticket) => {
-            assert!(
-                model.refused.is_empty(),
-                "{:?} was not refused",
-                model.refused
-            );
+            assert!(model.refused.is_empty(), "{:?} was not refused", model.refused);
             if model.random.bool() {
                 session.wait(ticket).unwrap();
             }

@@ -48,11 +48,7 @@ const MIXED: Family = Family {
     ..SMALL
 };
 
-const WIDE: Family = Family {
-    keys: 12,
-    value_bytes_max: 200,
-    ..MIXED
-};
+const WIDE: Family = Family { keys: 12, value_bytes_max: 200, ..MIXED };
 
 /// What one session does: transactions one after another.
 type Script = Vec<(Begin, bool, Vec<Request>)>;
@@ -70,19 +66,11 @@ impl ScheduleFixture {
     fn new() -> ScheduleFixture {
         // Threads of the log would take locks outside of the schedule.
         let shape = Shape {
-            options: TxnOptions {
-                lock_looks_max: 12,
-                ..TxnOptions::default()
-            },
+            options: TxnOptions { lock_looks_max: 12, ..TxnOptions::default() },
             ..Shape::default()
         };
         let store = Store::with_threads(shape, Threads::None);
-        ScheduleFixture {
-            store,
-            states: vec![(Csn::ZERO, State::new())],
-            commits: 0,
-            conflicts: 0,
-        }
+        ScheduleFixture { store, states: vec![(Csn::ZERO, State::new())], commits: 0, conflicts: 0 }
     }
 
     /// Plays one schedule; says what is wrong with it.
@@ -103,11 +91,7 @@ impl ScheduleFixture {
             return Err("a session panicked".to_owned());
         }
         let pasts: Vec<FinishedTransaction> = pasts.into_iter().flatten().flatten().collect();
-        self.store
-            .core
-            .log
-            .flush()
-            .map_err(|error| error.to_string())?;
+        self.store.core.log.flush().map_err(|error| error.to_string())?;
         let last = self.rows();
         check(&pasts, &self.states, &last)
             .map_err(|wrong| format!("seed {seed}: {wrong}\nfrom {:?}\n{pasts:#?}", self.states))?;
@@ -116,10 +100,8 @@ impl ScheduleFixture {
             .iter()
             .filter(|past| matches!(past.end, super::history::End::Committed(_)))
             .count();
-        self.conflicts += pasts
-            .iter()
-            .filter(|past| past.end == super::history::End::Conflict)
-            .count();
+        self.conflicts +=
+            pasts.iter().filter(|past| past.end == super::history::End::Conflict).count();
         self.store.core.log.release(self.store.core.log.horizon());
         Ok(())
     }
@@ -148,9 +130,7 @@ impl ScheduleFixture {
 
     fn rows(&self) -> State {
         let rows = self.store.rows(&self.store.tree);
-        rows.into_iter()
-            .map(|(key, value)| (key[0], value))
-            .collect()
+        rows.into_iter().map(|(key, value)| (key[0], value)).collect()
     }
 }
 
@@ -219,9 +199,7 @@ fn play_all(
 ) -> Result<ScheduleFixture, (u64, String)> {
     let mut stage = ScheduleFixture::new();
     for seed in seeds {
-        stage
-            .play(family, seed, plant)
-            .map_err(|wrong| (seed, wrong))?;
+        stage.play(family, seed, plant).map_err(|wrong| (seed, wrong))?;
     }
     Ok(stage)
 }
@@ -230,16 +208,8 @@ fn assert_all_hold(family: Family, seeds: std::ops::Range<u64>) {
     let count = (seeds.end - seeds.start) as usize;
     match play_all(family, seeds, None) {
         Ok(stage) => {
-            assert!(
-                stage.commits > count,
-                "{} commits are too few",
-                stage.commits
-            );
-            assert!(
-                stage.conflicts > count / 20,
-                "{} conflicts are too few",
-                stage.conflicts
-            );
+            assert!(stage.commits > count, "{} commits are too few", stage.commits);
+            assert!(stage.conflicts > count / 20, "{} conflicts are too few", stage.conflicts);
             stage.store.assert_clean();
         }
         Err((_, wrong)) => panic!("{wrong}"),
@@ -263,9 +233,7 @@ fn every_schedule_over_leaves_that_split_and_values_that_overflow_holds() {
 
 /// How many schedules to play: `SCHEDULES` times as many as usual.
 fn schedules(usual: u64) -> u64 {
-    let times = std::env::var("SCHEDULES")
-        .ok()
-        .and_then(|times| times.parse::<u64>().ok());
+    let times = std::env::var("SCHEDULES").ok().and_then(|times| times.parse::<u64>().ok());
     usual * times.unwrap_or(1)
 }
 

@@ -103,20 +103,11 @@ fn look(store: &Store, seed: u64, stop: &AtomicBool) -> u32 {
     let mut random = fastrand::Rng::with_seed(seed);
     let (mut session, mut looks) = (store.session(), 0);
     while !stop.load(Ordering::Relaxed) {
-        let begin = [
-            Begin::Serializable,
-            Begin::Snapshot,
-            Begin::ReadOnly,
-            Begin::ReadOnlyAtHorizon,
-        ][random.usize(..4)];
-        let seen = session.run(begin, |session| {
-            sum_of(session, &[&store.tree, &store.other])
-        });
-        assert_eq!(
-            seen.unwrap().0.0,
-            FIRST_SUM * i64::from(ACCOUNTS),
-            "{begin:?}"
-        );
+        let begin =
+            [Begin::Serializable, Begin::Snapshot, Begin::ReadOnly, Begin::ReadOnlyAtHorizon]
+                [random.usize(..4)];
+        let seen = session.run(begin, |session| sum_of(session, &[&store.tree, &store.other]));
+        assert_eq!(seen.unwrap().0.0, FIRST_SUM * i64::from(ACCOUNTS), "{begin:?}");
         looks += 1;
     }
     looks
@@ -175,10 +166,7 @@ fn assert_whole(
             let look = |leaf: &crate::buffer::Leaf, _| {
                 for slot in 0..leaf.count() {
                     let word = leaf.word(slot);
-                    assert!(
-                        !word.is_locked() && !word.is_ghost() && word.csn().0 > 0,
-                        "{word:?}"
-                    );
+                    assert!(!word.is_locked() && !word.is_ghost() && word.csn().0 > 0, "{word:?}");
                     let mut value = leaf.value(slot).to_vec();
                     if word.is_overflow() {
                         assert!(crate::txn::read::resolve(&buffer, &mut value));
@@ -199,26 +187,20 @@ fn sums_hold_for_every_reader_and_in_every_cut() {
     let store = Store::new(Shape {
         miss_every: Some(40),
         pre_image_bytes_max: 2 << 10,
-        options: TxnOptions {
-            retries_max: 3,
-            ..TxnOptions::default()
-        },
+        options: TxnOptions { retries_max: 3, ..TxnOptions::default() },
         ..Shape::default()
     });
     store.apply(|session| {
         for account in 0..ACCOUNTS {
             let tree = [&store.tree, &store.other][account as usize % 2];
-            session
-                .insert(tree, &account.to_be_bytes(), &FIRST_SUM.to_le_bytes())
-                .unwrap();
+            session.insert(tree, &account.to_be_bytes(), &FIRST_SUM.to_le_bytes()).unwrap();
         }
     });
     let (stop, cuts) = (AtomicBool::new(false), AtomicU32::new(0));
     let looks = std::thread::scope(|scope| {
         let (store, stop, cuts) = (&store, &stop, &cuts);
-        let changes: Vec<_> = (0..3)
-            .map(|seed| scope.spawn(move || change(store, seed, cuts)))
-            .collect();
+        let changes: Vec<_> =
+            (0..3).map(|seed| scope.spawn(move || change(store, seed, cuts))).collect();
         let looks = scope.spawn(move || look(store, 9, stop));
         let cutter = scope.spawn(move || cut(store, cuts, stop));
         // A cutter that has failed makes no more cuts to wait for.
@@ -239,10 +221,7 @@ fn sums_hold_for_every_reader_and_in_every_cut() {
 #[test]
 fn increments_of_one_hot_row_are_all_there() {
     let store = Store::new(Shape {
-        options: TxnOptions {
-            retries_max: 2,
-            ..TxnOptions::default()
-        },
+        options: TxnOptions { retries_max: 2, ..TxnOptions::default() },
         ..Shape::default()
     });
     store.apply(|session| {

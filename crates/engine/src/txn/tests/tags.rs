@@ -82,10 +82,7 @@ fn the_way_to_the_leaf_of_a_row_that_is_locked_is_the_trees() {
     let met = met(&store, turn, |met| of(met).0 + of(met).1 >= LOOKS);
     let (access, lock) = of(&met);
     // Some eight times as often; without what is tested 1.6 times.
-    assert!(
-        2 * access > 5 * lock,
-        "access {access}, lock manager {lock}"
-    );
+    assert!(2 * access > 5 * lock, "access {access}, lock manager {lock}");
 }
 
 #[test]

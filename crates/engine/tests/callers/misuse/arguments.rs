@@ -15,9 +15,8 @@ pub(super) const CALLS: &[OddCall] = &[
     ("Builder::build", || {
         let decimal = Kind::Decimal { scale: u8::MAX };
         let base = || Schema::table("t").column("k", Kind::Int);
-        let many = (0..5_000).fold(base(), |schema, number| {
-            schema.column(format!("c{number}"), Kind::Int)
-        });
+        let many = (0..5_000)
+            .fold(base(), |schema, number| schema.column(format!("c{number}"), Kind::Int));
         let odd = [
             Schema::table("").column("k", Kind::Int).key(["k"]).build(),
             Schema::table("t").build(),
@@ -28,23 +27,12 @@ pub(super) const CALLS: &[OddCall] = &[
             base().column("d", decimal).key(["k"]).build(),
             base().key(["k"]).index("i", ["gone"]).build(),
             base().key(["k"]).index("i", Vec::<&str>::new()).build(),
-            base()
-                .key(["k"])
-                .index("i", ["k"])
-                .index("i", ["k"])
-                .build(),
-            Schema::table("t")
-                .nullable("k", Kind::Int)
-                .key(["k"])
-                .build(),
-            Schema::table("x".repeat(1 << 20))
-                .column("k", Kind::Int)
-                .key(["k"])
-                .build(),
+            base().key(["k"]).index("i", ["k"]).index("i", ["k"]).build(),
+            Schema::table("t").nullable("k", Kind::Int).key(["k"]).build(),
+            Schema::table("x".repeat(1 << 20)).column("k", Kind::Int).key(["k"]).build(),
             many.key(["k"]).build(),
         ];
-        odd.iter()
-            .all(|schema| matches!(schema, Err(Error::Schema { .. })))
+        odd.iter().all(|schema| matches!(schema, Err(Error::Schema { .. })))
     }),
     ("Schema::with_column", || {
         let wrong = [Value::Null, Value::Text("x")]
@@ -61,13 +49,10 @@ pub(super) const CALLS: &[OddCall] = &[
         schema().with_index("i", ["gone"], true).is_err()
             && schema().with_index("i", Vec::<&str>::new(), false).is_err()
     }),
-    ("Schema::without_index", || {
-        schema().without_index("gone").is_err()
-    }),
+    ("Schema::without_index", || schema().without_index("gone").is_err()),
     ("Schema::text_run", || {
         let odd: [&[usize]; 4] = [&[], &[usize::MAX], &[0, 1], &[1, 2, 3]];
-        odd.iter()
-            .all(|columns| schema().text_run(columns).is_none())
+        odd.iter().all(|columns| schema().text_run(columns).is_none())
     }),
     ("Row::texts", || {
         let other = Schema::table("o")
@@ -94,29 +79,16 @@ pub(super) const CALLS: &[OddCall] = &[
         let table = database.create_table(schema()).unwrap();
         matches!(table.by("gone"), Err(Error::NoSuch { .. }))
     }),
-    ("KeyRange::between", || {
-        scanned(KeyRange::between(&[Value::Int(9)], &[Value::Int(-9)])) == 0
-    }),
-    ("KeyRange::from", || {
-        scanned(KeyRange::from(&[Value::Int(i64::MAX)])) == 0
-    }),
+    ("KeyRange::between", || scanned(KeyRange::between(&[Value::Int(9)], &[Value::Int(-9)])) == 0),
+    ("KeyRange::from", || scanned(KeyRange::from(&[Value::Int(i64::MAX)])) == 0),
     ("KeyRange::prefix", || {
-        let nothing = KeyRange {
-            lower: Bound::Excluded(&[]),
-            upper: Bound::Excluded(&[]),
-        };
+        let nothing = KeyRange { lower: Bound::Excluded(&[]), upper: Bound::Excluded(&[]) };
         scanned(KeyRange::prefix(&[])) == 3 && scanned(nothing) == 0
     }),
-    ("Options::check", || {
-        odd_options().iter().all(works_or_is_refused)
-    }),
+    ("Options::check", || odd_options().iter().all(works_or_is_refused)),
     ("Csn::next", || Csn(u64::MAX).next() == Csn(u64::MAX)),
-    ("FrameNumber::next", || {
-        FrameNumber(u64::MAX).next() == FrameNumber(u64::MAX)
-    }),
-    ("SegmentNumber::next", || {
-        SegmentNumber(u64::MAX).next() == SegmentNumber(u64::MAX)
-    }),
+    ("FrameNumber::next", || FrameNumber(u64::MAX).next() == FrameNumber(u64::MAX)),
+    ("SegmentNumber::next", || SegmentNumber(u64::MAX).next() == SegmentNumber(u64::MAX)),
     ("Database::create", || {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
@@ -128,10 +100,7 @@ pub(super) const CALLS: &[OddCall] = &[
     }),
     ("Database::create_on", || {
         let disk = syncline_vfs::NullDisk::default();
-        let wrong = Options {
-            page_bytes: 1,
-            ..Options::tiny()
-        };
+        let wrong = Options { page_bytes: 1, ..Options::tiny() };
         Database::create_on(&disk, std::path::Path::new("db"), wrong).is_err()
     }),
     ("Database::open", || {
@@ -151,15 +120,11 @@ pub(super) const CALLS: &[OddCall] = &[
         drop(one);
         matches!(twice, Err(Error::Disk(_)))
     }),
-    ("Database::transient", || {
-        odd_options().iter().all(works_or_is_refused)
-    }),
+    ("Database::transient", || odd_options().iter().all(works_or_is_refused)),
 ];
 
 fn schema() -> Schema {
-    let schema = Schema::table("t")
-        .column("k", Kind::Int)
-        .column("v", Kind::Bytes);
+    let schema = Schema::table("t").column("k", Kind::Int).column("v", Kind::Bytes);
     schema.key(["k"]).build().unwrap()
 }
 
@@ -171,16 +136,10 @@ fn scanned(range: KeyRange<'_>) -> usize {
         let put = |key| tx.put(&table, &[Value::Int(key), Value::Bytes(b"")]);
         [-1, 0, 1].into_iter().try_for_each(put)?;
         let mut rows = 0;
-        tx.scan(
-            &table,
-            range,
-            syncline_engine::Direction::Descending,
-            usize::MAX,
-            |_| {
-                rows += 1;
-                Ok(std::ops::ControlFlow::Continue(()))
-            },
-        )?;
+        tx.scan(&table, range, syncline_engine::Direction::Descending, usize::MAX, |_| {
+            rows += 1;
+            Ok(std::ops::ControlFlow::Continue(()))
+        })?;
         Ok(rows)
     });
     rows.unwrap()
@@ -213,10 +172,7 @@ fn odd_options() -> Vec<Options> {
     for change in changes {
         for number in [0, 1, u64::from(u32::MAX), u64::MAX - 511, u64::MAX] {
             for checkpoint_by_itself in [false, true] {
-                let mut options = Options {
-                    checkpoint_by_itself,
-                    ..Options::tiny()
-                };
+                let mut options = Options { checkpoint_by_itself, ..Options::tiny() };
                 change(&mut options, number);
                 odd.push(options);
             }
@@ -238,10 +194,9 @@ fn works_or_is_refused(options: &Options) -> bool {
     match put {
         Ok(()) => database.close().is_ok(),
         // A cap of nothing holds nothing.
-        Err(error) => matches!(
-            error,
-            Error::TooLarge { .. } | Error::TooLong { .. } | Error::Capped { .. }
-        ),
+        Err(error) => {
+            matches!(error, Error::TooLarge { .. } | Error::TooLong { .. } | Error::Capped { .. })
+        }
     }
 }
 

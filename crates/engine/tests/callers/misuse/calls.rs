@@ -58,12 +58,8 @@ const UP: Direction = Direction::Ascending;
 
 /// Calls that depend on the state of database, session or handle.
 pub(super) const CALLS: &[Call] = &[
-    call("calls!::get", READ, |w| {
-        done(w.session.get(&w.table, &w.key))
-    }),
-    call("calls!::get_sought", OPEN | TABLE, |w| {
-        done(w.session.get_sought(&w.table, &w.sought))
-    }),
+    call("calls!::get", READ, |w| done(w.session.get(&w.table, &w.key))),
+    call("calls!::get_sought", OPEN | TABLE, |w| done(w.session.get_sought(&w.table, &w.sought))),
     call("calls!::show_sought", OPEN | TABLE | CLOSURE, |w| {
         let panics = w.panics();
         let look = |_: Row<'_>| assert!(!panics, "a bug of the caller");
@@ -75,70 +71,39 @@ pub(super) const CALLS: &[Call] = &[
     }),
     call("calls!::scan", READ | CLOSURE, |w| {
         let visit = visit(w.panics());
-        done(
-            w.session
-                .scan(&w.table, KeyRange::prefix(&w.key), UP, 9, visit),
-        )
+        done(w.session.scan(&w.table, KeyRange::prefix(&w.key), UP, 9, visit))
     }),
     call("calls!::scan_keys", READ | CLOSURE, |w| {
         let (visit, by_name) = (visit(w.panics()), w.table.by("by_name").unwrap());
-        done(
-            w.session
-                .scan_keys(by_name, KeyRange::prefix(&w.name), UP, 9, visit),
-        )
+        done(w.session.scan_keys(by_name, KeyRange::prefix(&w.name), UP, 9, visit))
     }),
     call("calls!::insert", OPEN | TABLE | WRITES | ROW, |w| {
         done(w.session.insert(&w.table, &w.row))
     }),
-    call("calls!::put", OPEN | TABLE | WRITES | ROW, |w| {
-        done(w.session.put(&w.table, &w.row))
-    }),
+    call("calls!::put", OPEN | TABLE | WRITES | ROW, |w| done(w.session.put(&w.table, &w.row))),
     call("calls!::update", READ | WRITES | COLUMN, |w| {
         let change = Change::set(w.column, Value::Int(11));
         done(w.session.update(&w.table, &w.key, &[change]))
     }),
-    call("calls!::delete", READ | WRITES, |w| {
-        done(w.session.delete(&w.table, &w.key))
-    }),
+    call("calls!::delete", READ | WRITES, |w| done(w.session.delete(&w.table, &w.key))),
     call("calls!::mark", OPEN, |w| done(w.session.mark())),
-    call("calls!::rollback_to", OPEN | MARK, |w| {
-        done(w.session.rollback_to(w.mark?))
-    }),
+    call("calls!::rollback_to", OPEN | MARK, |w| done(w.session.rollback_to(w.mark?))),
     call("calls!::read_point", OPEN, |w| done(w.session.read_point())),
-    call("TypedSession::begin", BEGINS, |w| {
-        done(w.session.begin(Begin::Snapshot))
-    }),
-    call("TypedSession::begin_exclusive", BEGINS | GATE, |w| {
-        done(w.session.begin_exclusive())
-    }),
-    call("TypedSession::transaction", BEGINS, |w| {
-        done(w.session.transaction(Begin::ReadOnly))
-    }),
+    call("TypedSession::begin", BEGINS, |w| done(w.session.begin(Begin::Snapshot))),
+    call("TypedSession::begin_exclusive", BEGINS | GATE, |w| done(w.session.begin_exclusive())),
+    call("TypedSession::transaction", BEGINS, |w| done(w.session.transaction(Begin::ReadOnly))),
     call("TypedSession::run", BEGINS | CLOSURE, |w| {
         done(w.session.run(Begin::ReadOnly, |_| Ok(())))
     }),
     call("TypedSession::seek", ORIGIN | KEY, |w| {
-        done(
-            w.session
-                .seek(&w.table, &w.key, &mut PrefetchKey::default()),
-        )
+        done(w.session.seek(&w.table, &w.key, &mut PrefetchKey::default()))
     }),
     call("TypedSession::is_open", 0, |w| always(w.session.is_open())),
-    call("TypedSession::commit", OPEN | COMMITS, |w| {
-        done(w.session.commit())
-    }),
-    call("TypedSession::commit_unsynced", OPEN | COMMITS, |w| {
-        done(w.session.commit_unsynced())
-    }),
-    call("TypedSession::record_bytes_max", 0, |w| {
-        always(w.session.record_bytes_max())
-    }),
-    call("TypedSession::wait", TICKET | WAITS, |w| {
-        done(w.session.wait(w.ticket))
-    }),
-    call("TypedSession::acknowledged", 0, |w| {
-        always(w.session.acknowledged(w.ticket))
-    }),
+    call("TypedSession::commit", OPEN | COMMITS, |w| done(w.session.commit())),
+    call("TypedSession::commit_unsynced", OPEN | COMMITS, |w| done(w.session.commit_unsynced())),
+    call("TypedSession::record_bytes_max", 0, |w| always(w.session.record_bytes_max())),
+    call("TypedSession::wait", TICKET | WAITS, |w| done(w.session.wait(w.ticket))),
+    call("TypedSession::acknowledged", 0, |w| always(w.session.acknowledged(w.ticket))),
     call("TypedSession::abort", 0, |w| always(w.session.abort())),
     call("Transaction::commit", BEGINS, |w| {
         let transaction = w.session.transaction(Begin::Serializable);
@@ -148,30 +113,17 @@ pub(super) const CALLS: &[Call] = &[
         let transaction = w.session.transaction(Begin::Serializable);
         done(transaction.map(|transaction| transaction.abort()))
     }),
-    call("Database::create_table", GATE, |w| {
-        done(w.database()?.create_table(schema("new")))
-    }),
+    call("Database::create_table", GATE, |w| done(w.database()?.create_table(schema("new")))),
     call("Database::load_table", GATE | CLOSURE, |w| {
         let panics = w.panics();
-        let rows = [1, 2].map(|key| {
-            [
-                Value::Int(key),
-                Value::Text(["a", "b"][key as usize - 1]),
-                Value::Int(1),
-            ]
-        });
-        let rows = rows
-            .into_iter()
-            .inspect(move |_| assert!(!panics, "a bug of the caller"));
+        let rows = [1, 2]
+            .map(|key| [Value::Int(key), Value::Text(["a", "b"][key as usize - 1]), Value::Int(1)]);
+        let rows = rows.into_iter().inspect(move |_| assert!(!panics, "a bug of the caller"));
         done(w.database()?.load_table(schema("loaded"), rows))
     }),
-    call("Database::table", NAME | WAITS, |w| {
-        done(w.database()?.table("t"))
-    }),
+    call("Database::table", NAME | WAITS, |w| done(w.database()?.table("t"))),
     call("Database::tables", 0, |w| always(w.database()?.tables())),
-    call("Database::drop_table", GATE | NAME, |w| {
-        done(w.database()?.drop_table("t"))
-    }),
+    call("Database::drop_table", GATE | NAME, |w| done(w.database()?.drop_table("t"))),
     call("Database::change_table", GATE | NAME, |w| {
         let more = schema("t").with_nullable("extra", Kind::Int, Value::Null);
         done(w.database()?.change_table(&more.unwrap()))
@@ -185,33 +137,19 @@ pub(super) const CALLS: &[Call] = &[
             tx.put(table, row)
         }))
     }),
-    call("Database::checkpoint", GATE, |w| {
-        done(w.database()?.checkpoint())
-    }),
+    call("Database::checkpoint", GATE, |w| done(w.database()?.checkpoint())),
     call("Database::horizon", 0, |w| always(w.database()?.horizon())),
-    call("Database::flush", LOG | WAITS, |w| {
-        done(w.database()?.flush())
-    }),
-    call("Database::completion", TICKET, |w| {
-        polled(w.database()?.completion(w.ticket))
-    }),
+    call("Database::flush", LOG | WAITS, |w| done(w.database()?.flush())),
+    call("Database::completion", TICKET, |w| polled(w.database()?.completion(w.ticket))),
     call("Database::worker", 0, |w| always(w.database()?.worker())),
     call("Database::scout", 0, |w| always(w.database()?.scout())),
-    call("Database::settings", LOG, |w| {
-        done(w.database()?.settings())
-    }),
+    call("Database::settings", LOG, |w| done(w.database()?.settings())),
     call("Database::options", 0, |w| always(w.database()?.options())),
     call("Database::stats", 0, |w| always(w.database()?.stats())),
-    call("Database::take_commit_paths", 0, |w| {
-        always(w.database()?.take_commit_paths())
-    }),
+    call("Database::take_commit_paths", 0, |w| always(w.database()?.take_commit_paths())),
     call("Database::verify", GATE, |w| done(w.database()?.verify())),
-    call("Database::inspect", WAITS | LOG, |w| {
-        done(w.database()?.inspect())
-    }),
-    call("Database::pages_of", TABLE, |w| {
-        done(w.database()?.pages_of(&w.table))
-    }),
+    call("Database::inspect", WAITS | LOG, |w| done(w.database()?.inspect())),
+    call("Database::pages_of", TABLE, |w| done(w.database()?.pages_of(&w.table))),
     call("Database::close", GATE, |w| {
         // Whoever else holds it keeps it from being closed: then there is nothing to be tried.
         match Arc::try_unwrap(w.database.take()?) {
@@ -224,20 +162,12 @@ pub(super) const CALLS: &[Call] = &[
     }),
     call("Worker::cork", 0, |w| always(w.worker.cork())),
     call("Worker::uncork", 0, |w| always(w.worker.uncork())),
-    call("Worker::has_clients", 0, |w| {
-        always(w.worker.has_clients(usize::MAX))
-    }),
+    call("Worker::has_clients", 0, |w| always(w.worker.has_clients(usize::MAX))),
     call("Worker::staged", 0, |w| always(w.worker.staged(usize::MAX))),
-    call("Worker::completion", TICKET, |w| {
-        polled(w.worker.completion(w.ticket))
-    }),
-    call("Prefetcher::add", ORIGIN, |w| {
-        done(w.scout.add(&w.table, &w.sought))
-    }),
+    call("Worker::completion", TICKET, |w| polled(w.worker.completion(w.ticket))),
+    call("Prefetcher::add", ORIGIN, |w| done(w.scout.add(&w.table, &w.sought))),
     call("Prefetcher::go", 0, |w| always(w.scout.go())),
-    call("Prefetcher::tell", 0, |w| {
-        always(w.scout.tell(usize::MAX, &mut w.sought))
-    }),
+    call("Prefetcher::tell", 0, |w| always(w.scout.tell(usize::MAX, &mut w.sought))),
     call("Row::value", READ | COLUMN, |w| {
         let row = w.session.get(&w.table, &w.key);
         done(row.and_then(|row| row.expect("the row is there").value(w.column).map(drop)))

@@ -107,10 +107,7 @@ pub(super) fn schema(name: &str) -> Schema {
 
 fn database() -> (SimulatedDisk, TestDatabase) {
     let disk = SimulatedDisk::new(1, Metadata::Strict);
-    let options = Options {
-        exclusive_wait_ms: 1,
-        ..Options::tiny()
-    };
+    let options = Options { exclusive_wait_ms: 1, ..Options::tiny() };
     let database = Database::create_on(&disk, Path::new("db"), options).unwrap();
     let table = database.create_table(schema("t")).unwrap();
     let row = [Value::Int(1), Value::Text("one"), Value::Int(10)];
@@ -200,10 +197,7 @@ impl Fixture {
             State::OtherDatabase => self.use_other(),
             State::DroppedTable => database.drop_table("t").unwrap(),
             State::ChangedTable => {
-                let more = self
-                    .table
-                    .schema()
-                    .with_nullable("more", Kind::Int, Value::Null);
+                let more = self.table.schema().with_nullable("more", Kind::Int, Value::Null);
                 database.change_table(&more.unwrap()).unwrap();
             }
             State::ClosedDatabase => {
@@ -246,10 +240,7 @@ impl Fixture {
         let table = &self.table;
         let changed = database.run(|tx| {
             tx.put(table, &[Value::Int(1), Value::Text("one"), Value::Int(11)])?;
-            tx.put(
-                table,
-                &[Value::Int(7), Value::Text("seven"), Value::Int(70)],
-            )
+            tx.put(table, &[Value::Int(7), Value::Text("seven"), Value::Int(70)])
         });
         changed.unwrap();
         self.session.get(table, &[Value::Int(7)]).unwrap_err();

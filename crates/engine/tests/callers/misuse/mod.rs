@@ -46,10 +46,7 @@ fn outcome(state: State, call: &'static Call) -> Outcome {
             Ok(Some(Err(error))) => {
                 let debug = format!("{error:?}");
                 let variant = debug.split([' ', '(', '{']).next().unwrap_or_default();
-                Outcome::Error {
-                    variant: variant.to_owned(),
-                    sentence: error.to_string(),
-                }
+                Outcome::Error { variant: variant.to_owned(), sentence: error.to_string() }
             }
         };
         fixture.works_on();
@@ -91,27 +88,19 @@ fn each_call_in_each_wrong_state_answers_an_error_or_what_is_documented() {
             let (outcome, expected) = (outcome(state, call), expected(state, call.needs));
             errors += u32::from(matches!(outcome, Outcome::Error { .. }));
             if !is_right(&outcome, expected) {
-                wrong.push(format!(
-                    "{state:?}, {}: {outcome:?}, not {expected:?}",
-                    call.name
-                ));
+                wrong.push(format!("{state:?}, {}: {outcome:?}, not {expected:?}", call.name));
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(
-        errors > 250,
-        "only {errors} cells are refused: the states are not wrong enough"
-    );
+    assert!(errors > 250, "only {errors} cells are refused: the states are not wrong enough");
 }
 
 #[test]
 fn every_public_function_is_in_one_of_the_lists() {
     let listed = CALLS.iter().map(|call| call.name);
     let listed = listed.chain(arguments::CALLS.iter().map(|call| call.0));
-    let listed = listed
-        .chain(PURE.iter().copied())
-        .chain(ALONE.iter().copied());
+    let listed = listed.chain(PURE.iter().copied()).chain(ALONE.iter().copied());
     let listed: BTreeSet<String> = listed.map(str::to_owned).collect();
     let declared = source::public_functions();
     assert!(declared.len() > 100, "the sources are not read");

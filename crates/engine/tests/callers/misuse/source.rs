@@ -15,11 +15,7 @@ pub(super) fn public_functions() -> BTreeSet<String> {
 fn read_folder(folder: &Path, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).expect("the sources are there") {
         let path = entry.expect("the sources can be listed").path();
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
             if !["tests", "models", "simulation"].contains(&name.as_str()) {
                 read_folder(&path, found);
@@ -57,9 +53,9 @@ fn read_file(text: &str, found: &mut BTreeSet<String>) {
 /// The type of an `impl`, without its parameters.
 fn impl_of(line: &str) -> Option<String> {
     let rest = line.strip_prefix("impl")?;
-    let rest = rest.strip_prefix('<').map_or(Some(rest), |parameters| {
-        Some(&parameters[parameters.find("> ")? + 1..])
-    })?;
+    let rest = rest
+        .strip_prefix('<')
+        .map_or(Some(rest), |parameters| Some(&parameters[parameters.find("> ")? + 1..]))?;
     let of = rest.rsplit(" for ").next()?.trim_start();
     Some(of.split(['<', ' ']).next()?.to_owned())
 }

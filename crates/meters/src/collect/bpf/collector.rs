@@ -109,9 +109,7 @@ impl Collector for Bpf {
                 self.begun = self.mark(now, commits)?;
                 self.spell = self.begun;
                 self.switches = switches(self.subject.process);
-                State::Settling {
-                    until: now + SETTLE,
-                }
+                State::Settling { until: now + SETTLE }
             }
             State::Settling { until } if now >= until => {
                 State::Timing(Timing::begin(self.programs.paths()))
@@ -158,11 +156,7 @@ impl Collector for Bpf {
     }
 
     fn programs(&self) -> Option<BpfCpuTime> {
-        self.timed.map(|(ns, of_ns)| BpfCpuTime {
-            ns,
-            of_ns,
-            attached_ns: self.looked.ns(),
-        })
+        self.timed.map(|(ns, of_ns)| BpfCpuTime { ns, of_ns, attached_ns: self.looked.ns() })
     }
 
     fn hand_over(mut self: Box<Self>, profile: &mut ProfileBuilder) {
@@ -221,11 +215,7 @@ impl Bpf {
     }
 
     fn mark(&mut self, at: Nanos, commits: Commits<'_>) -> Result<Mark, String> {
-        let mut mark = Mark {
-            at,
-            commits: commits(),
-            ..Mark::default()
-        };
+        let mut mark = Mark { at, commits: commits(), ..Mark::default() };
         for processor in self.programs.processors()? {
             mark.calls += processor.calls;
             mark.switches += processor.switches;
@@ -250,11 +240,7 @@ impl Bpf {
         let mut counts = Counts::read(&mut self.programs)?;
         counts.add_sleepers(self.programs.looked());
         let climbed = climbs.finish()?;
-        Ok(BpfData {
-            counts,
-            climbed,
-            looked: self.looked.clone(),
-        })
+        Ok(BpfData { counts, climbed, looked: self.looked.clone() })
     }
 }
 

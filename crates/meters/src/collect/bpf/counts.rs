@@ -98,10 +98,7 @@ impl Counts {
             calls.looks += sum.amount;
             calls.keys.push(*key);
         }
-        let mut together = Calls {
-            counted: self.losses.calls_of_ended,
-            ..Calls::default()
-        };
+        let mut together = Calls { counted: self.losses.calls_of_ended, ..Calls::default() };
         for (number, calls) in threads {
             // Of a thread that has ended only what all of them did together is known.
             if calls.looks >= MANY_LOOKS && self.threads.contains_key(&number) {
@@ -139,11 +136,7 @@ impl Counts {
                 // It ran when the last spell ended.
                 Some(_) | None => continue,
             };
-            let key = Key {
-                doer: Actor::Thread(*number),
-                kind,
-                site,
-            };
+            let key = Key { doer: Actor::Thread(*number), kind, site };
             self.sums.entry(key).or_default().amount += looked - from;
         }
     }
@@ -204,9 +197,7 @@ fn numbers(programs: &mut Programs, name: &str, places: u32) -> Result<Vec<u64>,
     let failed = |error: MapError| unreadable(name, &error);
     let array: Array<_, u64> = Array::try_from(programs.map(name)?).map_err(failed)?;
     let places = 0..places.min(array.len());
-    places
-        .map(|place| array.get(&place, 0).map_err(failed))
-        .collect()
+    places.map(|place| array.get(&place, 0).map_err(failed)).collect()
 }
 
 /// The sums of an array of which each processor has its own.
@@ -214,9 +205,7 @@ fn numbers_of_all(programs: &mut Programs, name: &str, places: u32) -> Result<Ve
     let failed = |error: MapError| unreadable(name, &error);
     let array: PerCpuArray<_, u64> = PerCpuArray::try_from(programs.map(name)?).map_err(failed)?;
     let places = 0..places.min(array.len());
-    places
-        .map(|place| Ok(array.get(&place, 0).map_err(failed)?.iter().sum()))
-        .collect()
+    places.map(|place| Ok(array.get(&place, 0).map_err(failed)?.iter().sum())).collect()
 }
 
 #[cfg(test)]
@@ -225,11 +214,7 @@ mod tests {
     use crate::collect::bpf::map_types::{Actor, Key, Kind, Slot, Sum, ThreadState};
 
     fn key(thread: u32, call: u16) -> Key {
-        Key {
-            doer: Actor::Thread(thread),
-            kind: Kind::Call(call),
-            site: Some(7),
-        }
+        Key { doer: Actor::Thread(thread), kind: Kind::Call(call), site: Some(7) }
     }
 
     fn counts(threads: &[(u32, u64)], sums: &[(Key, u64, u64)]) -> Counts {
@@ -249,10 +234,7 @@ mod tests {
     #[test]
     fn looks_stand_for_as_many_calls_as_there_were() {
         let (busy, small, gone) = (1, 2, 3);
-        let syncs = Key {
-            kind: Kind::Sync,
-            ..key(busy, 0)
-        };
+        let syncs = Key { kind: Kind::Sync, ..key(busy, 0) };
         let sums = [
             (key(busy, 0), 30_000, 2_000),
             (key(busy, 1), 10_000, 700),
@@ -272,15 +254,8 @@ mod tests {
 
     #[test]
     fn a_seat_replaces_what_was_counted_of_it_and_involuntary_switches_add_up() {
-        let switched = |kind, site| Key {
-            doer: Actor::Thread(1),
-            kind,
-            site,
-        };
-        let (seat, off) = (
-            switched(Kind::Voluntary, Some(7)),
-            switched(Kind::Involuntary, None),
-        );
+        let switched = |kind, site| Key { doer: Actor::Thread(1), kind, site };
+        let (seat, off) = (switched(Kind::Voluntary, Some(7)), switched(Kind::Involuntary, None));
         let mut counts = counts(&[], &[(seat, 10, 1_000), (off, 2, 20)]);
         let sum = |count, amount| Sum { count, amount };
         counts.add_slot(Slot {

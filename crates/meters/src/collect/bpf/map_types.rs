@@ -120,24 +120,15 @@ impl Slot {
             halves[0] = (long & 0xffff_ffff) as u32;
             halves[1] = (long >> 32) as u32;
         }
-        let key = |kind, site| Key {
-            doer: Actor::Thread(number),
-            kind,
-            site,
-        };
-        let sum = |at: usize| Sum {
-            count: raw[at],
-            amount: raw[at + 1],
-        };
+        let key = |kind, site| Key { doer: Actor::Thread(number), kind, site };
+        let sum = |at: usize| Sum { count: raw[at], amount: raw[at + 1] };
         let seats = (THREAD + 4..raw.len()).step_by(5);
         let seats = seats.filter(|at| raw[*at] > 0);
         Some(Slot {
             number,
             thread: ThreadState::of(&thread),
             taken_off: (key(Kind::Involuntary, None), sum(THREAD)),
-            seats: seats
-                .map(|at| (key(Kind::Voluntary, Some(raw[at])), sum(at + 1)))
-                .collect(),
+            seats: seats.map(|at| (key(Kind::Voluntary, Some(raw[at])), sum(at + 1))).collect(),
         })
     }
 }
@@ -154,9 +145,7 @@ impl Key {
         Some(Key {
             doer,
             kind: Kind::of(kind)?,
-            site: matches!(doer, Actor::Thread(_))
-                .then(|| site(low, high))
-                .flatten(),
+            site: matches!(doer, Actor::Thread(_)).then(|| site(low, high)).flatten(),
         })
     }
 }
@@ -174,10 +163,7 @@ impl Sum {
     /// the latter: that is nothing.
     pub(super) fn of(raw: RawSum) -> Sum {
         let positive = |number: u64| if number >> 63 == 0 { number } else { 0 };
-        Sum {
-            count: positive(raw[0]),
-            amount: positive(raw[1]),
-        }
+        Sum { count: positive(raw[0]), amount: positive(raw[1]) }
     }
 }
 
@@ -209,11 +195,7 @@ impl Processor {
             switches,
             _told,
         ] = *raw;
-        Processor {
-            passed_over: looked >= Self::DENSE,
-            calls,
-            switches,
-        }
+        Processor { passed_over: looked >= Self::DENSE, calls, switches }
     }
 }
 
@@ -381,10 +363,7 @@ impl<'a> Record<'a> {
         let eight = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let (thread, weight) = (four(0)?, eight(16)?);
         if bytes.len() == Self::RETURN {
-            return Some(Record::Return {
-                thread,
-                off_ns: weight,
-            });
+            return Some(Record::Return { thread, off_ns: weight });
         }
         let filled = four(60)? as usize;
         let chain_bytes = usize::try_from(eight(64)?).ok()?;
@@ -420,19 +399,11 @@ mod tests {
     fn keys_say_who_where_and_what() {
         let call = Key::of([7, 74, 5, 1]).unwrap();
         assert_eq!(call.doer, Actor::Thread(7));
-        assert_eq!(
-            (call.site, call.kind),
-            (Some(5 + (1 << 32)), Kind::Call(74))
-        );
+        assert_eq!((call.site, call.kind), (Some(5 + (1 << 32)), Kind::Call(74)));
         let nowhere = Key::of([7, 0x10001, 0, 0]).unwrap();
         assert_eq!((nowhere.site, nowhere.kind), (None, Kind::Involuntary));
         let kernel = Key::of([u32::MAX - 1, 0x20001, 0x0fe0_0000, 0]).unwrap();
-        assert_eq!(
-            kernel.doer,
-            Actor::Kernel {
-                device: 0x0fe0_0000
-            }
-        );
+        assert_eq!(kernel.doer, Actor::Kernel { device: 0x0fe0_0000 });
         assert_eq!(kernel.site, None);
         assert_eq!(Key::of([7, 0x30000, 5, 0]), None);
     }
@@ -448,11 +419,7 @@ mod tests {
         let slot = Slot::of(&raw).unwrap();
         assert_eq!((slot.number, slot.thread.calls), (7, 99));
         assert_eq!(slot.thread.process, Some(6));
-        let key = |kind, site| Key {
-            doer: Actor::Thread(7),
-            kind,
-            site,
-        };
+        let key = |kind, site| Key { doer: Actor::Thread(7), kind, site };
         let sum = |count, amount| Sum { count, amount };
         assert_eq!(slot.taken_off, (key(Kind::Involuntary, None), sum(3, 500)));
         let seat = (key(Kind::Voluntary, Some(1 << 40)), sum(21, 700));
@@ -477,38 +444,21 @@ mod tests {
         bytes[64] = 16;
         bytes[72..88].copy_from_slice(&[[7; 8], [8; 8]].concat());
         bytes[456..459].copy_from_slice(&[1, 2, 3]);
-        let Some(Record::Copy {
-            key,
-            weight,
-            chain,
-            top,
-            ..
-        }) = Record::of(&bytes)
-        else {
+        let Some(Record::Copy { key, weight, chain, top, .. }) = Record::of(&bytes) else {
             panic!("a copy is read")
         };
         assert_eq!((key.doer, key.kind), (Actor::Thread(9), Kind::Call(1)));
         assert_eq!((weight, top), (31, &[1, 2, 3][..]));
         assert_eq!(chain, [0x0707_0707_0707_0707, 0x0808_0808_0808_0808]);
         let off = Record::of(&bytes[..24]).unwrap();
-        assert_eq!(
-            off,
-            Record::Return {
-                thread: 9,
-                off_ns: 31
-            }
-        );
+        assert_eq!(off, Record::Return { thread: 9, off_ns: 31 });
         for length in 0..bytes.len() {
             // Never outside of what is there.
             Record::of(&bytes[..length]);
         }
         for length_of in [62, 66] {
             bytes[length_of] = 1;
-            assert_eq!(
-                Record::of(&bytes),
-                None,
-                "more is said to be filled than there is"
-            );
+            assert_eq!(Record::of(&bytes), None, "more is said to be filled than there is");
             bytes[length_of] = 0;
         }
     }

@@ -89,9 +89,6 @@ pub(super) fn sleeps(process: u32, thread: u32) -> bool {
         return false;
     };
     // The state stands after the name, which may hold anything, brackets too.
-    let state = line
-        .rsplit(") ")
-        .next()
-        .and_then(|rest| rest.chars().next());
+    let state = line.rsplit(") ").next().and_then(|rest| rest.chars().next());
     state.is_some_and(|state| !matches!(state, 'R' | 'Z' | 'X'))
 }

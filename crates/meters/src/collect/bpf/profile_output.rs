@@ -179,14 +179,7 @@ impl<'a> Naming<'a> {
     /// of who has none, all that were taken at the same site.
     fn shown(&self, key: Key) -> Option<Copies> {
         let handed_over = matches!(key.kind, Kind::SyncWrite | Kind::AsyncWrite);
-        let own = if handed_over {
-            Key {
-                kind: Kind::Queued,
-                ..key
-            }
-        } else {
-            key
-        };
+        let own = if handed_over { Key { kind: Kind::Queued, ..key } } else { key };
         let shown = self.seen.climbed.shown.get(&own);
         let shown = shown.or_else(|| self.at_sites.get(&(key.doer, key.site?)));
         shown.cloned()
@@ -210,10 +203,9 @@ impl<'a> Naming<'a> {
         }
         let counted = self.seen.looked.switches.clone();
         for (number, (voluntary, involuntary)) in counted {
-            for (metric, count) in [
-                (Metric::VoluntarySwitches, voluntary),
-                (Metric::InvoluntarySwitches, involuntary),
-            ] {
+            for (metric, count) in
+                [(Metric::VoluntarySwitches, voluntary), (Metric::InvoluntarySwitches, involuntary)]
+            {
                 let seen = self.switches.get(&(metric, number)).copied();
                 if count > 0 && seen.unwrap_or(0) == 0 && !was_sampler_thread(number) {
                     let (thread, nowhere) = (self.thread_id(number), self.stack_id(Arc::from([])));
@@ -225,10 +217,7 @@ impl<'a> Naming<'a> {
 
     /// What the kernel wrote by itself.
     fn kernel(&mut self, kind: Kind, sum: Sum) {
-        let thread = self.profile.thread(Thread {
-            name: KERNEL_THREAD.to_owned(),
-            title: None,
-        });
+        let thread = self.profile.thread(Thread { name: KERNEL_THREAD.to_owned(), title: None });
         let stack = self.stack_id(Arc::from([]));
         self.add(0, thread, stack, kind, sum);
     }
@@ -272,10 +261,7 @@ impl<'a> Naming<'a> {
         // It may have been asked for before it became another program; the kernel told its name at its end.
         let ended = counts.ended.get(&number);
         if let Some(ended) = ended.filter(|ended| ended.name != thread.name) {
-            thread = Thread {
-                name: ended.name.clone(),
-                title: None,
-            };
+            thread = Thread { name: ended.name.clone(), title: None };
         }
         let thread = self.profile.thread(thread);
         self.threads.insert(number, thread);
@@ -305,10 +291,9 @@ impl<'a> Naming<'a> {
             (false, false) => Precision::Exact,
             (false, true) => Precision::Sampled(format!("{PASSED_OVER}; the sum is exact")),
             (true, false) => Precision::Sampled(in_spells(metric, looked)),
-            (true, true) => Precision::Sampled(format!(
-                "{}; there {PASSED_OVER}",
-                in_spells(metric, looked)
-            )),
+            (true, true) => {
+                Precision::Sampled(format!("{}; there {PASSED_OVER}", in_spells(metric, looked)))
+            }
         }
     }
 
@@ -491,19 +476,9 @@ mod tests {
 
     fn written(doers: &[(Actor, u64)]) -> BTreeMap<Key, Sum> {
         let sums = doers.iter().map(|(doer, count)| {
-            let key = Key {
-                doer: *doer,
-                kind: Kind::AsyncWrite,
-                site: None,
-            };
+            let key = Key { doer: *doer, kind: Kind::AsyncWrite, site: None };
             let amount = count * 4096;
-            (
-                key,
-                Sum {
-                    count: *count,
-                    amount,
-                },
-            )
+            (key, Sum { count: *count, amount })
         });
         sums.collect()
     }
@@ -515,10 +490,7 @@ mod tests {
         let by_kernel = |device| (Actor::Kernel { device }, 3);
         let alone = written(&[store, by_kernel(1), by_kernel(9)]);
         let foreign = Foreign::of(&alone, &devices);
-        let three = Sum {
-            count: 3,
-            amount: 3 * 4096,
-        };
+        let three = Sum { count: 3, amount: 3 * 4096 };
         assert_eq!(foreign.kept(), [(Kind::AsyncWrite, three)]);
         let total = foreign.total(Metric::AsyncWrites, 0).unwrap();
         assert_eq!(total.amount, 5 + 3 + 3);
@@ -535,15 +507,9 @@ mod tests {
 
     #[test]
     fn a_sleep_that_began_before_the_window_is_time_without_a_switch() {
-        let sum = Sum {
-            count: 0,
-            amount: 1_000,
-        };
+        let sum = Sum { count: 0, amount: 1_000 };
         let of_sleep = metrics(Kind::Voluntary, sum);
-        let expected = [
-            (Metric::VoluntarySwitches, 0, 0),
-            (Metric::OffCpu, 1_000, 1),
-        ];
+        let expected = [(Metric::VoluntarySwitches, 0, 0), (Metric::OffCpu, 1_000, 1)];
         assert_eq!(of_sleep, expected);
     }
 }

@@ -29,12 +29,7 @@ impl Timing {
     pub(super) fn begin(programs: Vec<PathBuf>) -> Option<Timing> {
         let asked = enable_stats(Stats::RunTime).ok()?;
         let before_ns = sum(&programs)?;
-        Some(Timing {
-            _asked: asked,
-            programs,
-            since: monotonic(),
-            before_ns,
-        })
+        Some(Timing { _asked: asked, programs, since: monotonic(), before_ns })
     }
 
     /// True if it has gone on for long enough.
@@ -53,9 +48,7 @@ impl Timing {
 fn sum(programs: &[PathBuf]) -> Option<Nanos> {
     let each = programs.iter().map(|program| {
         let text = read_text(program)?;
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix("run_time_ns:"))?;
+        let line = text.lines().find_map(|line| line.strip_prefix("run_time_ns:"))?;
         line.trim().parse::<Nanos>().ok()
     });
     each.sum()

@@ -73,14 +73,7 @@ struct Window {
 
 impl Window {
     fn raw(self) -> RawWindow {
-        [
-            self.since,
-            self.until,
-            self.attached,
-            self.looked,
-            self.spell_since,
-            self.spell_until,
-        ]
+        [self.since, self.until, self.attached, self.looked, self.spell_since, self.spell_until]
     }
 }
 
@@ -184,9 +177,7 @@ impl Programs {
     fn find_number(&mut self) -> Result<(), String> {
         let thread = rustix::thread::gettid().as_raw_nonzero().get();
         let wanted = u64::from(std::process::id()) << 32 | u64::from(thread.unsigned_abs());
-        self.found()?
-            .set(FOUND_WANTED, wanted, 0)
-            .map_err(|error| unreadable("found", &error))?;
+        self.found()?.set(FOUND_WANTED, wanted, 0).map_err(|error| unreadable("found", &error))?;
         let finder: &mut RawTracePoint = program(&mut self.object, FIND.0)?;
         finder.load().map_err(|error| refusal(&error))?;
         finder.attach(FIND.1).map_err(|error| refusal(&error))?;
@@ -230,9 +221,7 @@ impl Programs {
         let programs = self.object.programs();
         let loaded = programs.filter_map(|(_, program)| program.fd().ok());
         let numbers = loaded.map(|program| program.as_fd().as_raw_fd());
-        numbers
-            .map(|number| PathBuf::from(format!("/proc/self/fdinfo/{number}")))
-            .collect()
+        numbers.map(|number| PathBuf::from(format!("/proc/self/fdinfo/{number}"))).collect()
     }
 
     /// Begins to count, by the kernel's monotonic clock, and with it the first spell.
@@ -254,10 +243,7 @@ impl Programs {
     pub(super) fn pause(&mut self, at: Nanos) -> Result<(), String> {
         self.window.spell_until = at;
         self.write_window()?;
-        let links = [
-            (CALLS.0, self.calls.take()),
-            (SWITCHES.0, self.switches.take()),
-        ];
+        let links = [(CALLS.0, self.calls.take()), (SWITCHES.0, self.switches.take())];
         for (name, link) in links {
             if let Some(link) = link {
                 let program: &mut RawTracePoint = program(&mut self.object, name)?;
@@ -286,12 +272,7 @@ impl Programs {
 
     /// How long all spells were, the last one up to its end.
     pub(super) fn looked(&self) -> Nanos {
-        let Window {
-            looked,
-            spell_since,
-            spell_until,
-            ..
-        } = self.window;
+        let Window { looked, spell_since, spell_until, .. } = self.window;
         looked + spell_until.saturating_sub(spell_since)
     }
 
@@ -369,10 +350,7 @@ fn load_object(offsets: &Offsets) -> Result<Ebpf, EbpfError> {
 fn raised_locked_memory(error: &EbpfError) -> bool {
     let refused = matches!(error, EbpfError::MapError(MapError::CreateError { .. }));
     let is_limited = getrlimit(Resource::Memlock).current.is_some();
-    let without = Rlimit {
-        current: None,
-        maximum: None,
-    };
+    let without = Rlimit { current: None, maximum: None };
     refused && is_limited && setrlimit(Resource::Memlock, without).is_ok()
 }
 
@@ -381,9 +359,7 @@ where
     &'a mut P: TryFrom<&'a mut Program, Error = ProgramError>,
 {
     let program = object.program_mut(name).ok_or_else(|| missing(name))?;
-    program
-        .try_into()
-        .map_err(|error: ProgramError| refusal(&error))
+    program.try_into().map_err(|error: ProgramError| refusal(&error))
 }
 
 fn missing(name: &str) -> String {
@@ -392,8 +368,5 @@ fn missing(name: &str) -> String {
 
 /// What cannot be read of a map, as a sentence.
 pub(super) fn unreadable(map: &str, error: &MapError) -> String {
-    format!(
-        "the BPF map {map} cannot be read or written: {}",
-        refusal(error)
-    )
+    format!("the BPF map {map} cannot be read or written: {}", refusal(error))
 }

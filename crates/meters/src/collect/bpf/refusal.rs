@@ -57,10 +57,7 @@ fn sentence(error: &(dyn Error + 'static), machine: &Machine) -> String {
              CONFIG_BPF_EVENTS: {}",
             chain(error)
         ),
-        _ => format!(
-            "the meter's BPF programs do not work here: {}",
-            chain(error)
-        ),
+        _ => format!("the meter's BPF programs do not work here: {}", chain(error)),
     }
 }
 
@@ -122,14 +119,8 @@ mod tests {
     #[test]
     fn each_refusal_says_what_opens_the_way() {
         let permission = said(Errno::PERM, Some("[none] integrity confidentiality"));
-        assert!(
-            permission.contains("unprivileged_bpf_disabled is 2"),
-            "{permission}"
-        );
-        assert!(
-            permission.contains("setcap cap_bpf,cap_perfmon"),
-            "{permission}"
-        );
+        assert!(permission.contains("unprivileged_bpf_disabled is 2"), "{permission}");
+        assert!(permission.contains("setcap cap_bpf,cap_perfmon"), "{permission}");
         let locked = said(Errno::PERM, Some("none integrity [confidentiality]"));
         assert!(locked.contains("lockdown=integrity"), "{locked}");
         assert!(said(Errno::NOSYS, None).contains("CONFIG_BPF_SYSCALL"));

@@ -115,11 +115,7 @@ impl SampledSpan {
     /// commits.
     pub(super) fn of_events(&self) -> Scale {
         let commits = self.sum(|spell| spell.commits);
-        if self.paused && self.by_commits() {
-            (self.commits, commits)
-        } else {
-            self.of_time()
-        }
+        if self.paused && self.by_commits() { (self.commits, commits) } else { self.of_time() }
     }
 
     /// True if events are scaled by commits.
@@ -131,11 +127,7 @@ impl SampledSpan {
     /// spells; none of fewer than three.
     pub(super) fn within(&self, of: impl Fn(&SamplingWindow) -> u64) -> Option<f64> {
         let base = |spell: &SamplingWindow| {
-            if self.by_commits() {
-                spell.commits as f64
-            } else {
-                spell.looked_ns as f64
-            }
+            if self.by_commits() { spell.commits as f64 } else { spell.looked_ns as f64 }
         };
         let freedom = self.spells.len().checked_sub(1).filter(|free| *free >= 2)? as f64;
         let all: f64 = self.spells.iter().map(|spell| of(spell) as f64).sum();
@@ -230,64 +222,35 @@ mod tests {
     #[test]
     fn events_are_scaled_by_commits_and_time_by_time() {
         let some = looked(5_000, &[(100, 400, 2_400), (100, 600, 3_600)]);
-        assert_eq!(
-            (some.of_events(), some.of_time()),
-            ((5_000, 1_000), (1_000, 200))
-        );
+        assert_eq!((some.of_events(), some.of_time()), ((5_000, 1_000), (1_000, 200)));
         assert_eq!(scaled(6_000, some.of_events()), 30_000);
         assert!((some.share() - 0.2).abs() < 1e-12);
         let few = looked(50, &[(100, 4, 2_400), (100, 6, 3_600)]);
         assert_eq!(few.of_events(), (1_000, 200), "its edges would tell");
-        let all = SampledSpan {
-            paused: false,
-            ..some
-        };
+        let all = SampledSpan { paused: false, ..some };
         assert_eq!((all.of_events(), all.of_time()), ((1, 1), (1, 1)));
         assert_eq!(scaled(u64::MAX, (3, 2)), u64::MAX);
     }
 
     #[test]
     fn spells_that_differ_say_less() {
-        let even = looked(
-            5_000,
-            &[(100, 400, 2_400), (100, 600, 3_600), (100, 500, 3_000)],
-        );
+        let even = looked(5_000, &[(100, 400, 2_400), (100, 600, 3_600), (100, 500, 3_000)]);
         assert!(even.within(|spell| spell.calls).unwrap() < 1e-9);
-        let uneven = looked(
-            5_000,
-            &[(100, 500, 2_000), (100, 500, 3_000), (100, 500, 4_000)],
-        );
+        let uneven = looked(5_000, &[(100, 500, 2_000), (100, 500, 3_000), (100, 500, 4_000)]);
         let within = uneven.within(|spell| spell.calls).unwrap();
         // A deviation of a third, of three: 4.3 times 0.333 / sqrt(3), of which 0.7 was left out.
         let expected = 4.3 * (1.0 / 3.0) / 3.0_f64.sqrt() * 0.7_f64.sqrt();
-        assert!(
-            (within / expected - 1.0).abs() < 0.05,
-            "{within}, {expected}"
-        );
-        assert_eq!(
-            uneven.within(|spell| spell.switches),
-            None,
-            "nothing was seen"
-        );
-        assert_eq!(
-            looked(1, &[(1, 1, 1), (1, 1, 1)]).within(|spell| spell.calls),
-            None
-        );
+        assert!((within / expected - 1.0).abs() < 0.05, "{within}, {expected}");
+        assert_eq!(uneven.within(|spell| spell.switches), None, "nothing was seen");
+        assert_eq!(looked(1, &[(1, 1, 1), (1, 1, 1)]).within(|spell| spell.calls), None);
     }
 
     #[test]
     fn few_spells_have_wide_tails() {
-        for (freedom, table) in [
-            (2.0, 4.303),
-            (3.0, 3.182),
-            (5.0, 2.571),
-            (10.0, 2.228),
-            (30.0, 2.042),
-        ] {
-            assert!(
-                (students(freedom) / table - 1.0_f64).abs() < 0.04,
-                "{freedom}"
-            );
+        for (freedom, table) in
+            [(2.0, 4.303), (3.0, 3.182), (5.0, 2.571), (10.0, 2.228), (30.0, 2.042)]
+        {
+            assert!((students(freedom) / table - 1.0_f64).abs() < 0.04, "{freedom}");
         }
     }
 }

@@ -32,11 +32,7 @@ impl Weights {
 
     /// As many copies of equal weight would say as much.
     fn count(&self) -> f64 {
-        if self.squares > 0.0 {
-            self.sum * self.sum / self.squares
-        } else {
-            0.0
-        }
+        if self.squares > 0.0 { self.sum * self.sum / self.squares } else { 0.0 }
     }
 }
 
@@ -75,11 +71,7 @@ impl Copies {
         let part = |shown: &StackWeight| if by_time { shown.off_ns } else { shown.events } as f64;
         let largest = self.stacks.values().map(part).fold(0.0, f64::max) / weights.sum.max(1.0);
         let largest = largest.min((count + 1.0) / (count + 2.0));
-        let spread = if largest > 0.5 {
-            largest * (1.0 - largest)
-        } else {
-            0.25
-        };
+        let spread = if largest > 0.5 { largest * (1.0 - largest) } else { 0.25 };
         spread / count
     }
 }

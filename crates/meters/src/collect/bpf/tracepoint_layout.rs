@@ -35,10 +35,7 @@ pub(super) fn offsets() -> Result<Offsets, String> {
     offsets.extend(SYNCS.into_iter().zip(sync_numbers()?));
     for (constant, name, field) in FIELDS {
         let at = tracepoint::offset(name, field)?;
-        offsets.push((
-            constant,
-            u32::try_from(at).map_err(|error| error.to_string())?,
-        ));
+        offsets.push((constant, u32::try_from(at).map_err(|error| error.to_string())?));
     }
     Ok(offsets)
 }

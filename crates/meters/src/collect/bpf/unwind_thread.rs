@@ -73,18 +73,11 @@ impl UnwindThread {
             }
             climbed
         };
-        let spawned = thread::Builder::new()
-            .name("climber".to_owned())
-            .spawn(body);
+        let spawned = thread::Builder::new().name("climber".to_owned()).spawn(body);
         let thread = spawned.map_err(|error| format!("no thread can be started: {error}"))?;
-        let number = ready
-            .recv()
-            .map_err(|_gone| "the thread that climbs stacks ended early".to_owned())?;
-        Ok(UnwindThread {
-            shared,
-            thread: Some(thread),
-            number,
-        })
+        let number =
+            ready.recv().map_err(|_gone| "the thread that climbs stacks ended early".to_owned())?;
+        Ok(UnwindThread { shared, thread: Some(thread), number })
     }
 
     /// The window begins: what processes have mapped since is read.
@@ -143,14 +136,7 @@ impl UnwoundStacks {
             }
             while let Some(bytes) = ring.next() {
                 match Record::of(&bytes) {
-                    Some(Record::Copy {
-                        key,
-                        process,
-                        weight,
-                        registers,
-                        chain,
-                        top,
-                    }) => {
+                    Some(Record::Copy { key, process, weight, registers, chain, top }) => {
                         let stack = self.climb(key, process, registers, &chain, top);
                         if let Some(stack) = stack {
                             self.shown(key, stack, weight);
@@ -190,19 +176,12 @@ impl UnwoundStacks {
         }
         let memory = self.followed.memory(process)?;
         let climb = self.climber.climb(&memory.tables, &memory.space, from, top);
-        let copy = Copy {
-            begin: from.stack,
-            bytes: top,
-        };
+        let copy = Copy { begin: from.stack, bytes: top };
         let is_code = |address| memory.space.holds(address);
         let joined = join(climb, chain, from.frame, copy, is_code);
         let climbed = places(&joined, memory);
         let walked = places(chain, memory);
-        let best = if reaches(&walked) > reaches(&climbed) {
-            walked
-        } else {
-            climbed
-        };
+        let best = if reaches(&walked) > reaches(&climbed) { walked } else { climbed };
         self.copies += 1;
         Some(self.number(best))
     }

@@ -21,17 +21,9 @@ pub(super) fn spread(whole: Sum, shown: &[StackWeight]) -> Vec<Sum> {
     let lengths: Vec<u64> = shown.iter().map(|shown| shown.off_ns).collect();
     let counts = split(whole.count, &events);
     // Without a return that was seen, time goes as events do.
-    let by = if lengths.iter().any(|length| *length > 0) {
-        &lengths
-    } else {
-        &events
-    };
+    let by = if lengths.iter().any(|length| *length > 0) { &lengths } else { &events };
     let amounts = split(whole.amount, by);
-    counts
-        .into_iter()
-        .zip(amounts)
-        .map(|(count, amount)| Sum { count, amount })
-        .collect()
+    counts.into_iter().zip(amounts).map(|(count, amount)| Sum { count, amount }).collect()
 }
 
 /// Splits a number in proportion, such that the parts add up to it: each part is the growth of the
@@ -40,10 +32,7 @@ pub(super) fn split(whole: u64, by: &[u64]) -> Vec<u64> {
     let total: u128 = by.iter().map(|weight| u128::from(*weight)).sum();
     // Such that a share of the largest number is computed without an overflow.
     let shift = u64::BITS.saturating_sub(total.leading_zeros());
-    let by: Vec<u128> = by
-        .iter()
-        .map(|weight| u128::from(*weight >> shift))
-        .collect();
+    let by: Vec<u128> = by.iter().map(|weight| u128::from(*weight >> shift)).collect();
     let total: u128 = by.iter().sum();
     let (mut running, mut given) = (0_u128, 0);
     let even = total == 0;
@@ -64,19 +53,14 @@ mod tests {
     use crate::collect::bpf::map_types::Sum;
 
     fn shown(parts: &[(u64, u64)]) -> Vec<StackWeight> {
-        let parts = parts.iter().map(|(events, off_ns)| StackWeight {
-            events: *events,
-            off_ns: *off_ns,
-        });
+        let parts =
+            parts.iter().map(|(events, off_ns)| StackWeight { events: *events, off_ns: *off_ns });
         parts.collect()
     }
 
     #[test]
     fn parts_are_in_proportion_and_add_up() {
-        let whole = Sum {
-            count: 1000,
-            amount: 77,
-        };
+        let whole = Sum { count: 1000, amount: 77 };
         let parts = spread(whole, &shown(&[(1, 0), (31, 10), (63, 30)]));
         assert_eq!(parts.iter().map(|part| part.count).sum::<u64>(), 1000);
         assert_eq!(parts.iter().map(|part| part.amount).sum::<u64>(), 77);
@@ -87,10 +71,7 @@ mod tests {
 
     #[test]
     fn time_without_a_return_that_was_seen_goes_as_events_do() {
-        let whole = Sum {
-            count: 4,
-            amount: 100,
-        };
+        let whole = Sum { count: 4, amount: 100 };
         let parts = spread(whole, &shown(&[(1, 0), (3, 0)]));
         assert_eq!((parts[0].amount, parts[1].amount), (25, 75));
         assert!(spread(whole, &[]).is_empty());
@@ -100,10 +81,7 @@ mod tests {
 
     #[test]
     fn the_largest_numbers_are_split() {
-        let whole = Sum {
-            count: u64::MAX,
-            amount: u64::MAX,
-        };
+        let whole = Sum { count: u64::MAX, amount: u64::MAX };
         let parts = spread(whole, &shown(&[(u64::MAX, u64::MAX), (u64::MAX, 1)]));
         assert_eq!(parts[0].count, u64::MAX / 2);
         assert_eq!(parts[0].amount + parts[1].amount, u64::MAX);

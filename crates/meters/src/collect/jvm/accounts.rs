@@ -44,10 +44,7 @@ impl JvmCpuTime {
             Metric::CpuKernel => kernel,
             _ => return None,
         };
-        Some(Total {
-            amount,
-            source: "/proc/PID/stat".to_owned(),
-        })
+        Some(Total { amount, source: "/proc/PID/stat".to_owned() })
     }
 
     /// Charges the collection of garbage to the threads that do it, and says how.
@@ -73,22 +70,12 @@ impl JvmCpuTime {
 
 /// A metric that was taken.
 pub(super) fn taken(metric: Metric, collector: &str, how: Precision) -> Account {
-    Account {
-        metric,
-        collector: collector.to_owned(),
-        how,
-        lost: 0,
-        total: None,
-    }
+    Account { metric, collector: collector.to_owned(), how, lost: 0, total: None }
 }
 
 /// A metric that could not be taken, and why.
 pub(super) fn missing(metric: Metric, collector: &str, why: &str) -> Account {
-    taken(
-        metric,
-        collector,
-        Precision::NotAttributable(why.to_owned()),
-    )
+    taken(metric, collector, Precision::NotAttributable(why.to_owned()))
 }
 
 #[cfg(test)]

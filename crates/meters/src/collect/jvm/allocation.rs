@@ -86,9 +86,7 @@ impl ThreadAllocations {
 
     fn part_of(&self, window: Window, thread: i64, at: Nanos, bytes: u64) -> u64 {
         let since = self.since.get(&(thread, at));
-        since.map_or(0, |since| {
-            (bytes as f64 * window.part(*since, at)).round() as u64
-        })
+        since.map_or(0, |since| (bytes as f64 * window.part(*since, at)).round() as u64)
     }
 }
 
@@ -101,10 +99,7 @@ mod tests {
     use super::{ThreadAllocations, Window};
     use std::collections::HashMap;
 
-    const WINDOW: Window = Window {
-        begin: 1_000,
-        end: 2_000,
-    };
+    const WINDOW: Window = Window { begin: 1_000, end: 2_000 };
 
     #[test]
     fn what_leads_into_the_window_and_out_of_it_counts_in_part() {

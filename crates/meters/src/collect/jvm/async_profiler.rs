@@ -105,11 +105,8 @@ impl AsyncProfiler {
 
     fn begin(&mut self) -> Result<(), String> {
         let (cpu, wall) = (self.cpu_ns, self.cpu_ns * WALL);
-        let allocations = if self.allocations {
-            format!("alloc={ALLOCATION},")
-        } else {
-            String::new()
-        };
+        let allocations =
+            if self.allocations { format!("alloc={ALLOCATION},") } else { String::new() };
         self.ask(&format!(
             "start,event=ctimer,interval={cpu},wall={wall},{allocations}lock={WAITING_NS},\
              signal={SIGNALS},features=pcaddr,jfr"
@@ -144,19 +141,16 @@ impl AsyncProfiler {
         }
         let mut standing = SyscallDetector::of(self.machine.pid()).ok();
         let looks = looks(&chunks, standing.is_some())?;
-        let each = self.spent.times().map_or(self.cpu_ns, |(user, kernel)| {
-            sample_weight::each(user + kernel, looks.cpu)
-        });
+        let each = self
+            .spent
+            .times()
+            .map_or(self.cpu_ns, |(user, kernel)| sample_weight::each(user + kernel, looks.cpu));
         for chunk in &chunks {
             let mut fill = ProfileFiller::new(profile, chunk, Writer::AsyncProfiler);
             if let Some(standing) = standing.as_mut().filter(|_| looks.standing) {
                 fill.events("jdk.ExecutionSample", |_, address| {
                     let in_kernel = address.is_some_and(|address| standing.in_kernel(address));
-                    let metric = if in_kernel {
-                        Metric::CpuKernel
-                    } else {
-                        Metric::CpuUser
-                    };
+                    let metric = if in_kernel { Metric::CpuKernel } else { Metric::CpuUser };
                     (vec![(metric, each)], 1)
                 })?;
             }
@@ -211,11 +205,7 @@ impl AsyncProfiler {
             accounts.push(if self.allocations {
                 sampled(metric, format!("every {} KiB", ALLOCATION >> 10))
             } else {
-                missing(
-                    metric,
-                    NAME,
-                    "this JVM does not report allocations: 11 and later do",
-                )
+                missing(metric, NAME, "this JVM does not report allocations: 11 and later do")
             });
         }
         for metric in [Metric::Contentions, Metric::ContentionWait] {
@@ -252,17 +242,12 @@ fn looks(chunks: &[Chunk<'_>], standing: bool) -> Result<Looks, String> {
 }
 
 fn allocations(fill: &mut ProfileFiller<'_, '_>) -> Result<(), String> {
-    for name in [
-        "jdk.ObjectAllocationInNewTLAB",
-        "jdk.ObjectAllocationOutsideTLAB",
-    ] {
+    for name in ["jdk.ObjectAllocationInNewTLAB", "jdk.ObjectAllocationOutsideTLAB"] {
         fill.events(name, |event, _| {
             let size = event.whole("allocationSize").unwrap_or(0);
             let (bytes, objects) = sample_weight::allocated(size, ALLOCATION);
-            let weights = vec![
-                (Metric::AllocatedBytes, bytes),
-                (Metric::AllocatedObjects, objects),
-            ];
+            let weights =
+                vec![(Metric::AllocatedBytes, bytes), (Metric::AllocatedObjects, objects)];
             (weights, 1)
         })?;
     }
@@ -274,10 +259,7 @@ fn waits(fill: &mut ProfileFiller<'_, '_>) -> Result<(), String> {
         fill.events(name, |event, _| {
             let wait_ns = event.span_ns("duration").unwrap_or(0);
             let (waits, wait_ns) = sample_weight::waited(wait_ns, WAITING_NS);
-            let weights = vec![
-                (Metric::Contentions, waits),
-                (Metric::ContentionWait, wait_ns),
-            ];
+            let weights = vec![(Metric::Contentions, waits), (Metric::ContentionWait, wait_ns)];
             (weights, 1)
         })?;
     }

@@ -107,10 +107,7 @@ impl AttachSocket {
 
     /// The file in /tmp into which it writes its own code's names, as we see it.
     pub(in crate::collect) fn perf_map(&self) -> PathBuf {
-        PathBuf::from(format!(
-            "/proc/{}/root/tmp/perf-{}.map",
-            self.pid, self.inner_pid
-        ))
+        PathBuf::from(format!("/proc/{}/root/tmp/perf-{}.map", self.pid, self.inner_pid))
     }
 
     /// Loads a native agent by its path as the JVM sees it, with its options. The same library again is
@@ -130,9 +127,7 @@ impl AttachSocket {
     }
 
     fn ask(&self, words: [&str; 4]) -> Result<String, String> {
-        let answer = self
-            .exchange(words)
-            .map_err(|error| self.failed(&error.to_string()))?;
+        let answer = self.exchange(words).map_err(|error| self.failed(&error.to_string()))?;
         let (status, said) = answer.split_once('\n').unwrap_or((&answer, ""));
         if status.trim() == "0" {
             return Ok(said.to_owned());
@@ -167,10 +162,7 @@ impl AttachSocket {
             return Err(self.failed(why));
         }
         let name = format!(".attach_pid{}", status.inner_pid);
-        let places = [
-            PathBuf::from(format!("/proc/{}/cwd", self.pid)),
-            temporary.to_owned(),
-        ];
+        let places = [PathBuf::from(format!("/proc/{}/cwd", self.pid)), temporary.to_owned()];
         let made = places.iter().map(|place| place.join(&name));
         let trigger = made
             .into_iter()
@@ -184,11 +176,7 @@ impl AttachSocket {
 
     fn make(&self, trigger: &Path) -> std::io::Result<()> {
         let mut options = fs::OpenOptions::new();
-        options
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(trigger)?;
+        options.write(true).create_new(true).mode(0o600).open(trigger)?;
         // Old JVMs want it to be theirs; where we are not root it is already.
         if rustix::process::geteuid().is_root() {
             lchown(trigger, Some(self.owner.uid), Some(self.owner.gid))?;
@@ -214,10 +202,7 @@ impl AttachSocket {
     }
 
     fn failed(&self, why: &str) -> String {
-        format!(
-            "the JVM of process {} cannot be attached to: {why}",
-            self.pid
-        )
+        format!("the JVM of process {} cannot be attached to: {why}", self.pid)
     }
 }
 
@@ -228,10 +213,7 @@ impl Status {
         let caught = u64::from_str_radix(line("SigCgt:")?.trim(), 16).ok()?;
         let pid = line("NSpid:").or_else(|| line("Pid:"))?;
         Some(Status {
-            owner: Owner {
-                uid: effective("Uid:")?,
-                gid: effective("Gid:")?,
-            },
+            owner: Owner { uid: effective("Uid:")?, gid: effective("Gid:")? },
             inner_pid: pid.split_whitespace().last()?.parse().ok()?,
             catches_quit: caught & QUIT != 0,
         })
@@ -252,10 +234,7 @@ mod tests {
         let text = "Name:\tjava\nPid:\t812\nUid:\t0\t65534\t0\t0\nGid:\t0\t7\t0\t0\nNSpid:\t812\t9\n\
                     SigCgt:\t0000000000000004\n";
         let status = Status::parse(text).unwrap();
-        let owner = Owner {
-            uid: 65_534,
-            gid: 7,
-        };
+        let owner = Owner { uid: 65_534, gid: 7 };
         assert_eq!((status.owner, status.inner_pid), (owner, 9));
         assert!(status.catches_quit);
         let deaf = Status::parse(&text.replace("0004", "fffb")).unwrap();

@@ -53,10 +53,7 @@ impl CpuUsage {
         Some(CpuUsage {
             user_ns,
             kernel_ns,
-            collectors: tasks
-                .flatten()
-                .filter_map(|task| collector(&task.path()))
-                .collect(),
+            collectors: tasks.flatten().filter_map(|task| collector(&task.path())).collect(),
         })
     }
 

@@ -33,10 +33,7 @@ const SETTINGS: &str = "jdk.ExecutionSample#period=10ms jdk.JavaMonitorEnter#thr
                         jdk.ThreadPark#threshold=1ms jdk.ThreadSleep#threshold=0ms";
 const ALLOCATION: &str = "jdk.ObjectAllocationSample";
 /// Parking on anything else is waiting for work.
-const LOCKS: [&str; 2] = [
-    "java.util.concurrent.locks.Reentrant",
-    "java.util.concurrent.Semaphore",
-];
+const LOCKS: [&str; 2] = ["java.util.concurrent.locks.Reentrant", "java.util.concurrent.Semaphore"];
 
 /// The events that are read.
 const EVENTS: [&str; 6] = [
@@ -148,11 +145,7 @@ impl FlightRecorder {
         };
         let allocated = ThreadAllocations::of(&chunks, ALLOCATION)?;
         let within = |event: &Event<'_>, weights: Weights| {
-            if self.window.holds(event) {
-                (weights, 1)
-            } else {
-                (Vec::new(), 0)
-            }
+            if self.window.holds(event) { (weights, 1) } else { (Vec::new(), 0) }
         };
         for chunk in &chunks {
             let mut fill = ProfileFiller::new(profile, chunk, Writer::Jvm);
@@ -172,15 +165,9 @@ impl FlightRecorder {
                 let one = vec![(Metric::Sleeps, 1)];
                 fill.events("jdk.ThreadSleep", |event, _| within(event, one.clone()))?;
             }
-            fill.events("jdk.JavaMonitorEnter", |event, _| {
-                within(event, waited(event))
-            })?;
+            fill.events("jdk.JavaMonitorEnter", |event, _| within(event, waited(event)))?;
             fill.events("jdk.ThreadPark", |event, _| {
-                let waited = if is_lock(event) {
-                    waited(event)
-                } else {
-                    Vec::new()
-                };
+                let waited = if is_lock(event) { waited(event) } else { Vec::new() };
                 within(event, waited)
             })?;
         }
@@ -190,18 +177,10 @@ impl FlightRecorder {
     fn accounts(&self, known: &Knows) -> Vec<Account> {
         let sampled = |metric, how: String| taken(metric, NAME, Precision::Sampled(how));
         let unless = |known: bool, account: Account, why: &str| {
-            if known {
-                account
-            } else {
-                missing(account.metric, NAME, why)
-            }
+            if known { account } else { missing(account.metric, NAME, why) }
         };
         let mut accounts = self.cpu_accounts(known.looks);
-        accounts.push(missing(
-            Metric::Wall,
-            NAME,
-            "it does not sample threads that wait",
-        ));
+        accounts.push(missing(Metric::Wall, NAME, "it does not sample threads that wait"));
         accounts.push(unless(
             known.allocations,
             sampled(Metric::AllocatedBytes, "at most 150 samples/s".to_owned()),
@@ -211,10 +190,7 @@ impl FlightRecorder {
         accounts.push(missing(Metric::AllocatedObjects, NAME, why));
         let shortest = if self.fine { SHORTEST_WAIT } else { "10 ms" };
         for metric in [Metric::Contentions, Metric::ContentionWait] {
-            accounts.push(sampled(
-                metric,
-                format!("waits of {shortest} and more alone"),
-            ));
+            accounts.push(sampled(metric, format!("waits of {shortest} and more alone")));
         }
         accounts.push(unless(
             known.sleeps,
@@ -236,10 +212,8 @@ impl FlightRecorder {
         let user = taken(Metric::CpuUser, NAME, Precision::Sampled(how));
         let why = "it does not sample threads in the kernel: fetch async-profiler";
         let kernel = missing(Metric::CpuKernel, NAME, why);
-        let total = |account: Account| Account {
-            total: self.spent.total(account.metric),
-            ..account
-        };
+        let total =
+            |account: Account| Account { total: self.spent.total(account.metric), ..account };
         vec![total(user), total(kernel)]
     }
 }

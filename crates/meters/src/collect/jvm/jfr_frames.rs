@@ -21,10 +21,7 @@ pub(super) fn stack(event: &Event<'_>, writer: Writer) -> (Option<u64>, Vec<Fram
     let end = frames.iter().position(is_interrupted_handler);
     // What such a handler interrupted is not told.
     let frames = end.map_or(frames, |_| &[]);
-    (
-        address,
-        frames.iter().map(|told| frame(told, writer)).collect(),
-    )
+    (address, frames.iter().map(|told| frame(told, writer)).collect())
 }
 
 /// The thread of an event, by the name that Java or else the kernel has for it.
@@ -32,14 +29,9 @@ pub(super) fn thread(event: &Event<'_>) -> Thread {
     let field = ["sampledThread", "eventThread"];
     let name = |field: &str| {
         let text = |part| event.text(&[field, part]).filter(|name| !name.is_empty());
-        text("javaName")
-            .or_else(|| text("osName"))
-            .map(str::to_owned)
+        text("javaName").or_else(|| text("osName")).map(str::to_owned)
     };
-    Thread {
-        name: field.into_iter().find_map(name).unwrap_or_default(),
-        title: None,
-    }
+    Thread { name: field.into_iter().find_map(name).unwrap_or_default(), title: None }
 }
 
 /// A frame that is no function but the address in it: `0x7f...`, without class.
@@ -62,22 +54,12 @@ fn frame(told: &JfrFrame<'_>, writer: Writer) -> Frame {
         (Space::Kernel, "kernel".to_owned(), function(told.method))
     } else if native {
         let unnamed = matches!(told.method, "" | "unknown") || told.method.starts_with('[');
-        let name = if unnamed {
-            Name::Unknown
-        } else {
-            function(told.method)
-        };
+        let name = if unnamed { Name::Unknown } else { function(told.method) };
         (Space::Native, told.class.to_owned(), name)
     } else {
         (Space::Java, class(told.class), function(told.method))
     };
-    Frame {
-        space,
-        object,
-        name,
-        offset: 0,
-        inlined: false,
-    }
+    Frame { space, object, name, offset: 0, inlined: false }
 }
 
 /// A class with dots, without the address that tells hidden classes apart in one process only, and
@@ -87,9 +69,7 @@ pub(super) fn class(told: &str) -> String {
     if let Some((outer, _)) = dotted.split_once("$$Lambda") {
         return format!("{outer}$$Lambda");
     }
-    let hidden = [".0x", "+0x"]
-        .into_iter()
-        .find_map(|mark| dotted.find(mark));
+    let hidden = [".0x", "+0x"].into_iter().find_map(|mark| dotted.find(mark));
     hidden.map_or(dotted.clone(), |end| dotted[..end].to_owned())
 }
 
@@ -99,20 +79,13 @@ mod tests {
     use syncline_profile::{Name, Space};
 
     fn told<'a>(class: &'a str, method: &'a str, kind: &'a str) -> JfrFrame<'a> {
-        JfrFrame {
-            class,
-            method,
-            kind,
-        }
+        JfrFrame { class, method, kind }
     }
 
     #[test]
     fn classes_have_dots_and_no_addresses() {
         for (told, expected) in [
-            (
-                "org/apache/derby/impl/drda/DDMReader",
-                "org.apache.derby.impl.drda.DDMReader",
-            ),
+            ("org/apache/derby/impl/drda/DDMReader", "org.apache.derby.impl.drda.DDMReader"),
             ("Known$$Lambda$1.0x00007facb8000a08", "Known$$Lambda"),
             ("a/B$$Lambda$7+0x00007f/12", "a.B$$Lambda"),
             ("a/Hidden/0x00007f", "a.Hidden"),
@@ -126,23 +99,14 @@ mod tests {
     fn kinds_of_frames_say_whose_code_it_is() {
         let ours = |told| frame(&told, Writer::AsyncProfiler);
         let send = ours(told("libc.so.6", "__send", "Native"));
-        assert_eq!(
-            (send.space, send.object.as_str()),
-            (Space::Native, "libc.so.6")
-        );
-        assert_eq!(
-            ours(told("libz.so", "[libz.so]", "Native")).name,
-            Name::Unknown
-        );
+        assert_eq!((send.space, send.object.as_str()), (Space::Native, "libc.so.6"));
+        assert_eq!(ours(told("libz.so", "[libz.so]", "Native")).name, Name::Unknown);
         let compiled = ours(told("java/lang/Thread", "run", "Inlined"));
         assert_eq!(compiled.space, Space::Java);
         assert_eq!(compiled.name, Name::Function("run".to_owned()));
         assert_eq!(ours(told("", "tcp_sendmsg", "Kernel")).object, "kernel");
         let native = frame(&told("java/net/Net", "poll", "Native"), Writer::Jvm);
-        assert_eq!(
-            (native.space, native.object.as_str()),
-            (Space::Java, "java.net.Net")
-        );
+        assert_eq!((native.space, native.object.as_str()), (Space::Java, "java.net.Net"));
     }
 
     #[test]

@@ -22,12 +22,7 @@ impl<'p, 'c> ProfileFiller<'p, 'c> {
         chunk: &'c Chunk<'c>,
         writer: Writer,
     ) -> ProfileFiller<'p, 'c> {
-        ProfileFiller {
-            profile,
-            chunk,
-            writer,
-            stacks: HashMap::new(),
-        }
+        ProfileFiller { profile, chunk, writer, stacks: HashMap::new() }
     }
 
     /// Every event of a name; `weigh` is told the address where its thread stood, if that is known, and

@@ -72,16 +72,10 @@ impl Shared {
             inside: PathBuf::from(name),
         };
         let failed = |error: std::io::Error| {
-            format!(
-                "{} cannot be made for process {pid}: {error}",
-                shared.inside.display()
-            )
+            format!("{} cannot be made for process {pid}: {error}", shared.inside.display())
         };
         let mut builder = fs::DirBuilder::new();
-        builder
-            .mode(0o700)
-            .create(&shared.outside)
-            .map_err(failed)?;
+        builder.mode(0o700).create(&shared.outside).map_err(failed)?;
         if rustix::process::geteuid().is_root() {
             lchown(&shared.outside, Some(owner.uid), Some(owner.gid)).map_err(failed)?;
         }

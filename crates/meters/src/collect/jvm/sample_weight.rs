@@ -7,10 +7,7 @@ use syncline_instrument::Nanos;
 pub(super) fn allocated(size: i64, interval: u64) -> (u64, u64) {
     let size = size.max(1) as f64;
     let chance = -(-size / interval as f64).exp_m1();
-    (
-        (size / chance).round() as u64,
-        (1.0 / chance).round() as u64,
-    )
+    ((size / chance).round() as u64, (1.0 / chance).round() as u64)
 }
 
 /// How many waits and how much waiting a wait stands for that was told because the sum of waits had

@@ -27,14 +27,7 @@ pub(in crate::collect) fn join(
         return addresses;
     }
     let rest = followed(climb.frame, first, chain.len(), copy)
-        .or_else(|| {
-            Some(
-                chain
-                    .iter()
-                    .rposition(|address| addresses.last() == Some(address))?
-                    + 1,
-            )
-        })
+        .or_else(|| Some(chain.iter().rposition(|address| addresses.last() == Some(address))? + 1))
         .and_then(|next| chain.get(next..));
     let rest = rest.unwrap_or_default().iter().copied();
     addresses.extend(rest.take_while(|address| is_code(address.wrapping_sub(1))));
@@ -65,19 +58,12 @@ mod tests {
     }
 
     fn climb(addresses: &[u64], frame: u64) -> UnwoundStack {
-        UnwoundStack {
-            addresses: addresses.to_vec(),
-            ended: false,
-            frame,
-        }
+        UnwoundStack { addresses: addresses.to_vec(), ended: false, frame }
     }
 
     fn joined(climb: UnwoundStack, chain: &[u64], first: u64, words: &[u64]) -> Vec<u64> {
         let bytes = copied(words);
-        let copy = Copy {
-            begin: 0x1000,
-            bytes: &bytes,
-        };
+        let copy = Copy { begin: 0x1000, bytes: &bytes };
         join(climb, chain, first, copy, |address| address < 0x900)
     }
 
@@ -88,24 +74,15 @@ mod tests {
         // Frame pointers: 0x1010 -> 0x1020 -> outside of the copy.
         let words = [0, 15, 0x1020, 20, 0x2000, 30];
         let stood = climb(&[10, 15, 20, 30], 0x2000);
-        assert_eq!(
-            joined(stood, &chain, 0x1010, &words),
-            [10, 15, 20, 30, 40, 50]
-        );
+        assert_eq!(joined(stood, &chain, 0x1010, &words), [10, 15, 20, 30, 40, 50]);
         let stood = climb(&[10, 15], 0x1010);
-        assert_eq!(
-            joined(stood, &chain, 0x1010, &words),
-            [10, 15, 20, 30, 40, 50]
-        );
+        assert_eq!(joined(stood, &chain, 0x1010, &words), [10, 15, 20, 30, 40, 50]);
     }
 
     #[test]
     fn an_address_that_both_know_joins_them_where_no_frame_pointer_does() {
         let chain = [10, 30, 40, 0x999, 50];
-        assert_eq!(
-            joined(climb(&[10, 20, 30], 7), &chain, 0x5000, &[]),
-            [10, 20, 30, 40]
-        );
+        assert_eq!(joined(climb(&[10, 20, 30], 7), &chain, 0x5000, &[]), [10, 20, 30, 40]);
         assert_eq!(joined(climb(&[10, 20], 7), &chain, 0x5000, &[]), [10, 20]);
     }
 

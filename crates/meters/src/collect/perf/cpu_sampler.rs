@@ -19,11 +19,8 @@ use syncline_profile::{Account, Metric, Precision, ProfileBuilder};
 const COLLECTOR: &str = "cpu by perf events";
 const METRICS: [Metric; 2] = [Metric::CpuUser, Metric::CpuKernel];
 /// From the best way to look to the last: whom events reach, and whether the kernel's side is seen.
-const WAYS: [(Reach, bool); 3] = [
-    (Reach::Machine, true),
-    (Reach::Tasks, true),
-    (Reach::Tasks, false),
-];
+const WAYS: [(Reach, bool); 3] =
+    [(Reach::Machine, true), (Reach::Tasks, true), (Reach::Tasks, false)];
 
 #[derive(Debug)]
 struct Cpu {
@@ -53,11 +50,7 @@ pub(in crate::collect) fn open(subject: &Subject, options: &ProfilerOptions) -> 
             Ok(sampler) => {
                 return Ok(Box::new(Cpu {
                     sampler,
-                    looks: Looks {
-                        per_s: options.looks_per_s,
-                        period: source.period,
-                        with_kernel,
-                    },
+                    looks: Looks { per_s: options.looks_per_s, period: source.period, with_kernel },
                 }));
             }
             Err(error) => {

@@ -45,22 +45,12 @@ impl Source {
     /// Processors at work, so many times a second.
     pub(super) fn clock(looks_per_s: u32) -> Source {
         let period = syncline_instrument::clock::SECOND / u64::from(looks_per_s.max(1));
-        Source {
-            kind: Kind::Clock,
-            period,
-            tracepoint: None,
-            filter: None,
-        }
+        Source { kind: Kind::Clock, period, tracepoint: None, filter: None }
     }
 
     /// Every `period`th pass of a tracepoint; the error is a sentence.
     pub(super) fn tracepoint(kind: Kind, name: &str, period: u64) -> Result<Source, String> {
-        Ok(Source {
-            kind,
-            period,
-            tracepoint: Some(tracepoint::number(name)?),
-            filter: None,
-        })
+        Ok(Source { kind, period, tracepoint: Some(tracepoint::number(name)?), filter: None })
     }
 
     /// The event that samples it; `with_kernel` if also what the kernel does is to be seen, `watermark`

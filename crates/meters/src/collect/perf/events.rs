@@ -54,17 +54,9 @@ impl Events {
             Reach::Tasks => tasks(subject.process),
         };
         let is_clock = |source: &Source| source.kind == Kind::Clock;
-        let pages = if sources.iter().all(is_clock) {
-            PAGES
-        } else {
-            PAGES_OF_TRACEPOINTS
-        };
+        let pages = if sources.iter().all(is_clock) { PAGES } else { PAGES_OF_TRACEPOINTS };
         let mut rings = Vec::new();
-        let mut opened = Events {
-            all: Vec::new(),
-            kinds: HashMap::new(),
-            owners: Vec::new(),
-        };
+        let mut opened = Events { all: Vec::new(), kinds: HashMap::new(), owners: Vec::new() };
         for cpu in processors() {
             let mut owner: Option<usize> = None;
             for source in sources {
@@ -130,7 +122,5 @@ fn tasks(watched: Watched) -> Vec<i32> {
         Watched::Other(pid) => ProcessUsage::family(pid, Path::new("/")),
     };
     let threads = processes.into_iter().flat_map(threads);
-    threads
-        .filter(|tid| !is_sampler_thread(tid.unsigned_abs()))
-        .collect()
+    threads.filter(|tid| !is_sampler_thread(tid.unsigned_abs())).collect()
 }

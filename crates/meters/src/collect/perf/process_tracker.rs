@@ -64,8 +64,7 @@ impl ProcessTracker {
     /// so that it need not be done while they work.
     pub(in crate::collect) fn refresh_mappings(&mut self) {
         if let Watched::Other(pid) = self.process {
-            self.family
-                .extend(ProcessUsage::family(pid, Path::new("/")));
+            self.family.extend(ProcessUsage::family(pid, Path::new("/")));
         }
         let mut family: Vec<u32> = self.family.iter().copied().collect();
         family.sort_unstable();
@@ -133,12 +132,7 @@ impl ProcessTracker {
                 Some(memory) => memory.tables.clone(),
                 None => self.shared_tables(&space),
             };
-            let memory = Memory {
-                space,
-                tables,
-                stale: false,
-                read: clock::now(),
-            };
+            let memory = Memory { space, tables, stale: false, read: clock::now() };
             self.memories.insert(pid, memory);
         }
         self.memories.get(&pid)

@@ -178,26 +178,17 @@ impl<'a> Reader<'a> {
         self.bytes(COUNT)?.try_into().ok()
     }
 
-    #[allow(
-        clippy::host_endian_bytes,
-        reason = "the kernel writes in the machine's order"
-    )]
+    #[allow(clippy::host_endian_bytes, reason = "the kernel writes in the machine's order")]
     fn u16(&mut self) -> Option<u16> {
         self.array().map(u16::from_ne_bytes)
     }
 
-    #[allow(
-        clippy::host_endian_bytes,
-        reason = "the kernel writes in the machine's order"
-    )]
+    #[allow(clippy::host_endian_bytes, reason = "the kernel writes in the machine's order")]
     fn u32(&mut self) -> Option<u32> {
         self.array().map(u32::from_ne_bytes)
     }
 
-    #[allow(
-        clippy::host_endian_bytes,
-        reason = "the kernel writes in the machine's order"
-    )]
+    #[allow(clippy::host_endian_bytes, reason = "the kernel writes in the machine's order")]
     fn u64(&mut self) -> Option<u64> {
         self.array().map(u64::from_ne_bytes)
     }
@@ -236,14 +227,7 @@ mod tests {
         bytes.extend(record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL, &body));
         bytes.extend(record(PERF_RECORD_LOST, 0, &[5, 9]));
         let mut found = records(&bytes, known);
-        assert_eq!(
-            found.next(),
-            Some(Record::Fork {
-                pid: 80,
-                parent: 70,
-                at: 1
-            })
-        );
+        assert_eq!(found.next(), Some(Record::Fork { pid: 80, parent: 70, at: 1 }));
         let Some(Record::Sample(sample)) = found.next() else {
             panic!("a sample follows");
         };
@@ -252,13 +236,7 @@ mod tests {
         assert_eq!((sample.kernel, sample.user), (vec![11, 12], vec![21, 22]));
         assert_eq!(sample.stack, 1_u64.to_le_bytes());
         assert_eq!(sample.registers.unwrap().stack, 7);
-        assert_eq!(
-            found.next(),
-            Some(Record::Lost {
-                event: 5,
-                samples: 9
-            })
-        );
+        assert_eq!(found.next(), Some(Record::Lost { event: 5, samples: 9 }));
         assert_eq!(found.next(), None);
     }
 

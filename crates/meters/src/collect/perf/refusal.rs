@@ -9,9 +9,8 @@ use std::path::Path;
 pub(super) fn refusal(what: &str, error: &io::Error) -> String {
     let paranoid = read_line(Path::new("/proc/sys/kernel/perf_event_paranoid"));
     let level = paranoid.as_deref().and_then(|value| value.parse().ok());
-    let says = paranoid.map_or_else(String::new, |value| {
-        format!(" (kernel.perf_event_paranoid is {value})")
-    });
+    let says = paranoid
+        .map_or_else(String::new, |value| format!(" (kernel.perf_event_paranoid is {value})"));
     match Errno::from_io_error(error) {
         Some(Errno::ACCESS | Errno::PERM) => format!(
             "the kernel does not let this user see {what}{says}: run as root, or {}",
@@ -54,17 +53,11 @@ mod tests {
     #[test]
     fn a_refusal_says_what_opens_the_way() {
         let denied = refusal("processors at work", &Errno::ACCESS.into());
-        assert!(
-            denied.contains("processors at work") && denied.contains("root"),
-            "{denied}"
-        );
+        assert!(denied.contains("processors at work") && denied.contains("root"), "{denied}");
         let full = refusal("processors at work", &Errno::MFILE.into());
         assert!(full.contains("ulimit -n"), "{full}");
         let other = refusal("system calls", &Errno::NODEV.into());
-        assert!(
-            other.starts_with("system calls cannot be sampled"),
-            "{other}"
-        );
+        assert!(other.starts_with("system calls cannot be sampled"), "{other}");
         assert!(way(Some(4)).contains("paranoid=2") && way(Some(2)).contains("paranoid=-1"));
         assert!(kernel_hidden().contains("perf_event_paranoid=1"));
     }

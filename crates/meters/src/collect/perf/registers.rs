@@ -28,12 +28,7 @@ mod machine {
 
     pub(in super::super) fn from_sample(values: [u64; COUNT]) -> Registers {
         let [frame, stack, instruction] = values;
-        Registers {
-            instruction,
-            stack,
-            frame,
-            link: 0,
-        }
+        Registers { instruction, stack, frame, link: 0 }
     }
 }
 
@@ -50,12 +45,7 @@ mod machine {
 
     pub(in super::super) fn from_sample(values: [u64; COUNT]) -> Registers {
         let [frame, link, stack, instruction] = values;
-        Registers {
-            instruction,
-            stack,
-            frame,
-            link,
-        }
+        Registers { instruction, stack, frame, link }
     }
 }
 

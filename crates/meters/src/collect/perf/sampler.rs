@@ -27,10 +27,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 /// The longest sleep: a process that starts and ends in between is not seen.
-const POLL_INTERVAL: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 100_000_000,
-};
+const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
 const GONE: &str = "the sampling thread ended before it was told to, by an error of its own";
 
@@ -93,9 +90,7 @@ impl Sampler {
             work.run(rings);
             Some(work.outcome())
         };
-        let thread = thread::Builder::new()
-            .name("sampler".to_owned())
-            .spawn(body)?;
+        let thread = thread::Builder::new().name("sampler".to_owned()).spawn(body)?;
         let started = there.recv();
         started.map_err(|_gone| io::Error::other(GONE))?;
         let (events, rings) = Events::open(subject, sources, reach, with_kernel)?;
@@ -107,12 +102,7 @@ impl Sampler {
         });
         let handed = hand.send((Arc::clone(&shared), rings));
         handed.map_err(|_gone| io::Error::other(GONE))?;
-        Ok(Sampler {
-            shared: Ending(shared),
-            begin,
-            ready,
-            thread,
-        })
+        Ok(Sampler { shared: Ending(shared), begin, ready, thread })
     }
 
     /// Waits until the tables of all programs are read.
@@ -271,13 +261,7 @@ impl<'a> Work<'a> {
             places.extend(lookups(&user).map(|address| memory.space.place(address)));
         }
         let stack = self.stacks.number(places);
-        self.stacks.add(StackSample {
-            kind,
-            detail,
-            pid,
-            tid,
-            stack,
-        });
+        self.stacks.add(StackSample { kind, detail, pid, tid, stack });
     }
 
     fn detail(&self, sample: &Sample<'_>) -> Option<Detail> {
@@ -315,10 +299,7 @@ fn fork(record: &Record<'_>) -> Option<(u64, u32, u32)> {
 /// The state in which `sched_switch` says that a thread was taken off its processor.
 const PREEMPTED: i64 = 0x100;
 
-#[allow(
-    clippy::host_endian_bytes,
-    reason = "the kernel writes in the machine's order"
-)]
+#[allow(clippy::host_endian_bytes, reason = "the kernel writes in the machine's order")]
 fn number_at(raw: &[u8], offset: usize) -> Option<i64> {
     let bytes = raw.get(offset..)?.first_chunk()?;
     Some(i64::from_ne_bytes(*bytes))
@@ -330,19 +311,13 @@ fn user(climber: &mut StackUnwinder, memory: &Memory, sample: &Sample<'_>) -> Ve
         return sample.user.clone();
     };
     let climb = climber.climb(&memory.tables, &memory.space, registers, sample.stack);
-    let copy = Copy {
-        begin: registers.stack,
-        bytes: sample.stack,
-    };
+    let copy = Copy { begin: registers.stack, bytes: sample.stack };
     let is_code = |address| memory.space.holds(address);
     join(climb, &sample.user, registers.frame, copy, is_code)
 }
 
 /// Where to look addresses up: a return address may stand behind the end of the function that called.
 fn lookups(addresses: &[u64]) -> impl Iterator<Item = u64> {
-    let callers = addresses
-        .iter()
-        .skip(1)
-        .map(|address| address.wrapping_sub(1));
+    let callers = addresses.iter().skip(1).map(|address| address.wrapping_sub(1));
     addresses.first().copied().into_iter().chain(callers)
 }

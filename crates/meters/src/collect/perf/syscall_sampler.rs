@@ -61,10 +61,7 @@ pub(in crate::collect) fn open(subject: &Subject, _: &ProfilerOptions) -> Opened
     };
     let sampler = sources().and_then(|sources| sampler(subject, &sources));
     match sampler {
-        Ok(sampler) => Ok(Box::new(Calls {
-            sampler,
-            counted: [0; 3],
-        })),
+        Ok(sampler) => Ok(Box::new(Calls { sampler, counted: [0; 3] })),
         Err(why) => Err(refused(&why)),
     }
 }

@@ -74,12 +74,7 @@ fn module(code: &Code, image: &Image) -> Option<Module<Arc<[u8]>>> {
         eh_frame_hdr: bytes(&image.eh_frame_hdr),
         ..ExplicitModuleSectionInfo::default()
     };
-    Some(Module::new(
-        String::new(),
-        code.range.clone(),
-        base,
-        sections,
-    ))
+    Some(Module::new(String::new(), code.range.clone(), base, sections))
 }
 
 impl StackUnwinder {
@@ -95,26 +90,18 @@ impl StackUnwinder {
         from: Registers,
         copy: &[u8],
     ) -> UnwoundStack {
-        let mut climb = UnwoundStack {
-            addresses: vec![from.instruction],
-            ended: false,
-            frame: from.frame,
-        };
+        let mut climb =
+            UnwoundStack { addresses: vec![from.instruction], ended: false, frame: from.frame };
         if !STACKS.contains(&from.stack) {
             return climb;
         }
-        let copy = Copy {
-            begin: from.stack,
-            bytes: copy,
-        };
+        let copy = Copy { begin: from.stack, bytes: copy };
         let mut registers = native(from);
         let mut address = FrameAddress::from_instruction_pointer(from.instruction);
         let mut stack = from.stack;
         while climb.addresses.len() < DEEPEST {
             let mut read = |address| copy.read(address).ok_or(());
-            let step = tables
-                .0
-                .unwind_frame(address, &mut registers, &mut self.0, &mut read);
+            let step = tables.0.unwind_frame(address, &mut registers, &mut self.0, &mut read);
             let caller = match step {
                 Ok(Some(caller)) => caller,
                 Ok(None) => {
@@ -192,9 +179,7 @@ impl fmt::Debug for Tables {
 
 impl fmt::Debug for StackUnwinder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("StackUnwinder")
-            .finish_non_exhaustive()
+        formatter.debug_struct("StackUnwinder").finish_non_exhaustive()
     }
 }
 
@@ -244,9 +229,8 @@ mod tests {
                 1 => random.next() % 8192,
                 _ => 0x7ffc_0000_0000 + random.next() % 4096 * 8,
             };
-            let copy: Vec<u8> = (0..round % 129)
-                .flat_map(|_| random.word(&code, stack).to_le_bytes())
-                .collect();
+            let copy: Vec<u8> =
+                (0..round % 129).flat_map(|_| random.word(&code, stack).to_le_bytes()).collect();
             let from = Registers {
                 instruction: random.word(&code, stack),
                 stack,
@@ -262,9 +246,6 @@ mod tests {
             climbed += usize::from(!callers.is_empty());
         }
         // Otherwise the test would have exercised nothing.
-        assert!(
-            deepest > 5 && climbed > 5_000,
-            "{climbed} climbed, {deepest} deep at most"
-        );
+        assert!(deepest > 5 && climbed > 5_000, "{climbed} climbed, {deepest} deep at most");
     }
 }

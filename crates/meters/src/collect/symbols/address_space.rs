@@ -54,10 +54,7 @@ impl AddressSpace {
 
     /// What a process has that was just forked from this one.
     pub(in crate::collect) fn forked(&self, pid: u32) -> AddressSpace {
-        AddressSpace {
-            pid,
-            mappings: Arc::clone(&self.mappings),
-        }
+        AddressSpace { pid, mappings: Arc::clone(&self.mappings) }
     }
 
     /// The process.
@@ -99,9 +96,7 @@ impl AddressSpace {
     }
 
     fn mapping(&self, address: u64) -> Option<&Mapping> {
-        let after = self
-            .mappings
-            .partition_point(|mapping| mapping.range.start <= address);
+        let after = self.mappings.partition_point(|mapping| mapping.range.start <= address);
         let mapping = self.mappings.get(after.checked_sub(1)?)?;
         mapping.range.contains(&address).then_some(mapping)
     }

@@ -3,15 +3,8 @@
 use cpp_demangle::{DemangleOptions, Symbol};
 
 /// What compilers add to the name of a function of which they made a part or a copy.
-const SUFFIXES: [&str; 7] = [
-    ".cold",
-    ".constprop.",
-    ".isra.",
-    ".llvm.",
-    ".localalias",
-    ".lto_priv.",
-    ".part.",
-];
+const SUFFIXES: [&str; 7] =
+    [".cold", ".constprop.", ".isra.", ".llvm.", ".localalias", ".lto_priv.", ".part."];
 /// A longer name is left as it is: demangling takes time and memory that grow with it.
 const LONGEST: usize = 8192;
 
@@ -57,15 +50,9 @@ mod tests {
             ("XLogFlush", "XLogFlush"),
             ("heap_hot_search.constprop.0.isra.3", "heap_hot_search"),
             ("fsync@@GLIBC_2.2.5", "fsync"),
-            (
-                "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE",
-                "core::fmt::Formatter::pad",
-            ),
+            ("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad"),
             ("_RNvC6_123foo3bar", "123foo::bar"),
-            (
-                "_ZN11ha_innobase10index_readEPhPKhj16ha_rkey_function",
-                "ha_innobase::index_read",
-            ),
+            ("_ZN11ha_innobase10index_readEPhPKhj16ha_rkey_function", "ha_innobase::index_read"),
             ("_Z3fooi.cold", "foo"),
             ("_Z", "_Z"),
             (".part.", ".part."),

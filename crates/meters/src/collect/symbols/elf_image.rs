@@ -198,9 +198,7 @@ impl Image {
 
     /// What stands at a stated address, and where its function begins, or the address itself.
     pub(super) fn name(&self, address: u64) -> (Name, u64) {
-        let after = self
-            .functions
-            .partition_point(|function| function.begin <= address);
+        let after = self.functions.partition_point(|function| function.begin <= address);
         let before = &self.functions[..after];
         let covering = before.iter().rev().take(NESTED).find(|function| {
             let end = function.end.unwrap_or_else(|| self.end_of(function.begin));
@@ -252,9 +250,7 @@ impl Image {
 
     /// Where a function ends whose symbol does not say: where the next one begins, by either table.
     fn end_of(&self, begin: u64) -> u64 {
-        let next = self
-            .functions
-            .partition_point(|function| function.begin <= begin);
+        let next = self.functions.partition_point(|function| function.begin <= begin);
         let next = self.functions.get(next).map(|function| function.begin);
         let other = self.begins.partition_point(|other| *other <= begin);
         let ends = [next, self.begins.get(other).copied()];
@@ -269,11 +265,7 @@ impl Image {
         };
         self.functions.sort_by(|one, other| {
             let plainness = |function: &Function| {
-                (
-                    function.end.is_none(),
-                    underscores(function),
-                    function.symbol.len(),
-                )
+                (function.end.is_none(), underscores(function), function.symbol.len())
             };
             let order = one.begin.cmp(&other.begin);
             let order = order.then_with(|| plainness(one).cmp(&plainness(other)));
@@ -285,10 +277,7 @@ impl Image {
     fn read_begins(&self) -> Option<Vec<u64>> {
         let section = self.eh_frame_hdr.as_ref()?;
         let start = |range: &Option<Range<u64>>| range.as_ref().map_or(0, |range| range.start);
-        let eh_frame = self
-            .eh_frame
-            .as_ref()
-            .map_or(0, |section| section.range.start);
+        let eh_frame = self.eh_frame.as_ref().map_or(0, |section| section.range.start);
         let bases = BaseAddresses::default()
             .set_eh_frame_hdr(section.range.start)
             .set_eh_frame(eh_frame)
@@ -336,9 +325,7 @@ fn functions(
         }
         let name = names.get(symbol.st_name(endian) as usize..)?;
         let name = name.split(|byte| *byte == 0).next()?;
-        let name = std::str::from_utf8(name)
-            .ok()
-            .filter(|name| !name.is_empty())?;
+        let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
         let bytes = symbol.st_size(endian);
         Some(Function {
             begin,
@@ -388,11 +375,7 @@ mod tests {
             (0x110, function("first"), 0x100),
             (0x125, function("inside"), 0x120),
             (0x17f, function("first"), 0x100),
-            (
-                0x1c8,
-                function("std::vector<int, std::allocator<int> >::clear"),
-                0x1c0,
-            ),
+            (0x1c8, function("std::vector<int, std::allocator<int> >::clear"), 0x1c0),
             (0x180, between(Some("inside"), Some("third")), 0x180),
             (0x2ff, between(Some("inside"), Some("third")), 0x200),
             (0x350, function("third"), 0x300),
@@ -407,11 +390,7 @@ mod tests {
     #[test]
     fn places_in_the_file_have_stated_addresses() {
         let image = Image {
-            segments: vec![Segment {
-                offset: 0x1234,
-                address: 0x40_2234,
-                bytes: 0x100,
-            }],
+            segments: vec![Segment { offset: 0x1234, address: 0x40_2234, bytes: 0x100 }],
             ..Image::default()
         };
         assert_eq!(image.stated(0x1240), Some(0x40_2240));

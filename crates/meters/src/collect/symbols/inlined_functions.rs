@@ -79,10 +79,7 @@ impl Inlined {
             found.push(name.map(|name| demangle(&name)));
         }
         let outer = found.pop().flatten();
-        Functions {
-            inlined: found.into_iter().flatten().collect(),
-            outer,
-        }
+        Functions { inlined: found.into_iter().flatten().collect(), outer }
     }
 }
 
@@ -156,9 +153,7 @@ mod tests {
             assert!(found.contains(&expected), "{compression}: {found:?}");
             let named = |name: &str| found.iter().any(|it| it.outer.as_deref() == Some(name));
             assert!(named("mine_outer") && named("mine_plain"));
-            let plain = found
-                .iter()
-                .filter(|it| it.outer.as_deref() == Some("mine_plain"));
+            let plain = found.iter().filter(|it| it.outer.as_deref() == Some("mine_plain"));
             assert!(plain.clone().count() > 0 && plain.clone().all(|it| it.inlined.is_empty()));
         }
     }
@@ -173,8 +168,7 @@ mod tests {
             file.write_all_at(&whole, 0).unwrap();
             for _ in 0..random.usize(1..8) {
                 let byte = [random.u8(..)];
-                file.write_all_at(&byte, random.u64(0..whole.len() as u64))
-                    .unwrap();
+                file.write_all_at(&byte, random.u64(0..whole.len() as u64)).unwrap();
             }
             if let Some(inlined) = Inlined::read(&file) {
                 for address in code.clone().step_by(3) {

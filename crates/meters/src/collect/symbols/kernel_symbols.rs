@@ -36,9 +36,7 @@ impl Kernel {
     }
 
     pub(super) fn frame(&self, address: u64) -> Frame {
-        let after = self
-            .functions
-            .partition_point(|function| function.0 <= address);
+        let after = self.functions.partition_point(|function| function.0 <= address);
         let function = after.checked_sub(1).and_then(|at| self.functions.get(at));
         let (name, module) = match function {
             Some((_, name, module)) => (Name::Function(demangle(name)), module.as_deref()),

@@ -28,10 +28,7 @@ mod perf_map;
 mod proc_maps;
 mod process_titles;
 mod source_paths;
-#[allow(
-    clippy::module_inception,
-    reason = "the one type that the room is named for"
-)]
+#[allow(clippy::module_inception, reason = "the one type that the room is named for")]
 mod symbols;
 #[cfg(test)]
 mod test_library;

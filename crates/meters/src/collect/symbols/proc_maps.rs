@@ -85,11 +85,7 @@ fn mapping(line: &str) -> Option<Mapping> {
         }
         _ => Backing::Anonymous,
     };
-    Some(Mapping {
-        range,
-        offset,
-        backing,
-    })
+    Some(Mapping { range, offset, backing })
 }
 
 #[cfg(test)]
@@ -130,9 +126,6 @@ nonsense
             (0, "vdso"),
             (0, ""),
         ];
-        assert_eq!(
-            found,
-            expected.map(|(offset, what)| (offset, what.to_owned()))
-        );
+        assert_eq!(found, expected.map(|(offset, what)| (offset, what.to_owned())));
     }
 }

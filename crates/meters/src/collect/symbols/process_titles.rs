@@ -55,11 +55,7 @@ fn kind(said: &str) -> &'static str {
         return kind;
     }
     let is_host = |word: &str| word == "[local]" || (word.contains('(') && word.ends_with(')'));
-    if said.split(' ').any(is_host) {
-        CLIENT
-    } else {
-        OTHER
-    }
+    if said.split(' ').any(is_host) { CLIENT } else { OTHER }
 }
 
 #[cfg(test)]
@@ -70,34 +66,16 @@ mod tests {
     fn kinds_stay_and_names_go() {
         let titles = [
             ("postgres: walwriter ", Some("postgres: walwriter")),
-            (
-                "postgres: 15/main: checkpointer \0\0",
-                Some("postgres: checkpointer"),
-            ),
-            (
-                "postgres: autovacuum worker secret",
-                Some("postgres: autovacuum worker"),
-            ),
-            (
-                "postgres: syncline secret [local] SELECT",
-                Some("postgres: client backend"),
-            ),
+            ("postgres: 15/main: checkpointer \0\0", Some("postgres: checkpointer")),
+            ("postgres: autovacuum worker secret", Some("postgres: autovacuum worker")),
+            ("postgres: syncline secret [local] SELECT", Some("postgres: client backend")),
             (
                 "postgres: 15/main: syncline secret 127.0.0.1(50122) idle in transaction",
                 Some("postgres: client backend"),
             ),
-            (
-                "postgres: parallel worker for PID 71 ",
-                Some("postgres: parallel worker"),
-            ),
-            (
-                "postgres: walsender repl 10.0.0.1(33) streaming",
-                Some("postgres: walsender"),
-            ),
-            (
-                "postgres: secret scheduler",
-                Some("postgres: background worker"),
-            ),
+            ("postgres: parallel worker for PID 71 ", Some("postgres: parallel worker")),
+            ("postgres: walsender repl 10.0.0.1(33) streaming", Some("postgres: walsender")),
+            ("postgres: secret scheduler", Some("postgres: background worker")),
             ("/usr/lib/postgresql/15/bin/postgres\0-D\0/secret", None),
             ("sshd: secret@pts/0", None),
             ("", None),

@@ -86,18 +86,10 @@ mod tests {
     }
 
     fn found(code: &[u8]) -> Vec<(u64, &'static str)> {
-        let texts = Bytes {
-            address: 0x9000,
-            bytes: TEXTS,
-        };
-        let code = Bytes {
-            address: 0x1000,
-            bytes: code,
-        };
+        let texts = Bytes { address: 0x9000, bytes: TEXTS };
+        let code = Bytes { address: 0x1000, bytes: code };
         let found = anchors(code, texts).into_iter();
-        found
-            .map(|Anchor { address, path }| (address, path))
-            .collect()
+        found.map(|Anchor { address, path }| (address, path)).collect()
     }
 
     #[test]
@@ -105,18 +97,13 @@ mod tests {
         let mut code = vec![0x90; 3];
         code.extend(lea(0x48, 0x1003, 0x9001));
         code.extend(lea(0x4c, 0x100a, 0x9001));
-        assert_eq!(
-            found(&code),
-            [(0x1003, "./sql/log.cc"), (0x100a, "./sql/log.cc")]
-        );
+        assert_eq!(found(&code), [(0x1003, "./sql/log.cc"), (0x100a, "./sql/log.cc")]);
     }
 
     #[test]
     fn other_texts_headers_and_other_instructions_are_passed_over() {
         let text = |part: &str| {
-            let place = TEXTS
-                .windows(part.len())
-                .position(|it| it == part.as_bytes());
+            let place = TEXTS.windows(part.len()).position(|it| it == part.as_bytes());
             0x9000 + place.unwrap() as u64
         };
         for part in ["no path.c", "include/page.h", "plain.c", "l/log.cc"] {
@@ -137,10 +124,7 @@ mod tests {
             bytes.push([0x48, 0x8d, 0x15, 0xff, (random >> 24) as u8][(random >> 33) as usize % 5]);
         }
         for address in [0, u64::MAX - 100, 1 << 63] {
-            let piece = Bytes {
-                address,
-                bytes: &bytes,
-            };
+            let piece = Bytes { address, bytes: &bytes };
             anchors(piece, piece);
         }
     }

@@ -172,19 +172,15 @@ fn open(file: &MappedFile, pid: u32) -> Option<File> {
 /// not, or wait for somebody.
 fn open_regular(path: &str, pid: u32) -> Option<File> {
     let seen = PathBuf::from(format!("/proc/{pid}/root{path}"));
-    [seen.as_path(), Path::new(path)]
-        .into_iter()
-        .find_map(|path| {
-            let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-            is_file.then(|| File::open(path).ok()).flatten()
-        })
+    [seen.as_path(), Path::new(path)].into_iter().find_map(|path| {
+        let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+        is_file.then(|| File::open(path).ok()).flatten()
+    })
 }
 
 fn read_vdso() -> Option<Vec<u8>> {
     let space = AddressSpace::of(std::process::id()).ok()?;
-    let code = space
-        .code()
-        .find(|code| matches!(code.place, CodeLocation::Vdso(_)))?;
+    let code = space.code().find(|code| matches!(code.place, CodeLocation::Vdso(_)))?;
     let bytes = code.range.end - code.range.start;
     if bytes > VDSO_BYTES {
         return None;
@@ -227,10 +223,7 @@ mod tests {
         let Name::Function(name) = &frame.name else {
             panic!("{frame:?} has no name");
         };
-        assert!(
-            name.ends_with("symbols::tests::our_own_function_is_called_by_its_name"),
-            "{name}"
-        );
+        assert!(name.ends_with("symbols::tests::our_own_function_is_called_by_its_name"), "{name}");
         assert_eq!(frame_at(&symbols, &space, begin + 9), frame);
         assert_eq!(frame_at(&symbols, &space, 8).name, Name::Unknown);
     }
@@ -290,11 +283,7 @@ mod tests {
             let frames = symbols.frames(&CodeLocation::File(Arc::clone(&file), offset));
             let (outer, inlined) = frames.split_last().unwrap();
             assert!(!outer.inlined);
-            assert!(
-                inlined
-                    .iter()
-                    .all(|it| it.inlined && it.offset == outer.offset)
-            );
+            assert!(inlined.iter().all(|it| it.inlined && it.offset == outer.offset));
             frames.iter().map(Frame::label).collect()
         });
         named.collect()
@@ -309,16 +298,10 @@ mod tests {
         assert!(found.contains(&chain[2..]));
         let stripped = names(&copied(&made, "--strip-debug"), made.code.clone());
         assert!(stripped.contains(&chain[2..]));
-        assert!(
-            stripped.iter().all(|names| names.len() == 1),
-            "{stripped:?}"
-        );
+        assert!(stripped.iter().all(|names| names.len() == 1), "{stripped:?}");
     }
 
-    #[allow(
-        clippy::inline_always,
-        reason = "it is to be inlined, whatever the profile"
-    )]
+    #[allow(clippy::inline_always, reason = "it is to be inlined, whatever the profile")]
     #[inline(always)]
     fn put_into_its_caller(number: u64) -> u64 {
         std::hint::black_box(number).wrapping_mul(77_777)
@@ -341,16 +324,10 @@ mod tests {
             frames.iter().map(Frame::label).collect::<Vec<_>>()
         });
         let found = names.any(|names| {
-            let inlined = names
-                .iter()
-                .any(|name| name.ends_with("put_into_its_caller"));
+            let inlined = names.iter().any(|name| name.ends_with("put_into_its_caller"));
             inlined && names.last().unwrap().ends_with("tests::its_caller")
         });
-        assert!(
-            found,
-            "no code of an inlined function in {:#x}",
-            its_caller(begin)
-        );
+        assert!(found, "no code of an inlined function in {:#x}", its_caller(begin));
     }
 
     #[test]
@@ -375,11 +352,7 @@ mod tests {
         let address = u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap();
         let frame = outer(&Symbols::new().frames(&CodeLocation::Kernel(address + 1)));
         let hidden = address == 0;
-        let expected = if hidden {
-            Name::Unknown
-        } else {
-            Name::Function("schedule".to_owned())
-        };
+        let expected = if hidden { Name::Unknown } else { Name::Function("schedule".to_owned()) };
         assert_eq!(frame.name, expected);
     }
 }

@@ -24,16 +24,10 @@ impl ThreadNames {
             return self.known.get(&(pid, tid)).cloned().unwrap_or_default();
         };
         let command_line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let thread = Thread {
-            name,
-            title: title(&command_line),
-        };
+        let thread = Thread { name, title: title(&command_line) };
         let known = self.known.entry((pid, tid)).or_default();
         // A process that ends loses its command line before its name.
-        *known = Thread {
-            title: thread.title.or(known.title.take()),
-            name: thread.name,
-        };
+        *known = Thread { title: thread.title.or(known.title.take()), name: thread.name };
         known.clone()
     }
 
@@ -81,10 +75,7 @@ mod tests {
             tid.expect("one thread is called so")
         });
         assert!(!fs_tids(pid).contains(&tid));
-        let thread = Thread {
-            name: "worker 7".to_owned(),
-            title: None,
-        };
+        let thread = Thread { name: "worker 7".to_owned(), title: None };
         assert_eq!(threads.of(pid, tid), thread);
         threads.changed(pid);
         threads.met(pid, tid);
@@ -125,8 +116,6 @@ mod tests {
     fn fs_tids(pid: u32) -> Vec<u32> {
         let entries = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name());
-        names
-            .map(|name| name.to_str().unwrap().parse().unwrap())
-            .collect()
+        names.map(|name| name.to_str().unwrap().parse().unwrap()).collect()
     }
 }

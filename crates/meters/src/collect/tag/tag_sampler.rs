@@ -143,9 +143,7 @@ pub(crate) fn refusal() -> Option<String> {
     let own = rustix::thread::gettid().as_raw_nonzero().get();
     let tried = install_signal_handler().and_then(|()| Timer::start(own.unsigned_abs(), 0, NEVER));
     let why = tried.err()?;
-    Some(format!(
-        "no timer of a thread's processor time can be had: {why}"
-    ))
+    Some(format!("no timer of a thread's processor time can be had: {why}"))
 }
 
 fn missing(why: &str) -> Vec<Account> {
@@ -209,18 +207,14 @@ impl TimedThread {
     fn strikes(&self) -> Vec<u64> {
         let now = counts(self.place);
         let grown = now.iter().zip(&self.before);
-        grown
-            .map(|(now, before)| u64::from(now.wrapping_sub(*before)))
-            .collect()
+        grown.map(|(now, before)| u64::from(now.wrapping_sub(*before))).collect()
     }
 
     /// True if it was met in a module of a store.
     fn was_in_a_store(&self) -> bool {
         let strikes = self.strikes();
         let modules = Module::ALL.iter().zip(strikes);
-        modules
-            .into_iter()
-            .any(|(module, many)| *module != Module::Laboratory && many > 0)
+        modules.into_iter().any(|(module, many)| *module != Module::Laboratory && many > 0)
     }
 
     /// Its processor time, by what was noted. Without any strike it is nobody's that is known, and so
@@ -229,15 +223,8 @@ impl TimedThread {
         let strikes = self.strikes();
         let all: u64 = strikes.iter().sum();
         let cpu_ns = self.last_ns.saturating_sub(self.first_ns);
-        let thread = profile.thread(Thread {
-            name: self.name,
-            title: None,
-        });
-        for (module, strikes) in strikes
-            .into_iter()
-            .enumerate()
-            .filter(|(_, many)| *many > 0)
-        {
+        let thread = profile.thread(Thread { name: self.name, title: None });
+        for (module, strikes) in strikes.into_iter().enumerate().filter(|(_, many)| *many > 0) {
             let module = Module::ALL.get(module).copied();
             let stack = profile.stack([Frame {
                 space: Space::Tag,
@@ -346,10 +333,7 @@ mod tests {
         let tags = TagSampler {
             stop: Arc::default(),
             following: None,
-            followed: TimedThreads {
-                threads: vec![thread],
-                without: 0,
-            },
+            followed: TimedThreads { threads: vec![thread], without: 0 },
         };
         let mut profile = ProfileBuilder::default();
         Box::new(tags).hand_over(&mut profile);

@@ -69,10 +69,7 @@ impl Timer {
             tv_sec: (period / clock::SECOND) as libc::time_t,
             tv_nsec: (period % clock::SECOND) as libc::c_long,
         };
-        let times = libc::itimerspec {
-            it_interval: period,
-            it_value: period,
-        };
+        let times = libc::itimerspec { it_interval: period, it_value: period };
         // SAFETY: the timer was just made, and the times live as long as the call.
         let answer = unsafe { libc::timer_settime(timer.0, 0, &raw const times, null_mut()) };
         succeeded(answer)?;
@@ -92,21 +89,14 @@ impl Drop for Timer {
 pub(in crate::collect) fn thread_cpu_ns(thread: u32) -> Option<Nanos> {
     let number = i32::try_from(thread).ok()?;
     let clock_id = (!number << 3) | OF_A_THREAD | SCHEDULED;
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes one time into the place given, which is one, and keeps no pointer.
     let answer = unsafe { libc::clock_gettime(clock_id, &raw mut time) };
     (answer == 0).then_some(time.tv_sec as Nanos * clock::SECOND + time.tv_nsec as Nanos)
 }
 
 fn succeeded(answer: i32) -> Result<()> {
-    if answer == 0 {
-        Ok(())
-    } else {
-        Err(Error::last_os_error())
-    }
+    if answer == 0 { Ok(()) } else { Err(Error::last_os_error()) }
 }
 
 #[cfg(test)]

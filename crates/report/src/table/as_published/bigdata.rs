@@ -39,16 +39,10 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
     }
     let mut text = source_header::then(&bigdata().source);
     text += &source_header::now(&runs);
-    let numbered: Vec<(String, &RunRecord)> = runs
-        .iter()
-        .enumerate()
-        .map(|(index, run)| (label(index, runs.len()), *run))
-        .collect();
+    let numbered: Vec<(String, &RunRecord)> =
+        runs.iter().enumerate().map(|(index, run)| (label(index, runs.len()), *run)).collect();
     for (name, part) in [
-        (
-            "concurrent-tx",
-            concurrent_tx as fn(&[&(String, &RunRecord)]) -> String,
-        ),
+        ("concurrent-tx", concurrent_tx as fn(&[&(String, &RunRecord)]) -> String),
         ("mrow", mrow),
         ("mrmw", mrmw),
     ] {
@@ -83,13 +77,7 @@ fn concurrent_tx(own: &[&(String, &RunRecord)]) -> String {
             grid.text(format!("then: {}", row.mode));
             mode_before = &row.mode;
         }
-        let counts = [
-            row.ncommitted,
-            row.naborted,
-            row.nfailed,
-            row.nuncommitted,
-            row.ms,
-        ];
+        let counts = [row.ncommitted, row.naborted, row.nfailed, row.nuncommitted, row.ms];
         let mut cells = vec![row.clients.to_string()];
         cells.extend(counts.map(|count| count.to_string()));
         cells.push(row.printed_tps.to_string());
@@ -217,9 +205,7 @@ fn mrmw_row(name: &str, run: &RunRecord) -> Vec<String> {
     let figure = |name: &str| {
         let mut figures = run.end.figures.iter().flatten();
         let found = figures.find(|figure| figure.name.starts_with(name));
-        units::or_unknown(found, |figure| {
-            format!("{:.1} {}", figure.value, figure.unit)
-        })
+        units::or_unknown(found, |figure| format!("{:.1} {}", figure.value, figure.unit))
     };
     vec![
         name.to_owned(),
@@ -238,9 +224,7 @@ fn mrmw_row(name: &str, run: &RunRecord) -> Vec<String> {
 /// writers.
 fn written(run: &RunRecord) -> String {
     let each = option(run, "writes_per_task").or_else(|| option(run, "records_per_commit"));
-    let known = of_kinds(run, "write")
-        .zip(each)
-        .zip(option(run, "prewritten"));
+    let known = of_kinds(run, "write").zip(each).zip(option(run, "prewritten"));
     let loads = run.end.repetitions.len().max(1) as u64;
     units::or_unknown(known, |((tasks, each), before)| {
         (tasks.committed * each + before * loads).to_string()
@@ -261,21 +245,14 @@ fn flushed(label: &str, run: &RunRecord) -> String {
         None => None,
     };
     let Some(waited) = waited.filter(|_| all > 0) else {
-        return note(&format!(
-            "{label}: how many tasks waited for a flush is unknown"
-        ));
+        return note(&format!("{label}: how many tasks waited for a flush is unknown"));
     };
     let share = waited as f64 * 100.0 / all as f64;
     let why = match word {
         Some(word @ ("data" | "full")) => format!("every writer's did, by durability {word}"),
-        other => format!(
-            "no commit does by durability {}",
-            other.unwrap_or(units::UNKNOWN)
-        ),
+        other => format!("no commit does by durability {}", other.unwrap_or(units::UNKNOWN)),
     };
-    note(&format!(
-        "{label}: {share:.2} % of the acknowledged tasks waited for a flush; {why}"
-    ))
+    note(&format!("{label}: {share:.2} % of the acknowledged tasks waited for a flush; {why}"))
 }
 
 fn mrow_row(name: &str, run: &RunRecord) -> Vec<String> {
@@ -323,11 +300,7 @@ fn failed(outcomes: &Outcomes) -> u64 {
 /// What was asked for and did not end, or what the end cut off, whichever is more.
 fn not_ended(run: &RunRecord, ended: u64) -> u64 {
     let phases = run.end.repetitions.len().max(1) as u64;
-    let asked = run
-        .head
-        .plan
-        .transactions
-        .map_or(0, |each| each.saturating_mul(phases));
+    let asked = run.head.plan.transactions.map_or(0, |each| each.saturating_mul(phases));
     run.end.outcomes.unfinished.max(asked.saturating_sub(ended))
 }
 
@@ -338,10 +311,7 @@ fn whole_per_s(count: u64, ms: u64) -> String {
 }
 
 fn causes(label: &str, outcomes: &Outcomes) -> String {
-    let causes = outcomes
-        .conflict_causes
-        .iter()
-        .chain(&outcomes.failure_causes);
+    let causes = outcomes.conflict_causes.iter().chain(&outcomes.failure_causes);
     let named: Vec<String> = causes
         .filter(|(_, count)| **count > 0)
         .map(|(cause, count)| format!("{count} by cause {cause}"))

@@ -22,10 +22,7 @@ pub(super) fn then(disks: &[MailDisk]) -> String {
             let Some(store) = java.target.strip_suffix(", Java") else {
                 continue;
             };
-            let native = disk
-                .commits
-                .iter()
-                .find(|other| other.target == format!("{store}, C++"));
+            let native = disk.commits.iter().find(|other| other.target == format!("{store}, C++"));
             if let Some(native) = native {
                 let (disk, _) = disk.name.split_once(':').unwrap_or((&disk.name, ""));
                 let rates = [("C++", native.per_s), ("Java", java.per_s)];
@@ -40,9 +37,8 @@ pub(super) fn then(disks: &[MailDisk]) -> String {
 pub(super) fn now(places: &[DirectoryRuns<'_>]) -> String {
     let mut text = String::new();
     for place in places {
-        let (by_jdbc, native): (Vec<&RunRecord>, Vec<&RunRecord>) = place
-            .singles()
-            .partition(|run| run.head.target.name.starts_with(BY_JDBC));
+        let (by_jdbc, native): (Vec<&RunRecord>, Vec<&RunRecord>) =
+            place.singles().partition(|run| run.head.target.name.starts_with(BY_JDBC));
         let mut free = native;
         for java in by_jdbc {
             let Some(found) = free.iter().position(|run| is_same_store(run, java)) else {

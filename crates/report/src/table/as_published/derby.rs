@@ -40,22 +40,14 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
     }
     let mut text = source_header::then(&derby().source);
     text += &source_header::now(&runs);
-    let numbered: Vec<(String, &RunRecord)> = runs
-        .iter()
-        .enumerate()
-        .map(|(index, run)| (label(index, runs.len()), *run))
-        .collect();
+    let numbered: Vec<(String, &RunRecord)> =
+        runs.iter().enumerate().map(|(index, run)| (label(index, runs.len()), *run)).collect();
     for load in &derby().loads {
-        let own = numbered
-            .iter()
-            .filter(|(_, run)| run.head.workload.name == load.load);
+        let own = numbered.iter().filter(|(_, run)| run.head.workload.name == load.load);
         let (metered, other): (Vec<_>, Vec<_>) = own.partition(|(_, run)| run.end.cost.is_some());
         let groups = other.chunks(ABREAST).chain(metered.chunks(1));
         for abreast in groups {
-            text += &prose::heading(&format!(
-                "{}, then with {} clients",
-                load.load, load.clients
-            ));
+            text += &prose::heading(&format!("{}, then with {} clients", load.load, load.clients));
             text += &match abreast {
                 [(label, run)] if run.end.cost.is_some() => then_and_now(load, label, run),
                 _ => modules(load, abreast),
@@ -179,15 +171,7 @@ fn then_and_now(load: &DerbyLoad, label: &str, run: &RunRecord) -> String {
             bytes,
             cell(4),
         ]);
-        events.row(vec![
-            name.clone(),
-            objects,
-            cell(5),
-            calls,
-            cell(6),
-            switches,
-            ours_switches,
-        ]);
+        events.row(vec![name.clone(), objects, cell(5), calls, cell(6), switches, ours_switches]);
         let pairs = then.into_iter().zip(9..);
         let cells = pairs.flat_map(|(then, column)| [then, cell(column)]);
         waits.row([name].into_iter().chain(cells).collect());
@@ -301,16 +285,11 @@ fn dash() -> String {
 
 /// Figures of a transaction as a whole.
 fn whole(load: &DerbyLoad, own: &[&(String, &RunRecord)]) -> String {
-    let mut columns = vec![
-        ("a transaction as a whole", Side::Left),
-        ("then", Side::Right),
-    ];
+    let mut columns = vec![("a transaction as a whole", Side::Left), ("then", Side::Right)];
     columns.extend(own.iter().map(|(label, _)| (label.as_str(), Side::Right)));
     let mut grid = Grid::new(&columns);
     let of = |pick: fn(&RunRecord) -> &Counted, show: fn(f64) -> String| -> Vec<String> {
-        own.iter()
-            .map(|(_, run)| units::or_unknown(pick(run).value, show))
-            .collect()
+        own.iter().map(|(_, run)| units::or_unknown(pick(run).value, show)).collect()
     };
     let figure = units::figure;
     let mut row = |name: &str, then: Option<f64>, now: Vec<String>| {
@@ -318,54 +297,30 @@ fn whole(load: &DerbyLoad, own: &[&(String, &RunRecord)]) -> String {
         grid.row([vec![name.to_owned(), then], now].concat());
     };
     let calls = of(|run| &run.end.per_commit.system_calls, figure);
-    row(
-        "system calls",
-        load.sum(|module| module.system_calls),
-        calls,
-    );
+    row("system calls", load.sum(|module| module.system_calls), calls);
     let writes = load.sum(|module| module.sync_writes);
     row(
         &format!("synchronous writes{}", by_modules(load)),
         writes,
         of(|run| &run.end.per_commit.synced_writes, figure),
     );
-    row(
-        "sync calls",
-        None,
-        of(|run| &run.end.per_commit.syncs, figure),
-    );
+    row("sync calls", None, of(|run| &run.end.per_commit.syncs, figure));
     for (name, metric, then) in [
-        (
-            "voluntary switches",
-            "voluntary_switches",
-            load.sum(|module| module.voluntary_switches),
-        ),
+        ("voluntary switches", "voluntary_switches", load.sum(|module| module.voluntary_switches)),
         (
             "involuntary switches",
             "involuntary_switches",
             load.sum(|module| module.involuntary_switches),
         ),
-        (
-            "bytes allocated",
-            "allocated_bytes",
-            load.sum(|module| module.bytes),
-        ),
+        ("bytes allocated", "allocated_bytes", load.sum(|module| module.bytes)),
     ] {
         let now = own.iter().map(|(_, run)| by_meter(run, metric));
         row(name, then, now.collect());
     }
     for (name, metric, then) in [
-        (
-            "contended locks",
-            "contentions",
-            load.sum(|module| module.contentions),
-        ),
+        ("contended locks", "contentions", load.sum(|module| module.contentions)),
         ("sleeps", "sleeps", load.sum(|module| module.sleeps)),
-        (
-            "asynchronous writes",
-            "async_writes",
-            load.sum(|module| module.async_writes),
-        ),
+        ("asynchronous writes", "async_writes", load.sum(|module| module.async_writes)),
     ] {
         let now = own.iter().map(|(_, run)| by_meter(run, metric));
         row(name, then, now.collect());
@@ -375,21 +330,9 @@ fn whole(load: &DerbyLoad, own: &[&(String, &RunRecord)]) -> String {
         let now = own.iter().map(|(_, run)| garbage_of(run)).collect();
         row(&name, Some(garbage.cpu_percent), now);
     }
-    row(
-        "client CPU",
-        None,
-        of(|run| &run.end.per_commit.client_cpu_ns, units::span),
-    );
-    row(
-        "store CPU",
-        None,
-        of(|run| &run.end.per_commit.target_cpu_ns, units::span),
-    );
-    row(
-        "page faults",
-        None,
-        of(|run| &run.end.per_commit.page_faults, figure),
-    );
+    row("client CPU", None, of(|run| &run.end.per_commit.client_cpu_ns, units::span));
+    row("store CPU", None, of(|run| &run.end.per_commit.target_cpu_ns, units::span));
+    row("page faults", None, of(|run| &run.end.per_commit.page_faults, figure));
     grid.render()
 }
 
@@ -398,10 +341,7 @@ fn by_meter(run: &RunRecord, metric: &'static str) -> String {
     let Some(cost) = &run.end.cost else {
         return NOT_METERED.to_owned();
     };
-    let all = CostChoice {
-        threads: CostThreads::All,
-        ..CostChoice::default()
-    };
+    let all = CostChoice { threads: CostThreads::All, ..CostChoice::default() };
     let sheet = Sheet::with(cost, &all, &[Heading::Metric(metric)]);
     let whole = sheet.whole.map(|row| row.cells);
     let cell = match sheet.sum.cells.as_slice() {
@@ -426,11 +366,7 @@ fn by_modules(load: &DerbyLoad) -> String {
     let writing = load.modules.iter().filter(|one| one.sync_writes.is_some());
     let modules = writing.filter_map(|one| of_module(&one.module));
     let words: Vec<&str> = modules.map(Module::heading).collect();
-    if words.is_empty() {
-        String::new()
-    } else {
-        format!(" (then: {})", words.join(", "))
-    }
+    if words.is_empty() { String::new() } else { format!(" (then: {})", words.join(", ")) }
 }
 
 fn notes(runs: &[&RunRecord]) -> String {

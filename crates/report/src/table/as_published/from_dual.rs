@@ -95,11 +95,7 @@ fn ours_for(name: &str, probes: &[&ProbeRecord], runs: &[&RunRecord]) -> Vec<(St
         "single-insert commits" => of_singles(commits),
         other => unreachable!("the file of 2008 holds no estimate {other}"),
     };
-    if found.is_empty() {
-        plain(vec![nothing(name)])
-    } else {
-        found
-    }
+    if found.is_empty() { plain(vec![nothing(name)]) } else { found }
 }
 
 /// Why there is nothing of ours beside an answer.
@@ -161,11 +157,7 @@ fn one_block(probe: &ProbeRecord) -> Option<Estimate> {
     Some(Estimate {
         name: "syncs of one block",
         per_s: Some(figures.rate_per_s),
-        what: format!(
-            "{}, {} at one place",
-            cell.method,
-            units::size(cell.write_bytes as f64)
-        ),
+        what: format!("{}, {} at one place", cell.method, units::size(cell.write_bytes as f64)),
     })
 }
 
@@ -220,9 +212,5 @@ fn commit_every(run: &RunRecord) -> u64 {
 /// "engine, data, futures, 8 clients": the runs of one curve.
 fn store(run: &RunRecord) -> String {
     let clients = units::plural(run.head.plan.clients, "client");
-    format!(
-        "{}, {}, {clients}",
-        source_header::mode(run),
-        run.client_model()
-    )
+    format!("{}, {}, {clients}", source_header::mode(run), run.client_model())
 }

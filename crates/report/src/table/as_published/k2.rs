@@ -71,12 +71,8 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
     for mix in &k2().mixes {
         let of_mix = fitting.iter().enumerate();
         let of_mix = of_mix.filter(|(_, (own, _))| std::ptr::eq(*own, mix));
-        let own: Vec<Now<'_>> = of_mix
-            .map(|(index, (_, run))| Now {
-                label: label(index, runs.len()),
-                run,
-            })
-            .collect();
+        let own: Vec<Now<'_>> =
+            of_mix.map(|(index, (_, run))| Now { label: label(index, runs.len()), run }).collect();
         if !own.is_empty() {
             text += &prose::heading(&mix.mix);
             text += &table(mix, &own);
@@ -111,11 +107,7 @@ fn table(mix: &K2Mix, own: &[Now<'_>]) -> String {
     open(&mut grid, "transactions", "transactions");
     transactions(&mut grid, own);
     if !mix.columns("new_order").is_empty() {
-        open(
-            &mut grid,
-            "New-Order, from the first try to the last",
-            "new_order",
-        );
+        open(&mut grid, "New-Order, from the first try to the last", "new_order");
         kinds(&mut grid, own, is_new_order);
         grid.text("the other kinds: then not given; now");
         kinds(&mut grid, own, |kind| !is_new_order(kind));
@@ -160,10 +152,7 @@ fn column_row(column: &K2Column, rate_only: bool) -> Vec<String> {
 fn transactions(grid: &mut Grid, own: &[Now<'_>]) {
     for now in own {
         let kinds = &now.run.end.transactions;
-        let mut cells = vec![
-            format!("  {}", now.label),
-            units::rate(now.run.end.throughput_per_s),
-        ];
+        let mut cells = vec![format!("  {}", now.label), units::rate(now.run.end.throughput_per_s)];
         match &kinds[..] {
             [one] => cells.extend(percentiles(one.service_ns.as_ref())),
             [] => cells.extend(repeated(units::UNKNOWN)),
@@ -189,11 +178,7 @@ fn kind_rows(grid: &mut Grid, now: &Now<'_>, wanted: fn(&TransactionFigures) -> 
     let end = &now.run.end;
     let all: u64 = end.transactions.iter().map(|kind| kind.count).sum();
     let mut shown = 0;
-    for kind in end
-        .transactions
-        .iter()
-        .filter(|kind| kind.count > 0 && wanted(kind))
-    {
+    for kind in end.transactions.iter().filter(|kind| kind.count > 0 && wanted(kind)) {
         let rate = end.throughput_per_s * kind.count as f64 / all as f64;
         let name = format!("  {}: {}", now.label, kind.name.replace('_', "-"));
         let mut cells = vec![name, units::rate(rate)];
@@ -202,11 +187,7 @@ fn kind_rows(grid: &mut Grid, now: &Now<'_>, wanted: fn(&TransactionFigures) -> 
         shown += 1;
     }
     if shown == 0 {
-        let why = if end.transactions.is_empty() {
-            units::UNKNOWN
-        } else {
-            "none committed"
-        };
+        let why = if end.transactions.is_empty() { units::UNKNOWN } else { "none committed" };
         grid.text(format!("  {}: {why}", now.label));
     }
 }
@@ -217,10 +198,7 @@ fn aborts_row(now: &Now<'_>) -> Vec<String> {
     let rate = source_header::seconds(now.run).map(|seconds| tries as f64 / seconds);
     // The intervals of a record that was cut short know no retries.
     let rate = rate.filter(|_| now.run.end.cut_short.is_none());
-    let mut cells = vec![
-        format!("  {}", now.label),
-        units::or_unknown(rate, units::rate),
-    ];
+    let mut cells = vec![format!("  {}", now.label), units::or_unknown(rate, units::rate)];
     cells.extend(repeated(""));
     cells
 }
@@ -228,19 +206,13 @@ fn aborts_row(now: &Now<'_>) -> Vec<String> {
 /// Rows of parts inside the store, those that were done at all.
 fn inside(grid: &mut Grid, now: &Now<'_>, names: &[&str]) {
     let Some(known) = &now.run.end.internals else {
-        grid.text(format!(
-            "  {}: unknown, the store counts nothing inside",
-            now.label
-        ));
+        grid.text(format!("  {}: unknown, the store counts nothing inside", now.label));
         return;
     };
     let part = |name: &&str| known.iter().find(|part| part.name == *name);
     let parts: Vec<&InternalFigures> = names.iter().filter_map(part).collect();
     if parts.is_empty() {
-        grid.text(format!(
-            "  {}: unknown, the store has no such part",
-            now.label
-        ));
+        grid.text(format!("  {}: unknown, the store has no such part", now.label));
         return;
     }
     let done: Vec<_> = parts.into_iter().filter(|part| part.count > 0).collect();
@@ -278,9 +250,7 @@ fn notes(runs: &[&RunRecord]) -> String {
         "a second: of all clients together; 50 to 99.9: percentiles, then of a cluster's servers or \
          clients, now of one process",
     );
-    let parts = runs
-        .iter()
-        .flat_map(|run| run.end.internals.iter().flatten());
+    let parts = runs.iter().flat_map(|run| run.end.internals.iter().flatten());
     if let Some(most) = parts.map(|part| part.timed_one_in).max() {
         text += &note(&format!(
             "~: times inside the store are kept in classes and known to a factor of two; some parts \
@@ -297,10 +267,7 @@ fn notes(runs: &[&RunRecord]) -> String {
     let rows = |run: &&RunRecord| {
         let [records, fields, bytes] =
             ["records", "fields", "field_bytes"].map(|name| option(run, name));
-        Some(format!(
-            "{} of {} fields of {} B",
-            records?, fields?, bytes?
-        ))
+        Some(format!("{} of {} fields of {} B", records?, fields?, bytes?))
     };
     if let Some(own) = runs.iter().find_map(rows) {
         text += &note(&format!(

@@ -43,18 +43,13 @@ fn asked_of_tpcc(options: &Options) -> Option<Asked> {
         let [new_order, payment, order_status, delivery, stock_level] = given;
         [payment, order_status, delivery, new_order, stock_level]
     };
-    Some(Asked {
-        weights: weights.to_vec(),
-        distribution: None,
-    })
+    Some(Asked { weights: weights.to_vec(), distribution: None })
 }
 
 /// Reads and updates are compared, anything else must not be asked for; one operation a transaction.
 fn asked_of_ycsb(options: &Options) -> Option<Asked> {
     let weight = |name: &str| -> Option<f64> {
-        options
-            .get(name)
-            .map_or(Some(0.0), |word| word.parse().ok())
+        options.get(name).map_or(Some(0.0), |word| word.parse().ok())
     };
     let others = ["insert", "scan", "read_modify_write", "delete"];
     for other in others {
@@ -71,21 +66,10 @@ fn asked_of_ycsb(options: &Options) -> Option<Asked> {
 
 fn fits(asked: &Asked, load: &K2Load) -> bool {
     let (weights, distribution) = match load {
-        K2Load::Tpcc {
-            payment,
-            order_status,
-            delivery,
-            new_order,
-            stock_level,
-        } => (
-            vec![*payment, *order_status, *delivery, *new_order, *stock_level],
-            None,
-        ),
-        K2Load::Ycsb {
-            read,
-            update,
-            distribution,
-        } => (vec![*read, *update], Some(distribution)),
+        K2Load::Tpcc { payment, order_status, delivery, new_order, stock_level } => {
+            (vec![*payment, *order_status, *delivery, *new_order, *stock_level], None)
+        }
+        K2Load::Ycsb { read, update, distribution } => (vec![*read, *update], Some(distribution)),
     };
     let (own, theirs): (f64, f64) = (asked.weights.iter().sum(), weights.iter().sum());
     let same_share = |(one, other): (&f64, &f64)| (one * theirs - other * own).abs() < own * 1e-6;
@@ -108,9 +92,7 @@ mod tests {
 
     fn options(text: &str) -> super::Options {
         let pairs = text.split(' ').filter_map(|pair| pair.split_once('='));
-        pairs
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect()
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
     #[test]
@@ -121,16 +103,8 @@ mod tests {
         assert_eq!(of("profile=spec weights=45,43,4,4,4"), full);
         assert_eq!(of("profile=spec weights=90,86,8,8,8"), full);
         assert_eq!(of("profile=spec weights=43,4,4,45,4"), None);
-        assert_eq!(
-            of("profile=k2 weights=50,0,0,50,0"),
-            Some("TPC-C {50,0,0,50,0}")
-        );
-        for unknown in [
-            "weights=1,2,3",
-            "weights=0,0,0,0,0",
-            "weights=a,b,c,d,e",
-            "",
-        ] {
+        assert_eq!(of("profile=k2 weights=50,0,0,50,0"), Some("TPC-C {50,0,0,50,0}"));
+        for unknown in ["weights=1,2,3", "weights=0,0,0,0,0", "weights=a,b,c,d,e", ""] {
             assert_eq!(of(unknown), None, "{unknown}");
         }
     }
@@ -139,18 +113,9 @@ mod tests {
     fn operations_and_keys_of_ycsb_are_compared() {
         let of = |text: &str| mix_of(asked_of_ycsb(&options(text)));
         let scrambled = Some("YCSB {95,5,szipfian}");
-        assert_eq!(
-            of("read=0.95 update=0.05 distribution=scrambled"),
-            scrambled
-        );
-        assert_eq!(
-            of("read=95 update=5 distribution=scrambled ops_per_txn=1"),
-            scrambled
-        );
-        assert_eq!(
-            of("read=1 update=1 distribution=uniform scan=0"),
-            Some("YCSB {50,50,uniform}")
-        );
+        assert_eq!(of("read=0.95 update=0.05 distribution=scrambled"), scrambled);
+        assert_eq!(of("read=95 update=5 distribution=scrambled ops_per_txn=1"), scrambled);
+        assert_eq!(of("read=1 update=1 distribution=uniform scan=0"), Some("YCSB {50,50,uniform}"));
         for other in [
             "read=0.95 update=0.05 distribution=zipfian",
             "read=0.95 update=0.05 distribution=uniform scan=1",

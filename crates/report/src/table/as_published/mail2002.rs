@@ -27,9 +27,7 @@ pub(super) const REQUIREMENTS: SourceRequirements = SourceRequirements {
 /// The view.
 pub(super) fn view(records: &[Record]) -> Result<String> {
     for record in records {
-        let fits = record
-            .as_run()
-            .is_none_or(|run| run.head.workload.name == "insert");
+        let fits = record.as_run().is_none_or(|run| run.head.workload.name == "insert");
         if !fits {
             return Err(REQUIREMENTS.refuse(record));
         }
@@ -107,14 +105,9 @@ fn row(name: &str, per_s: Option<f64>, about: bool, turns: f64) -> Vec<String> {
     };
     vec![
         format!("  {name}"),
-        rate.map_or_else(
-            || "none".to_owned(),
-            |rate| sign.to_owned() + &units::rate(rate),
-        ),
+        rate.map_or_else(|| "none".to_owned(), |rate| sign.to_owned() + &units::rate(rate)),
         units::rate(turns),
-        ratio.map_or_else(String::new, |ratio| {
-            format!("{sign}{}", units::figure(ratio))
-        }),
+        ratio.map_or_else(String::new, |ratio| format!("{sign}{}", units::figure(ratio))),
         word.to_owned(),
     ]
 }

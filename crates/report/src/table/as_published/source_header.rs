@@ -28,9 +28,7 @@ pub(super) fn now(runs: &[&RunRecord]) -> String {
     for (index, run) in runs.iter().enumerate() {
         text += &fact(&label(index, runs.len()), &described(run));
     }
-    let notices = runs
-        .iter()
-        .filter_map(|run| run.head.workload.notice.as_deref());
+    let notices = runs.iter().filter_map(|run| run.head.workload.notice.as_deref());
     for notice in notices.collect::<BTreeSet<_>>() {
         text += &fact("notice", notice);
     }
@@ -46,11 +44,7 @@ pub(super) fn now(runs: &[&RunRecord]) -> String {
 
 /// What a run is called in the table: "now", or "now 2" where there are several.
 pub(super) fn label(index: usize, count: usize) -> String {
-    if count == 1 {
-        "now".to_owned()
-    } else {
-        format!("now {}", index + 1)
-    }
+    if count == 1 { "now".to_owned() } else { format!("now {}", index + 1) }
 }
 
 /// "engine, data": the store and its durability word, whose evidence [`now`] gives.
@@ -83,11 +77,7 @@ fn offered(run: &RunRecord) -> String {
 
 fn described(run: &RunRecord) -> String {
     let (head, end) = (&run.head, &run.end);
-    let version = head
-        .target
-        .version
-        .as_deref()
-        .unwrap_or("of unknown version");
+    let version = head.target.version.as_deref().unwrap_or("of unknown version");
     let mut text = format!(
         "{} on {} {version}, {}, {}{}; durability {}; isolation {}; {}; {}; {}",
         head.workload.name,
@@ -101,11 +91,7 @@ fn described(run: &RunRecord) -> String {
         run.identity.started,
         run.identity.id
     );
-    for check in end
-        .checks
-        .iter()
-        .filter(|check| check.outcome == "violated")
-    {
+    for check in end.checks.iter().filter(|check| check.outcome == "violated") {
         text += &format!("; violated: {}", check.name);
     }
     if let Some(reason) = &end.cut_short {

@@ -32,10 +32,7 @@ pub fn accounts(accounts: &[Account]) -> String {
         }
     }
     let mut text = String::new();
-    for (title, list) in [
-        ("by module, works here", works),
-        ("not by module here", refused),
-    ] {
+    for (title, list) in [("by module, works here", works), ("not by module here", refused)] {
         text += &format!("{title}\n");
         if list.is_empty() {
             text += "  nothing\n";

@@ -66,47 +66,26 @@ fn heading(by: FunctionsBy) -> &'static str {
 }
 
 fn table(found: &Functions, by: FunctionsBy, commits: u64, top: usize) -> String {
-    let time = found
-        .metrics
-        .iter()
-        .all(|metric| metric.quantity() == Quantity::Time);
+    let time = found.metrics.iter().all(|metric| metric.quantity() == Quantity::Time);
     let each = |amount: u64| {
-        let amount = if time {
-            amount as f64 / 1e3
-        } else {
-            amount as f64
-        };
-        units::or_unknown(
-            (commits > 0).then(|| amount / commits as f64),
-            units::figure,
-        )
+        let amount = if time { amount as f64 / 1e3 } else { amount as f64 };
+        units::or_unknown((commits > 0).then(|| amount / commits as f64), units::figure)
     };
     let kind = |metric: Metric, amount: u64| {
-        if found.metrics.contains(&metric) {
-            each(amount)
-        } else {
-            "-".to_owned()
-        }
+        if found.metrics.contains(&metric) { each(amount) } else { "-".to_owned() }
     };
     let part = |amount: u64| {
         let share = (found.all > 0).then(|| amount as f64 / found.all as f64);
         units::or_unknown(share, units::percent).replace(" %", "")
     };
-    let first = if time {
-        "us per transaction"
-    } else {
-        "per transaction"
-    };
+    let first = if time { "us per transaction" } else { "per transaction" };
     let cpu = by == FunctionsBy::Cpu;
     let own_object = main_object(found);
     let figures = |row: &FunctionRow| {
         let mut cells = Vec::new();
         let own = row.own.0 + row.own.1;
         if cpu {
-            cells.extend([
-                kind(Metric::CpuUser, row.own.0),
-                kind(Metric::CpuKernel, row.own.1),
-            ]);
+            cells.extend([kind(Metric::CpuUser, row.own.0), kind(Metric::CpuKernel, row.own.1)]);
             cells.push(part(own));
             cells.push(each(row.with_callees));
         } else {
@@ -129,10 +108,7 @@ fn table(found: &Functions, by: FunctionsBy, commits: u64, top: usize) -> String
     } else {
         columns.extend([("own", Side::Right), ("%", Side::Right)]);
     }
-    columns.extend([
-        (if cpu { "samples" } else { "events" }, Side::Right),
-        ("module", Side::Left),
-    ]);
+    columns.extend([(if cpu { "samples" } else { "events" }, Side::Right), ("module", Side::Left)]);
     let figures: Vec<Vec<String>> = found.rows.iter().take(top).map(figures).collect();
     let longest = name_room(&columns, &figures);
     let mut grid = Grid::new(&columns);
@@ -146,17 +122,11 @@ fn table(found: &Functions, by: FunctionsBy, commits: u64, top: usize) -> String
 
 /// The columns that are left for names beside the figures; in a file or a pipe names stay whole.
 fn name_room(columns: &[(&str, Side)], figures: &[Vec<String>]) -> usize {
-    let widths = columns
-        .iter()
-        .skip(1)
-        .enumerate()
-        .map(|(index, (heading, _))| {
-            let cells = figures.iter().map(|row| row[index].chars().count());
-            cells.max().unwrap_or(0).max(heading.chars().count()) + GAP
-        });
-    room()
-        .saturating_sub(widths.sum::<usize>() + GAP)
-        .max(NAME_LEAST)
+    let widths = columns.iter().skip(1).enumerate().map(|(index, (heading, _))| {
+        let cells = figures.iter().map(|row| row[index].chars().count());
+        cells.max().unwrap_or(0).max(heading.chars().count()) + GAP
+    });
+    room().saturating_sub(widths.sum::<usize>() + GAP).max(NAME_LEAST)
 }
 
 /// The object that most was spent in: the store's own program or library.
@@ -203,11 +173,7 @@ mod tests {
     // 2.7 of the users' page: names were cut at 40 signs in a terminal of 200
     #[test]
     fn names_have_the_columns_that_the_figures_leave() {
-        let columns = [
-            ("us", Side::Left),
-            ("user", Side::Right),
-            ("module", Side::Left),
-        ];
+        let columns = [("us", Side::Left), ("user", Side::Right), ("module", Side::Left)];
         let figures = [vec!["12.5".to_owned(), "lock manager".to_owned()]];
         let of =
             |columns_of_terminal| at_width(columns_of_terminal, || name_room(&columns, &figures));

@@ -33,11 +33,7 @@ fn drawn(cost: &Cost, choice: &CostChoice) -> String {
     let mut text = prose::heading("Cost of a transaction by module");
     text += &prose::wrapped(
         "  ",
-        &format!(
-            "{}; charged {}; map {map}",
-            sheet.threads,
-            charged_in_words(choice.view)
-        ),
+        &format!("{}; charged {}; map {map}", sheet.threads, charged_in_words(choice.view)),
     );
     for (about, columns) in blocks(&sheet) {
         text += "\n";

@@ -24,41 +24,17 @@ fn plan() -> Plan {
     let notes = plan.table(notes);
     let events = plan.table(Table::new("events").column("number", Kind::Int));
     let _ = plan.insert::<(Text,)>("insert note", notes);
-    for (name, order) in [
-        ("notes", Order::Ascending),
-        ("notes backwards", Order::Descending),
-    ] {
-        let path = Path {
-            table: notes,
-            by: By::Index(IndexId(0)),
-            equal: 0,
-            range: Range::Between,
-        };
+    for (name, order) in [("notes", Order::Ascending), ("notes backwards", Order::Descending)] {
+        let path =
+            Path { table: notes, by: By::Index(IndexId(0)), equal: 0, range: Range::Between };
         let (columns, limit, lock) = (&["id"], Limit::None, Lock::None);
-        let scan = Scan {
-            path,
-            order,
-            limit,
-            columns,
-            lock,
-        };
+        let scan = Scan { path, order, limit, columns, lock };
         let _ = plan.scan::<(Text, Text), (Int,)>(name, scan);
     }
     let _ = plan.insert::<(Int,)>("insert event", events);
-    let path = Path {
-        table: events,
-        by: By::Key,
-        equal: 0,
-        range: Range::All,
-    };
+    let path = Path { table: events, by: By::Key, equal: 0, range: Range::All };
     let (order, limit, lock) = (Order::Ascending, Limit::None, Lock::None);
-    let scan = Scan {
-        path,
-        order,
-        limit,
-        columns: &["number"],
-        lock,
-    };
+    let scan = Scan { path, order, limit, columns: &["number"], lock };
     let _ = plan.scan::<(), (Int,)>("events", scan);
     plan
 }
@@ -114,18 +90,12 @@ fn rows_indexes_and_given_keys_go_on_after_a_checkpoint_and_reopening() {
             let wanted: Vec<i64> = of(2).chain(of(3)).collect();
             assert_eq!(numbers(&mut session, NOTES, &between).await, wanted);
             let backwards: Vec<i64> = wanted.into_iter().rev().collect();
-            assert_eq!(
-                numbers(&mut session, NOTES_BACKWARDS, &between).await,
-                backwards
-            );
+            assert_eq!(numbers(&mut session, NOTES_BACKWARDS, &between).await, backwards);
             let events: Vec<i64> = (0..=life).flat_map(|life| [life, life]).collect();
             assert_eq!(numbers(&mut session, EVENTS, &[]).await, events);
         });
         let stats = target.stats().unwrap();
-        assert_eq!(
-            stats.checkpoints.unwrap().finished,
-            if life % 2 == 0 { 3 } else { 0 }
-        );
+        assert_eq!(stats.checkpoints.unwrap().finished, if life % 2 == 0 { 3 } else { 0 });
     }
 }
 

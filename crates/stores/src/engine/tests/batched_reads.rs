@@ -22,20 +22,9 @@ fn plan() -> Plan {
     let notes = plan.table(notes.text("one", 60).text("other", 60).key(&["id"]));
     let _ = plan.insert::<(Int, Text, Text)>("insert", notes);
     let _ = plan.get::<(Int,), (Text, Text)>("get", notes, &["one", "other"], Lock::None);
-    let path = Path {
-        table: notes,
-        by: By::Key,
-        equal: 0,
-        range: Range::All,
-    };
+    let path = Path { table: notes, by: By::Key, equal: 0, range: Range::All };
     let (columns, limit, lock) = (&["id"], Limit::None, Lock::None);
-    let scan = Scan {
-        path,
-        order: Order::Ascending,
-        limit,
-        columns,
-        lock,
-    };
+    let scan = Scan { path, order: Order::Ascending, limit, columns, lock };
     let _ = plan.scan::<(), (Int,)>("all", scan);
     plan
 }
@@ -58,10 +47,7 @@ fn is_note(rows: &Rows, id: i64) {
 /// Runs `body` with as many clients of one worker, over notes with the numbers below 500.
 fn with_clients(count: usize, body: impl AsyncFnOnce(&mut [Client])) {
     let folder = tempfile::tempdir().unwrap();
-    let target = engine(
-        &folder.path().join("store"),
-        "client=futures&durability=none&page_kib=4",
-    );
+    let target = engine(&folder.path().join("store"), "client=futures&durability=none&page_kib=4");
     block_on(&(), target.create(&plan())).unwrap();
     let worker = target.worker().unwrap();
     block_on(&worker, async {
@@ -113,10 +99,7 @@ fn answers_come_in_the_order_of_asking_whatever_is_asked_between() {
         is_note(client.receive().await.unwrap(), 499);
         assert_eq!(client.receive().await.unwrap().len(), 500);
         ask(client, 8);
-        assert!(
-            client.receive().await.unwrap().is_empty(),
-            "there is no note 500"
-        );
+        assert!(client.receive().await.unwrap().is_empty(), "there is no note 500");
         is_note(client.receive().await.unwrap(), 8);
         client.commit().await.unwrap();
         assert!(client.receive().await.is_err(), "everything was answered");
@@ -129,10 +112,7 @@ fn reads_asked_at_once_by_a_transaction_that_writes_see_what_was_before_its_writ
         let client = &mut clients[0];
         client.begin(AccessPattern::Several);
         // More than a scout takes at once, one row twice, and one that is written before it is answered.
-        let asked: Vec<i64> = (0..50)
-            .map(|place| place * 37 % 500)
-            .chain([500, 37])
-            .collect();
+        let asked: Vec<i64> = (0..50).map(|place| place * 37 % 500).chain([500, 37]).collect();
         for id in &asked {
             ask(client, *id);
         }
@@ -197,12 +177,7 @@ fn unnumbered() -> Plan {
     let mut plan = Plan::new();
     let notes = plan.table(Table::new("notes").text("one", 60));
     let _ = plan.insert::<(Text,)>("insert", notes);
-    let path = Path {
-        table: notes,
-        by: By::Key,
-        equal: 0,
-        range: Range::All,
-    };
+    let path = Path { table: notes, by: By::Key, equal: 0, range: Range::All };
     let _ = plan.aggregate::<(), (Int,)>("count", path, Aggregate::Count);
     plan
 }
@@ -210,10 +185,7 @@ fn unnumbered() -> Plan {
 #[test]
 fn rows_that_the_store_numbers_are_all_there_whichever_worker_numbers_them() {
     let folder = tempfile::tempdir().unwrap();
-    let target = engine(
-        &folder.path().join("store"),
-        "client=futures&durability=none",
-    );
+    let target = engine(&folder.path().join("store"), "client=futures&durability=none");
     block_on(&(), target.create(&unnumbered())).unwrap();
     // More rows of each than a block has numbers, and the workers' blocks in turn.
     let rounds = 1_500;

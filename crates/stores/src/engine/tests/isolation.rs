@@ -75,10 +75,7 @@ fn of_two_who_change_what_they_read_the_second_conflicts_under_both() {
             }
             one.commit().await.unwrap();
             let ended = other.commit().await;
-            assert!(
-                matches!(ended, Err(Stop::Conflict(_))),
-                "{isolation}: {ended:?}"
-            );
+            assert!(matches!(ended, Err(Stop::Conflict(_))), "{isolation}: {ended:?}");
             other.abort().await;
             assert_eq!(all(&mut other).await[&1].0, 1);
         });

@@ -66,12 +66,7 @@ pub(super) fn plan() -> Plan {
     let _ = plan.insert::<(Int, Int, Text)>("insert", table);
     let _ = plan.update::<(Int, Int)>("add", table, &[("balance", Set::Add)]);
     let _ = plan.delete::<(Int,)>("delete", table);
-    let path = syncline_contract::Path {
-        table,
-        by: By::Key,
-        equal: 0,
-        range: Range::All,
-    };
+    let path = syncline_contract::Path { table, by: By::Key, equal: 0, range: Range::All };
     let _ = plan.scan::<(), (Int, Int, Text)>(
         "all",
         Scan {
@@ -139,11 +134,8 @@ fn what_was_committed_is_there_after_reopening_also_updates_and_deletes() {
             for id in life * 100..life * 100 + 100 {
                 let body = body(id);
                 let insert = [Value::Int(id), Value::Int(id), Value::Text(&body)];
-                commit(
-                    &mut session,
-                    &[(INSERT, &insert), (ADD, &[Value::Int(id), Value::Int(5)])],
-                )
-                .await;
+                commit(&mut session, &[(INSERT, &insert), (ADD, &[Value::Int(id), Value::Int(5)])])
+                    .await;
                 expected.insert(id, (id + 5, body));
                 if id % 3 == 0 {
                     commit(&mut session, &[(DELETE, &[Value::Int(id)])]).await;
@@ -152,22 +144,13 @@ fn what_was_committed_is_there_after_reopening_also_updates_and_deletes() {
             }
             // What is not committed is not there, and leaves nothing.
             session.begin(AccessPattern::Several);
-            session
-                .send(
-                    INSERT,
-                    &[Value::Int(-1), Value::Int(0), Value::Text("aborted")],
-                )
-                .unwrap();
+            session.send(INSERT, &[Value::Int(-1), Value::Int(0), Value::Text("aborted")]).unwrap();
             session.abort().await;
         });
     }
     let other = engine(&directory, "durability=data");
     let mut strange = Plan::new();
-    strange.table(
-        syncline_contract::Table::new("others")
-            .column("id", Kind::Int)
-            .key(&["id"]),
-    );
+    strange.table(syncline_contract::Table::new("others").column("id", Kind::Int).key(&["id"]));
     let refusal = block_on(&(), other.reopen(&strange)).unwrap_err();
     assert!(refusal.what.contains("other tables"), "{refusal}");
 }
@@ -211,19 +194,13 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
                     "engine::tests::lifecycle::child_that_commits_until_it_is_killed",
                     "--nocapture",
                 ])
-                .env(
-                    "SYNCLINE_ENGINE_CHILD",
-                    format!("{}|{options}", directory.display()),
-                )
+                .env("SYNCLINE_ENGINE_CHILD", format!("{}|{options}", directory.display()))
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap();
             let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
             let numbers = |line: std::io::Result<String>| {
-                line.unwrap()
-                    .strip_prefix("acknowledged ")?
-                    .parse::<i64>()
-                    .ok()
+                line.unwrap().strip_prefix("acknowledged ")?.parse::<i64>().ok()
             };
             let before = acknowledged;
             while acknowledged < before + 150 {
@@ -243,15 +220,8 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
             let rows = block_on(&worker, async {
                 all(&mut target.connect(&plan, &worker).await.unwrap()).await
             });
-            assert!(
-                rows.len() as i64 > acknowledged,
-                "{} rows of {acknowledged}",
-                rows.len()
-            );
-            assert!(
-                rows.keys().copied().eq(0..rows.len() as i64),
-                "rows are a prefix"
-            );
+            assert!(rows.len() as i64 > acknowledged, "{} rows of {acknowledged}", rows.len());
+            assert!(rows.keys().copied().eq(0..rows.len() as i64), "rows are a prefix");
             assert!(rows.iter().all(|(id, row)| *row == (*id, body(*id))));
         }
         assert!(acknowledged >= 6 * 150 - 1);
@@ -275,9 +245,7 @@ fn what_is_not_ours_is_refused_and_left() {
         ("log/more/notes.txt", "mine"),
     ] {
         let directory =
-            folder
-                .path()
-                .join(format!("of-{}-{}", name.replace('/', "-"), content.len()));
+            folder.path().join(format!("of-{}-{}", name.replace('/', "-"), content.len()));
         std::fs::create_dir_all(directory.join(name).parent().unwrap()).unwrap();
         std::fs::write(directory.join(name), content).unwrap();
         let target = engine(&directory, "durability=data");
@@ -285,10 +253,7 @@ fn what_is_not_ours_is_refused_and_left() {
         assert!(findings.is_empty(), "{findings:?}");
         let met = block_on(&(), target.meet()).unwrap_err();
         assert!(met.what.contains("not made by syncline"), "{name}: {met}");
-        assert_eq!(
-            std::fs::read_to_string(directory.join(name)).unwrap(),
-            content
-        );
+        assert_eq!(std::fs::read_to_string(directory.join(name)).unwrap(), content);
     }
     let (first, second) = (
         engine(&folder.path().join("store"), "durability=data"),
@@ -311,15 +276,9 @@ fn it_says_what_is_in_force_and_refuses_words_it_cannot_honour() {
         assert_eq!(evidence.isolation.words(), "serializable");
         assert_eq!(evidence.product, "syncline-engine");
         assert_eq!(target.name(), "engine");
-        assert_eq!(
-            target.log_place(),
-            LogLocation::Directory(folder.path().to_owned())
-        );
+        assert_eq!(target.log_place(), LogLocation::Directory(folder.path().to_owned()));
         let value = |name: &str| {
-            let found = evidence
-                .settings
-                .iter()
-                .find(|setting| setting.name == name);
+            let found = evidence.settings.iter().find(|setting| setting.name == name);
             found.unwrap().value.clone()
         };
         assert_eq!(value("segment_bytes"), (256 << 10).to_string());

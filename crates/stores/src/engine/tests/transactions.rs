@@ -36,14 +36,12 @@ fn row(id: i64, balance: i64) -> (i64, (i64, String)) {
 async fn seen(session: &mut Client) -> Result<Rows, Stop> {
     session.send(ALL, &[])?;
     let rows = session.receive().await?;
-    let rows = rows
-        .iter()
-        .map(|row| match (row.value(0), row.value(1), row.value(2)) {
-            (Value::Int(id), Value::Int(balance), Value::Text(body)) => {
-                (id, (balance, body.to_owned()))
-            }
-            other => panic!("wrong kinds: {other:?}"),
-        });
+    let rows = rows.iter().map(|row| match (row.value(0), row.value(1), row.value(2)) {
+        (Value::Int(id), Value::Int(balance), Value::Text(body)) => {
+            (id, (balance, body.to_owned()))
+        }
+        other => panic!("wrong kinds: {other:?}"),
+    });
     Ok(rows.collect())
 }
 
@@ -164,10 +162,7 @@ fn a_refused_write_among_several_undoes_those_before_it() {
             };
             // Rows were added to as well as deleted, so a commit cannot say which of the two was wrong.
             let named = is_refused(outcome);
-            assert_eq!(
-                named,
-                Some(operation).filter(|operation| *operation != DELETE)
-            );
+            assert_eq!(named, Some(operation).filter(|operation| *operation != DELETE));
             session.abort().await;
             assert_eq!(all(&mut session).await, expected);
         }
@@ -219,10 +214,7 @@ fn what_was_written_before_the_first_read_is_read() {
         insert(&mut session, 2, 20).unwrap();
         insert(&mut session, 3, 30).unwrap();
         delete(&mut session, 3).unwrap();
-        assert_eq!(
-            seen(&mut session).await.unwrap(),
-            Rows::from([row(1, 15), row(2, 20)])
-        );
+        assert_eq!(seen(&mut session).await.unwrap(), Rows::from([row(1, 15), row(2, 20)]));
         assert_eq!(all(&mut other).await, Rows::from([row(1, 10)]));
         insert(&mut session, 3, 31).unwrap();
         delete(&mut session, 1).unwrap();
@@ -288,11 +280,7 @@ fn random_transactions_do_what_a_map_does_and_replay_to_the_same() {
         for _ in 0..4_000 {
             let writes = 1 + draw(&mut state, 6);
             let single = writes == 1 && draw(&mut state, 2) == 0;
-            session.begin(if single {
-                AccessPattern::Single
-            } else {
-                AccessPattern::Several
-            });
+            session.begin(if single { AccessPattern::Single } else { AccessPattern::Several });
             let mut view = model.clone();
             let mut wrong = Vec::new();
             let mut outcome = Ok(());
@@ -332,10 +320,7 @@ fn random_transactions_do_what_a_map_does_and_replay_to_the_same() {
             } else {
                 // Nobody else is here, so also a transaction that has read does not conflict.
                 let named = is_refused(outcome);
-                assert!(
-                    named.is_none_or(|named| wrong.contains(&named)),
-                    "{named:?}"
-                );
+                assert!(named.is_none_or(|named| wrong.contains(&named)), "{named:?}");
                 session.abort().await;
                 refused += 1;
             }
@@ -372,10 +357,7 @@ fn threads_on_the_same_rows_lose_nothing_and_replay_to_the_same() {
         let threads: Vec<_> = (0..THREADS)
             .map(|_| scope.spawn(|| block_on(&(), contend(&target, ROUNDS, HOT))))
             .collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap())
-            .sum()
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
     assert_eq!(inserted, ROUNDS, "each key was inserted by one thread");
     let rows = block_on(&(), async { all(&mut client(&target).await).await });

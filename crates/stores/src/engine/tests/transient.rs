@@ -17,18 +17,10 @@ fn it_conforms_and_keeps_nothing_on_disk() {
     let here = std::env::current_dir().unwrap();
     let names = || {
         let ours = format!(".syncline-engine-{}-", std::process::id());
-        let names = std::fs::read_dir(&here)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name());
-        names
-            .filter(|name| name.to_string_lossy().starts_with(&ours))
-            .count()
+        let names = std::fs::read_dir(&here).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().starts_with(&ours)).count()
     };
-    for options in [
-        "client=futures",
-        "client=threads",
-        "client=futures&isolation=snapshot",
-    ] {
+    for options in ["client=futures", "client=threads", "client=futures&isolation=snapshot"] {
         let outcome = conforms(|| transient(options));
         assert!(outcome.findings.is_empty(), "{options}: {outcome}");
         assert!(outcome.skipped.is_empty(), "{options}: {outcome:?}");
@@ -39,18 +31,12 @@ fn it_conforms_and_keeps_nothing_on_disk() {
 #[test]
 fn it_says_that_it_keeps_nothing() {
     let target = transient("durability=none");
-    assert!(
-        block_on(&(), target.evidence()).is_err(),
-        "it was not created"
-    );
+    assert!(block_on(&(), target.evidence()).is_err(), "it was not created");
     block_on(&(), target.create(&super::lifecycle::plan())).unwrap();
     let evidence = block_on(&(), target.evidence()).unwrap();
     assert_eq!(evidence.durability.word(), "none");
     assert_eq!(evidence.isolation.words(), "serializable");
-    let mode = evidence
-        .settings
-        .iter()
-        .find(|setting| setting.name == "mode");
+    let mode = evidence.settings.iter().find(|setting| setting.name == "mode");
     assert_eq!(mode.unwrap().value, "transient");
     assert!(matches!(target.log_place(), LogLocation::Nowhere(_)));
     assert_eq!(target.name(), "engine (transient)");

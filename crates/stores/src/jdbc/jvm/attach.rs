@@ -47,16 +47,12 @@ fn named(env: &mut JNIEnv<'_>) -> jni::errors::Result<()> {
 
 fn start() -> Result<JavaVM, String> {
     let library = libjvm::find()?;
-    let options = OPTIONS.iter().fold(
-        InitArgsBuilder::new().version(JNIVersion::V8),
-        |builder, option| builder.option(*option),
-    );
+    let options =
+        OPTIONS.iter().fold(InitArgsBuilder::new().version(JNIVersion::V8), |builder, option| {
+            builder.option(*option)
+        });
     let options = options.build().map_err(|error| error.to_string())?;
     let started = JavaVM::with_libjvm(options, || Ok(library.clone()));
-    started.map_err(|error| {
-        format!(
-            "the JVM of {} could not be started: {error}",
-            library.display()
-        )
-    })
+    started
+        .map_err(|error| format!("the JVM of {} could not be started: {error}", library.display()))
 }

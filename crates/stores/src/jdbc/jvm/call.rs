@@ -51,10 +51,7 @@ impl fmt::Display for Thrown {
 
 impl From<jni::errors::Error> for Thrown {
     fn from(error: jni::errors::Error) -> Thrown {
-        Thrown {
-            message: format!("JNI: {error}"),
-            ..Thrown::default()
-        }
+        Thrown { message: format!("JNI: {error}"), ..Thrown::default() }
     }
 }
 
@@ -106,10 +103,7 @@ impl fmt::Debug for Java {
 impl Java {
     /// The door of the calling thread.
     pub(in crate::jdbc) fn attach() -> TargetResult<Java> {
-        Ok(Java {
-            env: attach::attach()?,
-            characters: Vec::new(),
-        })
+        Ok(Java { env: attach::attach()?, characters: Vec::new() })
     }
 
     /// A class by its name with slashes.
@@ -360,14 +354,10 @@ impl Java {
         objects: &[Local],
     ) -> Result<Local, Thrown> {
         let class: &JClass<'_> = class.into();
-        let made = self
-            .env
-            .new_object_array(objects.len() as i32, class, JObject::null());
+        let made = self.env.new_object_array(objects.len() as i32, class, JObject::null());
         let made: JObjectArray<'_> = self.taken(made)?;
         for (position, object) in objects.iter().enumerate() {
-            let set = self
-                .env
-                .set_object_array_element(&made, position as i32, &**object);
+            let set = self.env.set_object_array_element(&made, position as i32, &**object);
             self.taken(set)?;
         }
         Ok(self.local(made.into()))
@@ -390,8 +380,7 @@ impl Java {
 
     #[cold]
     fn thrown(&mut self) -> Thrown {
-        self.take_apart()
-            .unwrap_or_else(|error| Thrown::from_failed(&error))
+        self.take_apart().unwrap_or_else(|error| Thrown::from_failed(&error))
     }
 
     fn take_apart(&mut self) -> Result<Thrown, jni::errors::Error> {
@@ -429,16 +418,11 @@ impl Java {
 
     /// An exception that is no database's: its class and message, which is what its text says.
     fn named(&mut self, exception: &Local) -> Result<Thrown, jni::errors::Error> {
-        let called = self
-            .env
-            .call_method(&**exception, "toString", "()Ljava/lang/String;", &[]);
+        let called = self.env.call_method(&**exception, "toString", "()Ljava/lang/String;", &[]);
         let text = self.local(called?.l()?);
         let text: &JString<'_> = (&*text).into();
         let message = self.env.get_string(text)?.into();
-        Ok(Thrown {
-            message,
-            ..Thrown::default()
-        })
+        Ok(Thrown { message, ..Thrown::default() })
     }
 }
 

@@ -47,19 +47,9 @@ impl Method {
 
     fn new(class: Shared, id: Id, name: &'static str, signature: &str) -> Result<Method, Thrown> {
         let TypeSignature { args, ret } = TypeSignature::from_str(signature)?;
-        let returns = if ret == ReturnType::Array {
-            ReturnType::Object
-        } else {
-            ret
-        };
+        let returns = if ret == ReturnType::Array { ReturnType::Object } else { ret };
         let arguments = args.len();
-        Ok(Method {
-            class,
-            id,
-            name,
-            arguments,
-            returns,
-        })
+        Ok(Method { class, id, name, arguments, returns })
     }
 
     /// The class in which it was looked up.

@@ -106,11 +106,8 @@ pub(in crate::jdbc) struct Schema {
 }
 
 /// A schema as SQL's standard has it.
-pub(super) const SCHEMA: Schema = Schema {
-    make: ("CREATE SCHEMA ", ""),
-    remove: ("DROP SCHEMA ", ""),
-    is_catalog: false,
-};
+pub(super) const SCHEMA: Schema =
+    Schema { make: ("CREATE SCHEMA ", ""), remove: ("DROP SCHEMA ", ""), is_catalog: false };
 
 /// A property of the JVM and its value; one without is taken away.
 pub(in crate::jdbc) type Property = (&'static str, Option<&'static str>);
@@ -165,11 +162,7 @@ impl Product {
 
 /// A setting that a statement answered.
 pub(super) fn setting(name: &str, value: String, said_by: &str) -> Setting {
-    Setting {
-        name: name.to_owned(),
-        value,
-        said_by: said_by.to_owned(),
-    }
+    Setting { name: name.to_owned(), value, said_by: said_by.to_owned() }
 }
 
 /// No log to be found.

@@ -47,10 +47,7 @@ pub(in crate::jdbc) const DERBY: Product = Product {
         ("40XL2", None, Cause::Locked),
     ],
     restarts_keys: true,
-    schema: Schema {
-        remove: ("DROP SCHEMA ", " RESTRICT"),
-        ..SCHEMA
-    },
+    schema: Schema { remove: ("DROP SCHEMA ", " RESTRICT"), ..SCHEMA },
     embedded: Some(Embedded {
         elsewhere: &["memory:", "classpath:", "jar:", "directory:"],
         files: &["database"],
@@ -122,11 +119,7 @@ fn column_type(column: &Column) -> String {
 fn said(looked: &mut DurabilityQuery<'_>) -> Result<DurabilityReport, Thrown> {
     let page_cache = "VALUES SYSCS_UTIL.SYSCS_GET_DATABASE_PROPERTY('derby.storage.pageCacheSize')";
     let cache = looked.connection.cell(page_cache)?.unwrap_or_default();
-    let cache = if cache.is_empty() {
-        "1000 pages, its default".to_owned()
-    } else {
-        cache
-    };
+    let cache = if cache.is_empty() { "1000 pages, its default".to_owned() } else { cache };
     let (durability, evidence) = match (looked.log, looked.process) {
         (Some(log), Some(process)) => of_log(log, process),
         _ => (
@@ -159,9 +152,7 @@ fn log(looked: &mut DurabilityQuery<'_>) -> Option<PathBuf> {
 /// What the log's own files and descriptors say.
 fn of_log(log: &Path, process: u32) -> (Durability, String) {
     let control = log.join("log.ctrl");
-    let flags = fs::read(&control)
-        .ok()
-        .and_then(|bytes| bytes.get(FLAGS_AT).copied());
+    let flags = fs::read(&control).ok().and_then(|bytes| bytes.get(FLAGS_AT).copied());
     let Some(flags) = flags else {
         let what = format!("not known: {} cannot be read", control.display());
         return (Durability::None, what);

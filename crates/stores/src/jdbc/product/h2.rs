@@ -43,10 +43,7 @@ pub(in crate::jdbc) const H2: Product = Product {
         ("90131", None, Cause::Serialization),
     ],
     restarts_keys: true,
-    schema: Schema {
-        remove: ("DROP SCHEMA ", " RESTRICT"),
-        ..SCHEMA
-    },
+    schema: Schema { remove: ("DROP SCHEMA ", " RESTRICT"), ..SCHEMA },
     embedded: Some(Embedded {
         elsewhere: &["mem:", "tcp:", "ssl:", "zip:", "nio:", "split:"],
         files: &["database.mv.db", "database.trace.db", "database.lock.db"],
@@ -133,9 +130,5 @@ fn said(looked: &mut DurabilityQuery<'_>) -> Result<DurabilityReport, Thrown> {
             ),
         ),
     };
-    Ok(DurabilityReport {
-        durability,
-        evidence,
-        settings,
-    })
+    Ok(DurabilityReport { durability, evidence, settings })
 }

@@ -40,10 +40,7 @@ pub(in crate::jdbc) const HSQLDB: Product = Product {
     isolation: Level::Serializable,
     conflicts: &[("40001", None, Cause::Serialization)],
     restarts_keys: true,
-    schema: Schema {
-        remove: ("DROP SCHEMA ", " RESTRICT"),
-        ..SCHEMA
-    },
+    schema: Schema { remove: ("DROP SCHEMA ", " RESTRICT"), ..SCHEMA },
     embedded: Some(Embedded {
         elsewhere: &["mem:", "res:", "hsql:", "hsqls:", "http:", "https:"],
         files: &[
@@ -140,9 +137,5 @@ fn said(looked: &mut DurabilityQuery<'_>) -> Result<DurabilityReport, Thrown> {
             ),
         )
     };
-    Ok(DurabilityReport {
-        durability,
-        evidence,
-        settings,
-    })
+    Ok(DurabilityReport { durability, evidence, settings })
 }

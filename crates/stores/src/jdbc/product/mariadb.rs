@@ -26,10 +26,7 @@ pub(in crate::jdbc) const MARIADB: Product = Product {
     restarts_keys: false,
     schema: Schema {
         // The server's own may be latin1; this one is known to every version, and as exact as bytes.
-        make: (
-            "CREATE DATABASE ",
-            " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
-        ),
+        make: ("CREATE DATABASE ", " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"),
         remove: ("DROP DATABASE ", ""),
         is_catalog: true,
     },

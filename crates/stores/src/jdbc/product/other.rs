@@ -31,10 +31,7 @@ pub(in crate::jdbc) const OTHER: Product = Product {
     isolation: Level::ReadCommitted,
     conflicts: &[],
     restarts_keys: true,
-    schema: Schema {
-        remove: ("DROP SCHEMA ", " RESTRICT"),
-        ..SCHEMA
-    },
+    schema: Schema { remove: ("DROP SCHEMA ", " RESTRICT"), ..SCHEMA },
     embedded: None,
     users: None,
     patience: &[],
@@ -59,10 +56,7 @@ fn column_type(column: &Column) -> String {
     }
 }
 
-#[allow(
-    clippy::unnecessary_wraps,
-    reason = "as its siblings, which ask the database"
-)]
+#[allow(clippy::unnecessary_wraps, reason = "as its siblings, which ask the database")]
 fn said(_looked: &mut DurabilityQuery<'_>) -> Result<DurabilityReport, Thrown> {
     Ok(DurabilityReport {
         durability: Durability::None,

@@ -13,19 +13,13 @@ pub(in crate::jdbc) const POSTGRES: Product = Product {
     word: "postgresql",
     name: "PostgreSQL",
     port: 5432,
-    dialect: Dialect {
-        placeholder: Placeholder::Positional,
-        ..sql::POSTGRES
-    },
+    dialect: Dialect { placeholder: Placeholder::Positional, ..sql::POSTGRES },
     put: Put::Whole,
     scan_lock: " FOR UPDATE",
     isolation: Level::ReadCommitted,
     conflicts: &[("40P01", None, Cause::Deadlock)],
     restarts_keys: true,
-    schema: Schema {
-        remove: ("DROP SCHEMA ", " RESTRICT"),
-        ..SCHEMA
-    },
+    schema: Schema { remove: ("DROP SCHEMA ", " RESTRICT"), ..SCHEMA },
     embedded: None,
     users: Some(Users {
         names: Some(("SET application_name = '", "'")),
@@ -34,11 +28,7 @@ pub(in crate::jdbc) const POSTGRES: Product = Product {
             "'",
         ),
     }),
-    patience: &[
-        ("loginTimeout", "10"),
-        ("connectTimeout", "10"),
-        ("tcpKeepAlive", "true"),
-    ],
+    patience: &[("loginTimeout", "10"), ("connectTimeout", "10"), ("tcpKeepAlive", "true")],
     // Functions of others must not stand in for the server's own (CVE-2018-1058).
     first: Some("SET search_path = pg_catalog, pg_temp"),
     owned: Some((
@@ -85,11 +75,7 @@ fn said(looked: &mut DurabilityQuery<'_>) -> Result<DurabilityReport, Thrown> {
 /// The native target's judgement of the same settings.
 fn judged(settings: Vec<Setting>) -> DurabilityReport {
     let (durability, evidence) = durability(&settings, Durability::Data);
-    DurabilityReport {
-        durability,
-        evidence,
-        settings,
-    }
+    DurabilityReport { durability, evidence, settings }
 }
 
 #[cfg(test)]
@@ -106,11 +92,7 @@ mod tests {
                 ("full_page_writes", mends),
                 ("wal_sync_method", "fdatasync"),
             ];
-            judged(
-                pairs
-                    .map(|(name, value)| setting(name, value.to_owned(), "SHOW"))
-                    .into(),
-            )
+            judged(pairs.map(|(name, value)| setting(name, value.to_owned(), "SHOW")).into())
         };
         assert_eq!(of("on", "on", "on").durability, Durability::Data);
         assert_eq!(of("off", "on", "on").durability, Durability::Os);

@@ -30,9 +30,7 @@ fn whoever_asks_is_told_all_that_was_promised_before() {
     with_witness(|world| {
         let mut writer = TcpStream::connect(world.address).unwrap();
         let begun = format!("{GREETING}\"begun\"\n");
-        writer
-            .write_all(format!("{GREETING}{BEGIN}\n").as_bytes())
-            .unwrap();
+        writer.write_all(format!("{GREETING}{BEGIN}\n").as_bytes()).unwrap();
         let mut answer = vec![0; begun.len()];
         writer.read_exact(&mut answer).unwrap();
         assert_eq!(String::from_utf8(answer).unwrap(), begun);
@@ -52,24 +50,12 @@ fn what_does_not_fit_is_refused_in_a_sentence() {
     with_witness(|world| {
         let begin = BEGIN;
         for (text, words) in [
-            (
-                "GET / HTTP/1.1\r\n\r\n".to_owned(),
-                "syncline-witness 1 first",
-            ),
-            (
-                "syncline-witness 2\n".to_owned(),
-                "syncline-witness 1 first",
-            ),
+            ("GET / HTTP/1.1\r\n\r\n".to_owned(), "syncline-witness 1 first"),
+            ("syncline-witness 2\n".to_owned(), "syncline-witness 1 first"),
             (format!("{GREETING}hello\n"), "no message"),
-            (
-                format!("{GREETING}{{\"promise\":[0,1]}}\n"),
-                "before its run began",
-            ),
+            (format!("{GREETING}{{\"promise\":[0,1]}}\n"), "before its run began"),
             (format!("{GREETING}\"leave\"\n"), "before its run began"),
-            (
-                format!("{GREETING}{{\"ask\":\"nobody\"}}\n"),
-                "ever promised for nobody",
-            ),
+            (format!("{GREETING}{{\"ask\":\"nobody\"}}\n"), "ever promised for nobody"),
             (
                 format!(
                     "{GREETING}{{\"judged\":{{\"kind\":\"plug_pull\",\"promised\":0,\"looked\":0,\"bad\":{{}},\"reordered\":0,\"controls\":0,\"controls_gone\":0,\"example\":null}}}}\n"
@@ -77,17 +63,11 @@ fn what_does_not_fit_is_refused_in_a_sentence() {
                 "judged without asking",
             ),
             (format!("{GREETING}{begin}\n{begin}\n"), "a second run"),
-            (
-                format!("{GREETING}{begin}\n{{\"promise\":[1,1]}}\n"),
-                "block 0 is next",
-            ),
+            (format!("{GREETING}{begin}\n{{\"promise\":[1,1]}}\n"), "block 0 is next"),
             (format!("{GREETING}{}", "x".repeat(20_000)), "longer than"),
         ] {
             let answer = said(world, text.as_bytes());
-            assert!(
-                answer.contains("refused") && answer.contains(words),
-                "{text:.60}: {answer}"
-            );
+            assert!(answer.contains("refused") && answer.contains(words), "{text:.60}: {answer}");
         }
     });
 }
@@ -99,18 +79,11 @@ fn random_bytes_harm_nobody() {
         for round in 0..60 {
             let mut bytes = vec![0; random.usize(0..3000)];
             random.fill(&mut bytes);
-            let mut text = if round % 2 == 0 {
-                GREETING.as_bytes().to_vec()
-            } else {
-                Vec::new()
-            };
+            let mut text = if round % 2 == 0 { GREETING.as_bytes().to_vec() } else { Vec::new() };
             text.extend(bytes);
             let answer = said(world, &text);
             let greeted = answer.strip_prefix(GREETING).unwrap_or(&answer);
-            assert!(
-                greeted.is_empty() || greeted.contains("refused"),
-                "{answer}"
-            );
+            assert!(greeted.is_empty() || greeted.contains("refused"), "{answer}");
         }
         let disk = SimulatedDisk::new(1, Metadata::Strict);
         let mut plan = plan(SyncMethod::Fsync);

@@ -43,10 +43,7 @@ fn an_honest_disk_survives_every_cut_by_every_method() {
                 }
             }
         }
-        assert!(
-            promised > 8 * judged && survived > judged / 3,
-            "{judged} {promised} {survived}"
-        );
+        assert!(promised > 8 * judged && survived > judged / 3, "{judged} {promised} {survived}");
     });
 }
 
@@ -81,10 +78,7 @@ fn a_disk_that_forgets_what_it_synced_is_found_whatever_it_loses() {
                 reordered += found.judgement.reordered;
             }
         }
-        assert!(
-            seen[&Class::Stale] > 0 && seen[&Class::Torn] > 0,
-            "{seen:?}"
-        );
+        assert!(seen[&Class::Stale] > 0 && seen[&Class::Torn] > 0, "{seen:?}");
         assert!(reordered > 0);
     });
 }
@@ -133,11 +127,7 @@ fn cuts_add_up_and_one_loss_condemns_for_good() {
                 text.contains("cuts (of kind plug pull) and 2 cuts (of kind machine kill)"),
                 "{text}"
             );
-            assert_eq!(
-                text.contains("rule of three"),
-                cut == 31 || cut == 32,
-                "{text}"
-            );
+            assert_eq!(text.contains("rule of three"), cut == 31 || cut == 32, "{text}");
         }
         let mut other = plan(SyncMethod::ODsync);
         let disk = fresh(9);
@@ -167,22 +157,13 @@ fn a_run_that_ends_in_good_order_is_no_cut() {
     with_witness(|world| {
         let disk = fresh(2);
         let mut plan = plan(SyncMethod::Fsync);
-        plan.limit = Limit {
-            blocks: Some(45),
-            time: None,
-        };
+        plan.limit = Limit { blocks: Some(45), time: None };
         assert_eq!(world.written(&disk, &plan).blocks, 45);
         let found = world.checked(&disk, None);
-        assert_eq!(
-            (found.judgement.kind, found.judgement.bad()),
-            (Kind::NoCut, 0)
-        );
+        assert_eq!((found.judgement.kind, found.judgement.bad()), (Kind::NoCut, 0));
         assert_eq!((found.judgement.promised, found.judgement.looked), (45, 16));
         let text = found.sentences().join("\n");
-        assert!(
-            text.contains("unknown: the writer ended in good order"),
-            "{text}"
-        );
+        assert!(text.contains("unknown: the writer ended in good order"), "{text}");
         // What a run in good order promised must be there as well.
         let gone = check(&fresh(1), &subject("after"), None, &mut world.caller()).unwrap();
         assert_eq!(gone.judgement.bad, BTreeMap::from([(Class::Lost, 16)]));
@@ -224,10 +205,7 @@ fn a_cut_that_nobody_looked_at_is_in_the_way_of_the_next_run() {
         let mut next = plan(SyncMethod::Fsync);
         next.limit.blocks = Some(3);
         let why = again(&next).unwrap_err().to_string();
-        assert!(
-            why.contains("--check") && why.contains("--abandon"),
-            "{why}"
-        );
+        assert!(why.contains("--check") && why.contains("--abandon"), "{why}");
         // The refused run left the blocks as they were.
         let found = world.checked(&after, Some(Cut::PlugPull));
         assert!(matches!(found.verdict, Verdict::Survived(_)), "{found:?}");
@@ -242,24 +220,13 @@ fn what_the_operator_says_is_held_against_the_evidence() {
         disk.crash_after(40);
         drop(world.cut_off(&disk, &plan(SyncMethod::Fsync)));
         let image = disk.crash(Crash::KeepAll);
-        let same = check(
-            &image,
-            &subject("before"),
-            Some(Cut::PlugPull),
-            &mut world.caller(),
-        );
+        let same = check(&image, &subject("before"), Some(Cut::PlugPull), &mut world.caller());
         let why = same.unwrap_err().to_string();
         assert!(why.contains("has not started anew"), "{why}");
         let found = check(&image, &subject("before"), None, &mut world.caller()).unwrap();
         assert_eq!(found.judgement.kind, Kind::ProcessKill);
         let text = found.sentences().join("\n");
-        assert!(
-            text.contains("survived 1 cut (of kind process kill)"),
-            "{text}"
-        );
-        assert!(
-            text.contains("takes nothing that the kernel holds"),
-            "{text}"
-        );
+        assert!(text.contains("survived 1 cut (of kind process kill)"), "{text}");
+        assert!(text.contains("takes nothing that the kernel holds"), "{text}");
     });
 }

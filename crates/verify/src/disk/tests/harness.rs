@@ -27,10 +27,7 @@ pub(super) fn with_witness_on(disk: &SimulatedDisk, test: impl FnOnce(&Harness))
     let silence = Duration::from_millis(200);
     let kept = Path::new("kept");
     let witness = Witness::listen("127.0.0.1:0", disk, kept, silence).unwrap();
-    let world = Harness {
-        address: witness.address().unwrap(),
-        told: Mutex::default(),
-    };
+    let world = Harness { address: witness.address().unwrap(), told: Mutex::default() };
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let tell = |what: &str| world.told.lock().unwrap().push(what.to_owned());
@@ -55,11 +52,7 @@ impl Drop for Ending<'_> {
 }
 
 pub(super) fn subject(boot: &str) -> Subject {
-    Subject {
-        name: "host:/disk".to_owned(),
-        directory: "/".into(),
-        boot: boot.to_owned(),
-    }
+    Subject { name: "host:/disk".to_owned(), directory: "/".into(), boot: boot.to_owned() }
 }
 
 pub(super) fn plan(method: SyncMethod) -> Plan {

@@ -14,10 +14,7 @@ impl Disk for VolatileDisk {
     type File = ForgetfulFile;
 
     fn open(&self, path: &Path, options: OpenOptions) -> Result<ForgetfulFile> {
-        let options = OpenOptions {
-            write_sync: WriteSync::No,
-            ..options
-        };
+        let options = OpenOptions { write_sync: WriteSync::No, ..options };
         self.0.open(path, options).map(ForgetfulFile)
     }
 

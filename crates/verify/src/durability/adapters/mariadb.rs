@@ -10,11 +10,7 @@ use syncline_stores::private::Product;
 
 /// Pages that are written back bring the log to its file before: here they wait.
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "default settings",
-        options: "",
-        expected: Expected::Hold,
-    },
+    Setting { name: "default settings", options: "", expected: Expected::Hold },
     Setting {
         name: "innodb_doublewrite=0",
         options: "innodb_doublewrite=0",
@@ -33,10 +29,7 @@ const SETTINGS: &[Setting] = &[
 ];
 
 /// Those whose log is written or synced once in [`WINDOW`].
-const LATE: &[&str] = &[
-    "innodb_flush_log_at_trx_commit=0",
-    "innodb_flush_log_at_trx_commit=2",
-];
+const LATE: &[&str] = &["innodb_flush_log_at_trx_commit=0", "innodb_flush_log_at_trx_commit=2"];
 
 /// The default of `innodb_flush_log_at_timeout`: the log is written and synced once in it.
 const WINDOW: Duration = Duration::from_secs(1);

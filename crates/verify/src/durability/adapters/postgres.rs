@@ -9,16 +9,8 @@ use std::time::Duration;
 use syncline_stores::private::Product;
 
 const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "default settings",
-        options: "",
-        expected: Expected::Hold,
-    },
-    Setting {
-        name: "fsync=off",
-        options: "fsync=off",
-        expected: Expected::Lose,
-    },
+    Setting { name: "default settings", options: "", expected: Expected::Hold },
+    Setting { name: "fsync=off", options: "fsync=off", expected: Expected::Lose },
     Setting {
         name: "full_page_writes=off",
         options: "full_page_writes=off",

@@ -109,11 +109,8 @@ impl Adapter for Server {
             last.map(|(_, value)| value.to_ascii_lowercase())
         };
         // Those whom a kill has cut off may still be listed for a moment: they are no strangers.
-        let mut url = format!(
-            "{}?schema=verify&live=yes&durability={}",
-            lent.url(),
-            (self.word)(&value)
-        );
+        let mut url =
+            format!("{}?schema=verify&live=yes&durability={}", lent.url(), (self.word)(&value));
         let words = options.split('&').filter(|option| {
             let name = option.split_once('=').map(|(name, _)| name);
             name == Some(CLIENTS_OWN)
@@ -141,9 +138,7 @@ impl Server {
                      durability=WORD"
                 ))
             };
-            let (name, value) = option
-                .split_once('=')
-                .ok_or_else(|| wrong("has no value"))?;
+            let (name, value) = option.split_once('=').ok_or_else(|| wrong("has no value"))?;
             let plain =
                 |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
             if name.is_empty() || !name.bytes().all(plain) {

@@ -92,10 +92,7 @@ impl Operator {
         }
     }
 
-    #[allow(
-        clippy::float_cmp,
-        reason = "an expression's = compares doubles as they are"
-    )]
+    #[allow(clippy::float_cmp, reason = "an expression's = compares doubles as they are")]
     fn of_doubles(self, left: f64, right: f64) -> Scalar {
         match self {
             Operator::Add => Scalar::Double(left + right),
@@ -157,13 +154,8 @@ mod tests {
     fn value(text: &str) -> String {
         let source = Source { name: "e", text };
         let mut names = Names::default();
-        let given = [
-            ("v", "7"),
-            ("d", "1.5"),
-            ("t", "true"),
-            ("nul", "null"),
-            ("default_seed", "5432"),
-        ];
+        let given =
+            [("v", "7"), ("d", "1.5"), ("t", "true"), ("nul", "null"), ("default_seed", "5432")];
         let slots = given.map(|(name, text)| (names.slot(name), Held::given(text)));
         let expression = match parse(source, 0..text.len(), &mut names) {
             Ok(expression) => expression,
@@ -220,10 +212,7 @@ mod tests {
         ("case when 1 = 2 then 3 end", "null"),
         ("case when null then 3 else 4 end", "int 4"),
         ("case when 1 then 3 else 4 end", "int 3"),
-        (
-            "CASE WHEN true THEN 1 WHEN 1/0 = 1 THEN 2 ELSE 3 END",
-            "int 1",
-        ),
+        ("CASE WHEN true THEN 1 WHEN 1/0 = 1 THEN 2 ELSE 3 END", "int 1"),
         ("case when false then 1 end is null", "boolean true"),
         ("abs(-7)", "int 7"),
         ("abs(-7.5)", "double 7.5"),
@@ -309,14 +298,8 @@ mod tests {
         ("random_zipfian(1, 10, 1.0)", "from 1.001 to 1000"),
         (":undefined", "the variable :undefined has no value"),
         // From here on it does not even start.
-        (
-            "9223372036854775808",
-            "e:1:1: 9223372036854775808 is too large",
-        ),
-        (
-            "99999999999999999999",
-            "e:1:1: 99999999999999999999 is too large",
-        ),
+        ("9223372036854775808", "e:1:1: 9223372036854775808 is too large"),
+        ("99999999999999999999", "e:1:1: 99999999999999999999 is too large"),
         ("1e400", "e:1:1: 1e400 is too large a double"),
         ("int('5')", "e:1:5: the character '\\'' has no meaning"),
         ("1 < 2 < 3", "e:1:7: a pair of brackets"),
@@ -325,15 +308,9 @@ mod tests {
         ("abs(1,2)", "e:1:1: abs takes 1 argument and is given 2"),
         ("foo(1)", "e:1:1: there is no function foo"),
         ("1 +", "e:1:4: an expression is expected here"),
-        (
-            "1 2",
-            "e:1:3: an operator or the end of the line is expected",
-        ),
+        ("1 2", "e:1:3: an operator or the end of the line is expected"),
         ("1 @ 2", "e:1:3: the character '@' has no meaning"),
-        (
-            "least()",
-            "e:1:1: least takes 1 to 16 arguments and is given 0",
-        ),
+        ("least()", "e:1:1: least takes 1 to 16 arguments and is given 0"),
         ("hash()", "e:1:1: hash takes 1 or 2 arguments"),
         ("permute(1)", "e:1:1: permute takes 2 or 3 arguments"),
         ("case end", "e:1:6: WHEN is expected here"),

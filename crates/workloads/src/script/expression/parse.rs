@@ -40,14 +40,7 @@ pub(in crate::script) fn parse(
         let what = format!("this is too long: an expression has at most {TOKENS_MAX} tokens");
         return Err(source.error(*at, what));
     }
-    let mut parser = Parser {
-        source,
-        tokens,
-        at: 0,
-        end,
-        depth: 0,
-        names,
-    };
+    let mut parser = Parser { source, tokens, at: 0, end, depth: 0, names };
     let expression = parser.expression(OR)?;
     if parser.at < parser.tokens.len() {
         return Err(parser.unexpected("an operator or the end of the line"));
@@ -81,16 +74,11 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn demand(&mut self, wanted: Token<'_>, words: &str) -> Result<(), ScriptError> {
-        if self.take(wanted) {
-            Ok(())
-        } else {
-            Err(self.unexpected(words))
-        }
+        if self.take(wanted) { Ok(()) } else { Err(self.unexpected(words)) }
     }
 
     fn unexpected(&self, wanted: &str) -> ScriptError {
-        self.source
-            .error(self.place(), format!("{wanted} is expected here"))
+        self.source.error(self.place(), format!("{wanted} is expected here"))
     }
 
     /// An expression whose operators are of that precedence or a higher one.
@@ -192,10 +180,7 @@ impl<'t> Parser<'t, '_> {
         }
         let zero = Expression::Constant(Scalar::Integer(0));
         let operand = self.expression(SIGN)?;
-        Ok(Expression::Binary(
-            Operator::Subtract,
-            Box::new([zero, operand]),
-        ))
+        Ok(Expression::Binary(Operator::Subtract, Box::new([zero, operand])))
     }
 
     fn case(&mut self) -> Result<Expression, ScriptError> {

@@ -70,11 +70,7 @@ pub(super) fn tokens(
     source: Source<'_>,
     range: Range<usize>,
 ) -> Result<Vec<(usize, Token<'_>)>, ScriptError> {
-    let mut scanner = Scanner {
-        source,
-        at: range.start,
-        end: range.end,
-    };
+    let mut scanner = Scanner { source, at: range.start, end: range.end };
     let mut found = Vec::new();
     while let Some(token) = scanner.next()? {
         found.push(token);
@@ -147,16 +143,12 @@ impl<'t> Scanner<'t> {
             return match text.parse::<u64>() {
                 Ok(number) if number == 1 << 63 => Ok(Token::BeyondInteger),
                 Ok(number) if number < 1 << 63 => Ok(Token::Integer(number as i64)),
-                _ => Err(self
-                    .source
-                    .error(at, format!("{text} is too large an integer"))),
+                _ => Err(self.source.error(at, format!("{text} is too large an integer"))),
             };
         }
         match text.parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(Token::Double(number)),
-            _ => Err(self
-                .source
-                .error(at, format!("{text} is too large a double"))),
+            _ => Err(self.source.error(at, format!("{text} is too large a double"))),
         }
     }
 
@@ -215,9 +207,7 @@ fn number_length(text: &str) -> (usize, bool) {
     }
     if matches!(bytes.get(at), Some(b'e' | b'E')) {
         let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
-        let power = bytes
-            .get(at + 1 + sign)
-            .map_or(0, |_| digits(at + 1 + sign));
+        let power = bytes.get(at + 1 + sign).map_or(0, |_| digits(at + 1 + sign));
         if power > 0 {
             at += 1 + sign + power;
             whole = false;

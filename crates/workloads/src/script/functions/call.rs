@@ -168,32 +168,24 @@ fn extreme(
     if double {
         let first = given[0].double()?;
         let all = given[1..].iter();
-        let extreme = all.map(|one| one.double()).try_fold(first, |extreme, one| {
-            one.map(|one| of_doubles(extreme, one))
-        });
+        let extreme = all
+            .map(|one| one.double())
+            .try_fold(first, |extreme, one| one.map(|one| of_doubles(extreme, one)));
         extreme.map(Scalar::Double)
     } else {
         let first = given[0].integer()?;
         let all = given[1..].iter();
         let extreme = all
             .map(|one| one.integer())
-            .try_fold(first, |extreme, one| {
-                one.map(|one| of_integers(extreme, one))
-            });
+            .try_fold(first, |extreme, one| one.map(|one| of_integers(extreme, one)));
         extreme.map(Scalar::Integer)
     }
 }
 
 fn permutation(given: &[Scalar]) -> Result<Scalar, Refusal> {
-    let (value, size, seed) = (
-        given[0].integer()?,
-        given[1].integer()?,
-        given[2].integer()?,
-    );
+    let (value, size, seed) = (given[0].integer()?, given[1].integer()?, given[2].integer()?);
     if size <= 0 {
-        return Err(format!(
-            "the size of permute is {size}; it must be above zero"
-        ));
+        return Err(format!("the size of permute is {size}; it must be above zero"));
     }
     Ok(Scalar::Integer(permuted(value, size, seed)))
 }

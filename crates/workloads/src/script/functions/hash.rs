@@ -11,9 +11,7 @@ const MURMUR_SHIFT: u32 = 47;
 pub(super) fn fnv1a(value: i64, seed: i64) -> i64 {
     let basis = FNV_BASIS ^ seed as u64;
     let bytes = value.to_le_bytes().into_iter();
-    bytes.fold(basis, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME)
-    }) as i64
+    bytes.fold(basis, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME)) as i64
 }
 
 /// `MurmurHash2` of one word, whose length of eight bytes is mixed into the seed.

@@ -37,10 +37,7 @@ struct Half {
 impl Half {
     fn of(size: u64) -> Half {
         let bits = size.ilog2();
-        Half {
-            bits,
-            mask: (1 << bits) - 1,
-        }
+        Half { bits, mask: (1 << bits) - 1 }
     }
 
     /// Scrambles a number of the half; others stay. Two random numbers are used up either way.

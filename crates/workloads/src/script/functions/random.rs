@@ -27,9 +27,7 @@ impl Interval {
     /// Between two bounds; refuses what is empty or larger than an integer can count.
     pub(super) fn new(least: i64, most: i64) -> Result<Interval, Refusal> {
         if least > most {
-            return Err(format!(
-                "a random number from {least} to {most} does not exist"
-            ));
+            return Err(format!("a random number from {least} to {most} does not exist"));
         }
         let count = most.checked_sub(least).and_then(|span| span.checked_add(1));
         let too_large =
@@ -129,10 +127,7 @@ mod tests {
     }
 
     fn ten() -> (Interval, Stream) {
-        (
-            Interval::new(1, 10).unwrap(),
-            Stream::of_client(7, 0, "test"),
-        )
+        (Interval::new(1, 10).unwrap(), Stream::of_client(7, 0, "test"))
     }
 
     /// Of nine degrees of freedom: exceeded by one honest generator in ten thousand.
@@ -156,13 +151,7 @@ mod tests {
         let zipfian = || interval.zipfian(1.5, &mut random).unwrap();
         assert!(chi_square(&shares, zipfian) < MOST);
         // The normal distribution between 0, 0.5, 1, 1.5, 2 and 2.5 deviations, from its table.
-        let half = [
-            0.191_462_5,
-            0.149_882_3,
-            0.091_848_1,
-            0.044_057_1,
-            0.016_540_5,
-        ];
+        let half = [0.191_462_5, 0.149_882_3, 0.091_848_1, 0.044_057_1, 0.016_540_5];
         let total: f64 = 2.0 * half.iter().sum::<f64>();
         let shares: Vec<f64> = half.iter().rev().chain(&half).map(|p| p / total).collect();
         let gaussian = || interval.gaussian(2.5, &mut random).unwrap();
@@ -172,9 +161,7 @@ mod tests {
     #[test]
     fn a_wrong_shape_would_be_seen() {
         let (interval, mut random) = ten();
-        let skewed: Vec<f64> = (0..10)
-            .map(|k| 0.1 + (f64::from(k) - 4.5) / 450.0)
-            .collect();
+        let skewed: Vec<f64> = (0..10).map(|k| 0.1 + (f64::from(k) - 4.5) / 450.0).collect();
         assert!(chi_square(&skewed, || interval.even(&mut random)) > MOST);
     }
 

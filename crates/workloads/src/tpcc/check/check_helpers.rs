@@ -4,10 +4,7 @@ use syncline_contract::{Check, CheckOutcome};
 
 /// A check that could not be made.
 pub(super) fn not_applicable(name: &str, why: &str) -> Check {
-    Check {
-        name: name.to_owned(),
-        outcome: CheckOutcome::NotApplicable(why.to_owned()),
-    }
+    Check { name: name.to_owned(), outcome: CheckOutcome::NotApplicable(why.to_owned()) }
 }
 
 /// An amount in hundredths, as people write it.
@@ -23,9 +20,6 @@ mod tests {
 
     #[test]
     fn amounts_read_as_people_write_them() {
-        assert_eq!(
-            (amount(-1_005), amount(7)),
-            ("-10.05".into(), "0.07".into())
-        );
+        assert_eq!((amount(-1_005), amount(7)), ("-10.05".into(), "0.07".into()));
     }
 }

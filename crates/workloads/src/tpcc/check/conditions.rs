@@ -49,9 +49,7 @@ pub(crate) async fn check<S: Session>(
     let payments = payments::payments(queries, scale, session).await?;
     let mut found = CheckState::new(scale, is_fresh, tallies);
     for warehouse in 1..=scale.warehouses {
-        found
-            .warehouse(queries, warehouse, &payments, session)
-            .await?;
+        found.warehouse(queries, warehouse, &payments, session).await?;
     }
     Ok(found.checks(&payments))
 }
@@ -99,13 +97,10 @@ impl<'t> CheckState<'t> {
         let mut asked = RequestTracker::new(false);
         session.begin(AccessPattern::ReadOnly);
         let mut transaction = Transaction::new(session, &mut asked);
-        let there = transaction
-            .read_if_any(&queries.warehouse, (warehouse,))
-            .await?;
+        let there = transaction.read_if_any(&queries.warehouse, (warehouse,)).await?;
         session.commit().await?;
         let sum = there.map(|(sum,)| sum.units);
-        self.condition(1)
-            .unless(sum.is_some(), || format!("warehouse {warehouse} is gone"));
+        self.condition(1).unless(sum.is_some(), || format!("warehouse {warehouse} is gone"));
         let (mut of_districts, mut of_history) = (0, 0);
         for district in 1..=DISTRICTS {
             let key = (warehouse, district);
@@ -122,10 +117,8 @@ impl<'t> CheckState<'t> {
             let (sum, other) = (amount(sum), amount(other));
             format!("warehouse {warehouse} has {sum} and its {what} {other}")
         };
-        self.condition(1)
-            .unless(sum == of_districts, || differs("districts", of_districts));
-        self.condition(8)
-            .unless(sum == of_history, || differs("history", of_history));
+        self.condition(1).unless(sum == of_districts, || differs("districts", of_districts));
+        self.condition(8).unless(sum == of_history, || differs("history", of_history));
         Ok(())
     }
 
@@ -147,10 +140,7 @@ impl<'t> CheckState<'t> {
         self.of_orders = std::mem::take(&mut district.of_orders);
         self.numbers(&district, row.map(|(_, next)| next));
         self.carried += district.carried;
-        let of = payments
-            .as_ref()
-            .ok()
-            .zip(self.scale.district_at(key.0, key.1));
+        let of = payments.as_ref().ok().zip(self.scale.district_at(key.0, key.1));
         if let (Some((sum, _)), Some((payments, place))) = (row, of) {
             let paid = payments.by_district[place];
             self.condition(9).unless(sum == paid, || {
@@ -208,14 +198,13 @@ impl<'t> CheckState<'t> {
             format!("the orders of {} say {says} lines; it has {lines}", whose())
         });
         let delivered = self.scale.delivered() + district.carried_since;
-        self.condition(11)
-            .unless(orders.count - new.count == delivered, || {
-                let (orders, new) = (orders.count, new.count);
-                format!(
-                    "{} has {orders} orders and {new} new orders; {delivered} were delivered",
-                    whose()
-                )
-            });
+        self.condition(11).unless(orders.count - new.count == delivered, || {
+            let (orders, new) = (orders.count, new.count);
+            format!(
+                "{} has {orders} orders and {new} new orders; {delivered} were delivered",
+                whose()
+            )
+        });
         self.acknowledged(district);
     }
 
@@ -230,10 +219,7 @@ impl<'t> CheckState<'t> {
         });
         self.ordered.unless(of.newest <= orders.most, || {
             let (newest, most) = (of.newest, orders.most);
-            format!(
-                "order {newest} of {} was acknowledged and the greatest is {most}",
-                words(key)
-            )
+            format!("order {newest} of {} was acknowledged and the greatest is {most}", words(key))
         });
         let added = u64::try_from(orders.count - self.scale.customers);
         let allowed = added.is_ok_and(|added| of.told.allows(added));
@@ -254,8 +240,7 @@ impl<'t> CheckState<'t> {
     fn customer(&mut self, key: (i64, i64), number: i64, of: &Customer) {
         let whose = || format!("customer {number} of {}", words(key));
         let Some(arrived) = of.arrived else {
-            self.condition(10)
-                .add(|| format!("{} was never loaded", whose()));
+            self.condition(10).add(|| format!("{} was never loaded", whose()));
             return;
         };
         let balance = amount(of.balance);
@@ -268,14 +253,10 @@ impl<'t> CheckState<'t> {
                 )
             });
         }
-        self.condition(12)
-            .unless(of.balance + of.paid_sum == arrived, || {
-                let (arrived, paid) = (amount(arrived), amount(of.paid_sum));
-                format!(
-                    "{} has {balance} and has paid {paid}; {arrived} was delivered",
-                    whose()
-                )
-            });
+        self.condition(12).unless(of.balance + of.paid_sum == arrived, || {
+            let (arrived, paid) = (amount(arrived), amount(of.paid_sum));
+            format!("{} has {balance} and has paid {paid}; {arrived} was delivered", whose())
+        });
     }
 
     fn checks(self, payments: &Result<Payments, String>) -> Vec<Check> {

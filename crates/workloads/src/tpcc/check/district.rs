@@ -85,10 +85,7 @@ impl District {
             self.order(order, is_new);
         }
         waiting.for_each(|stray| self.stray(stray));
-        piece
-            .new_orders
-            .iter()
-            .for_each(|number| self.new_orders.see(*number));
+        piece.new_orders.iter().for_each(|number| self.new_orders.see(*number));
         self.lines += piece.lines;
         if piece.stray_lines > 0 {
             let lines = piece.stray_lines;
@@ -103,9 +100,7 @@ impl District {
     /// A new order without an order.
     fn stray(&mut self, number: i64) {
         let whose = words(self.key, number);
-        self.of_orders
-            .five
-            .add(|| format!("{whose} is a new order and no order"));
+        self.of_orders.five.add(|| format!("{whose} is a new order and no order"));
     }
 
     fn order(&mut self, order: &Order, is_new: bool) {
@@ -118,13 +113,11 @@ impl District {
         let whose = || words(key, order.number);
         if order.is_carried == is_new {
             let (carrier, new) = (or_no(order.is_carried), or_no(is_new));
-            of.five
-                .add(|| format!("{} has {carrier} carrier and {new} new order", whose()));
+            of.five.add(|| format!("{} has {carrier} carrier and {new} new order", whose()));
         }
         if order.lines != order.line_count {
             let (says, lines) = (order.line_count, order.lines);
-            of.six
-                .add(|| format!("{} says {says} lines and has {lines}", whose()));
+            of.six.add(|| format!("{} says {says} lines and has {lines}", whose()));
         }
         let arrived = if order.is_carried { order.lines } else { 0 };
         if order.arrived != arrived {
@@ -141,8 +134,7 @@ impl District {
             self.arrived[customer] += order.arrived_amount;
         } else {
             let customer = order.customer;
-            of.ten
-                .add(|| format!("{} is of customer {customer}, whom there is not", whose()));
+            of.ten.add(|| format!("{} is of customer {customer}, whom there is not", whose()));
         }
     }
 }

@@ -51,9 +51,7 @@ pub(super) async fn walk<S: Session>(
         from = first;
         loop {
             let to = from.saturating_add(PIECE - 1);
-            piece
-                .read(queries, district.key, (from, to), transaction)
-                .await?;
+            piece.read(queries, district.key, (from, to), transaction).await?;
             district.take(piece);
             let Some(next) = to.checked_add(1) else {
                 return Ok(());

@@ -41,15 +41,11 @@ impl CheckQueries {
         let paid = ["c_id", "c_balance", "c_ytd_payment"];
         let order = ["o_id", "o_c_id", "o_carrier_id", "o_ol_cnt"];
         let line = ["ol_o_id", "ol_delivery_d", "ol_amount"];
-        let of_history = [
-            "h_c_id", "h_c_d_id", "h_c_w_id", "h_d_id", "h_w_id", "h_amount",
-        ];
+        let of_history = ["h_c_id", "h_c_d_id", "h_c_w_id", "h_d_id", "h_w_id", "h_amount"];
         let warehouse = ["w_ytd"];
         let district = ["d_ytd", "d_next_o_id"];
-        let (all, of_district) = (
-            path(tables.history, 0, Range::All),
-            path(tables.customer, 2, Range::All),
-        );
+        let (all, of_district) =
+            (path(tables.history, 0, Range::All), path(tables.customer, 2, Range::All));
         let between = |table| path(table, 2, Range::Between);
         CheckQueries {
             warehouse: plan.get("check warehouse", tables.warehouse, &warehouse, Lock::None),
@@ -58,10 +54,8 @@ impl CheckQueries {
             history_count: plan.aggregate("count history", all, Aggregate::Count),
             history: plan.scan("check history", whole(all, &of_history)),
             orders: plan.scan("check orders", whole(between(tables.orders), &order)),
-            new_orders: plan.scan(
-                "check new orders",
-                whole(between(tables.new_order), &["no_o_id"]),
-            ),
+            new_orders: plan
+                .scan("check new orders", whole(between(tables.new_order), &["no_o_id"])),
             lines: plan.scan("check lines", whole(between(tables.order_line), &line)),
             first: [
                 plan.scan("find order from", first(tables.orders, &["o_id"])),
@@ -73,27 +67,13 @@ impl CheckQueries {
 }
 
 fn path(table: TableId, equal: usize, range: Range) -> Path {
-    Path {
-        table,
-        by: By::Key,
-        equal,
-        range,
-    }
+    Path { table, by: By::Key, equal, range }
 }
 
 fn whole<'a>(path: Path, columns: &'a [&'a str]) -> Scan<'a> {
-    Scan {
-        path,
-        order: Order::Ascending,
-        limit: Limit::None,
-        columns,
-        lock: Lock::None,
-    }
+    Scan { path, order: Order::Ascending, limit: Limit::None, columns, lock: Lock::None }
 }
 
 fn first<'a>(table: TableId, columns: &'a [&'a str]) -> Scan<'a> {
-    Scan {
-        limit: Limit::Fixed(1),
-        ..whole(path(table, 2, Range::From), columns)
-    }
+    Scan { limit: Limit::Fixed(1), ..whole(path(table, 2, Range::From), columns) }
 }

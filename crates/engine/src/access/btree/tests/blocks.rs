@@ -66,10 +66,7 @@ fn a_capped_store_fills_its_blocks_gives_them_back_and_fills_them_again() {
                 let is_full =
                     resident_bytes_max - 4 * PAGE_BYTES..=resident_bytes_max + 4 * PAGE_BYTES;
                 assert!(is_full.contains(&full), "{full} of {resident_bytes_max}");
-                assert!(
-                    u64::from(rows) * 900 > resident_bytes_max * 8 / 10,
-                    "{rows}"
-                );
+                assert!(u64::from(rows) * 900 > resident_bytes_max * 8 / 10, "{rows}");
                 for number in 0..rows * 3 / 4 {
                     assert!(bed.remove(&key(number), &mut || panic!("no cut")));
                 }
@@ -91,10 +88,7 @@ fn a_capped_store_fills_its_blocks_gives_them_back_and_fills_them_again() {
 #[cfg(target_os = "linux")]
 fn memory_is_stocked_ahead_of_leaves_within_the_cap() {
     in_own_process(
-        concat!(
-            module_path!(),
-            "::memory_is_stocked_ahead_of_leaves_within_the_cap"
-        ),
+        concat!(module_path!(), "::memory_is_stocked_ahead_of_leaves_within_the_cap"),
         || {
             let resident_bytes_max = 4 * BLOCK_BYTES;
             let bed = TestTree::new(&BufferOptions {
@@ -113,10 +107,7 @@ fn memory_is_stocked_ahead_of_leaves_within_the_cap() {
                 }
             };
             bed.buffer.preallocate();
-            assert!(
-                bed.buffer.resident_bytes() < BLOCK_BYTES,
-                "too small for blocks"
-            );
+            assert!(bed.buffer.resident_bytes() < BLOCK_BYTES, "too small for blocks");
             // With rows, not with pages that splits have left.
             let rows_bytes = BLOCK_BYTES + (1 << 20);
             while settled_bytes(&bed) < rows_bytes {
@@ -129,10 +120,7 @@ fn memory_is_stocked_ahead_of_leaves_within_the_cap() {
             };
             assert_eq!(blocks_more(before), 1);
             assert_eq!(blocks_more(before), 1, "it does not run low any more");
-            assert!(
-                bed.buffer.low().is_raised(),
-                "somebody was told that it did"
-            );
+            assert!(bed.buffer.low().is_raised(), "somebody was told that it did");
             // Half of what was stocked is used: another block would pass the cap.
             put_until(before + BLOCK_BYTES + PAGE_BYTES);
             fill(&bed, number);
@@ -145,10 +133,7 @@ fn memory_is_stocked_ahead_of_leaves_within_the_cap() {
 #[test]
 fn leaves_scattered_over_blocks_leave_room_for_leaves() {
     in_own_process(
-        concat!(
-            module_path!(),
-            "::leaves_scattered_over_blocks_leave_room_for_leaves"
-        ),
+        concat!(module_path!(), "::leaves_scattered_over_blocks_leave_room_for_leaves"),
         || {
             let bed = TestTree::new(&BufferOptions {
                 page_bytes: PAGE_BYTES as u32,

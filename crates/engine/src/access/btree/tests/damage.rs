@@ -43,11 +43,7 @@ fn find(images: &Images, kind: page::Kind, level: u8, root: PageId) -> PageId {
     let fits = |(number, image): &(&PageId, &Vec<u8>)| {
         **number != root && page::kind(image) == Some(kind) && page::level(image) == level
     };
-    *images
-        .iter()
-        .find(fits)
-        .expect("the tree has such a page")
-        .0
+    *images.iter().find(fits).expect("the tree has such a page").0
 }
 
 #[test]
@@ -76,11 +72,7 @@ fn every_kind_of_planted_damage_is_told() {
         ("of another tree", "it belongs to tree 6", &|i| {
             edit(i, leaf, 8, 6);
         }),
-        (
-            "a leaf as an inner node",
-            "an inner node of level 0",
-            &|i| edit(i, leaf, 12, 2),
-        ),
+        ("a leaf as an inner node", "an inner node of level 0", &|i| edit(i, leaf, 12, 2)),
         ("an inner node as a leaf", "a leaf where an inner", &|i| {
             edit(i, inner, 12, 1);
         }),
@@ -97,15 +89,11 @@ fn every_kind_of_planted_damage_is_told() {
             let image = i.get_mut(&chain).expect("it is there");
             page::put_u64(image, 32, chain.0);
         }),
-        (
-            "a leaf that nothing leads to",
-            "nothing leads to it",
-            &|i| {
-                let mut image = i[&leaf].clone();
-                page::put_u64(&mut image, 0, next.0);
-                i.insert(next, image);
-            },
-        ),
+        ("a leaf that nothing leads to", "nothing leads to it", &|i| {
+            let mut image = i[&leaf].clone();
+            page::put_u64(&mut image, 0, next.0);
+            i.insert(next, image);
+        }),
         ("a child twice", "two ways lead to it", &|i| {
             let image = i.get_mut(&inner).expect("it is there");
             let children = 40
@@ -135,10 +123,7 @@ fn every_kind_of_planted_damage_is_told() {
         let mut images = sound.clone();
         plant(&mut images);
         let found = check(&images, next, root);
-        assert!(
-            found.iter().any(|told| told.contains(expected)),
-            "{what}: {found:?}"
-        );
+        assert!(found.iter().any(|told| told.contains(expected)), "{what}: {found:?}");
     }
 }
 

@@ -15,10 +15,7 @@ fn ideal(options: &BufferOptions, rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> usize {
 
 /// Deletes nine rows of ten by random; pages then, and what they would ideally be.
 fn pages_left(seed: u64, page_bytes: u32, misses: Option<u32>) -> (usize, usize) {
-    let options = BufferOptions {
-        page_bytes,
-        ..options(misses)
-    };
+    let options = BufferOptions { page_bytes, ..options(misses) };
     let (bed, mut random) = (TestTree::new(&options), fastrand::Rng::with_seed(seed));
     let mut full = || panic!("no cut is running");
     let mut rows = BTreeMap::new();
@@ -44,10 +41,7 @@ fn pages_left(seed: u64, page_bytes: u32, misses: Option<u32>) -> (usize, usize)
 fn pages_come_back_when_nine_rows_of_ten_are_deleted() {
     for (seed, page_bytes, misses) in [(1, 512, None), (2, 1024, Some(7)), (3, 8192, None)] {
         let (left, ideal) = pages_left(seed, page_bytes, misses);
-        assert!(
-            left < 2 * ideal,
-            "{page_bytes}: {left} pages, ideal {ideal}"
-        );
+        assert!(left < 2 * ideal, "{page_bytes}: {left} pages, ideal {ideal}");
     }
 }
 

@@ -37,9 +37,7 @@ fn a_tree_keeps_what_a_sorted_map_keeps() {
     for seed in 0..60 {
         let mut random = fastrand::Rng::with_seed(seed);
         let shape = random.u32(..3);
-        let bed = TestTree::new(&options(
-            [None, Some(2), Some(3), Some(7)][random.usize(..4)],
-        ));
+        let bed = TestTree::new(&options([None, Some(2), Some(3), Some(7)][random.usize(..4)]));
         let mut model = BTreeMap::new();
         let mut full = || panic!("no cut is running");
         for phase in 0..6 {
@@ -59,11 +57,7 @@ fn a_tree_keeps_what_a_sorted_map_keeps() {
             let damage = bed.tree.check(&bed.buffer);
             assert_eq!(damage, Vec::<String>::new(), "seed {seed}");
             let pages = bed.buffer.pages_of(bed.tree.id).len();
-            *(if phase % 2 == 0 {
-                &mut grown
-            } else {
-                &mut shrunk
-            }) += pages;
+            *(if phase % 2 == 0 { &mut grown } else { &mut shrunk }) += pages;
             let rows: Vec<_> = model.clone().into_iter().collect();
             assert_eq!(bed.scan(), rows, "seed {seed}");
             assert!(bed.scan_back().into_iter().rev().eq(rows), "seed {seed}");
@@ -78,20 +72,10 @@ fn a_tree_keeps_what_a_sorted_map_keeps() {
         }
         assert_eq!(bed.scan(), [], "seed {seed}");
         emptied += bed.buffer.pages_of(bed.tree.id).len();
-        assert_eq!(
-            bed.tree.check(&bed.buffer),
-            Vec::<String>::new(),
-            "seed {seed}"
-        );
+        assert_eq!(bed.tree.check(&bed.buffer), Vec::<String>::new(), "seed {seed}");
     }
-    assert!(
-        grown > 5000 && shrunk < grown,
-        "{grown} pages grown, {shrunk} when shrunk"
-    );
-    assert!(
-        emptied < 2 * 60,
-        "{emptied} pages in 60 trees without a row"
-    );
+    assert!(grown > 5000 && shrunk < grown, "{grown} pages grown, {shrunk} when shrunk");
+    assert!(emptied < 2 * 60, "{emptied} pages in 60 trees without a row");
 }
 
 #[test]
@@ -114,11 +98,7 @@ fn a_tree_that_lost_all_rows_in_order_gives_its_pages_back() {
 fn a_dropped_tree_leaves_no_page_and_answers_a_miss() {
     let bed = TestTree::new(&options(None));
     for number in 0..500_u32 {
-        bed.put(
-            &number.to_be_bytes(),
-            &vec![7; number as usize],
-            &mut || panic!("no cut"),
-        );
+        bed.put(&number.to_be_bytes(), &vec![7; number as usize], &mut || panic!("no cut"));
     }
     bed.tree.drop_pages(&bed.buffer);
     assert_eq!(bed.buffer.pages_of(bed.tree.id), []);
@@ -135,9 +115,8 @@ fn a_bulk_built_tree_is_sound_and_holds_its_rows() {
         let mut random = fastrand::Rng::with_seed(seed);
         let shape = random.u32(..3);
         let count = [0, 1, 5, 50, 700][random.usize(..5)];
-        let rows: BTreeMap<_, _> = (0..count)
-            .map(|_| (key(&mut random, shape), value(&mut random)))
-            .collect();
+        let rows: BTreeMap<_, _> =
+            (0..count).map(|_| (key(&mut random, shape), value(&mut random))).collect();
         let buffer = Buffer::new(&options(None));
         let fill = random.u32(50..=100);
         let tree = Tree::bulk(TreeId(8), &buffer, rows.iter(), Csn(4), fill).expect("memory");
@@ -151,11 +130,7 @@ fn a_bulk_built_tree_is_sound_and_holds_its_rows() {
             bed.put(&key, &value, &mut || panic!("no cut"));
             model.insert(key, value);
         }
-        assert_eq!(
-            bed.tree.check(&bed.buffer),
-            Vec::<String>::new(),
-            "seed {seed}"
-        );
+        assert_eq!(bed.tree.check(&bed.buffer), Vec::<String>::new(), "seed {seed}");
         assert!(bed.scan().into_iter().eq(model), "seed {seed}");
     }
 }
@@ -163,10 +138,7 @@ fn a_bulk_built_tree_is_sound_and_holds_its_rows() {
 #[test]
 fn memory_at_its_cap_is_told_and_leaves_everything_as_it_was() {
     for resident_bytes_max in [40_000, 60_000, 90_000, 150_000] {
-        let bed = TestTree::new(&BufferOptions {
-            resident_bytes_max,
-            ..options(None)
-        });
+        let bed = TestTree::new(&BufferOptions { resident_bytes_max, ..options(None) });
         let mut number = 0_u32;
         let refusal = loop {
             let room = bed.tree.make_room(&bed.buffer, &number.to_be_bytes(), 40);

@@ -46,11 +46,7 @@ fn change(bed: &TestTree, random: &mut fastrand::Rng, on_full: &mut dyn FnMut())
     if random.u8(..10) < 5 {
         bed.remove(&key, on_full);
     } else {
-        let bytes = if random.u8(..12) == 0 {
-            1000
-        } else {
-            random.usize(..128)
-        };
+        let bytes = if random.u8(..12) == 0 { 1000 } else { random.usize(..128) };
         bed.put(&key, &vec![random.u8(..); bytes], on_full);
     }
 }
@@ -61,10 +57,7 @@ fn rows_of(disk: &Images, next: PageId, root: PageId) -> Vec<Row> {
 }
 
 fn rows_of_pages(page_bytes: u32, disk: &Images, next: PageId, root: PageId) -> Vec<Row> {
-    let buffer = Buffer::new(&BufferOptions {
-        page_bytes,
-        ..options(None)
-    });
+    let buffer = Buffer::new(&BufferOptions { page_bytes, ..options(None) });
     for (page, image) in disk {
         buffer.install(*page, image.clone().into_boxed_slice());
     }
@@ -76,10 +69,7 @@ fn rows_of_pages(page_bytes: u32, disk: &Images, next: PageId, root: PageId) -> 
 
 fn run(seed: u64, pre_image_pages: u64) -> u64 {
     let mut random = fastrand::Rng::with_seed(seed);
-    let limits = BufferOptions {
-        pre_image_bytes_max: 512 * pre_image_pages,
-        ..options(None)
-    };
+    let limits = BufferOptions { pre_image_bytes_max: 512 * pre_image_pages, ..options(None) };
     let bed = TestTree::new(&limits);
     let mut disk = Images::new();
     let (mut full, mut captured) = (0, 0);
@@ -95,12 +85,8 @@ fn run(seed: u64, pre_image_pages: u64) -> u64 {
         random.shuffle(&mut left);
         cut.freed.iter().for_each(|page| drop(disk.remove(page)));
         let next = cut.next_page;
-        let capture = Capture {
-            bed: &bed,
-            cut,
-            left: RefCell::new(left),
-            disk: RefCell::new(&mut disk),
-        };
+        let capture =
+            Capture { bed: &bed, cut, left: RefCell::new(left), disk: RefCell::new(&mut disk) };
         for _ in 0..random.u32(..300) {
             if random.u8(..4) == 0 {
                 capture.one();
@@ -132,11 +118,8 @@ fn a_pool_of_few_pre_images_stops_changes_and_loses_nothing() {
 /// Rows that take about a page of 32 KiB each four, all dirty; how many changes found the pool full, each of
 /// which then had one page captured, and how much the pool took at most.
 fn change_every_page(pages: u32, free_bytes: u64) -> (u64, u64) {
-    let mut limits = BufferOptions {
-        page_bytes: 32 << 10,
-        pre_image_bytes_max: 64 << 20,
-        ..options(None)
-    };
+    let mut limits =
+        BufferOptions { page_bytes: 32 << 10, pre_image_bytes_max: 64 << 20, ..options(None) };
     let value = |byte: u8| vec![byte; 7 << 10];
     let filled = |limits: &BufferOptions| {
         let bed = TestTree::new(limits);
@@ -151,12 +134,7 @@ fn change_every_page(pages: u32, free_bytes: u64) -> (u64, u64) {
     let cut = bed.buffer.cut();
     let (next, left) = (cut.next_page, RefCell::new(cut.dirty.clone()));
     let mut disk = Images::new();
-    let capture = Capture {
-        bed: &bed,
-        cut,
-        left,
-        disk: RefCell::new(&mut disk),
-    };
+    let capture = Capture { bed: &bed, cut, left, disk: RefCell::new(&mut disk) };
     let (mut full, mut most) = (0, before);
     for number in 0..pages * 4 {
         let mut on_full = || {
@@ -167,10 +145,7 @@ fn change_every_page(pages: u32, free_bytes: u64) -> (u64, u64) {
         most = most.max(bed.buffer.resident_bytes());
     }
     capture.rest();
-    assert_eq!(
-        rows_of_pages(limits.page_bytes, &disk, next, bed.tree.root()),
-        rows
-    );
+    assert_eq!(rows_of_pages(limits.page_bytes, &disk, next, bed.tree.root()), rows);
     let after = bed.buffer.resident_bytes();
     assert!(after <= before + (2 << 20), "{after} bytes after {before}");
     (full, most - before)
@@ -179,10 +154,7 @@ fn change_every_page(pages: u32, free_bytes: u64) -> (u64, u64) {
 #[test]
 fn a_large_pool_takes_half_of_what_is_free_and_gives_it_back() {
     in_own_process(
-        concat!(
-            module_path!(),
-            "::a_large_pool_takes_half_of_what_is_free_and_gives_it_back"
-        ),
+        concat!(module_path!(), "::a_large_pool_takes_half_of_what_is_free_and_gives_it_back"),
         || {
             let (full, taken) = change_every_page(900, 200 << 20);
             assert_eq!(full, 0, "27 MiB of images beside 200 that are free");
@@ -193,10 +165,7 @@ fn a_large_pool_takes_half_of_what_is_free_and_gives_it_back() {
                 // Beyond what it may always take, half of what is free; and the block that is not full yet.
                 let may_take = (free_mib << 20) / 2;
                 let range = may_take.max(16 << 20) - (1 << 20)..=may_take.max(16 << 20) + (3 << 20);
-                assert!(
-                    range.contains(&taken),
-                    "{taken} bytes with {free_mib} MiB free"
-                );
+                assert!(range.contains(&taken), "{taken} bytes with {free_mib} MiB free");
             }
         },
     );
@@ -213,10 +182,7 @@ fn a_skipped_pre_image_is_found() {
 
 #[test]
 fn a_transaction_that_waits_for_the_pool_goes_on_when_pages_are_captured() {
-    let bed = TestTree::new(&BufferOptions {
-        pre_image_bytes_max: 512,
-        ..options(None)
-    });
+    let bed = TestTree::new(&BufferOptions { pre_image_bytes_max: 512, ..options(None) });
     for number in 0..200_u32 {
         bed.put(&number.to_be_bytes(), &[1; 60], &mut || panic!("no cut"));
     }
@@ -253,13 +219,8 @@ fn detached_pages_are_in_no_cut_until_they_are_attached() {
     let stub = overflow::write(&bed.buffer, bed.tree.id, &[9; 2000]).expect("memory");
     let lost = overflow::write(&bed.buffer, bed.tree.id, &[8; 600]).expect("memory");
     let first = bed.buffer.cut();
-    assert_eq!(
-        (first.dirty.len(), first.freed.len()),
-        (1, 0),
-        "the root alone"
-    );
-    bed.buffer
-        .capture(first.epoch, first.dirty[0], &mut [0; 512]);
+    assert_eq!((first.dirty.len(), first.freed.len()), (1, 0), "the root alone");
+    bed.buffer.capture(first.epoch, first.dirty[0], &mut [0; 512]);
     bed.buffer.finish_snapshot(first.epoch);
     overflow::attach(&bed.buffer, stub);
     overflow::free(&bed.buffer, lost);
@@ -267,16 +228,9 @@ fn detached_pages_are_in_no_cut_until_they_are_attached() {
     assert_eq!(overflow::read(&bed.buffer, stub, &mut value), Ok(true));
     assert_eq!(value, [9; 2000]);
     let second = bed.buffer.cut();
-    assert_eq!(
-        (second.dirty.len(), second.freed.len()),
-        (2000_usize.div_ceil(472), 0)
-    );
+    assert_eq!((second.dirty.len(), second.freed.len()), (2000_usize.div_ceil(472), 0));
     overflow::free(&bed.buffer, stub);
-    assert_eq!(
-        overflow::read(&bed.buffer, stub, &mut value),
-        Ok(false),
-        "the chain is gone"
-    );
+    assert_eq!(overflow::read(&bed.buffer, stub, &mut value), Ok(false), "the chain is gone");
     for page in second.dirty {
         bed.buffer.capture(second.epoch, page, &mut [0; 512]);
     }

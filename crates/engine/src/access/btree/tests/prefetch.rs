@@ -29,10 +29,7 @@ fn at_rest_a_scout_names_the_leaf_that_a_read_finds() {
 #[test]
 fn a_scout_misses_nothing_and_finds_nothing_in_a_dropped_tree() {
     let bed = TestTree::new(&options(Some(1)));
-    assert!(
-        bed.prefetch_leaves(&[key(1)])[0].is_some(),
-        "forced misses are for reads"
-    );
+    assert!(bed.prefetch_leaves(&[key(1)])[0].is_some(), "forced misses are for reads");
     bed.tree.drop_pages(&bed.buffer);
     assert_eq!(bed.prefetch_leaves(&[key(1)]), [None]);
 }
@@ -48,16 +45,10 @@ fn read_by_hints(seed: u64, steps: u64, plant: Option<PlantedBug>) -> u64 {
                 scope.spawn(move || with(plant, || reader(bed, seed, thread, steps)))
             })
             .collect();
-        let wrong = threads
-            .into_iter()
-            .map(|thread| thread.join().expect("no panic"));
+        let wrong = threads.into_iter().map(|thread| thread.join().expect("no panic"));
         wrong.sum()
     });
-    assert_eq!(
-        bed.tree.check(&bed.buffer),
-        Vec::<String>::new(),
-        "seed {seed}"
-    );
+    assert_eq!(bed.tree.check(&bed.buffer), Vec::<String>::new(), "seed {seed}");
     wrong
 }
 

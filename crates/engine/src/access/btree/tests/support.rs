@@ -35,18 +35,12 @@ impl TestTree {
     }
 
     pub(super) fn of(buffer: Buffer, tree: Tree) -> TestTree {
-        TestTree {
-            buffer: Arc::new(buffer),
-            tree: Arc::new(tree),
-        }
+        TestTree { buffer: Arc::new(buffer), tree: Arc::new(tree) }
     }
 
     /// The same tree under a new handle.
     pub(super) fn renewed(&self) -> TestTree {
-        TestTree {
-            buffer: Arc::clone(&self.buffer),
-            tree: self.tree.renewed(),
-        }
+        TestTree { buffer: Arc::clone(&self.buffer), tree: self.tree.renewed() }
     }
 
     /// Inserts or replaces a row. `on_full` is called when the pool of pre-images is.
@@ -111,10 +105,7 @@ impl TestTree {
     pub(super) fn get_at(&self, hint: Option<PageId>, key: &[u8]) -> Option<Vec<u8>> {
         let look = |leaf: &Leaf| leaf.search(key).ok().map(|slot| self.value(leaf, slot));
         loop {
-            match self
-                .tree
-                .view_at(&self.buffer, hint, key, |leaf, _| look(leaf).transpose())
-            {
+            match self.tree.view_at(&self.buffer, hint, key, |leaf, _| look(leaf).transpose()) {
                 Ok(Ok(found)) => return found,
                 Ok(Err(miss)) | Err(miss) => self.buffer.load(miss),
             }
@@ -178,10 +169,7 @@ impl TestTree {
         let mut next: Option<Vec<u8>> = None;
         loop {
             let look = |leaf: &Leaf| (self.rows(leaf), leaf.lower_fence().to_vec());
-            match self
-                .tree
-                .view_before(&self.buffer, next.as_deref(), |leaf, _| look(leaf))
-            {
+            match self.tree.view_before(&self.buffer, next.as_deref(), |leaf, _| look(leaf)) {
                 Ok((Ok(more), lower)) => {
                     let below = |row: &&Row| next.as_ref().is_none_or(|key| row.0 < *key);
                     rows.extend(more.iter().rev().filter(below).cloned());

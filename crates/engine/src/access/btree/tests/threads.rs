@@ -17,11 +17,7 @@ fn key(number: u64) -> [u8; 8] {
 /// Each thread inserts, removes and inserts again keys of its own among those of the others, and
 /// looks at once whether they are there. Returns how many were not.
 fn run(seed: u64, steps: u64, plant: Option<PlantedBug>) -> u64 {
-    let bed = TestTree::new(&options(if seed.is_multiple_of(2) {
-        None
-    } else {
-        Some(5)
-    }));
+    let bed = TestTree::new(&options(if seed.is_multiple_of(2) { None } else { Some(5) }));
     let mut full = || panic!("no cut is running");
     // Rows that stay, which every scan must see.
     (0..100).for_each(|number| bed.put(&key(number * 1000), &key(number), &mut full));
@@ -42,24 +38,16 @@ fn run(seed: u64, steps: u64, plant: Option<PlantedBug>) -> u64 {
             missing
         });
         let over = StopOnDrop::new(&is_done);
-        let lost: u64 = changers
-            .into_iter()
-            .map(|changer| changer.join().expect("no panic"))
-            .sum();
+        let lost: u64 = changers.into_iter().map(|changer| changer.join().expect("no panic")).sum();
         drop(over);
         lost + scanner.join().expect("no panic")
     });
-    assert_eq!(
-        bed.tree.check(&bed.buffer),
-        Vec::<String>::new(),
-        "seed {seed}"
-    );
+    assert_eq!(bed.tree.check(&bed.buffer), Vec::<String>::new(), "seed {seed}");
     lost
 }
 
 fn stays(key: &[u8]) -> bool {
-    key.first_chunk()
-        .is_some_and(|key| u64::from_be_bytes(*key).is_multiple_of(1000))
+    key.first_chunk().is_some_and(|key| u64::from_be_bytes(*key).is_multiple_of(1000))
 }
 
 fn changer(bed: &TestTree, seed: u64, thread: u64, steps: u64) -> u64 {
@@ -108,9 +96,7 @@ fn two_handles_of_a_tree_change_its_structure_one_at_a_time() {
                     scope.spawn(move || changer(bed, seed, thread, 2000))
                 })
                 .collect();
-            let lost = changers
-                .into_iter()
-                .map(|changer| changer.join().expect("no panic"));
+            let lost = changers.into_iter().map(|changer| changer.join().expect("no panic"));
             lost.sum()
         });
         assert_eq!(lost, 0, "seed {seed}");
@@ -142,11 +128,7 @@ fn believe_hints(seed: u64) -> u64 {
                     let slot = leaf.search(&wanted).ok()?;
                     Some((page, slot, leaf.counter(), wanted.clone()))
                 };
-                hints.extend(
-                    bed.tree
-                        .view(&bed.buffer, &wanted, look)
-                        .expect("no misses"),
-                );
+                hints.extend(bed.tree.view(&bed.buffer, &wanted, look).expect("no misses"));
             }
             _ => {
                 let index = random.usize(..hints.len().max(1));
@@ -190,20 +172,10 @@ fn words_and_values_change_by_page_number_without_a_new_counter() {
         leaf.set_word(0, VersionWord::of(Csn(9)).locked());
         leaf.set_value(0, b"other");
     };
-    assert_eq!(
-        bed.buffer.change_leaf(page, &crate::buffer::pin(), change),
-        Ok(Some(()))
-    );
+    assert_eq!(bed.buffer.change_leaf(page, &crate::buffer::pin(), change), Ok(Some(())));
     let seen = bed.buffer.view_leaf(page, &crate::buffer::pin(), |leaf| {
         (leaf.counter(), leaf.word(0), leaf.value(0).to_vec())
     });
-    assert_eq!(
-        seen,
-        Some((counter, VersionWord::of(Csn(9)).locked(), b"other".to_vec()))
-    );
-    assert_eq!(
-        bed.buffer
-            .view_leaf(PageId(77), &crate::buffer::pin(), |_| ()),
-        None
-    );
+    assert_eq!(seen, Some((counter, VersionWord::of(Csn(9)).locked(), b"other".to_vec())));
+    assert_eq!(bed.buffer.view_leaf(PageId(77), &crate::buffer::pin(), |_| ()), None);
 }

@@ -52,12 +52,7 @@ impl Waiting {
             .spawn()
             .unwrap();
         let mut ready = [0; 6];
-        child
-            .stdout
-            .as_mut()
-            .unwrap()
-            .read_exact(&mut ready)
-            .unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
         assert_eq!(&ready, b"ready\n");
         // All that it does now is to go to sleep over its input.
         while !process_tree::sleeps(child.id(), child.id()) {
@@ -133,11 +128,7 @@ fn weight(profile: &Profile, metric: Metric, wanted: impl Fn(&Sample) -> bool) -
 
 /// The number of `write` and of `getppid`.
 fn calls() -> (u16, u16) {
-    if cfg!(target_arch = "x86_64") {
-        (1, 110)
-    } else {
-        (64, 173)
-    }
+    if cfg!(target_arch = "x86_64") { (1, 110) } else { (64, 173) }
 }
 
 #[test]
@@ -147,9 +138,7 @@ fn every_call_of_a_child_is_counted_and_none_of_other_processes() {
     };
     // dd writes byte by byte; it is forked after the counting has begun.
     let copy = |times: u32| {
-        Waiting::shell(&format!(
-            "dd if=/dev/zero of=/dev/null bs=1 count={times} status=none"
-        ))
+        Waiting::shell(&format!("dd if=/dev/zero of=/dev/null bs=1 count={times} status=none"))
     };
     let (watched, other) = (copy(1234), copy(777));
     let (counts, _) = counted(watched.watched(), || {
@@ -206,9 +195,7 @@ fn what_is_no_frame_pointer_makes_no_site() {
     });
     let sums = counts.sums.iter();
     let own = |key: &Key| key.doer == Actor::Thread(number) && key.kind == Kind::Call(calls().1);
-    let own: Vec<u64> = sums
-        .filter_map(|(key, sum)| own(key).then_some(sum.count))
-        .collect();
+    let own: Vec<u64> = sums.filter_map(|(key, sum)| own(key).then_some(sum.count)).collect();
     assert_eq!(own.iter().sum::<u64>(), 3000);
     assert!(own.len() < 10, "one place, {} sites", own.len());
 }
@@ -326,17 +313,11 @@ fn every_sync_is_a_sync_call_and_a_system_call() {
     assert_eq!(weight(&profile, Metric::SyncCalls, of_sync), 7);
     assert!(weight(&profile, Metric::SystemCalls, of_sync) > 7);
     let accounts = profile.accounts();
-    let of_syncs = accounts
-        .iter()
-        .find(|account| account.metric == Metric::SyncCalls);
+    let of_syncs = accounts.iter().find(|account| account.metric == Metric::SyncCalls);
     let of_syncs = of_syncs.unwrap();
     assert_eq!((&of_syncs.how, of_syncs.lost), (&Precision::Exact, 0));
     let metrics: Vec<_> = accounts.iter().map(|account| account.metric).collect();
-    assert_eq!(
-        metrics,
-        super::profile_output::METRICS,
-        "each has its account"
-    );
+    assert_eq!(metrics, super::profile_output::METRICS, "each has its account");
 }
 
 #[test]
@@ -383,10 +364,7 @@ fn who_sleeps_all_the_window_long_was_off_for_exactly_that() {
         thread::sleep(Duration::from_millis(50));
     });
     // Requests of others on this machine stand there too.
-    let own = counts
-        .sums
-        .iter()
-        .filter(|(key, _)| matches!(key.doer, Actor::Thread(_)));
+    let own = counts.sums.iter().filter(|(key, _)| matches!(key.doer, Actor::Thread(_)));
     let own: Vec<_> = own.map(|(_, sum)| (sum.count, sum.amount)).collect();
     assert_eq!(own, [(0, window)], "it did nothing but sleep");
     watched.go();
@@ -464,10 +442,7 @@ fn every_switch_of_a_thread_that_waits_at_many_places_is_counted() {
     let own = |sample: &Sample| profile.thread(sample.thread).name == "many places";
     let counted = weight(&profile, Metric::VoluntarySwitches, own);
     // Ending is a switch too, which may come behind the window.
-    assert!(
-        (told..=told + 1).contains(&counted),
-        "{counted}, {told} told"
-    );
+    assert!((told..=told + 1).contains(&counted), "{counted}, {told} told");
     let deep = |sample: &Sample| own(sample) && profile.stack(sample.stack).count() > 30;
     assert!(weight(&profile, Metric::VoluntarySwitches, deep) > told / 10);
 }
@@ -499,20 +474,11 @@ fn switches_need_no_record_on_this_kernel() {
         return;
     };
     let mut programs = Programs::load().unwrap();
-    let release = rustix::system::uname()
-        .release()
-        .to_string_lossy()
-        .into_owned();
-    let mut numbers = release
-        .split('.')
-        .map(|number| number.parse::<u32>().unwrap_or(0));
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let mut numbers = release.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
     let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     let attached = programs.attach_switches();
-    assert_eq!(
-        attached.is_ok(),
-        version >= (5, 18),
-        "{release}: {attached:?}"
-    );
+    assert_eq!(attached.is_ok(), version >= (5, 18), "{release}: {attached:?}");
 }
 
 #[test]

@@ -14,19 +14,13 @@ fn of_the_repository(path: &str) -> PathBuf {
 fn source_and_object_agree() {
     let source = std::fs::read(of_the_repository("src/collect/bpf/program.bpf.c")).unwrap();
     let script = std::fs::read(of_the_repository("../../scripts/build-bpf")).unwrap();
-    let digest = Sha256::new()
-        .chain_update(source)
-        .chain_update(script)
-        .finalize();
+    let digest = Sha256::new().chain_update(source).chain_update(script).finalize();
     let mut wanted = b"source sha256 ".to_vec();
     for byte in digest {
         write!(wanted, "{byte:02x}").unwrap();
     }
     let is_in_it = OBJECT.windows(wanted.len()).any(|part| part == wanted);
-    assert!(
-        is_in_it,
-        "program.o is of another source: run scripts/build-bpf"
-    );
+    assert!(is_in_it, "program.o is of another source: run scripts/build-bpf");
 }
 
 #[test]
@@ -40,8 +34,5 @@ fn the_object_is_what_the_compiler_makes_where_there_is_one() {
     let script = of_the_repository("../../scripts/build-bpf");
     let status = Command::new(script).arg(&built).status().unwrap();
     assert!(status.success());
-    assert!(
-        std::fs::read(&built).unwrap() == OBJECT,
-        "run scripts/build-bpf"
-    );
+    assert!(std::fs::read(&built).unwrap() == OBJECT, "run scripts/build-bpf");
 }

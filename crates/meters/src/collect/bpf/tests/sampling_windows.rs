@@ -42,8 +42,7 @@ fn between_spells_syncs_are_counted_and_calls_are_not_and_who_sleeps_through_was
     let (end, ended) = std::sync::mpsc::channel::<()>();
     let (tell, told) = std::sync::mpsc::channel();
     let sleeper = thread::spawn(move || {
-        tell.send(gettid().as_raw_nonzero().get().unsigned_abs())
-            .unwrap();
+        tell.send(gettid().as_raw_nonzero().get().unsigned_abs()).unwrap();
         assert!(ended.recv().is_err());
     });
     let sleeper_number = told.recv().unwrap();
@@ -75,10 +74,7 @@ fn between_spells_syncs_are_counted_and_calls_are_not_and_who_sleeps_through_was
         assert_eq!(of(number, Kind::Sync), 5);
     }
     let placed = |key: &Key| key.doer == Actor::Thread(between) && key.site.is_some();
-    assert!(
-        counts.sums.keys().any(placed),
-        "it is known where it synced"
-    );
+    assert!(counts.sums.keys().any(placed), "it is known where it synced");
     assert!(!counts.threads.contains_key(&between), "it has ended");
     let off = counts.sums.iter();
     let off = off.filter(|(key, _)| key.doer == Actor::Thread(sleeper_number));
@@ -130,12 +126,7 @@ fn what_is_dear_is_looked_at_in_spells_and_scaled_to_all_that_was_done() {
     let mut accounts = profile.accounts().iter();
     let account = accounts.find(|account| account.metric == Metric::SystemCalls);
     let account = account.unwrap();
-    assert!(
-        calls.abs_diff(all) * 20 < all,
-        "{calls} of {all}: {account:?}"
-    );
-    let Precision::Sampled(how) = &account.how else {
-        panic!("{account:?}")
-    };
+    assert!(calls.abs_diff(all) * 20 < all, "{calls} of {all}: {account:?}");
+    let Precision::Sampled(how) = &account.how else { panic!("{account:?}") };
     assert!(how.contains("windows") && how.contains("(95 %)"), "{how}");
 }

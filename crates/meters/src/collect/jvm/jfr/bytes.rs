@@ -40,10 +40,7 @@ impl<'a> Bytes<'a> {
     /// The next bytes.
     pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], ParseError> {
         let (taken, left) = self.left.split_at_checked(count).ok_or_else(|| {
-            format!(
-                "{count} bytes are wanted where {} are left",
-                self.left.len()
-            )
+            format!("{count} bytes are wanted where {} are left", self.left.len())
         })?;
         self.left = left;
         Ok(taken)
@@ -165,9 +162,7 @@ mod tests {
 
     #[test]
     fn texts_of_every_kind_are_read() {
-        let bytes = [
-            0, 1, 2, 9, 3, 2, 0xc3, 0xa9, 4, 2, 0x41, 0x42, 5, 1, 0xe9, 7,
-        ];
+        let bytes = [0, 1, 2, 9, 3, 2, 0xc3, 0xa9, 4, 2, 0x41, 0x42, 5, 1, 0xe9, 7];
         let mut bytes = Bytes::new(&bytes, true);
         let here = |text: &str| Ok(Text::Here(text.to_owned()));
         assert_eq!(bytes.text(), Ok(Text::Null));

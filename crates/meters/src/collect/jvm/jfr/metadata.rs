@@ -70,11 +70,7 @@ pub(super) fn read(mut bytes: Bytes<'_>) -> Result<Classes, ParseError> {
             Text::Null | Text::Constant(_) => String::new(),
         });
     }
-    let mut reader = Reader {
-        bytes,
-        texts,
-        classes: Classes::new(),
-    };
+    let mut reader = Reader { bytes, texts, classes: Classes::new() };
     reader.element(None, 0)?;
     Ok(reader.classes)
 }
@@ -93,11 +89,7 @@ impl Reader<'_> {
         {
             inside = Some(id);
             let plain = plain(&attributes.name);
-            let class = Class {
-                plain,
-                name: attributes.name,
-                fields: Vec::new(),
-            };
+            let class = Class { plain, name: attributes.name, fields: Vec::new() };
             self.classes.insert(id, class);
         } else if kind == "field"
             && let Some(class) = within.and_then(|id| self.classes.get_mut(&id))
@@ -133,11 +125,8 @@ impl Reader<'_> {
 
     fn text(&mut self) -> Result<String, ParseError> {
         let number = self.bytes.int()?;
-        let text = usize::try_from(number)
-            .ok()
-            .and_then(|number| self.texts.get(number));
-        text.cloned()
-            .ok_or_else(|| format!("the metadata has no text {number}"))
+        let text = usize::try_from(number).ok().and_then(|number| self.texts.get(number));
+        text.cloned().ok_or_else(|| format!("the metadata has no text {number}"))
     }
 }
 

@@ -60,33 +60,19 @@ const TYPES: &[Definition<'_>] = &[
     (LONG, "long", &[]),
     (TEXT, "java.lang.String", &[]),
     (SYMBOL, "jdk.types.Symbol", &[("string", TEXT, "")]),
-    (
-        CLASS,
-        "java.lang.Class",
-        &[("name", SYMBOL, "constantPool")],
-    ),
+    (CLASS, "java.lang.Class", &[("name", SYMBOL, "constantPool")]),
     (
         METHOD,
         "jdk.types.Method",
-        &[
-            ("type", CLASS, "constantPool"),
-            ("name", SYMBOL, "constantPool"),
-        ],
+        &[("type", CLASS, "constantPool"), ("name", SYMBOL, "constantPool")],
     ),
     (KIND, "jdk.types.FrameType", &[("description", TEXT, "")]),
     (
         FRAME,
         "jdk.types.StackFrame",
-        &[
-            ("method", METHOD, "constantPool"),
-            ("type", KIND, "constantPool"),
-        ],
+        &[("method", METHOD, "constantPool"), ("type", KIND, "constantPool")],
     ),
-    (
-        STACK,
-        "jdk.types.StackTrace",
-        &[("frames", FRAME, "dimension")],
-    ),
+    (STACK, "jdk.types.StackTrace", &[("frames", FRAME, "dimension")]),
     (
         SAMPLE,
         "test.Sample",
@@ -142,11 +128,7 @@ fn metadata(types: &[Definition<'_>]) -> Vec<u8> {
 fn constants() -> Vec<u8> {
     let mut event = Writer::default();
     event.wholes(&[1, 5, 0, 0, 1, 5]);
-    event
-        .wholes(&[SYMBOL, 2, 1])
-        .text("a/B")
-        .whole(2)
-        .text("run");
+    event.wholes(&[SYMBOL, 2, 1]).text("a/B").whole(2).text("run");
     event.wholes(&[CLASS, 1, 7, 1]);
     event.wholes(&[METHOD, 1, 8, 7, 2]);
     event.wholes(&[KIND, 1, 1]).text("JIT compiled");
@@ -182,13 +164,7 @@ fn chunk(events: &[Vec<u8>]) -> Vec<u8> {
 fn whole() -> Vec<u8> {
     // An event of a type that the metadata does not know is passed over.
     let stranger = vec![77, 1, 2, 3];
-    let events = [
-        metadata(TYPES),
-        sample(20, 9),
-        stranger,
-        sample(30, 98),
-        constants(),
-    ];
+    let events = [metadata(TYPES), sample(20, 9), stranger, sample(30, 98), constants()];
     [chunk(&events), chunk(&events[..2])].concat()
 }
 
@@ -198,11 +174,7 @@ fn read(bytes: &[u8]) -> usize {
     for chunk in chunks(bytes).unwrap_or_default() {
         for event in chunk.events("test.Sample").flatten() {
             events += 1 + event.stack().len();
-            assert!(
-                event
-                    .text(&["note"])
-                    .is_none_or(|note| note.len() <= bytes.len())
-            );
+            assert!(event.text(&["note"]).is_none_or(|note| note.len() <= bytes.len()));
         }
     }
     events
@@ -214,30 +186,16 @@ fn events_are_read_with_their_stacks() {
     let found = chunks(&bytes).unwrap();
     assert_eq!(found.len(), 2);
     let events: Vec<_> = found[0].events("test.Sample").map(Result::unwrap).collect();
-    let spans: Vec<_> = events
-        .iter()
-        .map(|event| event.span_ns("duration"))
-        .collect();
+    let spans: Vec<_> = events.iter().map(|event| event.span_ns("duration")).collect();
     assert_eq!(spans, [Some(20_000_000), Some(30_000_000)]);
     // 600 ticks after the chunk's begin, which was at 5 s, and 20 ticks long.
     assert_eq!(events[0].ended_ns(), Some(5_620_000_000));
     assert_eq!(events[0].text(&["note"]), Some("noted"));
     assert_eq!(events[0].stack_number(), Some(9));
-    let run = JfrFrame {
-        class: "a/B",
-        method: "run",
-        kind: "JIT compiled",
-    };
-    let nowhere = JfrFrame {
-        class: "",
-        method: "",
-        ..run
-    };
+    let run = JfrFrame { class: "a/B", method: "run", kind: "JIT compiled" };
+    let nowhere = JfrFrame { class: "", method: "", ..run };
     assert_eq!(events[0].stack(), [run, nowhere]);
-    assert_eq!(
-        (events[1].stack(), events[1].whole("missing")),
-        (vec![], None)
-    );
+    assert_eq!((events[1].stack(), events[1].whole("missing")), (vec![], None));
     // The second chunk has no constants: its event's stack is nowhere.
     let lonely = found[1].events("test.Sample").next().unwrap().unwrap();
     assert_eq!(lonely.stack(), []);
@@ -266,9 +224,8 @@ fn a_recording_that_was_cut_off_is_refused_in_words() {
 fn whatever_the_bytes_are_reading_ends() {
     let mut state = 1_u64;
     let mut next = |below: usize| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
     let bytes = whole();
@@ -281,10 +238,7 @@ fn whatever_the_bytes_are_reading_ends() {
         }
         survived += usize::from(read(&broken) > 0);
     }
-    assert!(
-        survived > 100,
-        "{survived} of the broken recordings held an event"
-    );
+    assert!(survived > 100, "{survived} of the broken recordings held an event");
     for length in 0..2_000 {
         let noise: Vec<u8> = (0..length % 200).map(|_| next(256) as u8).collect();
         assert_eq!(read(&noise), 0);

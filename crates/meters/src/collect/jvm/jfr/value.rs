@@ -30,16 +30,11 @@ pub(super) fn read(
     if depth > DEPTH {
         return Err("values are nested without end".to_owned());
     }
-    let found = classes
-        .get(&class)
-        .ok_or_else(|| format!("there is no type {class}"))?;
+    let found = classes.get(&class).ok_or_else(|| format!("there is no type {class}"))?;
     let Some(plain) = found.plain else {
         // Else a few types could nest without taking a byte of the file.
         if found.fields.is_empty() && depth > 0 {
-            return Err(format!(
-                "{} stands in another and has no fields",
-                found.name
-            ));
+            return Err(format!("{} stands in another and has no fields", found.name));
         }
         let mut values = Vec::with_capacity(found.fields.len());
         for field in &found.fields {
