@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 use syncline_instrument::clock;
-use syncline_stores::private::Ending;
+use syncline_launcher::Ending;
 
 /// How long a store may take to open, recover and be read.
 pub(super) const LOOK_LIMIT: Duration = Duration::from_mins(1);

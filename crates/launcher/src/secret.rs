@@ -5,23 +5,23 @@
 //! command line or in an environment: the server reads it from a file in its own directory (mode 0700), and
 //! a client from the same file, by `password-file=`.
 
-use super::server_directory::ServerDirectory;
-use crate::url::encoded;
+use crate::server_directory::ServerDirectory;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::path::PathBuf;
+use syncline_contract::encoded;
 
 /// Random bytes of a password.
 const BYTES: usize = 24;
 
 /// See the module.
-pub(super) struct Secret {
+pub(crate) struct Secret {
     text: String,
     file: PathBuf,
 }
 
 impl Secret {
     /// A new one, in the file `password` of the server's directory.
-    pub(super) fn new(ground: &ServerDirectory) -> Result<Secret, String> {
+    pub(crate) fn new(ground: &ServerDirectory) -> Result<Secret, String> {
         let mut bytes = [0; BYTES];
         SystemRandom::new()
             .fill(&mut bytes)
@@ -35,17 +35,17 @@ impl Secret {
     }
 
     /// Hexadecimal digits: safe in every configuration file and string literal.
-    pub(super) fn reveal(&self) -> &str {
+    pub(crate) fn reveal(&self) -> &str {
         &self.text
     }
 
     /// The file as an option of a URL.
-    pub(super) fn option(&self) -> String {
+    pub(crate) fn option(&self) -> String {
         format!("&password-file={}", encoded(&self.file.display().to_string()))
     }
 
     /// The file.
-    pub(super) fn file(&self) -> &std::path::Path {
+    pub(crate) fn file(&self) -> &std::path::Path {
         &self.file
     }
 }

@@ -1,13 +1,12 @@
 //! MariaDB with InnoDB: `mariadb-install-db`, then the server itself. No configuration file is read.
 
-use super::launch_command::{CONNECTIONS, LaunchCommand, ListenAddress, as_host, program, words};
-use super::launch_spec::LaunchSpec;
-use super::secret::Secret;
-use super::server_directory::ServerDirectory;
-use crate::url::encoded;
+use crate::launch_command::{CONNECTIONS, LaunchCommand, ListenAddress, as_host, program, words};
+use crate::launch_spec::LaunchSpec;
+use crate::secret::Secret;
+use crate::server_directory::ServerDirectory;
 use std::ffi::OsString;
 use std::path::Path;
-use syncline_contract::Durability;
+use syncline_contract::{Durability, encoded};
 
 /// The longest path of a Unix socket.
 const SOCKET_MAX: usize = 107;
@@ -16,7 +15,7 @@ const SOCKET_MAX: usize = 107;
 const SOCKET: &str = "mysqld.sock";
 
 /// The URL of one that listens there; `login` is an option that says the password.
-pub(super) fn url(wanted: &LaunchSpec, port: u16, login: &str) -> String {
+pub(crate) fn url(wanted: &LaunchSpec, port: u16, login: &str) -> String {
     format!("mariadb://root@127.0.0.1:{port}/{}{login}", wanted.options("?"))
 }
 
@@ -37,7 +36,7 @@ fn temporary(data: &str) -> String {
     format!("--tmpdir={data}")
 }
 
-pub(super) fn recipe(
+pub(crate) fn recipe(
     wanted: &LaunchSpec,
     ground: &ServerDirectory,
 ) -> Result<LaunchCommand, String> {
@@ -112,7 +111,7 @@ pub(super) fn recipe(
 
 /// A small data directory in a directory that is lent, and its server, with settings beside the product's
 /// own. Whoever reaches its socket may enter the directory that it is in.
-pub(super) fn lent(
+pub(crate) fn lent(
     ground: &ServerDirectory,
     sockets: &Path,
     settings: &[(String, String)],
@@ -160,7 +159,7 @@ pub(super) fn lent(
 }
 
 /// The settings for a durability, or that there are none.
-pub(super) fn durable(wanted: &LaunchSpec) -> Result<&'static [&'static str], String> {
+pub(crate) fn durable(wanted: &LaunchSpec) -> Result<&'static [&'static str], String> {
     match wanted.durability {
         Durability::None => Ok(&["--innodb-flush-log-at-trx-commit=0"]),
         Durability::Os => Ok(&["--innodb-flush-log-at-trx-commit=2"]),

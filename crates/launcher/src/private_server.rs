@@ -1,22 +1,22 @@
 //! A private server that runs: started, waited for, ended when it is dropped.
 
-use super::launch_command::ListenAddress;
-use super::launch_spec::{LaunchSpec, Product};
-use super::server_directory::ServerDirectory;
-use super::supervisor::Supervisor;
 use crate::error::Error;
+use crate::launch_command::ListenAddress;
+use crate::launch_spec::{LaunchSpec, Product};
+use crate::server_directory::ServerDirectory;
+use crate::supervisor::Supervisor;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How often a server that fails to start, such as for a port that was taken meanwhile, is tried.
 const TRIES: usize = 3;
 /// How long a server may take to start.
-pub(super) const STARTS_WITHIN: Duration = Duration::from_mins(1);
+pub(crate) const STARTS_WITHIN: Duration = Duration::from_mins(1);
 const LOOKS_EVERY: Duration = Duration::from_millis(20);
 
 /// A server that runs as long as this lives.
 #[derive(Debug)]
-pub struct Private {
+pub struct PrivateServer {
     product: Product,
     urls: Vec<String>,
     directory: PathBuf,
@@ -25,22 +25,22 @@ pub struct Private {
     keeper: Supervisor,
 }
 
-impl Private {
+impl PrivateServer {
     /// Starts one, and returns when it can be met.
-    pub fn start(wanted: &LaunchSpec) -> Result<Private, Error> {
+    pub fn start(wanted: &LaunchSpec) -> Result<PrivateServer, Error> {
         wanted.fits()?;
         let mut tries = 1;
         loop {
-            match Private::attempt(wanted) {
+            match PrivateServer::attempt(wanted) {
                 Err(_) if tries < TRIES => tries += 1,
                 ended => return ended,
             }
         }
     }
 
-    fn attempt(wanted: &LaunchSpec) -> Result<Private, Error> {
+    fn attempt(wanted: &LaunchSpec) -> Result<PrivateServer, Error> {
         let product = wanted.product;
-        let failed = |what: String| Error::Private { product: product.word(), what };
+        let failed = |what: String| Error { product: product.word(), what };
         let mut ground = ServerDirectory::prepare(wanted).map_err(failed)?;
         let recipe = product.recipe(wanted, &ground).map_err(failed)?;
         let command = ground.confined(&recipe.serves, wanted.cpus.as_deref());
@@ -54,7 +54,8 @@ impl Private {
         keeper.serve().map_err(failed)?;
         let log = ground.log();
         let (directory, fallback, user) = ground.into_parts();
-        let private = Private { product, urls: recipe.urls, directory, fallback, user, keeper };
+        let private =
+            PrivateServer { product, urls: recipe.urls, directory, fallback, user, keeper };
         private.wait(&recipe.meets, recipe.ready.as_ref(), &log).map_err(failed)?;
         Ok(private)
     }
@@ -127,7 +128,7 @@ impl Private {
 }
 
 /// The last lines of a log, in one.
-pub(super) fn tail(log: &Path) -> String {
+pub(crate) fn tail(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines.iter().skip(lines.len().saturating_sub(4));

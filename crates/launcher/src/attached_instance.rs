@@ -9,12 +9,12 @@
 //!    [`AttachedInstance::end`] has returned no process of it is left.
 //! 4. It is started once: that it does not run is what became of its directory, and is told.
 
-use super::launch_command::{LaunchCommand, ListenAddress};
-use super::launch_spec::Product;
-use super::server::{STARTS_WITHIN, tail};
-use super::server_directory::ServerDirectory;
-use super::supervisor::{Supervisor, has_ended};
-use super::{mariadb, postgres};
+use crate::launch_command::{LaunchCommand, ListenAddress};
+use crate::launch_spec::Product;
+use crate::private_server::{STARTS_WITHIN, tail};
+use crate::server_directory::ServerDirectory;
+use crate::supervisor::{Supervisor, has_ended};
+use crate::{mariadb, postgres};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::fs;

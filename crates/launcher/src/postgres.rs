@@ -1,12 +1,11 @@
 //! PostgreSQL, of Debian's packages: `initdb`, then the server itself.
 
-use super::launch_command::{CONNECTIONS, LaunchCommand, ListenAddress, as_host, words};
-use super::launch_spec::LaunchSpec;
-use super::secret::Secret;
-use super::server_directory::ServerDirectory;
-use crate::url::encoded;
+use crate::launch_command::{CONNECTIONS, LaunchCommand, ListenAddress, as_host, words};
+use crate::launch_spec::LaunchSpec;
+use crate::secret::Secret;
+use crate::server_directory::ServerDirectory;
 use std::path::{Path, PathBuf};
-use syncline_contract::Durability;
+use syncline_contract::{Durability, encoded};
 
 /// Where Debian keeps a folder a version.
 const VERSIONS: &str = "/usr/lib/postgresql";
@@ -16,11 +15,11 @@ const PORT: u16 = 5432;
 const SOCKET_DIRECTORY_MAX: usize = 107 - "/.s.PGSQL.65535".len();
 
 /// The URL of one that listens there; `login` is an option that says the password.
-pub(super) fn url(wanted: &LaunchSpec, port: u16, login: &str) -> String {
+pub(crate) fn url(wanted: &LaunchSpec, port: u16, login: &str) -> String {
     format!("postgres://postgres@127.0.0.1:{port}/postgres{}{login}", wanted.options("?"))
 }
 
-pub(super) fn recipe(
+pub(crate) fn recipe(
     wanted: &LaunchSpec,
     ground: &ServerDirectory,
 ) -> Result<LaunchCommand, String> {
@@ -90,7 +89,7 @@ const SMALL: &str = "CREATE EXTENSION amcheck;\nUPDATE pg_database SET datistemp
 
 /// A small data directory with checksums, in a directory that is lent, and its server, with settings
 /// beside the product's own.
-pub(super) fn lent(
+pub(crate) fn lent(
     ground: &ServerDirectory,
     sockets: &Path,
     settings: &[(String, String)],

@@ -1,22 +1,21 @@
 //! Redis with its append-only file. Its configuration file is one of our own, which holds the password.
 
-use super::launch_command::{CONNECTIONS, LaunchCommand, ListenAddress, program, words};
-use super::launch_spec::LaunchSpec;
-use super::secret::Secret;
-use super::server_directory::ServerDirectory;
-use crate::url::encoded;
-use syncline_contract::Durability;
+use crate::launch_command::{CONNECTIONS, LaunchCommand, ListenAddress, program, words};
+use crate::launch_spec::LaunchSpec;
+use crate::secret::Secret;
+use crate::server_directory::ServerDirectory;
+use syncline_contract::{Durability, encoded};
 
 /// The longest path of a Unix socket.
 const SOCKET_MAX: usize = 107;
 
 /// The URL of one that listens there; `login` is an option that says the password.
-pub(super) fn url(wanted: &LaunchSpec, port: u16, login: &str) -> String {
+pub(crate) fn url(wanted: &LaunchSpec, port: u16, login: &str) -> String {
     format!("redis://127.0.0.1:{port}/{}{login}", wanted.options("?"))
 }
 
 /// `appendonly` and `appendfsync` for what is wanted, or why it cannot be.
-pub(super) fn appends(wanted: &LaunchSpec) -> Result<(&'static str, &'static str), String> {
+pub(crate) fn appends(wanted: &LaunchSpec) -> Result<(&'static str, &'static str), String> {
     if wanted.cache_bytes.is_some() {
         return Err("cache: Redis keeps everything in memory and has no cache to size".to_owned());
     }
@@ -28,7 +27,7 @@ pub(super) fn appends(wanted: &LaunchSpec) -> Result<(&'static str, &'static str
     }
 }
 
-pub(super) fn recipe(
+pub(crate) fn recipe(
     wanted: &LaunchSpec,
     ground: &ServerDirectory,
 ) -> Result<LaunchCommand, String> {

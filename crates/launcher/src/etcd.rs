@@ -1,12 +1,11 @@
 //! etcd, one member that is its own cluster, on Unix sockets alone: what its peers send each other asks
 //! for no password.
 
-use super::launch_command::{LaunchCommand, ListenAddress, program, words};
-use super::launch_spec::LaunchSpec;
-use super::server_directory::ServerDirectory;
-use crate::url::encoded;
+use crate::launch_command::{LaunchCommand, ListenAddress, program, words};
+use crate::launch_spec::LaunchSpec;
+use crate::server_directory::ServerDirectory;
 use std::ffi::OsString;
-use syncline_contract::Durability;
+use syncline_contract::{Durability, encoded};
 
 /// The sockets of clients and of peers. etcd wants a host and a port in a name, and takes it as the path of
 /// a file in the directory that it was started in.
@@ -20,12 +19,12 @@ const STARTS_IN: &str = "cd \"$1\" && shift && exec \"$@\"";
 const SOCKET_MAX: usize = 107;
 
 /// The URL of one that listens on that socket.
-pub(super) fn url(wanted: &LaunchSpec, socket: &str) -> String {
+pub(crate) fn url(wanted: &LaunchSpec, socket: &str) -> String {
     format!("etcd://{}&socket={}", wanted.options("?"), encoded(socket))
 }
 
 /// Refuses what it has no settings for.
-pub(super) fn fits(wanted: &LaunchSpec) -> Result<(), String> {
+pub(crate) fn fits(wanted: &LaunchSpec) -> Result<(), String> {
     if wanted.cache_bytes.is_some() {
         return Err("cache: etcd maps its file and has no cache to size".to_owned());
     }
@@ -37,7 +36,7 @@ pub(super) fn fits(wanted: &LaunchSpec) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn recipe(
+pub(crate) fn recipe(
     wanted: &LaunchSpec,
     ground: &ServerDirectory,
 ) -> Result<LaunchCommand, String> {

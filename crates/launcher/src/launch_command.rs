@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Clients a private server has room for, beside what it needs itself.
-pub(super) const CONNECTIONS: usize = 300;
+pub(crate) const CONNECTIONS: usize = 300;
 
 /// Where a server takes connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ListenAddress {
+pub(crate) enum ListenAddress {
     /// On a port of loopback.
     Port(u16),
     /// On a Unix socket.
@@ -20,7 +20,7 @@ pub(super) enum ListenAddress {
 
 impl ListenAddress {
     /// True if somebody takes a connection there within that time.
-    pub(super) fn answers(&self, within: Duration) -> bool {
+    pub(crate) fn answers(&self, within: Duration) -> bool {
         match self {
             ListenAddress::Port(port) => {
                 let address = SocketAddr::from((Ipv4Addr::LOCALHOST, *port));
@@ -32,31 +32,31 @@ impl ListenAddress {
 }
 
 /// A path as it stands in place of a host in a URL.
-pub(super) fn as_host(path: &Path) -> String {
+pub(crate) fn as_host(path: &Path) -> String {
     let text = path.display().to_string();
     text.replace('%', "%25").replace('/', "%2F")
 }
 
 /// How a product is started.
-pub(super) struct LaunchCommand {
+pub(crate) struct LaunchCommand {
     /// Commands that prepare the directory, in order.
-    pub(super) prepares: Vec<Vec<OsString>>,
+    pub(crate) prepares: Vec<Vec<OsString>>,
     /// The server's command; it stays in the foreground.
-    pub(super) serves: Vec<OsString>,
+    pub(crate) serves: Vec<OsString>,
     /// The signal that ends it at once.
-    pub(super) stop: &'static str,
+    pub(crate) stop: &'static str,
     /// The URLs by which it is met, the best first.
-    pub(super) urls: Vec<String>,
+    pub(crate) urls: Vec<String>,
     /// Where it takes connections.
-    pub(super) meets: ListenAddress,
+    pub(crate) meets: ListenAddress,
     /// A directory of its sockets that is not in its own, to be removed with it.
-    pub(super) sockets: Option<PathBuf>,
+    pub(crate) sockets: Option<PathBuf>,
     /// A file that holds this text once the server is ready; beside that it must take connections.
-    pub(super) ready: Option<(PathBuf, &'static str)>,
+    pub(crate) ready: Option<(PathBuf, &'static str)>,
 }
 
 /// A program by one of its names, on the search path or in the directories where Debian keeps it.
-pub(super) fn program(names: &[&str], package: &str) -> Result<PathBuf, String> {
+pub(crate) fn program(names: &[&str], package: &str) -> Result<PathBuf, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let searched = std::env::split_paths(&path).chain(["/usr/sbin", "/usr/bin"].map(PathBuf::from));
     let candidates =
@@ -68,7 +68,7 @@ pub(super) fn program(names: &[&str], package: &str) -> Result<PathBuf, String> 
 }
 
 /// A command as a list of words.
-pub(super) fn words<const N: usize>(program: &Path, arguments: [String; N]) -> Vec<OsString> {
+pub(crate) fn words<const N: usize>(program: &Path, arguments: [String; N]) -> Vec<OsString> {
     let mut words = vec![program.as_os_str().to_owned()];
     words.extend(arguments.map(OsString::from));
     words

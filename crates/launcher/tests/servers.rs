@@ -1,12 +1,17 @@
 //! Private servers as they are: started, met, gone. What is not installed fails these tests: the whole
 //! test of the house installs it first.
 
-use super::{AttachedInstance, Ending, LaunchSpec, NotStarted, Private, Product};
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
+use syncline_launcher::{
+    AttachedInstance, Ending, FALLBACK, LaunchSpec, NotStarted, PrivateServer, Product,
+};
+use syncline_stores::AnyTarget;
 
 fn wanted(product: Product, folder: &tempfile::TempDir) -> LaunchSpec {
     // The server's own user must be able to enter.
@@ -71,7 +76,7 @@ fn mode(path: &Path) -> u32 {
 
 /// Its password is in a file that its user alone can read; neither its processes nor their supervisor show
 /// it.
-fn no_other_user_can_read_its_password(private: &Private) {
+fn no_other_user_can_read_its_password(private: &PrivateServer) {
     assert_eq!(mode(private.directory()), 0o700);
     let Some(file) = option(private.url(), "password-file=") else {
         let socket = option(private.url(), "socket=").expect("a password or a socket");
@@ -108,7 +113,7 @@ fn environment(process: u32) -> Vec<String> {
 #[test]
 fn a_server_and_its_keeper_have_a_cleared_environment() {
     let folder = tempfile::tempdir().unwrap();
-    let private = Private::start(&wanted(Product::Etcd, &folder)).unwrap();
+    let private = PrivateServer::start(&wanted(Product::Etcd, &folder)).unwrap();
     let status = std::fs::read_to_string(format!("/proc/{}/status", private.pid())).unwrap();
     let keeper = status.lines().find_map(|line| line.strip_prefix("PPid:"));
     let keeper: u32 = keeper.unwrap().trim().parse().unwrap();
@@ -126,10 +131,10 @@ fn a_server_and_its_keeper_have_a_cleared_environment() {
 fn whoever_can_read_its_directory_logs_in_to_a_private_server_and_others_cannot() {
     for product in [Product::Postgres, Product::Mariadb, Product::Redis] {
         let folder = tempfile::tempdir().unwrap();
-        let private = Private::start(&wanted(product, &folder)).unwrap();
+        let private = PrivateServer::start(&wanted(product, &folder)).unwrap();
         assert_eq!(private.urls().len(), 2, "{:?}", private.urls());
         for url in private.urls() {
-            let met = crate::AnyTarget::open(url).unwrap();
+            let met = AnyTarget::open(url).unwrap();
             syncline_contract::conformance::block_on(&(), syncline_contract::Target::meet(&met))
                 .unwrap_or_else(|why| panic!("{url}: {why}"));
             let Some(file) = option(url, "password-file=") else {
@@ -142,7 +147,7 @@ fn whoever_can_read_its_directory_logs_in_to_a_private_server_and_others_cannot(
             std::fs::write(&wrong, "guessed").unwrap();
             let guessed = format!("{without}&password-file={}", wrong.display());
             for url in [without, guessed] {
-                let target = crate::AnyTarget::open(&url).unwrap();
+                let target = AnyTarget::open(&url).unwrap();
                 let meeting = syncline_contract::Target::meet(&target);
                 let met = syncline_contract::conformance::block_on(&(), meeting);
                 assert!(met.is_err(), "{url} was let in");
@@ -163,12 +168,14 @@ fn a_private_etcd_is_reached_in_a_directory_with_a_long_path() {
     let deep = folder.path().join("d".repeat(100));
     std::fs::create_dir(&deep).unwrap();
     open(&deep);
-    let private =
-        Private::start(&LaunchSpec { directory: Some(deep), ..LaunchSpec::new(Product::Etcd) });
+    let private = PrivateServer::start(&LaunchSpec {
+        directory: Some(deep),
+        ..LaunchSpec::new(Product::Etcd)
+    });
     let private = private.unwrap();
     let socket = std::path::PathBuf::from(option(private.url(), "socket=").unwrap());
     assert_eq!(mode(socket.parent().unwrap()), 0o700);
-    let target = crate::AnyTarget::open(private.url()).unwrap();
+    let target = AnyTarget::open(private.url()).unwrap();
     let meeting = syncline_contract::Target::meet(&target);
     syncline_contract::conformance::block_on(&(), meeting).unwrap();
     drop((target, private));
@@ -179,7 +186,7 @@ fn a_private_etcd_is_reached_in_a_directory_with_a_long_path() {
 #[test]
 fn a_private_mariadb_reads_and_writes_files_in_its_own_directory_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let private = Private::start(&wanted(Product::Mariadb, &folder)).unwrap();
+    let private = PrivateServer::start(&wanted(Product::Mariadb, &folder)).unwrap();
     let password = std::fs::read_to_string(option(private.url(), "password-file=").unwrap());
     let port = port(private.url()).to_string();
     let output = std::process::Command::new("mariadb")
@@ -227,7 +234,7 @@ fn is_running(pid: u32) -> bool {
 /// Starts one, meets it, drops it: nothing is left.
 fn lives_and_goes(product: Product, talk: impl Fn(&mut Talk, &str)) {
     let folder = tempfile::tempdir().unwrap();
-    let private = Private::start(&wanted(product, &folder)).unwrap();
+    let private = PrivateServer::start(&wanted(product, &folder)).unwrap();
     assert_eq!(private.fallback(), None);
     let directory = private.directory().to_owned();
     assert!(directory.starts_with(folder.path()));
@@ -299,9 +306,9 @@ fn a_directory_that_is_closed_to_the_servers_user_gives_way_to_the_named_fallbac
     let shut = std::os::unix::fs::PermissionsExt::from_mode(0o700);
     std::fs::set_permissions(folder.path(), shut).unwrap();
     wanted.directory = Some(folder.path().to_owned());
-    let private = Private::start(&wanted).unwrap();
-    assert!(private.directory().starts_with(super::FALLBACK));
-    assert!(private.fallback().is_some_and(|why| why.contains(super::FALLBACK)));
+    let private = PrivateServer::start(&wanted).unwrap();
+    assert!(private.directory().starts_with(FALLBACK));
+    assert!(private.fallback().is_some_and(|why| why.contains(FALLBACK)));
 }
 
 #[test]
@@ -341,7 +348,7 @@ fn what_a_product_cannot_keep_is_refused_before_anything_is_made() {
     let folder = tempfile::tempdir().unwrap();
     let mut full = wanted(Product::Redis, &folder);
     full.durability = syncline_contract::Durability::Full;
-    let why = Private::start(&full).unwrap_err().to_string();
+    let why = PrivateServer::start(&full).unwrap_err().to_string();
     assert!(why.contains("durability=full"), "{why}");
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");

@@ -1,9 +1,9 @@
 //! Derby's network server, from jar files that are named or stand in the local Maven repository.
 
-use super::launch_command::{LaunchCommand, ListenAddress, program};
-use super::launch_spec::LaunchSpec;
-use super::secret::Secret;
-use super::server_directory::ServerDirectory;
+use crate::launch_command::{LaunchCommand, ListenAddress, program};
+use crate::launch_spec::LaunchSpec;
+use crate::secret::Secret;
+use crate::server_directory::ServerDirectory;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use syncline_contract::Durability;
@@ -18,7 +18,7 @@ const USER: &str = "syncline";
 
 /// The URL of one that listens there, whose driver is in these jars; `login` is options that say user and
 /// password.
-pub(super) fn url(wanted: &LaunchSpec, port: u16, login: &str, jars: &[PathBuf]) -> String {
+pub(crate) fn url(wanted: &LaunchSpec, port: u16, login: &str, jars: &[PathBuf]) -> String {
     let jars: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
     format!(
         "jdbc:derby://127.0.0.1:{port}/syncline;create=true{}{login}&driver={}",
@@ -28,7 +28,7 @@ pub(super) fn url(wanted: &LaunchSpec, port: u16, login: &str, jars: &[PathBuf])
 }
 
 /// The settings for a durability, or that there are none.
-pub(super) fn durable(wanted: &LaunchSpec) -> Result<Option<&'static str>, String> {
+pub(crate) fn durable(wanted: &LaunchSpec) -> Result<Option<&'static str>, String> {
     match wanted.durability {
         Durability::Data => Ok(None),
         Durability::None => Ok(Some("-Dderby.system.durability=test")),
@@ -38,7 +38,7 @@ pub(super) fn durable(wanted: &LaunchSpec) -> Result<Option<&'static str>, Strin
     }
 }
 
-pub(super) fn recipe(
+pub(crate) fn recipe(
     wanted: &LaunchSpec,
     ground: &ServerDirectory,
 ) -> Result<LaunchCommand, String> {

@@ -56,7 +56,7 @@ rm -rf -- "$directory"
 
 /// A server's supervisor; ends with what it keeps when dropped.
 #[derive(Debug)]
-pub(super) struct Supervisor {
+pub(crate) struct Supervisor {
     shell: Child,
     server: u32,
 }
@@ -64,7 +64,7 @@ pub(super) struct Supervisor {
 impl Supervisor {
     /// Gives a directory to a supervisor, with the command of the server that is to stand there.
     /// The directory of its sockets, if they are elsewhere, is removed with it.
-    pub(super) fn of(
+    pub(crate) fn of(
         directory: &Path,
         sockets: Option<&Path>,
         stop: &str,
@@ -76,7 +76,7 @@ impl Supervisor {
 
     /// Starts a server on a directory that stays; what it says goes to a file. The directory of its sockets
     /// is removed when it ends.
-    pub(super) fn of_lent(
+    pub(crate) fn of_lent(
         sockets: &Path,
         log: &Path,
         stop: &str,
@@ -110,7 +110,7 @@ impl Supervisor {
     }
 
     /// Starts the server.
-    pub(super) fn serve(&mut self) -> Result<(), String> {
+    pub(crate) fn serve(&mut self) -> Result<(), String> {
         let asked = self.shell.stdin.as_mut().map(|input| input.write_all(b"\n"));
         let mut line = String::new();
         let said = self.shell.stdout.take().map(BufReader::new);
@@ -124,18 +124,18 @@ impl Supervisor {
     }
 
     /// The server's process.
-    pub(super) fn server(&self) -> u32 {
+    pub(crate) fn server(&self) -> u32 {
         self.server
     }
 
     /// True if the server has ended by itself: it is gone, or waits for the supervisor to notice.
-    pub(super) fn server_ended(&self) -> bool {
+    pub(crate) fn server_ended(&self) -> bool {
         has_ended(self.server)
     }
 }
 
 /// True if a process is gone, or waits for its parent to notice.
-pub(super) fn has_ended(process: u32) -> bool {
+pub(crate) fn has_ended(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
     stat.map_or(true, |stat| {
         let after_name = stat.rsplit_once(") ").map(|(_, rest)| rest);
@@ -145,7 +145,7 @@ pub(super) fn has_ended(process: u32) -> bool {
 
 impl Supervisor {
     /// Ends the server with its supervisor, who notices the end of one that is gone already.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         drop(self.shell.stdin.take());
         if self.shell.wait().is_err() {
             // Only a child that is not ours cannot be waited for; this one ends by itself.

@@ -1,7 +1,8 @@
 //! The directory of a private server, the user that owns it, and a port.
 
-use super::launch_spec::{LaunchSpec, NOBODY};
-use crate::{child_process, path};
+use crate::child_process;
+use crate::launch_spec::{LaunchSpec, NOBODY};
+use crate::private_path::{NoCurrentDirectory, private_path};
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
@@ -31,28 +32,26 @@ struct User {
 
 /// A directory that was made, and removed again unless a supervisor does it.
 #[derive(Debug)]
-pub(super) struct ServerDirectory {
+pub(crate) struct ServerDirectory {
     directory: PathBuf,
     fallback: Option<String>,
     user: Option<User>,
-    pub(super) port: u16,
+    pub(crate) port: u16,
     kept: bool,
 }
 
 impl ServerDirectory {
-    pub(super) fn prepare(wanted: &LaunchSpec) -> Result<ServerDirectory, String> {
+    pub(crate) fn prepare(wanted: &LaunchSpec) -> Result<ServerDirectory, String> {
         let user = unprivileged(wanted.product.user())?;
         let name = format!("private-{}", wanted.product.word());
-        let said = |error: crate::error::Error| error.to_string();
-        let mut directory = match &wanted.directory {
-            Some(parent) => path::private_in(parent, &name).map_err(said)?,
-            None => path::private(&name).map_err(said)?,
-        };
+        let said = |error: NoCurrentDirectory| error.to_string();
+        let parent = wanted.directory.as_deref().unwrap_or(Path::new("."));
+        let mut directory = private_path(parent, &name).map_err(said)?;
         let mut fallback = None;
         if let Some(user) = user
             && let Some(closed) = closed_to(user, directory.parent().unwrap_or(Path::new("/")))
         {
-            directory = path::private_in(Path::new(FALLBACK), &name).map_err(said)?;
+            directory = private_path(Path::new(FALLBACK), &name).map_err(said)?;
             fallback = Some(format!(
                 "{} is closed to user {}, as which the server runs: it is in {FALLBACK}, and so is \
                  its log; chmod o+x there, or name another directory",
@@ -74,7 +73,7 @@ impl ServerDirectory {
     }
 
     /// A directory of somebody else's, who removes it: only what stands below it becomes the user's.
-    pub(super) fn lent(directory: &Path, user: &'static str) -> Result<ServerDirectory, String> {
+    pub(crate) fn lent(directory: &Path, user: &'static str) -> Result<ServerDirectory, String> {
         let user = unprivileged(user)?;
         if let Some(user) = user
             && let Some(closed) = closed_to(user, directory)
@@ -96,7 +95,7 @@ impl ServerDirectory {
     }
 
     /// A new folder in the directory, the user's own.
-    pub(super) fn folder(&self, name: &str) -> Result<(), String> {
+    pub(crate) fn folder(&self, name: &str) -> Result<(), String> {
         let path = self.at(name);
         let made = fs::DirBuilder::new().mode(0o700).create(&path);
         let owned = made.and_then(|()| match self.user {
@@ -107,7 +106,7 @@ impl ServerDirectory {
     }
 
     /// A new file in the directory, the user's own, which nobody else can read.
-    pub(super) fn write(&self, name: &str, text: &str) -> Result<PathBuf, String> {
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<PathBuf, String> {
         let path = self.at(name);
         let mut options = fs::OpenOptions::new();
         let made = options.write(true).create_new(true).mode(0o600).open(&path);
@@ -124,7 +123,7 @@ impl ServerDirectory {
 
     /// A new directory for Unix sockets, which nobody but the server's user can enter. Its path is short
     /// wherever the server's own directory is.
-    pub(super) fn sockets(&self) -> Result<PathBuf, String> {
+    pub(crate) fn sockets(&self) -> Result<PathBuf, String> {
         let failed = |path: &Path, error: std::io::Error| {
             format!("{} cannot be made: {error}", path.display())
         };
@@ -146,31 +145,31 @@ impl ServerDirectory {
     }
 
     /// The directory.
-    pub(super) fn directory(&self) -> &Path {
+    pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
     /// A path in the directory.
-    pub(super) fn at(&self, name: &str) -> PathBuf {
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
     /// The same as text.
-    pub(super) fn text(&self, name: &str) -> String {
+    pub(crate) fn text(&self, name: &str) -> String {
         self.at(name).display().to_string()
     }
 
-    pub(super) fn log(&self) -> PathBuf {
+    pub(crate) fn log(&self) -> PathBuf {
         self.at(LOG)
     }
 
     /// The user to name to a server that wants to hear it.
-    pub(super) fn user_name(&self) -> Option<&'static str> {
+    pub(crate) fn user_name(&self) -> Option<&'static str> {
         self.user.map(|user| user.name)
     }
 
     /// Runs a command that prepares the directory, as the server's user.
-    pub(super) fn run(&self, words: &[OsString]) -> Result<(), String> {
+    pub(crate) fn run(&self, words: &[OsString]) -> Result<(), String> {
         let mut command = child_process::command(&words[0]);
         command.args(&words[1..]).current_dir(&self.directory).stdin(Stdio::null());
         if let Some(user) = self.user {
@@ -188,7 +187,7 @@ impl ServerDirectory {
     }
 
     /// The server's command, with what takes privileges and processors from it before it starts.
-    pub(super) fn confined(&self, words: &[OsString], cpus: Option<&str>) -> Vec<OsString> {
+    pub(crate) fn confined(&self, words: &[OsString], cpus: Option<&str>) -> Vec<OsString> {
         let mut all: Vec<OsString> = Vec::new();
         if let Some(cpus) = cpus {
             all.extend(["taskset", "-c", cpus].map(OsString::from));
@@ -204,12 +203,12 @@ impl ServerDirectory {
     }
 
     /// A supervisor removes the directory from now on.
-    pub(super) fn is_kept(&mut self) {
+    pub(crate) fn is_kept(&mut self) {
         self.kept = true;
     }
 
     /// The directory, why it is another than was asked for, and the user.
-    pub(super) fn into_parts(mut self) -> (PathBuf, Option<String>, Option<&'static str>) {
+    pub(crate) fn into_parts(mut self) -> (PathBuf, Option<String>, Option<&'static str>) {
         (self.directory.clone(), self.fallback.take(), self.user.map(|user| user.name))
     }
 }
@@ -262,7 +261,7 @@ fn closed_to(user: User, path: &Path) -> Option<PathBuf> {
 }
 
 /// A port of loopback that nobody listens on now.
-pub(super) fn free_port() -> Result<u16, String> {
+pub(crate) fn free_port() -> Result<u16, String> {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|socket| socket.local_addr());
     bound
         .map(|address| address.port())
