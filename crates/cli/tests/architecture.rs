@@ -65,6 +65,9 @@ const UNSAFE: &[&str] = &[
     "crates/stores/tests/postgres/allocations.rs",
 ];
 
+/// The folders of the runner, each of which imports only those before it. Files beside them belong to all.
+const RUNNER_LAYERS: &[&str] = &["account", "drive", "coordinate"];
+
 /// Words that code, messages and documents do not use, with what to say instead.
 const BANNED: &[(&str, &str)] = &[
     ("provably", "say tested, or name the evidence"),
@@ -132,6 +135,82 @@ fn crates_have_the_listed_dependencies_and_use_each_of_them() {
             );
         }
     }
+}
+
+#[test]
+fn folders_of_the_runner_import_downward() {
+    let mut texts = Vec::new();
+    gather(&root().join("crates/runner/src"), "rs", &mut texts);
+    for (layer, folder) in RUNNER_LAYERS.iter().enumerate() {
+        let below = |path: &str| path.starts_with(&format!("crates/runner/src/{folder}/"));
+        let files: Vec<_> = texts.iter().filter(|(path, _)| below(path)).collect();
+        assert!(!files.is_empty(), "crates/runner/src/{folder} has no file: change RUNNER_LAYERS");
+        for (path, text) in files {
+            for above in &RUNNER_LAYERS[layer + 1..] {
+                assert!(
+                    !crate_paths(text).contains(*above),
+                    "{path} imports {above}: move what it needs down into {folder}, or the file up"
+                );
+            }
+        }
+    }
+    for (path, text) in texts {
+        let beside = !RUNNER_LAYERS.iter().any(|folder| path.contains(&format!("/{folder}/")));
+        let imported = crate_paths(&text);
+        let layer = RUNNER_LAYERS.iter().find(|folder| imported.contains(**folder));
+        assert!(!beside || layer.is_none(), "{path} belongs to all layers and imports {layer:?}");
+    }
+}
+
+#[test]
+fn paths_into_the_crate_are_found_however_they_are_written() {
+    let text = "//! crate::prose\nuse crate::one::Item;\nuse crate::{two, three::{Item, four}, five as six};\n\
+                pub(in crate::seven) fn f() { crate::eight::g(\"x\") }\nuse mycrate::nine;\n\
+                use crate::{\n    ten::Item,\n};\nuse super::super::eleven::Item;\n";
+    let found = crate_paths(text);
+    let expected = ["eight", "eleven", "five", "one", "seven", "ten", "three", "two"];
+    assert_eq!(found, expected.map(str::to_owned).into());
+}
+
+/// The modules at the root of a crate that a file of one of its folders names, in imports or in full paths.
+fn crate_paths(text: &str) -> BTreeSet<String> {
+    let lines = text.lines().map(str::trim_start).filter(|line| !line.starts_with("//"));
+    let code = lines.collect::<Vec<_>>().join(" ");
+    let code = code.replace("super::super::", "crate::");
+    let word = |sign: char| sign.is_alphanumeric() || sign == '_';
+    let mut found = BTreeSet::new();
+    for (at, path) in code.match_indices("crate::") {
+        if code[..at].ends_with(word) {
+            continue;
+        }
+        let rest = &code[at + path.len()..];
+        let group = rest.strip_prefix('{');
+        let mut depth = 0_usize;
+        let mut name = String::new();
+        let mut named = false;
+        for sign in group.unwrap_or(rest).chars() {
+            if depth == 0 && !named && word(sign) {
+                name.push(sign);
+                continue;
+            }
+            if sign == ' ' && name.is_empty() {
+                continue;
+            }
+            if !name.is_empty() {
+                found.insert(std::mem::take(&mut name));
+            }
+            named = true;
+            match sign {
+                _ if group.is_none() => break,
+                '{' => depth += 1,
+                '}' if depth == 0 => break,
+                '}' => depth -= 1,
+                ',' if depth == 0 => named = false,
+                _ => {}
+            }
+        }
+    }
+    found
 }
 
 /// B.F14, B.F9: a question with a default answer that a wrapper does not hand on is answered for every store

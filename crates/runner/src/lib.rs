@@ -14,6 +14,9 @@ mod drive;
 mod error;
 mod plan;
 
+pub use account::disk_reserve::DiskReserve;
+pub use account::overhead::OverheadPair;
+pub use account::range::Range;
 pub use account::result::{
     Arrivals, ClientFacts, ClientTime, CountBase, Counted, Distribution, Fairness, Interval,
     MachineInterval, OperationResult, Outcomes, PerCommit, RunHead, RunResult, StopReason,
@@ -26,14 +29,10 @@ pub use account::saturation::{
 pub use account::store_counters::{StoreCounter, commits_per_sync};
 pub use coordinate::calibration::{Calibration, calibrate};
 pub use coordinate::dataset::loaded_as;
-pub use coordinate::disk_reserve::DiskReserve;
 pub use coordinate::observation::{Observation, ObservePlan, ObservedInterval, observe};
 pub use coordinate::observer::{Event, Observer};
-pub use coordinate::overhead::OverheadPair;
 pub use coordinate::preflight::CLIENTS_MAX;
-pub use coordinate::repetition::{
-    Case, CaseResult, Range, Turns, faster, repeat, repeat_with_listener,
-};
+pub use coordinate::repetition::{Case, CaseResult, Turns, faster, repeat, repeat_with_listener};
 pub use coordinate::run::{run, run_with_listener};
 #[cfg(any(test, feature = "simulation"))]
 pub use coordinate::simulation;

@@ -9,11 +9,11 @@
 //!    was under way at the two ends of the span.
 //! 4. Unknown is `None`, never zero.
 
+use crate::account::disk_reserve::DiskReserve;
+use crate::account::overhead::OverheadPair;
 use crate::account::saturation::Saturation;
 use crate::account::store_counters::StoreCounter;
 use crate::account::warning::Warning;
-use crate::coordinate::disk_reserve::DiskReserve;
-use crate::coordinate::overhead::OverheadPair;
 use crate::plan::RunPlan;
 use syncline_contract::{
     Check, ClientModel, CommitPaths, DryRunPlan, FailureKind, Internal, LogLocation, OwnFigure,

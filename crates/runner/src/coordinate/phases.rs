@@ -5,12 +5,14 @@
 //! good.
 
 use crate::account::live_counters::{LiveCounters, LiveTotals, OutcomeKind, committed};
+use crate::account::measured_span::PhaseTimes;
+use crate::account::overhead::OverheadPair;
 use crate::account::result::Interval;
 use crate::account::sampler::Reading;
 use crate::coordinate::coordinator::Coordinator;
 use crate::coordinate::observer::Event;
-use crate::coordinate::overhead::{OverheadPair, OverheadTiming};
-use crate::drive::arrival::{PhaseTimes, Schedule};
+use crate::coordinate::overhead::OverheadTiming;
+use crate::drive::arrival::Schedule;
 use crate::drive::control::{Control, Start};
 use crate::drive::executor::Phase;
 use parking_lot::Mutex;

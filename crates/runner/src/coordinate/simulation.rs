@@ -9,19 +9,21 @@
 //! What the machine did meanwhile is read at one moment and means nothing.
 
 use crate::account::live_counters::{LiveCounters, LiveTotals, OutcomeKind};
+use crate::account::measured::{Measured, StopCause};
+use crate::account::measured_span::PhaseTimes;
 use crate::account::result::{
     Arrivals, ClientFacts, RunHead, RunResult, TargetFacts, WorkloadFacts,
 };
 use crate::account::result_builder::{Around, assemble};
 use crate::account::sampler::Sampler;
+use crate::account::worker_report::{FinishedClient, WorkerReport};
 use crate::account::worker_stats::WorkerStats;
-use crate::coordinate::coordinator::{Measured, StopCause, spans};
-use crate::drive::arrival::{PhaseTimes, Schedule};
+use crate::coordinate::coordinator::spans;
+use crate::drive::arrival::Schedule;
 use crate::drive::client_loop::{ClientContext, ClientState, client_loop};
 use crate::drive::control::Control;
 use crate::drive::executor::{Executor, Timers};
 use crate::drive::transaction_listener::TransactionListener;
-use crate::drive::worker::{FinishedClient, WorkerReport};
 use crate::plan::{Arrival, RunPlan};
 use parking_lot::Mutex;
 use std::cell::RefCell;

@@ -13,7 +13,8 @@
 //! 3. A file system that cannot be seen from here is not watched, and the reason is reported.
 //! 4. The free space comes from a [`SpaceSource`], so that tests need no full disk.
 
-use std::path::{Path, PathBuf};
+use crate::account::disk_reserve::DiskReserve;
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_contract::{LogLocation, LogSegments, Rows, Target, Workload};
@@ -33,21 +34,6 @@ const SPACE_POLL_NS: Nanos = 100_000_000;
 /// Units of each load that are drawn to learn their size, and the bytes after which fewer are enough.
 const SAMPLE_UNITS: u64 = 16;
 const SAMPLE_BYTES: u64 = 1 << 20;
-
-/// A file system below a store, and what a run leaves free on it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiskReserve {
-    /// A directory of the store on it.
-    pub directory: PathBuf,
-    /// The size of the file system.
-    pub bytes: u64,
-    /// What was free before the run.
-    pub free_bytes: u64,
-    /// What the run leaves free.
-    pub reserve_bytes: u64,
-    /// What loading is expected to write there; none if nothing is loaded.
-    pub load_bytes: Option<u64>,
-}
 
 /// The file systems of a run's store, as they are watched.
 #[derive(Debug)]
