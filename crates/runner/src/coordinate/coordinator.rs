@@ -22,8 +22,8 @@ use std::sync::atomic::AtomicBool;
 use std::thread::ScopedJoinHandle;
 use syncline_contract::{CommitPaths, Failure, Internal, Target, Workload};
 use syncline_instrument::Nanos;
-use syncline_meters::ProfilerCpuTime;
 use syncline_profile::Profile;
+use syncline_profiler::ProfilerCpuTime;
 
 /// What the measured span left behind.
 pub(crate) struct Measured<W: Workload> {
