@@ -7,8 +7,8 @@
 
 use crate::{Counted, FlushCounts};
 use std::path::{Path, PathBuf};
+use syncline_host::BlockCounts;
 use syncline_instrument::Nanos;
-use syncline_meters::BlockCounts;
 
 /// The most writes or flushes of others a sync, by their idle rate, beside which ours are still told.
 const OTHERS_MAX: f64 = 0.25;

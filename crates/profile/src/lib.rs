@@ -1,7 +1,7 @@
 //! Where a transaction's time goes: what was seen of a process from outside, and to which module of
 //! the store it is charged.
 //!
-//! A collector (room `meters`) looks at a process and leaves a [`Profile`]: weights of [`Metric`]s on
+//! A collector (crate `profiler`) looks at a process and leaves a [`Profile`]: weights of [`Metric`]s on
 //! stacks of frames, thread by thread, with the [`Account`] of how each metric was taken. Nothing in a
 //! profile says *module*: a map of the product does, and folding a profile by a map is a pure step that
 //! can be done again years later with a better map. Hence profiles are kept beside the run's record.

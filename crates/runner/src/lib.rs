@@ -47,5 +47,6 @@ pub use syncline_contract::{
     Durability, Failure, FailureKind, Internal, Isolation, LogLocation, Meaning, OwnFigure,
     PlannedOperation, ReportedSettings, Setting, StoreObservation, StoreProcess, Unit,
 };
-pub use syncline_meters::{BlockDevice, BpfCpuTime, Machine, ProfilerCpuTime, ProfilerOptions};
+pub use syncline_host::{BlockDevice, Machine};
 pub use syncline_profile::Profile;
+pub use syncline_profiler::{BpfCpuTime, ProfilerCpuTime, ProfilerOptions};

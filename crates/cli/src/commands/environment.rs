@@ -7,7 +7,7 @@ use syncline_report::record::{self, Identity, Machine};
 
 /// The machine, for a record.
 pub(super) fn machine() -> Machine {
-    let facts = syncline_meters::Machine::read(Path::new("/"));
+    let facts = syncline_host::Machine::read(Path::new("/"));
     Machine { host: host(), ..record::machine_from(&facts) }
 }
 

@@ -5,9 +5,10 @@ use crate::exit::{Outcome, Verdict};
 use crate::registry::TargetRegistry;
 use crate::terminal;
 use std::path::Path;
+use syncline_host::Process;
 use syncline_launcher::Product;
-use syncline_meters::{Profiler, ProfilerOptions, Subject, Watched};
 use syncline_profile::Profile;
+use syncline_profiler::{Profiler, ProfilerOptions, Subject};
 use syncline_report::{record, table};
 
 /// Lists what there is.
@@ -64,7 +65,7 @@ fn option(name: &str, meaning: &str, takes: &str, default: &str) -> String {
 
 fn meters() -> String {
     let mut text = String::new();
-    for listing in syncline_meters::list(Path::new(".")) {
+    for listing in syncline_profiler::list(Path::new(".")) {
         let state = if listing.refusal.is_none() { "works" } else { "does not work" };
         text += &table::listed(listing.name, state, listing.measures);
         if let Some(why) = listing.refusal {
@@ -77,7 +78,7 @@ fn meters() -> String {
 
 /// What every collector says of itself after it has looked at this program for no time.
 fn tried() -> Profile {
-    let mut meter = Profiler::open(&Subject::of(Watched::Ours), &ProfilerOptions::default());
+    let mut meter = Profiler::open(&Subject::of(Process::Ours), &ProfilerOptions::default());
     meter.prepare();
     meter.start(&|| 0);
     meter.stop(&|| 0);

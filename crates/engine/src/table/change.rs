@@ -85,7 +85,7 @@ pub(super) fn write(schema: &Schema, changes: &[Change<'_>], out: &mut Vec<u8>) 
         match *change {
             Change::Set { column, value } => set(schema, column, value, out)?,
             Change::Add { column, delta, lower, upper } => {
-                add(schema, column, delta, Bounds { lower, upper }, out)?
+                add(schema, column, delta, Bounds { lower, upper }, out)?;
             }
         }
     }

@@ -7,8 +7,8 @@ use crate::account::sampler::Reading;
 use crate::account::worker_report::WorkerReport;
 use syncline_contract::{CommitPaths, Failure, Internal, Workload};
 use syncline_instrument::Nanos;
-use syncline_meters::ProfilerCpuTime;
 use syncline_profile::Profile;
+use syncline_profiler::ProfilerCpuTime;
 
 /// What the measured span left behind.
 pub(crate) struct Measured<W: Workload> {

@@ -9,7 +9,7 @@ use crate::account::result::{CountBase, Counted, PerCommit};
 use crate::account::sampler::Sampler;
 use crate::account::store_counters::{StoreCounter, grown_of};
 use syncline_contract::{Meaning, StoreProcess, Workload};
-use syncline_meters::{
+use syncline_host::{
     BlockCounts, BlockDevice, SYNCS_SOURCE, SYSTEM_CALLS_REFUSAL, SYSTEM_CALLS_SOURCE, SyncCounts,
 };
 use syncline_profile::Metric;

@@ -19,9 +19,10 @@ use syncline_contract::{
     Check, ClientModel, CommitPaths, DryRunPlan, FailureKind, Internal, LogLocation, OwnFigure,
     ReportedSettings, StoreProcess, Unit,
 };
+use syncline_host::{BlockDevice, Machine};
 use syncline_instrument::Nanos;
-use syncline_meters::{BlockDevice, Machine, ProfilerCpuTime};
 use syncline_profile::Profile;
+use syncline_profiler::ProfilerCpuTime;
 
 /// What was fixed before the first transaction.
 #[derive(Clone, Debug, PartialEq)]

@@ -18,8 +18,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_contract::{LogLocation, LogSegments, Rows, Target, Workload};
+use syncline_host::FileSystemSpace;
 use syncline_instrument::{Nanos, clock};
-use syncline_meters::FileSystemSpace;
 
 /// Where the free space under a directory is read: [`FileSystemSpace::of`], except in tests.
 pub(crate) type SpaceSource = fn(&Path) -> Result<FileSystemSpace, String>;

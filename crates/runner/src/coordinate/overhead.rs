@@ -15,7 +15,7 @@ use crate::drive::control::Control;
 use std::time::Duration;
 use syncline_contract::{Target, Workload};
 use syncline_instrument::{Nanos, clock};
-use syncline_meters::Profiler;
+use syncline_profiler::Profiler;
 
 /// Rounds of four slices.
 const ROUNDS: u32 = 4;

@@ -18,9 +18,10 @@ use crate::drive::executor::Phase;
 use parking_lot::Mutex;
 use std::sync::atomic::Ordering;
 use syncline_contract::{ClientModel, CommitPaths, Internal, StoreProcess, Target, Workload};
+use syncline_host::Process;
 use syncline_instrument::{Nanos, clock};
-use syncline_meters::{Profiler, ProfilerCpuTime, Subject, Watched as Process};
 use syncline_profile::Profile;
+use syncline_profiler::{Profiler, ProfilerCpuTime, Subject};
 
 /// What a meter does on its way may take it so long, while the kernel waits for its processors: not when the
 /// clients are about to leave, whose threads take their counts along.

@@ -28,8 +28,8 @@ use syncline_contract::{
     Check, CheckOutcome, Client, DryRunPlan, Failure, LogLocation, ReportedSettings, Stop, Target,
     TargetResult, Workload,
 };
+use syncline_host::{BlockDevice, FileSystemSpace, Machine};
 use syncline_instrument::clock;
-use syncline_meters::{BlockDevice, FileSystemSpace, Machine};
 
 /// Runs a workload on a target. The target is private to the run: its tables are made first and
 /// removed last, on every path, unless the plan says that loaded rows are shared by several runs. A

@@ -37,8 +37,8 @@ use syncline_contract::{
     Failure, FailureKind, Isolation, LogLocation, OperationId, Plan, ReportedSettings, Rows,
     Session, Stop, StoreProcess, Target, TargetResult, Timer, Transaction, Value, Worker, Workload,
 };
+use syncline_host::Machine;
 use syncline_instrument::{Nanos, Ticker, clock};
-use syncline_meters::Machine;
 
 /// When the clients of every run start.
 pub(crate) const BEGIN: Nanos = 7 * clock::SECOND;

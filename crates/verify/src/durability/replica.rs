@@ -109,7 +109,7 @@ pub fn like(of: &str, observed: &StoreObservation) -> Result<ReplicaConfig> {
     for (name, default) in copied {
         match value(name) {
             None => {
-                different.push(format!("{name} is the product's own: the server did not tell it"))
+                different.push(format!("{name} is the product's own: the server did not tell it"));
             }
             Some(value) if default.contains(&&*value) => {}
             Some(value) if is_plain(&value) => options.push(format!("{name}={value}")),
