@@ -8,7 +8,7 @@ use std::path::Path;
 use syncline_launcher::Product;
 use syncline_meters::{Profiler, ProfilerOptions, Subject, Watched};
 use syncline_profile::Profile;
-use syncline_report::{record, table};
+use syncline_report::table;
 
 /// Lists what there is.
 pub(crate) fn list<S: TargetRegistry>(args: &ListArgs, shelf: &S) -> Outcome {
@@ -17,7 +17,7 @@ pub(crate) fn list<S: TargetRegistry>(args: &ListArgs, shelf: &S) -> Outcome {
         Listed::Workloads => terminal::print_view(workloads)?,
         Listed::Meters => terminal::print_view(meters)?,
         Listed::Runs if args.runs.exists() => {
-            let listed = record::list(&args.runs)?;
+            let listed = syncline_record::list(&args.runs)?;
             terminal::print_view(|| table::list(&listed))?;
         }
         Listed::Runs => {
