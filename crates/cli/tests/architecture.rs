@@ -23,9 +23,25 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("runner", &["contract", "instrument", "meters", "profile"]),
     ("verify", &["contract", "vfs", "instrument", "launcher", "stores"]),
     ("report", &["instrument", "probe", "profile", "runner"]),
+    ("console", &["contract", "instrument", "profile", "report", "runner"]),
+    (
+        "compat",
+        &[
+            "console",
+            "contract",
+            "instrument",
+            "profile",
+            "report",
+            "runner",
+            "stores",
+            "workloads",
+        ],
+    ),
     (
         "cli",
         &[
+            "compat",
+            "console",
             "contract",
             "vfs",
             "instrument",
