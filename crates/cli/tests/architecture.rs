@@ -25,9 +25,26 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("runner", &["contract", "host", "instrument", "profile", "profiler", "record"]),
     ("verify", &["contract", "vfs", "instrument", "launcher", "stores"]),
     ("report", &["profile", "record"]),
+    ("console", &["contract", "instrument", "profile", "record", "report", "runner"]),
+    (
+        "compat",
+        &[
+            "console",
+            "contract",
+            "instrument",
+            "profile",
+            "record",
+            "report",
+            "runner",
+            "stores",
+            "workloads",
+        ],
+    ),
     (
         "cli",
         &[
+            "compat",
+            "console",
             "contract",
             "vfs",
             "host",
