@@ -250,6 +250,25 @@ fn wrappers_of_targets_hand_on_every_question() {
     }
 }
 
+/// The files of `crates/stores/src` that know every store; all others belong to one store or to none.
+const KNOW_EVERY_STORE: &[&str] = &["any_target.rs", "lib.rs", "private_url.rs", "registry.rs"];
+
+#[test]
+fn no_store_knows_the_sum_of_all_stores() {
+    let folder = "crates/stores/src";
+    let mut texts = Vec::new();
+    gather(&root().join(folder), "rs", &mut texts);
+    for (path, text) in texts {
+        let short = path.trim_start_matches(folder).trim_start_matches('/');
+        let sums = ["any_target", "AnyTarget", "AnySession", "AnyWorker"];
+        let named = code_lines(&text).find(|line| sums.iter().any(|sum| line.contains(sum)));
+        assert!(
+            named.is_none() || KNOW_EVERY_STORE.contains(&short),
+            "{path} names the sum of all stores ({named:?}): return the store's own type, and wrap it in registry.rs"
+        );
+    }
+}
+
 /// The names of the functions in a block of a file, which ends with the line that closes it.
 fn functions(path: &str, begins: &str) -> BTreeSet<String> {
     let text = fs::read_to_string(root().join(path)).expect("a file of the workspace");
