@@ -39,7 +39,7 @@ use crate::catalog::{Catalog, IndexEntry, TableEntry};
 use crate::error::{Error, Result};
 use crate::log::Ticket;
 use crate::planted_bug::{PlantedBug, planted};
-use crate::txn::step::{Step, step};
+use crate::step::{Step, step};
 use crate::txn::{Begin, Direction, Operation, RowChange, RowLog, Scan, Session, row_changes};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;

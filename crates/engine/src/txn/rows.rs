@@ -3,12 +3,12 @@
 //! Writes are blind: they stay in the transaction until its commit, which checks whether rows exist.
 
 use crate::access::btree::Tree;
+use crate::conflict::Conflict;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
 use crate::planted_bug::{PlantedBug, planted};
 use crate::txn::action::{Action, PatchFn};
 use crate::txn::arena::Span;
-use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
 use crate::txn::own_writes::{get_own, refuse_duplicate};
 use crate::txn::part_timers::Part;

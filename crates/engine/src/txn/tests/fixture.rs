@@ -2,9 +2,9 @@
 
 use crate::access::btree::Tree;
 use crate::buffer::{Buffer, BufferOptions};
+use crate::error::PatchFailure;
 use crate::ids::{DatabaseId, TreeId};
 use crate::log::{Log, Options, Threads};
-use crate::txn::action::PatchFailure;
 use crate::txn::scan::{Direction, Scan};
 use crate::txn::session::Session;
 use crate::txn::{Begin, Core, TxnOptions};
