@@ -498,6 +498,19 @@ impl fmt::Display for PatchFailure {
     }
 }
 
+/// Refuses the value of an option for which its rule does not hold.
+pub(crate) fn check_option(
+    holds: bool,
+    option: &'static str,
+    value: u64,
+    rule: &'static str,
+) -> Result<()> {
+    if holds {
+        return Ok(());
+    }
+    Err(Error::Option { option, value, rule })
+}
+
 /// What to do about a record over the cap: where the cap is at its most, it cannot be raised.
 fn advice(bytes_max: u64) -> &'static str {
     if bytes_max < RECORD_BYTES_MAX {

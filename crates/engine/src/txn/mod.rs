@@ -105,5 +105,7 @@ pub(crate) use row_view_guard::check_not_in_row_view;
 pub use scan::Direction;
 pub(crate) use scan::Scan;
 pub(crate) use session::Session;
+#[cfg(test)]
+pub(crate) use tests::simulated_core;
 pub use transaction::Begin;
 pub(crate) use write_set::Savepoint;
