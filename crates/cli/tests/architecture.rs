@@ -234,6 +234,23 @@ fn crate_paths(text: &str) -> BTreeSet<String> {
     found
 }
 
+/// The engine's layers: the errors and the log are below the transactions.
+#[test]
+fn errors_and_the_log_of_the_engine_know_no_transactions() {
+    let engine = root().join("crates/engine/src");
+    let mut texts = Vec::new();
+    gather(&engine.join("log"), "rs", &mut texts);
+    assert!(texts.len() > 20, "the files of the log were found");
+    for name in ["error.rs", "conflict.rs"] {
+        let text = fs::read_to_string(engine.join(name)).expect("a file of the engine");
+        texts.push((format!("crates/engine/src/{name}"), text));
+    }
+    for (path, text) in texts {
+        let is_above = crate_paths(&text).contains("txn");
+        assert!(!is_above, "{path} imports `txn`, which is above it: move what it needs below");
+    }
+}
+
 /// B.F14, B.F9: a question with a default answer that a wrapper does not hand on is answered for every store
 /// behind it, wrongly and in silence.
 #[test]

@@ -1,8 +1,9 @@
 //! What can go wrong in the engine: what failed, where, and what to do.
 
+use crate::conflict::Conflict;
 use crate::ids::{Csn, DatabaseId, TreeId};
 use crate::log::RECORD_BYTES_MAX;
-use crate::txn::{Conflict, PatchFailure};
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -464,6 +465,50 @@ pub enum Error {
         /// Why not.
         failure: PatchFailure,
     },
+}
+
+/// Why a patch does not fit a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatchFailure {
+    /// The result would violate the requested bound.
+    Bound {
+        /// The column's position in the table.
+        column: u16,
+    },
+    /// The result is not a number of the column's type.
+    Overflow {
+        /// The column's position in the table.
+        column: u16,
+    },
+    /// The existing row cannot be read.
+    Damaged,
+}
+
+impl fmt::Display for PatchFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PatchFailure::Bound { column } => {
+                write!(f, "column {column} would violate its requested bound")
+            }
+            PatchFailure::Overflow { column } => {
+                write!(f, "column {column} cannot hold the result")
+            }
+            PatchFailure::Damaged => f.write_str("its bytes cannot be read; restore a backup"),
+        }
+    }
+}
+
+/// Refuses the value of an option for which its rule does not hold.
+pub(crate) fn check_option(
+    holds: bool,
+    option: &'static str,
+    value: u64,
+    rule: &'static str,
+) -> Result<()> {
+    if holds {
+        return Ok(());
+    }
+    Err(Error::Option { option, value, rule })
 }
 
 /// What to do about a record over the cap: where the cap is at its most, it cannot be raised.

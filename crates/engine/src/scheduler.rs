@@ -7,7 +7,7 @@
 //! If all remaining threads wait and none of them has moved since, that is a deadlock: the schedule ends with
 //! a message that lists what each thread waits for.
 
-use crate::txn::step::{self, Step};
+use crate::step::{self, Step};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, OnceLock};

@@ -1,6 +1,6 @@
 //! The data file's knobs: each with its default, its limit and the reason for both.
 
-use crate::error::{Error, Result};
+use crate::error::{Result, check_option};
 
 /// How a data file is used. None of it is written into the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl FileOptions {
     /// Refuses what lies outside the limits.
     pub(crate) fn check(&self) -> Result<()> {
         check_extent(self.extent_bytes)?;
-        rule(
+        check_option(
             self.reserve_bytes <= 1 << 30,
             "reserve_bytes",
             self.reserve_bytes,
@@ -46,7 +46,7 @@ impl FileOptions {
 
 /// Refuses extents outside the limits: the file grows by one at a time.
 pub(crate) fn check_extent(bytes: u64) -> Result<()> {
-    rule(
+    check_option(
         (4 << 10..=1 << 30).contains(&bytes),
         "extent_bytes",
         bytes,
@@ -56,7 +56,7 @@ pub(crate) fn check_extent(bytes: u64) -> Result<()> {
 
 /// Refuses a page size that no data file can have.
 pub(super) fn check_page_bytes(page_bytes: u32) -> Result<()> {
-    rule(
+    check_option(
         is_page_size(page_bytes),
         "page_bytes",
         page_bytes.into(),
@@ -67,13 +67,6 @@ pub(super) fn check_page_bytes(page_bytes: u32) -> Result<()> {
 /// True for the sizes that a page may have.
 pub(super) fn is_page_size(page_bytes: u32) -> bool {
     page_bytes.is_power_of_two() && (512..=32 << 10).contains(&page_bytes)
-}
-
-fn rule(holds: bool, option: &'static str, value: u64, rule: &'static str) -> Result<()> {
-    if holds {
-        return Ok(());
-    }
-    Err(Error::Option { option, value, rule })
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::catalog::{CATALOG_TREE, Catalog};
 use crate::database::engine::Engine;
 use crate::error::Result;
 use crate::ids::{PageId, TreeId};
-use crate::txn::step::{Step, step};
+use crate::step::{Step, step};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use syncline_vfs::Disk;

@@ -23,8 +23,8 @@ pub(crate) mod thread {
     /// Lets others go on; a thread that a scheduler steps by a step.
     #[cfg(test)]
     pub(crate) fn yield_now() {
-        if crate::txn::step::stepped() {
-            crate::txn::step::step(crate::txn::step::Step::Spin);
+        if crate::step::stepped() {
+            crate::step::step(crate::step::Step::Spin);
         } else {
             std::thread::yield_now();
         }

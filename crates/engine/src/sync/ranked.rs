@@ -5,7 +5,7 @@
 //! constant of the type. In builds without debug assertions a lock is as large as the one below it, and
 //! so is its guard.
 //!
-//! In the crate's own tests a thread that a scheduler steps (`txn::step`) does not block in the operating
+//! In the crate's own tests a thread that a scheduler steps (`step`) does not block in the operating
 //! system: it reports what it waits for, and tries again at its next turn.
 
 use super::rank::{Held, assert_may_sleep, assert_may_wait};
@@ -19,8 +19,8 @@ use std::time::Duration;
 fn acquire<G>(rank: u8, take: impl FnMut() -> Option<G>, block: impl FnOnce() -> G) -> G {
     assert_may_wait(rank);
     #[cfg(test)]
-    if crate::txn::step::stepped() {
-        return crate::txn::step::wait_for(super::rank::name(rank), take);
+    if crate::step::stepped() {
+        return crate::step::wait_for(super::rank::name(rank), take);
     }
     drop(take);
     block()
@@ -193,7 +193,7 @@ impl Condvar {
     pub(crate) fn wait<T, const RANK: u8>(&self, guard: &mut MutexGuard<'_, T, RANK>, below: u8) {
         assert_may_sleep(RANK, below);
         #[cfg(test)]
-        if crate::txn::step::stepped() {
+        if crate::step::stepped() {
             self.step_until_notified(guard);
             return;
         }
@@ -209,7 +209,7 @@ impl Condvar {
     ) {
         assert_may_sleep(RANK, below);
         #[cfg(test)]
-        if crate::txn::step::stepped() {
+        if crate::step::stepped() {
             self.step_until_notified(guard);
             return;
         }
@@ -235,7 +235,7 @@ impl Condvar {
         let has_rung = || self.notified.load(Ordering::SeqCst) != before;
         let what = super::rank::name(RANK);
         MutexGuard::unlocked(guard, || {
-            crate::txn::step::wait_for(what, || has_rung().then_some(()));
+            crate::step::wait_for(what, || has_rung().then_some(()));
         });
     }
 

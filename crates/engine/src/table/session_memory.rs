@@ -3,11 +3,12 @@
 use crate::access::btree::prefetch::PrefetchTarget;
 use crate::access::key::ByteRange;
 use crate::access::row::Entries;
+use crate::conflict::Conflict;
 use crate::error::{Error, Result};
 use crate::ids::TreeId;
 use crate::origin::Origin;
 use crate::table::handle::{Part, Table};
-use crate::txn::{Conflict, check_not_in_row_view};
+use crate::txn::check_not_in_row_view;
 use std::sync::Arc;
 
 /// So many tables are remembered; then it begins anew with the next transaction.

@@ -8,13 +8,12 @@ use crate::access::key::check_length;
 use crate::access::patch::{self, PatchFailure};
 use crate::access::row::{Entry, RowView, encode};
 use crate::access::schema::Value;
-use crate::error::Result;
+use crate::error::{self, Result};
 use crate::planted_bug::{PlantedBug, planted};
 use crate::table::change::{self, Change};
 use crate::table::handle::Table;
 use crate::table::read::encode_key;
 use crate::table::session_memory::Memory;
-use crate::txn;
 use crate::txn::Session;
 use syncline_instrument::{Module, tag};
 use syncline_vfs::Disk;
@@ -181,12 +180,12 @@ fn apply(
     patch: &[u8],
     old: &[u8],
     new: &mut Vec<u8>,
-) -> std::result::Result<(), txn::PatchFailure> {
+) -> std::result::Result<(), error::PatchFailure> {
     let _entered = tag::enter(Module::Access);
     patch::apply(patch, old, new).map_err(|failure| match failure {
-        PatchFailure::OutOfBounds { column } => txn::PatchFailure::Bound { column },
+        PatchFailure::OutOfBounds { column } => error::PatchFailure::Bound { column },
 
-        PatchFailure::Overflow { column } => txn::PatchFailure::Overflow { column },
-        PatchFailure::Malformed(_) => txn::PatchFailure::Damaged,
+        PatchFailure::Overflow { column } => error::PatchFailure::Overflow { column },
+        PatchFailure::Malformed(_) => error::PatchFailure::Damaged,
     })
 }

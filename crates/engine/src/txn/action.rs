@@ -3,47 +3,16 @@
 //! Whether an operation is allowed depends on the row: [`Action::apply`] turns the row's old state into its
 //! new one, or into a refusal.
 
+use crate::error::PatchFailure;
 use crate::ids::TreeId;
 use crate::txn::arena::{Arena, Span};
 use crate::txn::record::row_bytes;
 use crate::txn::transaction_pool::clear;
-use std::fmt;
 
 /// Appends the next version of a row to `new`, which is empty. Called under the row's lock, so it must be
 /// short, and it may use only its arguments.
 pub(crate) type PatchFn =
     fn(patch: &[u8], old: &[u8], new: &mut Vec<u8>) -> Result<(), PatchFailure>;
-
-/// Why a patch does not fit a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PatchFailure {
-    /// The result would violate the requested bound.
-    Bound {
-        /// The column's position in the table.
-        column: u16,
-    },
-    /// The result is not a number of the column's type.
-    Overflow {
-        /// The column's position in the table.
-        column: u16,
-    },
-    /// The existing row cannot be read.
-    Damaged,
-}
-
-impl fmt::Display for PatchFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PatchFailure::Bound { column } => {
-                write!(f, "column {column} would violate its requested bound")
-            }
-            PatchFailure::Overflow { column } => {
-                write!(f, "column {column} cannot hold the result")
-            }
-            PatchFailure::Damaged => f.write_str("its bytes cannot be read; restore a backup"),
-        }
-    }
-}
 
 /// A requested operation.
 #[derive(Clone, Copy, Debug)]

@@ -8,18 +8,18 @@ use crate::log::{CLOSED, Log};
 use crate::origin::Origin;
 use crate::panics::OnPanic;
 use crate::planted_bug::{PlantedBug, planted};
+use crate::step::{Step, step, stepped};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::rank::ROW_LOG_INSTALLED;
 use crate::sync::ranked::Mutex;
 use crate::sync::thread::yield_now;
 use crate::txn::commit_gate::{ClosedBy, ClosedGate, CommitGate, GateError, Section};
 use crate::txn::commit_path::{CommitPaths, SharedPaths};
-use crate::txn::conflict::{Counters, Counts};
+use crate::txn::counts::{Counters, Counts};
 use crate::txn::garbage::Garbage;
 use crate::txn::part_timers::{Latencies, PartTimers};
 use crate::txn::registry::Registry;
 use crate::txn::row_log::RowLog;
-use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::Transaction;
 use crate::txn::transaction_pool::TransactionPool;
 use crate::txn::version::Versions;
@@ -97,7 +97,7 @@ pub(crate) struct Core<D: Disk> {
     row_log: Mutex<Option<Arc<RowLog>>, ROW_LOG_INSTALLED>,
     /// True while there is one. Changes only with the gate closed.
     has_row_log: AtomicBool,
-    /// Commits are gate_error while more bytes of log than this are not released by a checkpoint.
+    /// Commits are refused while more bytes of log than this are not released by a checkpoint.
     log_bytes_max: AtomicU64,
     /// A bound of the registry. It stays valid once computed, since no begin goes below it.
     bound: CachePadded<AtomicU64>,

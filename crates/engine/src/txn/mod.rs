@@ -60,8 +60,8 @@ mod arena;
 mod commit;
 pub(crate) mod commit_gate;
 mod commit_path;
-mod conflict;
 mod core;
+mod counts;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod garbage;
@@ -84,7 +84,6 @@ mod run;
 mod scan;
 mod scan_batch;
 mod session;
-pub(crate) mod step;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -95,11 +94,9 @@ mod version_table;
 mod write_set;
 
 pub(crate) use self::core::{Core, Relief, TxnOptions};
-pub use action::PatchFailure;
 pub(crate) use commit_gate::ClosedGate;
 pub use commit_path::{CommitPath, CommitPaths, PathStep};
-#[doc(hidden)]
-pub use conflict::{Conflict, Counts};
+pub use counts::Counts;
 pub(crate) use garbage::strip_ghosts;
 pub use part_timers::{Latencies, SAMPLED_ONE_IN};
 pub(crate) use record::{Operation, Pieces, operations, splice};
@@ -108,5 +105,7 @@ pub(crate) use row_view_guard::check_not_in_row_view;
 pub use scan::Direction;
 pub(crate) use scan::Scan;
 pub(crate) use session::Session;
+#[cfg(test)]
+pub(crate) use tests::simulated_core;
 pub use transaction::Begin;
 pub(crate) use write_set::Savepoint;

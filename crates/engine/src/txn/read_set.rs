@@ -5,9 +5,9 @@
 //! unchanged, the leaf has the same keys in the same slots, and a check only compares words.
 
 use crate::buffer::VersionWord;
+use crate::conflict::Conflict;
 use crate::ids::PageId;
 use crate::txn::arena::{Arena, Span};
-use crate::txn::conflict::Conflict;
 use crate::txn::transaction_pool::clear;
 use std::cell::RefCell;
 use std::ops::Bound;

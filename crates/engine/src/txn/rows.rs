@@ -3,12 +3,12 @@
 //! Writes are blind: they stay in the transaction until its commit, which checks whether rows exist.
 
 use crate::access::btree::Tree;
+use crate::conflict::Conflict;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
 use crate::planted_bug::{PlantedBug, planted};
 use crate::txn::action::{Action, PatchFn};
 use crate::txn::arena::Span;
-use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
 use crate::txn::own_writes::{get_own, refuse_duplicate};
 use crate::txn::part_timers::Part;
@@ -81,7 +81,7 @@ impl<D: Disk> Session<D> {
         self.get_at(tree, hint, key)
     }
 
-    /// Passes the value of a row to `look` in tree_index; none if the row does not exist. A leaf is latched
+    /// Passes the value of a row to `look` in place; none if the row does not exist. A leaf is latched
     /// meanwhile: `look` must neither wait nor use the store.
     #[inline]
     pub(crate) fn show_at<R>(

@@ -7,9 +7,9 @@
 //! conflict. So does the caller of a closure that returns a conflict even when it runs exclusively: the
 //! conflict is not the transaction's own. So the runs end.
 
+use crate::conflict::Conflict;
 use crate::error::{Error, Result};
 use crate::log::Ticket;
-use crate::txn::conflict::Conflict;
 use crate::txn::session::Session;
 use crate::txn::transaction::Begin;
 use std::sync::atomic::Ordering;

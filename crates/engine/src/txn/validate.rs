@@ -25,12 +25,12 @@
 
 use crate::buffer::VersionWord;
 use crate::buffer::{Leaf, without_misses};
+use crate::conflict::Conflict;
 use crate::planted_bug::{PlantedBug, planted};
-use crate::txn::conflict::Conflict;
+use crate::step::{Step, step};
 use crate::txn::core::Core;
 use crate::txn::read::{absent, resident};
 use crate::txn::read_set::{NO_COUNTER, NO_SLOT, Node, Read, Scratch};
-use crate::txn::step::{Step, step};
 use crate::txn::transaction::Transaction;
 use crossbeam_epoch::Guard;
 use std::ops::Bound;

@@ -4,11 +4,12 @@
 //! `tests::schedule` stops sessions between the steps of a commit; here they may stop at every atomic and
 //! at every lock, latches included, so that what a step does under a latch is explored too.
 
+use crate::conflict::Conflict;
 use crate::log::Threads;
 use crate::planted_bug::PlantedBug;
 use crate::sync::explore::{Bound, Fault, find, hold};
 use crate::txn::tests::fixture::{Shape, Store, TestSession};
-use crate::txn::{Begin, Conflict, TxnOptions};
+use crate::txn::{Begin, TxnOptions};
 use crate::{Error, Result};
 use shuttle::thread;
 use std::sync::Arc;

@@ -2,11 +2,12 @@
 
 use super::fixture::{ALL, Shape, Store, append, resize, scan, scan_all};
 use crate::Error;
+use crate::conflict::Conflict;
+use crate::error::PatchFailure;
 use crate::ids::Csn;
 use crate::own_process::in_own_process;
-use crate::txn::action::PatchFailure;
+use crate::txn::Begin;
 use crate::txn::scan::{Direction, Scan};
-use crate::txn::{Begin, Conflict};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 use super::behaviour::store;
 use crate::Error;
+use crate::error::PatchFailure;
 use crate::txn::Begin;
-use crate::txn::action::PatchFailure;
 
 /// A patch with a bug in it.
 fn broken(_: &[u8], _: &[u8], _: &mut Vec<u8>) -> Result<(), PatchFailure> {

@@ -2,9 +2,9 @@
 
 use crate::access::btree::Tree;
 use crate::buffer::{Buffer, BufferOptions};
+use crate::error::PatchFailure;
 use crate::ids::{DatabaseId, TreeId};
 use crate::log::{Log, Options, Threads};
-use crate::txn::action::PatchFailure;
 use crate::txn::scan::{Direction, Scan};
 use crate::txn::session::Session;
 use crate::txn::{Begin, Core, TxnOptions};
@@ -44,6 +44,19 @@ impl Default for Shape {
     }
 }
 
+/// A core without trees, its log small and on a simulated disk.
+pub(crate) fn simulated_core(
+    buffer: &BufferOptions,
+    options: TxnOptions,
+    threads: Threads,
+) -> Core<SimulatedDisk> {
+    let log_options =
+        Options { record_bytes_max: 64 << 10, segment_bytes: 256 << 10, ..Options::tiny() };
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    let log = Log::create_with(&disk, Path::new("log"), DatabaseId::random(), log_options, threads);
+    Core::new(log.expect("a new log"), Buffer::new(buffer), options)
+}
+
 impl Store {
     pub(in crate::txn) fn new(shape: Shape) -> Store {
         Store::with_threads(shape, Threads::Own)
@@ -51,25 +64,17 @@ impl Store {
 
     /// The same, its log with or without threads of its own.
     pub(in crate::txn) fn with_threads(shape: Shape, threads: Threads) -> Store {
-        let log_options =
-            Options { record_bytes_max: 64 << 10, segment_bytes: 256 << 10, ..Options::tiny() };
-        let disk = SimulatedDisk::new(1, Metadata::Strict);
-        let log =
-            Log::create_with(&disk, Path::new("log"), DatabaseId::random(), log_options, threads);
-        let buffer = Buffer::new(&BufferOptions {
+        let buffer = BufferOptions {
             page_bytes: shape.page_bytes,
             miss_every: shape.miss_every,
             pre_image_bytes_max: shape.pre_image_bytes_max,
             resident_bytes_max: shape.resident_bytes_max,
             ..BufferOptions::default()
-        });
-        let tree = |id| Arc::new(Tree::create(TreeId(id), &buffer).expect("room for a tree"));
+        };
+        let core = Arc::new(simulated_core(&buffer, shape.options, threads));
+        let tree = |id| Arc::new(Tree::create(TreeId(id), &core.buffer).expect("room for a tree"));
         let (tree, other) = (tree(1), tree(2));
-        Store {
-            core: Arc::new(Core::new(log.expect("a new log"), buffer, shape.options)),
-            tree,
-            other,
-        }
+        Store { core, tree, other }
     }
 
     pub(in crate::txn) fn session(&self) -> TestSession {

@@ -3,7 +3,8 @@
 use super::behaviour::{conflict, store};
 use super::fixture::{Shape, Store, append, resize};
 use crate::Error;
-use crate::txn::{Begin, Conflict, TxnOptions};
+use crate::conflict::Conflict;
+use crate::txn::{Begin, TxnOptions};
 
 #[test]
 fn the_cap_on_old_versions_ends_the_oldest_reader_only() {

@@ -4,8 +4,9 @@ use super::behaviour::conflict;
 use super::fixture::{Shape, Store, TestSession, resize, scan_all};
 use crate::Error;
 use crate::buffer::page::Kind;
+use crate::conflict::Conflict;
 use crate::txn::garbage::Ghost;
-use crate::txn::{Begin, Conflict, TxnOptions};
+use crate::txn::{Begin, TxnOptions};
 
 /// Bytes of a long row: 43 pages of 512 bytes.
 const LONG: usize = 20_000;

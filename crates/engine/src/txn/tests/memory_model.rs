@@ -7,9 +7,10 @@
 
 use super::fixture::{Shape, Store, TestSession, scan};
 use crate::Error;
+use crate::conflict::Conflict;
 use crate::seeds::finds;
 use crate::txn::scan::{Direction, LEAVES_LOOKED_AT, Scan};
-use crate::txn::{Begin, Conflict, TxnOptions};
+use crate::txn::{Begin, TxnOptions};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 

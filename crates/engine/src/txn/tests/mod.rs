@@ -15,3 +15,5 @@ mod schedule;
 mod stress;
 mod tags;
 pub(super) mod wrong_order;
+
+pub(crate) use fixture::simulated_core;

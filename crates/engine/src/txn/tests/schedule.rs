@@ -3,12 +3,13 @@
 
 use super::fixture::{Shape, Store, TestSession, scan_all};
 use super::history::{FinishedTransaction, Request, State, check, perform};
+use crate::conflict::Conflict;
 use crate::ids::Csn;
 use crate::log::Threads;
 use crate::planted_bug::{self, PlantedBug};
 use crate::scheduler;
 use crate::txn::scan::Direction;
-use crate::txn::{Begin, Conflict, TxnOptions};
+use crate::txn::{Begin, TxnOptions};
 use std::collections::BTreeMap;
 
 /// What a family of schedules is made of.

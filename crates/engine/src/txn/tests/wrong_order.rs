@@ -4,11 +4,11 @@ use crate::buffer::without_misses;
 use crate::error::{Error, Result};
 use crate::log::Ticket;
 use crate::planted_bug::{PlantedBug, planted};
+use crate::step::{Step, step};
 use crate::txn::apply::{apply, collect};
 use crate::txn::commit::{enter, leave, plan, prepare, resolve, take_number, validate_reads};
 use crate::txn::core::Core;
 use crate::txn::lock::{lock_rows, unlock_rows};
-use crate::txn::step::{Step, step};
 use crate::txn::transaction::Transaction;
 use syncline_vfs::Disk;
 
