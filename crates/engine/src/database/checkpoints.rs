@@ -333,7 +333,7 @@ fn take_snapshot<D: Disk>(
         csn: core.log.published(),
         pages: core.buffer.begin_snapshot(),
         tree_directory: tree_directory.snapshot(),
-        orphans: core.stubs_of_versions(),
+        orphans: core.overflow_pointers_of_versions(),
     }
 }
 

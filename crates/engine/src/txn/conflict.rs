@@ -1,30 +1,30 @@
-//! Why a transaction must be run again, and how often each thing happened.
+//! Why a transaction must be run again, and how often each reason occurred.
 
 use crate::thread_slot;
 use crossbeam_utils::CachePadded;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Why a transaction must be run again. Nothing is wrong with it: another one was in its way.
+/// Why a transaction must be run again. The transaction itself is correct: another one was in its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Conflict {
-    /// A row to be written was being committed by another transaction, for longer than it is waited.
+    /// A row to be written was locked by the commit of another transaction for longer than this one waits.
     Locked,
     /// A row that was read has been changed by another transaction.
     ReadChanged,
     /// Under snapshot isolation: a row to be written was changed after the transaction began.
     WriteChanged,
-    /// A row has appeared in or gone from a range that was read, or a key that was absent.
+    /// A row appeared in or disappeared from a range that was read, or appeared under a key that was absent.
     Phantom,
-    /// A row was read that belongs to a commit which others before it hold up.
+    /// A row was read whose commit waits to be published until earlier ones are.
     ReadPoint,
-    /// A table that was used is gone or has been replaced.
+    /// A table that was used has been dropped or replaced.
     Dropped,
     /// The memory for old versions was full, and this was the oldest transaction that needed them.
     SnapshotTooOld,
-    /// A table or an index that was used is younger than the moment which the transaction reads: at
-    /// that moment it was not there, and what would be seen of it now, nothing, is not true.
+    /// A table or an index that was used was made after the transaction's read point, so it did not exist
+    /// there; reading it as empty would be wrong.
     MadeLater,
 }
 
@@ -55,7 +55,7 @@ impl Conflict {
         }
     }
 
-    fn place(self) -> usize {
+    fn index(self) -> usize {
         Conflict::ALL.iter().position(|&cause| cause == self).expect("the list holds every cause")
     }
 }
@@ -66,55 +66,55 @@ impl fmt::Display for Conflict {
             Conflict::Locked => "a row to be written was locked by another commit",
             Conflict::ReadChanged => "a row that was read has changed",
             Conflict::WriteChanged => "a row to be written has changed since the begin",
-            Conflict::Phantom => "rows have come into or gone from what was read",
-            Conflict::ReadPoint => "an earlier commit held up one whose row was read",
+            Conflict::Phantom => "rows have appeared in or disappeared from a range that was read",
+            Conflict::ReadPoint => "a row was read whose commit waits for an earlier one",
             Conflict::Dropped => "a table that was used has been dropped or replaced",
             Conflict::SnapshotTooOld => {
                 "the memory for old versions was full; shorten the transaction or raise the cap"
             }
             Conflict::MadeLater => {
-                "a table or an index that was used was made after the moment that is read"
+                "a table or an index that was used was made after the transaction's read point"
             }
         })
     }
 }
 
-/// How often transactions ended in which way, since the store was opened.
+/// Ends of transactions by outcome, since the store was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Commits that wrote something.
     pub commits: u64,
     /// Commits that wrote nothing.
     pub commits_without_writes: u64,
-    /// Transactions that their user ended without a commit.
+    /// Transactions that their caller ended without a commit.
     pub aborts: u64,
-    /// Commits refused because of the data: a duplicate, a row that is not there, a bound.
+    /// Commits refused by the rows: a duplicate key, a missing row, a bound.
     pub refused: u64,
-    /// Transactions that had to be run again, by [`Conflict::ALL`].
+    /// Transactions that had to be run again, in the order of [`Conflict::ALL`].
     pub conflicts: [u64; Conflict::ALL.len()],
     /// Runs of a closure after its first.
     pub retries: u64,
-    /// Runs with the gate closed, because the closure kept losing or its user asked for it.
+    /// Runs with the gate closed, because the closure kept losing or the caller requested it.
     pub exclusive_runs: u64,
 }
 
 impl Counts {
-    /// How often that was the cause.
+    /// The count of one cause.
     pub fn conflicts_by(&self, cause: Conflict) -> u64 {
-        self.conflicts[cause.place()]
+        self.conflicts[cause.index()]
     }
 }
 
-const STRIPES: usize = 16;
+const SHARDS: usize = 16;
 
-/// Counters on several cache lines, one a session's seat, so that committers do not meet here.
+/// Counters on several cache lines, chosen by a session's seat, so that committers do not contend.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
-    stripes: [CachePadded<Stripe>; STRIPES],
+    stripes: [CachePadded<CounterShard>; SHARDS],
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Stripe {
+pub(super) struct CounterShard {
     pub(super) commits: AtomicU64,
     pub(super) commits_without_writes: AtomicU64,
     pub(super) aborts: AtomicU64,
@@ -125,10 +125,10 @@ pub(super) struct Stripe {
 }
 
 impl Counters {
-    /// The counters to be used by the calling thread for the session of that seat.
+    /// The counters of the session with that seat.
     #[inline]
-    pub(super) fn of(&self, seat: u32) -> &Stripe {
-        &self.stripes[thread_slot::of(seat) as usize % STRIPES]
+    pub(super) fn of(&self, seat: u32) -> &CounterShard {
+        &self.stripes[thread_slot::of(seat) as usize % SHARDS]
     }
 
     /// The sums.
@@ -150,10 +150,10 @@ impl Counters {
     }
 }
 
-impl Stripe {
+impl CounterShard {
     #[inline]
     pub(super) fn conflict(&self, cause: Conflict) {
-        self.conflicts[cause.place()].fetch_add(1, Ordering::Relaxed);
+        self.conflicts[cause.index()].fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -253,8 +253,8 @@ fn hand_out<D: Disk>(
             let is_there = !row.word.is_ghost();
             long.clear();
             let value = match OverflowPointer::from_value(batch.get(&row.value)) {
-                Some(stub) if is_there && row.word.is_overflow() => {
-                    if !read_overflow(&core.buffer, stub, long) {
+                Some(pointer) if is_there && row.word.is_overflow() => {
+                    if !read_overflow(&core.buffer, pointer, long) {
                         still_registered(core, txn)?;
                         return Err(txn.conflict(Conflict::Dropped));
                     }

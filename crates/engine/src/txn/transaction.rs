@@ -92,7 +92,7 @@ pub(super) struct Commit {
     /// What is gone ahead of before rows are locked.
     pub(super) ahead: Vec<PrefetchTarget>,
     /// Values of overflow pages that are to be freed, as overflow pointers one after another.
-    pub(super) stubs: Vec<u8>,
+    pub(super) pointers: Vec<u8>,
     /// Records for the row log of an index under construction.
     pub(super) row_changes: Vec<u8>,
     /// The longest row that patches have made, in bytes: of this transaction, and before its plan of the
@@ -125,7 +125,7 @@ pub(super) struct Row {
     pub(super) is_locked: bool,
     pub(super) version: Option<VersionRef>,
     /// The overflow pages of the value that it becomes; still detached.
-    pub(super) stub: Option<OverflowPointer>,
+    pub(super) pointer: Option<OverflowPointer>,
 }
 
 /// What a row becomes.
@@ -156,7 +156,7 @@ impl Commit {
             + clear(&mut self.rows)
             + clear(&mut self.row_changes)
             + clear(&mut self.ahead)
-            + clear(&mut self.stubs)
+            + clear(&mut self.pointers)
     }
 }
 

@@ -91,7 +91,7 @@ impl Versions {
     }
 
     /// Saves what a locked row is before it changes, in that thread slot. Values of overflow pages whose last
-    /// version went meanwhile are added to `stubs`, as they lay in the leaf, one after another.
+    /// version went meanwhile are added to `pointers`, as they lay in the leaf, one after another.
     #[inline]
     pub(super) fn save(
         &self,
@@ -99,7 +99,7 @@ impl Versions {
         name: Name<'_>,
         word: VersionWord,
         value: &[u8],
-        (bound, stubs): (Csn, &mut Vec<u8>),
+        (bound, pointers): (Csn, &mut Vec<u8>),
     ) -> VersionRef {
         let thread_slot = thread_slot % THREAD_SLOTS;
         let _entered = tag::enter(Module::TransactionControl);
@@ -110,24 +110,28 @@ impl Versions {
         let shard = shard_of(name.hash);
         let own = table_of(thread_slot, shard);
         let mut table = self.tables[own as usize].lock();
-        table.collect(bound, COLLECTED_BY_SAVE, stubs);
+        table.collect(bound, COLLECTED_BY_SAVE, pointers);
         let at = table.add(name, word, value);
         self.tell(&mut table);
         table.saves = table.saves.wrapping_add(1);
         let saves = table.saves;
         drop(table);
         if saves.is_multiple_of(SAVES_A_VISIT) {
-            self.visit((thread_slot + saves / SAVES_A_VISIT) % THREAD_SLOTS, shard, (bound, stubs));
+            self.visit(
+                (thread_slot + saves / SAVES_A_VISIT) % THREAD_SLOTS,
+                shard,
+                (bound, pointers),
+            );
         }
         VersionRef { table: own, at }
     }
 
     /// Collects in a thread slot whose thread may save nothing any more.
     #[cold]
-    fn visit(&self, thread_slot: u32, shard: u32, (bound, stubs): (Csn, &mut Vec<u8>)) {
+    fn visit(&self, thread_slot: u32, shard: u32, (bound, pointers): (Csn, &mut Vec<u8>)) {
         if self.is_used(thread_slot) {
             let mut table = self.tables[table_of(thread_slot, shard) as usize].lock();
-            table.collect(bound, SAVES_A_VISIT as usize, stubs);
+            table.collect(bound, SAVES_A_VISIT as usize, pointers);
             self.tell(&mut table);
         }
     }
@@ -176,22 +180,22 @@ impl Versions {
     }
 
     /// Drops every version that nobody reads any more.
-    pub(super) fn collect(&self, bound: Csn, stubs: &mut Vec<u8>) {
+    pub(super) fn collect(&self, bound: Csn, pointers: &mut Vec<u8>) {
         for table in &self.tables {
             let mut table = table.lock();
-            table.collect(bound, usize::MAX, stubs);
+            table.collect(bound, usize::MAX, pointers);
             self.tell(&mut table);
         }
     }
 
     /// The overflow pointers of all versions whose values lie in overflow pages, as they lay in leaves, one
     /// after another.
-    pub(super) fn stubs(&self) -> Vec<u8> {
-        let mut stubs = Vec::new();
+    pub(super) fn pointers(&self) -> Vec<u8> {
+        let mut pointers = Vec::new();
         for table in &self.tables {
-            table.lock().stubs(&mut stubs);
+            table.lock().pointers(&mut pointers);
         }
-        stubs
+        pointers
     }
 
     /// About how many bytes all versions take.
@@ -253,7 +257,7 @@ mod tests {
     type History = Vec<(u64, Option<Vec<u8>>)>;
 
     /// The value of a row in overflow pages.
-    fn stub(first: u8) -> [u8; 16] {
+    fn pointer(first: u8) -> [u8; 16] {
         let first = PageId(first.into());
         OverflowPointer { bytes: 9_000, first }.to_value()
     }
@@ -300,42 +304,43 @@ mod tests {
         let versions = Versions::new(ChainSize::default());
         let old = save(&versions, b"row", 2, b"old");
         versions.supersede(old, Csn(5));
-        let (word, mut stubs) = (VersionWord::of(Csn(5)).overflow(), Vec::new());
-        let saved = versions.save(0, name(b"row"), word, &stub(9), (Csn::ZERO, &mut stubs));
+        let (word, mut pointers) = (VersionWord::of(Csn(5)).overflow(), Vec::new());
+        let saved = versions.save(0, name(b"row"), word, &pointer(9), (Csn::ZERO, &mut pointers));
         versions.cancel(saved);
         assert_eq!(find(&versions, b"row", 4).unwrap(), b"old");
         assert_eq!(find(&versions, b"row", 6), None);
         assert_eq!(versions.count(), 1);
-        versions.collect(Csn(5), &mut stubs);
-        assert_eq!((versions.count(), stubs.len()), (0, 0));
+        versions.collect(Csn(5), &mut pointers);
+        assert_eq!((versions.count(), pointers.len()), (0, 0));
     }
 
     #[test]
     fn collecting_stops_at_the_bound_and_gives_stubs_back() {
         let versions = Versions::new(ChainSize::default());
-        let mut stubs = Vec::new();
+        let mut pointers = Vec::new();
         for was in 0..10_u8 {
             let word = VersionWord::of(Csn(was.into())).overflow();
-            let saved = versions.save(0, name(b"row"), word, &stub(was), (Csn::ZERO, &mut stubs));
+            let saved =
+                versions.save(0, name(b"row"), word, &pointer(was), (Csn::ZERO, &mut pointers));
             versions.supersede(saved, Csn(u64::from(was) + 1));
         }
-        versions.collect(Csn(4), &mut stubs);
-        assert_eq!(stubs, [0, 1, 2, 3].map(stub).concat());
-        assert_eq!(find(&versions, b"row", 4).unwrap(), stub(4));
+        versions.collect(Csn(4), &mut pointers);
+        assert_eq!(pointers, [0, 1, 2, 3].map(pointer).concat());
+        assert_eq!(find(&versions, b"row", 4).unwrap(), pointer(4));
         assert_eq!(versions.count(), 6);
         // A save collects as well, as many as keep the debt from growing.
         let word = VersionWord::of(Csn(10));
-        versions.save(0, name(b"row"), word, b"", (Csn(6), &mut stubs));
+        versions.save(0, name(b"row"), word, b"", (Csn(6), &mut pointers));
         assert_eq!(versions.count(), 5);
     }
 
     #[test]
     fn what_a_thread_has_left_behind_goes_while_others_save() {
         let versions = Versions::new(ChainSize::default());
-        let mut stubs = Vec::new();
+        let mut pointers = Vec::new();
         let mut save = |thread_slot, key: u64, (was, by, bound)| {
             let key = key.to_be_bytes();
-            let bound = (Csn(bound), &mut stubs);
+            let bound = (Csn(bound), &mut pointers);
             let saved =
                 versions.save(thread_slot, name(&key), VersionWord::of(Csn(was)), b"value", bound);
             versions.supersede(saved, Csn(by));
@@ -368,11 +373,11 @@ mod tests {
                 let key = row.to_be_bytes();
                 let history = model.entry(row).or_default();
                 if let Some((was, Some(value))) = history.last() {
-                    let stubs = &mut Vec::new();
+                    let pointers = &mut Vec::new();
                     let (thread_slot, word) =
                         (random.u32(..THREAD_SLOTS), VersionWord::of(Csn(*was)));
                     let saved =
-                        versions.save(thread_slot, name(&key), word, value, (Csn(bound), stubs));
+                        versions.save(thread_slot, name(&key), word, value, (Csn(bound), pointers));
                     if random.u8(..8) == 0 {
                         versions.cancel(saved);
                         continue;

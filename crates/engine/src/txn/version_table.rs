@@ -144,14 +144,15 @@ impl Table {
         number
     }
 
-    /// Charges the overflow pages of a version, or with -1 gives their charge back; `stub` is its value.
+    /// Charges the overflow pages of a version, or with -1 gives their charge back; `pointer` is its value.
     #[cold]
-    fn charge_chain(&mut self, stub: &[u8], sign: i64) {
-        let stub = OverflowPointer::from_value(stub).expect("an overflow row holds a stub");
+    fn charge_chain(&mut self, pointer: &[u8], sign: i64) {
+        let pointer =
+            OverflowPointer::from_value(pointer).expect("an overflow row holds a pointer");
         let bytes = if planted(PlantedBug::VersionsEscapeCap) {
             0
         } else {
-            self.chains.bytes(stub.bytes) as i64
+            self.chains.bytes(pointer.bytes) as i64
         };
         self.bytes += sign * bytes;
         self.chain_bytes += sign * bytes;
@@ -182,8 +183,8 @@ impl Table {
         entry.superseded_by = CANCELLED;
         if std::mem::replace(&mut entry.word, VersionWord(0)).is_overflow() {
             let entry = &self.entries[place];
-            let stub = self.chunks.get(entry)[entry.key_bytes as usize..].to_vec();
-            self.charge_chain(&stub, -1);
+            let pointer = self.chunks.get(entry)[entry.key_bytes as usize..].to_vec();
+            self.charge_chain(&pointer, -1);
         }
     }
 
@@ -216,7 +217,7 @@ impl Table {
 
     /// Drops up to `most` of the oldest, as far as nobody reads them any more.
     #[inline]
-    pub(super) fn collect(&mut self, bound: Csn, most: usize, stubs: &mut Vec<u8>) {
+    pub(super) fn collect(&mut self, bound: Csn, most: usize, pointers: &mut Vec<u8>) {
         for _ in 0..most {
             let is_over = |entry: &mut Entry| entry.superseded_by <= bound.0;
             let Some(entry) = self.entries.pop_front_if(is_over) else {
@@ -228,10 +229,10 @@ impl Table {
             }
             self.oldest = self.oldest.wrapping_add(1);
             if entry.word.is_overflow() {
-                let stub = &self.chunks.get(&entry)[entry.key_bytes as usize..];
-                stubs.extend_from_slice(stub);
-                let stub = &stubs[stubs.len() - stub.len()..];
-                self.charge_chain(stub, -1);
+                let pointer = &self.chunks.get(&entry)[entry.key_bytes as usize..];
+                pointers.extend_from_slice(pointer);
+                let pointer = &pointers[pointers.len() - pointer.len()..];
+                self.charge_chain(pointer, -1);
             }
             self.bytes -= ENTRY_BYTES + i64::from(entry.bytes);
             let next = self.entries.front().map(|next| next.chunk);
@@ -242,12 +243,12 @@ impl Table {
     }
 
     /// The overflow pointers of versions whose values lie in overflow pages. The cost grows with those alone.
-    pub(super) fn stubs(&self, stubs: &mut Vec<u8>) {
+    pub(super) fn pointers(&self, pointers: &mut Vec<u8>) {
         let long = self.long.iter();
         let long = long.map(|number| &self.entries[self.place(*number)]);
         for entry in long.filter(|entry| entry.word.is_overflow()) {
             let bytes = self.chunks.get(entry);
-            stubs.extend_from_slice(&bytes[entry.key_bytes as usize..]);
+            pointers.extend_from_slice(&bytes[entry.key_bytes as usize..]);
         }
     }
 
@@ -368,13 +369,13 @@ mod tests {
     #[test]
     fn versions_are_found_when_numbers_go_round_and_names_outlive_them() {
         let mut table = Table { oldest: u32::MAX - 40, ..empty() };
-        let mut stubs = Vec::new();
+        let mut pointers = Vec::new();
         // Each row's next version comes when the one before has long gone.
         for csn in 1..200_u64 {
             let key = [csn as u8 % 7];
             let saved = table.add(name(&key), VersionWord::of(Csn(csn)), &csn.to_le_bytes());
             table.supersede(saved, Csn(csn + 1));
-            table.collect(Csn(csn.saturating_sub(10)), 3, &mut stubs);
+            table.collect(Csn(csn.saturating_sub(10)), 3, &mut pointers);
             for back in 0..10.min(csn) {
                 let (was, key) = (csn - back, [(csn - back) as u8 % 7]);
                 let found = table.find(name(&key), Csn(was)).map(|found| found.value);
@@ -389,12 +390,12 @@ mod tests {
     #[test]
     fn a_version_is_charged_with_the_overflow_pages_that_it_holds() {
         let mut table = empty();
-        let stub = OverflowPointer { bytes: 1 << 20, first: PageId(9) };
+        let pointer = OverflowPointer { bytes: 1 << 20, first: PageId(9) };
         let word = VersionWord::of(Csn(1)).overflow();
-        let pages = ChainSize::default().bytes(stub.bytes) as i64;
+        let pages = ChainSize::default().bytes(pointer.bytes) as i64;
         assert!(pages > 1 << 20, "pages and their frames");
-        let row = table.add(name(b"a"), word, &stub.to_value());
-        let other = table.add(name(b"b"), word, &stub.to_value());
+        let row = table.add(name(b"a"), word, &pointer.to_value());
+        let other = table.add(name(b"b"), word, &pointer.to_value());
         assert_eq!(table.chain_bytes, 2 * pages);
         assert!(table.bytes > 2 * pages);
         table.cancel(other);

@@ -19,7 +19,7 @@ const ROWS: [&[u8]; 2] = [b"one", b"two"];
 fn store() -> Arc<Store> {
     let store = Store::with_threads(
         Shape {
-            options: TxnOptions { lock_looks_max: 6, ..TxnOptions::default() },
+            options: TxnOptions { lock_retries_max: 6, ..TxnOptions::default() },
             ..Shape::default()
         },
         Threads::None,

@@ -66,7 +66,7 @@ impl ScheduleFixture {
     fn new() -> ScheduleFixture {
         // Threads of the log would take locks outside of the schedule.
         let shape = Shape {
-            options: TxnOptions { lock_looks_max: 12, ..TxnOptions::default() },
+            options: TxnOptions { lock_retries_max: 12, ..TxnOptions::default() },
             ..Shape::default()
         };
         let store = Store::with_threads(shape, Threads::None);

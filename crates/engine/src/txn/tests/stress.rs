@@ -121,7 +121,7 @@ fn cut(store: &Store, cuts: &AtomicU32, stop: &AtomicBool) {
         let closed = store.core.close_gate().unwrap();
         let cut = buffer.cut();
         assert_eq!(store.core.log.published(), store.core.log.taken());
-        let stubs = store.core.stubs_of_versions();
+        let pointers = store.core.overflow_pointers_of_versions();
         drop(closed);
         for page in &cut.freed {
             disk.remove(page);
@@ -133,7 +133,7 @@ fn cut(store: &Store, cuts: &AtomicU32, stop: &AtomicBool) {
             std::thread::yield_now();
         }
         buffer.finish_snapshot(cut.epoch);
-        assert_whole(store, &disk, cut.next_page, &stubs);
+        assert_whole(store, &disk, cut.next_page, &pointers);
         cuts.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -143,7 +143,7 @@ fn assert_whole(
     store: &Store,
     disk: &BTreeMap<PageId, Vec<u8>>,
     next_page: PageId,
-    stubs: &[OverflowPointer],
+    pointers: &[OverflowPointer],
 ) {
     let buffer = Buffer::new(&BufferOptions {
         page_bytes: store.core.buffer.page_bytes() as u32,
@@ -153,8 +153,8 @@ fn assert_whole(
         buffer.install(*page, image.clone().into_boxed_slice());
     }
     buffer.set_next_page(next_page);
-    for stub in stubs {
-        overflow::free(&buffer, *stub);
+    for pointer in pointers {
+        overflow::free(&buffer, *pointer);
     }
     let mut sum = 0;
     for tree in [&store.tree, &store.other] {
