@@ -18,7 +18,7 @@ use syncline_vfs::simulated::Metadata;
 
 pub(super) type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// See the module.
+/// A core with one table.
 pub(super) struct Store {
     pub(super) core: Arc<Core<SimulatedDisk>>,
     pub(super) table: Table,
@@ -26,7 +26,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// A store with that table, empty; every so manieth access to a page misses.
+    /// An empty store with that table. Every n-th access to a page misses.
     pub(super) fn new(schema: Schema, miss_every: Option<u32>) -> Store {
         let options =
             Options { record_bytes_max: 64 << 10, segment_bytes: 256 << 10, ..Options::tiny() };
@@ -68,7 +68,7 @@ impl Store {
             rows.insert(key.to_vec(), value.to_vec());
             ControlFlow::Continue(())
         });
-        scanned.expect("nobody is in the way");
+        scanned.expect("no other transaction runs");
         rows
     }
 
@@ -95,8 +95,8 @@ impl Store {
                 }
             }
         }
-        let found = |index: usize| self.rows(self.table.index_tree(index));
-        (0..expected.len()).all(|index| found(index) == expected[index])
+        let entries = |index: usize| self.rows(self.table.index_tree(index));
+        (0..expected.len()).all(|index| entries(index) == expected[index])
     }
 
     /// Asserts that the trees are well formed.
