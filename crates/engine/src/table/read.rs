@@ -92,9 +92,9 @@ fn check_sought(table: &Table, sought: &PrefetchKey) -> Result<()> {
         return Ok(());
     }
     Err(Error::OtherTable {
-        object: "the sought row",
+        object: "the prefetch key",
         table: table.name().to_owned(),
-        advice: "seek it in that table first",
+        advice: "make it with seek for that table",
     })
 }
 

@@ -97,7 +97,7 @@ pub(crate) struct Core<D: Disk> {
     row_log: Mutex<Option<Arc<RowLog>>, ROW_LOG_INSTALLED>,
     /// True while there is one. Changes only with the gate closed.
     has_row_log: AtomicBool,
-    /// Commits are gate_error while more bytes of log than this are not released by a checkpoint.
+    /// Commits are refused while more bytes of log than this are not released by a checkpoint.
     log_bytes_max: AtomicU64,
     /// A bound of the registry. It stays valid once computed, since no begin goes below it.
     bound: CachePadded<AtomicU64>,

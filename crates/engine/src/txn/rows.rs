@@ -81,7 +81,7 @@ impl<D: Disk> Session<D> {
         self.get_at(tree, hint, key)
     }
 
-    /// Passes the value of a row to `look` in tree_index; none if the row does not exist. A leaf is latched
+    /// Passes the value of a row to `look` in place; none if the row does not exist. A leaf is latched
     /// meanwhile: `look` must neither wait nor use the store.
     #[inline]
     pub(crate) fn show_at<R>(

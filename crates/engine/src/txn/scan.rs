@@ -7,7 +7,7 @@
 //!
 //! A serializable transaction takes a batch only if none of its words is newer than the read point (otherwise
 //! the point moves and the leaf is read again). It records the leaf's part of the range, up to the last row
-//! passed to the visitor, in its read set. A snapshot also takes newer rows, ghosts included, to take_rows up
+//! passed to the visitor, in its read set. A snapshot also takes newer rows, ghosts included, to look up
 //! their versions: a row deleted after the point still has its ghost in the leaf. Older ghosts are skipped:
 //! their rows did not exist at the point.
 //!

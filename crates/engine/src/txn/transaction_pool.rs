@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(idle.thread_slot(1).lock().transactions.len(), TRANSACTIONS_MAX);
     }
 
-    /// Fault: write sets and records pooled all memory that they had ever needed, in 256 idle transactions per
+    /// Fault: write sets and records kept all memory that they had ever needed, in 256 idle transactions per
     /// thread slot.
     #[test]
     fn the_memory_of_idle_transactions_is_bounded() {

@@ -130,7 +130,7 @@ fn skew() {
         thread::spawn(move || empty(&store, 1))
     };
     let one = empty(&store, 0);
-    assert!(!(other.join().unwrap() && one), "both value the other row full");
+    assert!(!(other.join().unwrap() && one), "both found the other row full");
 }
 
 #[test]
