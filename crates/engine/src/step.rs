@@ -1,28 +1,28 @@
-//! Steps: the places between which a test may stop a session and let another one run.
+//! Steps: the points between which a test may stop a session and let another one run.
 //!
-//! They exist in the crate's own tests only. Elsewhere [`step`] is nothing, and the compiler removes it.
+//! They exist only in the crate's own tests. Elsewhere [`step`] is empty, and the compiler removes it.
 
-/// What is about to be done.
+/// The action that comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(test), allow(dead_code, reason = "a scheduler looks at it in tests only"))]
 pub(crate) enum Step {
-    /// Register the begin, or look at the durable LSN again.
+    /// Register the begin, or read the durable LSN again.
     Begin,
-    /// Look at a leaf for a read, or for an old version.
+    /// Read a leaf for a row or an old version.
     Read,
-    /// Look whether the read point may move.
+    /// Check whether the read point may move.
     ReadPoint,
-    /// Make everything ready that may wait.
+    /// Do everything that may wait.
     Prepare,
     /// Enter the commit section.
     Enter,
     /// Lock the next row.
     Lock,
-    /// Look again whether another one has unlocked a row.
+    /// Check again whether another commit has unlocked a row.
     Spin,
     /// Take the commit sequence number.
     Number,
-    /// Validate what was read, or the next part of it.
+    /// Validate the reads, or the next part of them.
     Validate,
     /// Apply the next row.
     Apply,
@@ -30,26 +30,27 @@ pub(crate) enum Step {
     Publish,
     /// Unlock the next row of an abort.
     Unlock,
-    /// Collect what nobody needs any more.
+    /// Collect garbage.
     Collect,
-    /// Take the next rows into a tree that is built aside.
+    /// Move the next rows into a hidden tree under construction.
     Build,
     /// Leave the commit section.
     Leave,
-    /// Do a job of the log.
+    /// Perform an I/O request of the log.
     LogJob,
     /// Do the next I/O of a checkpoint, whose mutex is held.
     Checkpoint,
-    /// Begin or go on with a definition.
+    /// Begin or continue a definition.
     Definition,
-    /// Go on with what was waited for.
+    /// Continue after a wait.
     Taken,
-    /// Try again to take what another thread holds, which this names: nothing changes until it is taken.
+    /// Try again to take a lock that another thread holds, which this names: nothing changes until it is
+    /// taken.
     Wait(&'static str),
 }
 
 impl Step {
-    /// True if the thread may hold a lock that others wait for: a hook that works in its place must not
+    /// True if the thread may hold a lock that others wait for: a hook that works in this thread must not
     /// take one.
     #[cfg(test)]
     pub(crate) fn may_hold_lock(self) -> bool {
@@ -63,7 +64,7 @@ impl Step {
 #[cfg(test)]
 pub(crate) use switch::{step, with};
 
-/// Takes what `take` answers, and until then lets others go on.
+/// Takes the result of `take`; lets other threads run until there is one.
 #[cfg(test)]
 pub(crate) fn wait_for<G>(what: &'static str, mut take: impl FnMut() -> Option<G>) -> G {
     let mut waited = false;
@@ -79,13 +80,13 @@ pub(crate) fn wait_for<G>(what: &'static str, mut take: impl FnMut() -> Option<G
     }
 }
 
-/// True if a test decides when this thread goes on: then it must not sleep by itself.
+/// True if a test decides when this thread continues: then it must not sleep by itself.
 #[cfg(test)]
 pub(crate) fn stepped() -> bool {
     switch::stepped()
 }
 
-/// See the other.
+/// False outside the crate's own tests.
 #[cfg(not(test))]
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is the constant false")]
@@ -93,7 +94,7 @@ pub(crate) fn stepped() -> bool {
     false
 }
 
-/// Nothing.
+/// Does nothing.
 #[cfg(not(test))]
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is nothing")]
@@ -110,12 +111,12 @@ mod switch {
         static HOOK: RefCell<Option<Hook>> = const { RefCell::new(None) };
     }
 
-    /// Calls `hook` before every step of whatever runs on this thread inside `body`.
+    /// Calls `hook` before every step that this thread makes inside `body`.
     pub(crate) fn with<R>(hook: Hook, body: impl FnOnce() -> R) -> R {
         struct Remove;
         impl Drop for Remove {
             fn drop(&mut self) {
-                // Taken out first: what the hook owns may look for a hook when it goes.
+                // Removed first: dropping the hook's contents may look up a hook.
                 drop(HOOK.take());
             }
         }
@@ -124,13 +125,13 @@ mod switch {
         body()
     }
 
-    /// False also at the very end of a thread, when memory that waited for it is freed and its hook is gone.
+    /// False also at the very end of a thread, when its deferred memory is freed and its hook is gone.
     pub(super) fn stepped() -> bool {
         HOOK.try_with(|hook| hook.borrow().is_some()).unwrap_or(false)
     }
 
     pub(crate) fn step(step: Step) {
-        // What the hook itself does is not stopped.
+        // The hook's own steps do not call it.
         if let Ok(Some(mut hook)) = HOOK.try_with(RefCell::take) {
             hook(step);
             HOOK.set(Some(hook));

@@ -197,7 +197,7 @@ pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()>
         });
     }
     let (first, most) = PATCHED_BYTES_GUESS.into_inner();
-    commit.patched_bytes_thought = std::mem::take(&mut commit.patched_bytes).clamp(first, most);
+    commit.patched_bytes_guess = std::mem::take(&mut commit.patched_bytes).clamp(first, most);
     (commit.more_bytes, commit.plain_bytes) = (0, 0);
     for at in 0..txn.commit.rows.len() {
         write_if_long(core, txn, at)?;
@@ -285,7 +285,7 @@ pub(super) fn prepare<'c, D: Disk>(
     let mut bytes = whole + txn.writes.bytes + rows * put_bytes_max(0, 0);
     let patched = |row: &&Row| txn.writes.is_patched(row.write);
     let patched = txn.commit.rows.iter().filter(patched).count();
-    bytes += patched * txn.commit.patched_bytes_thought + txn.commit.more_bytes;
+    bytes += patched * txn.commit.patched_bytes_guess + txn.commit.more_bytes;
     // Only the least length of the record is checked against the cap here. The rest is an upper bound; the
     // exact length is known when all rows are locked.
     let bytes = bytes.min(core.log.record_bytes_max());

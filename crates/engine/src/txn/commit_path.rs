@@ -15,7 +15,7 @@ use syncline_instrument::Nanos;
 /// Size of the sample; all timed commits have the same chance.
 const SAMPLE_MAX: usize = 8192;
 
-/// Number of slowest commits collected.
+/// Number of slowest commits kept.
 const SLOWEST_MAX: usize = 32;
 
 /// A step of a commit's path.

@@ -81,7 +81,7 @@ pub(super) fn read<D: Disk>(
         let Some(found) = lookup(&core.buffer, (place, hint), key, show_or_keep) else {
             return Err(txn.conflict(Conflict::Dropped));
         };
-        txn.seen = txn.seen.max(found.word.csn());
+        txn.newest_read = txn.newest_read.max(found.word.csn());
         if found.word.csn() <= txn.read_point {
             if txn.is_validated() {
                 add_read(core, txn, (tree, key), found)?;

@@ -16,7 +16,7 @@ use syncline_vfs::SimulatedDisk;
 
 pub(super) type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// See the module.
+/// A core with one table.
 pub(super) struct Store {
     pub(super) core: Arc<Core<SimulatedDisk>>,
     pub(super) table: Table,
@@ -24,7 +24,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// A store with that table, empty; every so manieth access to a page misses.
+    /// An empty store with that table. Every n-th access to a page misses.
     pub(super) fn new(schema: Schema, miss_every: Option<u32>) -> Store {
         let buffer = BufferOptions { page_bytes: 4096, miss_every, ..BufferOptions::default() };
         let core = simulated_core(&buffer, TxnOptions::default(), Threads::Own);
@@ -58,7 +58,7 @@ impl Store {
             rows.insert(key.to_vec(), value.to_vec());
             ControlFlow::Continue(())
         });
-        scanned.expect("nobody is in the way");
+        scanned.expect("no other transaction runs");
         rows
     }
 
@@ -85,8 +85,8 @@ impl Store {
                 }
             }
         }
-        let found = |index: usize| self.rows(self.table.index_tree(index));
-        (0..expected.len()).all(|index| found(index) == expected[index])
+        let entries = |index: usize| self.rows(self.table.index_tree(index));
+        (0..expected.len()).all(|index| entries(index) == expected[index])
     }
 
     /// Asserts that the trees are well formed.

@@ -1,4 +1,4 @@
-//! Transactions through their sessions: what they keep, what they refuse, in which order they stand.
+//! Tests of transactions through their sessions: guarantees, refusals, and commit order.
 
 mod adjacent_rows;
 mod behaviour;
