@@ -285,7 +285,9 @@ mod tests {
         let torn = judged(20, &blocks);
         assert_eq!((torn.bad.clone(), torn.reordered), (of(Class::Torn, 1), 1));
         let words = torn.example.unwrap();
-        assert!(words.contains("block 18 at offset") && words.contains("not a whole block"));
+        assert!(
+            words.contains("block 18 at offset") && words.contains("does not hold a whole block")
+        );
         assert_eq!(torn.controls_gone, 0);
 
         let mut old = file(0..19, Role::Tested);

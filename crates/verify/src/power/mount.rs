@@ -75,7 +75,7 @@ impl Mount {
         };
         mounted().err().map(|error| {
             format!(
-                "dev/fuse can be opened; a sandbox may forbid it/{error}, although this is root and /dev/fuse can be opened; a sandbox may forbid mounting/dev/fuse can be opened; a sandbox may forbid it"
+                "{error}, although this is root and /dev/fuse can be opened; a sandbox may forbid mounting"
             )
         })
     }

@@ -108,7 +108,7 @@ impl Pending {
     /// it becomes stable: its bytes could not be read back otherwise.
     pub(super) fn sync_written(&mut self, step: u64) -> io::Result<()> {
         let Some(at) = self.entries.iter().position(|one| one.number == step) else {
-            return Ok(()); // 
+            return Ok(()); // a sync that began after it has already covered it
         };
         if self.entries[..at].iter().any(|one| one.change.is_length()) {
             return self.sync(step);
