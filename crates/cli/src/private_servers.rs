@@ -8,19 +8,20 @@ use crate::exit::CannotRun;
 use crate::terminal;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use syncline_stores::private::{LaunchSpec, Private};
+use syncline_launcher::PrivateServer;
+use syncline_stores::launch_spec;
 
 /// Those that run, by the URL that asked for them.
 #[derive(Debug, Default)]
 pub(crate) struct PrivateServers {
-    running: Mutex<BTreeMap<String, Private>>,
+    running: Mutex<BTreeMap<String, PrivateServer>>,
 }
 
 impl PrivateServers {
     /// The URL to open: the one given, or that of a private server, which is started when it is first
     /// asked for.
     pub(crate) fn resolve(&self, url: &str) -> Result<String, CannotRun> {
-        let Some(wanted) = LaunchSpec::of_url(url) else {
+        let Some(wanted) = launch_spec(url) else {
             return Ok(url.to_owned());
         };
         let wanted = wanted?;
@@ -28,7 +29,7 @@ impl PrivateServers {
         if let Some(private) = running.get(url) {
             return Ok(private.url().to_owned());
         }
-        let private = Private::start(&wanted)?;
+        let private = PrivateServer::start(&wanted)?;
         terminal::note(&started(&private));
         if let Some(why) = private.fallback() {
             terminal::warn(why);
@@ -40,7 +41,7 @@ impl PrivateServers {
 }
 
 /// What was started, where and as whom.
-pub(crate) fn started(private: &Private) -> String {
+pub(crate) fn started(private: &PrivateServer) -> String {
     let product = private.product().word();
     let user = private.user().map_or_else(String::new, |user| format!(" as user {user}"));
     format!(

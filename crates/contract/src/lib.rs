@@ -32,6 +32,7 @@ mod operation;
 mod options;
 mod outcome;
 mod pause;
+mod percent_encoding;
 mod plan;
 mod protocol;
 mod queue;
@@ -61,6 +62,7 @@ pub use operation::{
 pub use options::{OptionArgs, OptionError, OptionListing};
 pub use outcome::{Cause, Ending, Failure, FailureKind, Stop};
 pub use pause::Timer;
+pub use percent_encoding::{decoded, encoded};
 pub use plan::{Plan, Read, Scan, Write};
 pub use protocol::Protocol;
 pub use queue::Queue;

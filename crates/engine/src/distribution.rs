@@ -1,26 +1,25 @@
-//! Distributions in powers of two: counted by many threads without a lock, read at any time.
+//! Distributions over powers of two: many threads add without a lock, and any thread may read at any time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Classes of a distribution in powers of two: class `i` counts values in `[2^i, 2^(i+1))`, class 0
-/// also zero.
+/// Number of classes: class `i` counts values in `[2^i, 2^(i+1))`; class 0 also counts zero.
 pub const CLASSES: usize = 32;
 
-/// A distribution in powers of two.
+/// A distribution over powers of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    /// How many values fell into each class.
+    /// Values in each class.
     pub classes: [u64; CLASSES],
-    /// How many values there were.
+    /// All values.
     pub count: u64,
-    /// Their sum.
+    /// The sum of the values.
     pub sum: u64,
-    /// The greatest.
+    /// The largest value.
     pub max: u64,
 }
 
 impl Distribution {
-    /// The mean; none of no values.
+    /// The mean; none if there are no values.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }

@@ -1,11 +1,11 @@
-//! Doors to the decoders, for coverage-guided fuzzing: one function for each, of any bytes.
+//! Entry points for coverage-guided fuzzing: one function per decoder, taking any bytes.
 //!
-//! Each asserts what its decoder promises: no bytes make it panic; what it accepts comes back equal when
-//! it is written and read again; a flipped bit under a checksum is refused. Where a checksum would keep
-//! the fuzzer out, the function also puts a fitting one in and goes on with that.
+//! Each asserts what its decoder promises: no bytes make it panic; what it accepts reads back equal after it
+//! is written; a flipped bit under a checksum is refused. Where a checksum would keep the fuzzer out, the
+//! function also writes a valid one and continues with that.
 //!
-//! The module exists with the feature `fuzzing`, for the workspace in `fuzz/`, and in the crate's own
-//! tests, which run every seed and small changes of it. It is no part of the interface.
+//! The module exists with the feature `fuzzing`, for the workspace in `fuzz/`, and in the crate's own tests,
+//! which run every seed and small mutations of it. It is not part of the public interface.
 
 pub use crate::access::fuzzing::{patch, row};
 pub use crate::buffer::fuzzing::page;
@@ -16,18 +16,18 @@ pub use crate::txn::fuzzing::record;
 
 use crate::{access, buffer, catalog, checkpoint, log, txn};
 
-/// A decoder under its name, with bytes to begin from.
+/// A decoder by name, with seed inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// The name of the program in `fuzz/` and of its folder of seeds.
+    /// The name of the program in `fuzz/` and of its seed folder.
     pub name: &'static str,
     /// Asserts what the decoder promises.
     pub run: fn(&[u8]),
-    /// What the encoder writes, in the form that `run` takes.
+    /// Outputs of the encoder, in the form that `run` takes.
     pub seeds: fn() -> Vec<Vec<u8>>,
 }
 
-/// All of them.
+/// All decoders.
 pub const TARGETS: [Target; 11] = [
     target("frame", frame, log::fuzzing::frame_seeds),
     target("segment", segment, log::fuzzing::segment_seeds),
@@ -46,7 +46,7 @@ const fn target(name: &'static str, run: fn(&[u8]), seeds: fn() -> Vec<Vec<u8>>)
     Target { name, run, seeds }
 }
 
-/// Bytes taken from the front, zeros behind their end: so that every input means something.
+/// A byte source that yields zeros past its end, so that every input is valid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input<'a>(pub(crate) &'a [u8]);
 
@@ -63,27 +63,27 @@ impl<'a> Input<'a> {
         usize::from(u16::from_le_bytes([self.byte(), self.byte()]))
     }
 
-    /// Up to so many bytes.
+    /// Up to `bytes` bytes.
     pub(crate) fn take(&mut self, bytes: usize) -> &'a [u8] {
         let (taken, rest) = self.0.split_at(bytes.min(self.0.len()));
         self.0 = rest;
         taken
     }
 
-    /// Bytes behind their length.
+    /// Bytes preceded by their length.
     pub(crate) fn counted(&mut self) -> &'a [u8] {
         let bytes = self.number();
         self.take(bytes)
     }
 }
 
-/// Adds bytes behind their length, as [`Input::counted`] takes them.
+/// Adds bytes preceded by their length, as [`Input::counted`] reads them.
 pub(crate) fn add_counted(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(&(bytes.len() as u16).to_le_bytes());
     out.extend_from_slice(bytes);
 }
 
-/// One bit of the first `covered` bytes flipped, which one the bytes themselves decide.
+/// The bytes with one bit of the first `covered` flipped; the bytes themselves determine which one.
 pub(crate) fn with_a_bit_flipped(bytes: &[u8], covered: usize) -> Vec<u8> {
     let mut flipped = bytes.to_vec();
     let bit = crc32c::crc32c(bytes) as usize % (8 * covered);
@@ -96,7 +96,7 @@ mod tests {
     use super::TARGETS;
 
     #[test]
-    fn every_seed_holds_and_so_do_small_changes_of_it() {
+    fn decoders_keep_their_promises_on_seeds_and_small_mutations() {
         let mut random = fastrand::Rng::with_seed(1);
         for target in TARGETS {
             let seeds = (target.seeds)();

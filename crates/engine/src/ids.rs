@@ -1,4 +1,4 @@
-//! The engine's numbers, each a type of its own, so that none can stand where another is meant.
+//! The engine's numbers, each a type of its own, so that none can be used where another is meant.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -25,7 +25,7 @@ impl fmt::Display for Csn {
     }
 }
 
-/// The number of a log frame, counted up without a gap over all segments. The first is 1.
+/// The number of a log frame, counted over all segments without a gap. The first is 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FrameNumber(pub u64);
 
@@ -46,8 +46,8 @@ impl fmt::Display for FrameNumber {
     }
 }
 
-/// The number of a log segment, counted up without a gap; a file has a new one each time it is used
-/// again. The first is 1.
+/// The number of a log segment, counted without a gap; a file gets a new one each time it is used again. The
+/// first is 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SegmentNumber(pub u64);
 
@@ -65,7 +65,7 @@ impl fmt::Display for SegmentNumber {
     }
 }
 
-/// The number of a page, given once and used again only after its page was freed. The first is 1.
+/// The number of a page, reused only after its page was freed. The first is 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PageId(pub u64);
 
@@ -95,13 +95,13 @@ impl fmt::Display for SlotId {
     }
 }
 
-/// Which database a file belongs to: 16 random bytes, given when the database is made.
+/// Which database a file belongs to: 16 random bytes, drawn when the database is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DatabaseId(pub [u8; 16]);
 
 impl DatabaseId {
-    /// A new one. The randomness is the standard library's hash seed, which comes from the operating
-    /// system, mixed with the wall clock: enough to tell databases apart, not a secret.
+    /// A new id. The randomness is the standard library's hash seed, which comes from the operating system,
+    /// mixed with the wall clock: enough to distinguish databases, not a secret.
     pub fn random() -> DatabaseId {
         let mut bytes = [0; 16];
         for half in bytes.chunks_exact_mut(8) {

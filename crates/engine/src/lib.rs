@@ -1,10 +1,10 @@
 //! An embedded store with group commit: typed tables, serializable transactions, recovery after a crash.
 //!
-//! A [`Database`] is a directory. Its tables have a [`Schema`]; a [`TypedSession`] runs one transaction
-//! after another over them, on the thread of whoever calls. A commit takes its place in one total order
-//! and is published; the log writes whole groups of commits with one sync. So a commit answers with a
-//! [`Ticket`](log::Ticket), which is complete when its group is stable: block on it with
-//! [`TypedSession::wait`], or await [`Database::completion`].
+//! A [`Database`] is a directory. Its tables have a [`Schema`]; a [`TypedSession`] runs one transaction at a
+//! time over them, on the caller's thread. A commit takes its place in one total order and is published; the
+//! log writes whole groups of commits with one sync. A commit therefore returns a [`Ticket`](log::Ticket),
+//! which is complete when its group is stable: block on it with [`TypedSession::wait`], or await
+//! [`Database::completion`].
 //!
 //! ```
 //! use syncline_engine::{Change, Database, Kind, Options, Schema, Value};
@@ -44,62 +44,61 @@
 //!
 //! # The layers
 //!
-//! A module imports only from those above it in this list.
+//! A module imports only from the modules above it in this list.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! |---|---|
-//! | [`log`] | every commit's record, in one order, stable before it is acknowledged |
-//! | `buffer` | pages in memory, and the exact cut for a checkpoint |
-//! | `access` | trees of bytes in pages; typed keys and rows as bytes |
+//! | [`log`] | the write-ahead log: every commit's record, in one order, stable before it is acknowledged |
+//! | `buffer` | pages in memory, and the exact snapshot for a checkpoint |
+//! | `access` | trees of bytes in pages; the encodings of typed keys and rows |
 //! | `txn` | the commit protocol, isolation, older versions of rows |
-//! | `checkpoint` | the data file: pages as they were at one commit, replaced whole |
-//! | `forest`, `recovery` | where each tree begins; the log's commits redone on the pages |
+//! | `checkpoint` | the data file: pages as they were at one commit, replaced as a whole |
+//! | `tree_directory`, `recovery` | the root page of each tree; redo of the log's commits |
 //! | `catalog` | the definitions of tables and indexes, which are rows too |
 //! | `table` | tables of typed rows over transactions on bytes |
-//! | `database` | a directory that is opened, kept and verified |
+//! | `database` | a directory: open, checkpoint, change definitions, verify, close |
 //!
 //! # What it promises
 //!
-//! - Acknowledged means stable at the durability asked for: `none` (nothing), `data` (data synced), `full`
-//!   (data and all metadata synced). After a crash every acknowledged commit is there, and of the others
-//!   a prefix of the order, each whole.
-//! - Serializable transactions run as if one after another, in the order of their commit numbers;
-//!   snapshot isolation is offered beside it ([`Begin`]).
-//! - What was stable and cannot be read is refused as damaged, never dropped in silence, and a log file that
-//!   is missing, empty, blank or of another length is refused. There are two limits. After a crash the last
-//!   frame of the log (one write: a group of commits) may be unreadable because the crash interrupted it; so
+//! - Acknowledged means stable at the requested durability: `none` (nothing), `data` (data synced), `full`
+//!   (data and all metadata synced). After a crash every acknowledged commit is there, and of the others a
+//!   prefix of the order, each commit whole.
+//! - Serializable transactions run as if one after another, in the order of their commit numbers; snapshot
+//!   isolation is also available ([`Begin`]).
+//! - Stable data that cannot be read is refused as damaged and never dropped silently; a log file that is
+//!   missing, empty, blank or of the wrong length is refused. There are two limits. After a crash the last
+//!   frame of the log (one write: a group of commits) may be unreadable because the crash interrupted it. So
 //!   if it is damaged later, and no later frame, prepared log file or checkpoint says that it was stable, it
-//!   is cut off with its commits, except that one flipped bit in a frame of up to 512 bytes is recognised
-//!   if the frame does not end with that byte, or with zeros behind it.
-//!   And from the first commit in a new log file until the next file is prepared, moments later, no other
-//!   file vouches for it: if it has the last name and vanishes after a crash within those moments, that is
-//!   not seen. After [`Database::close`] neither limit applies, since the checkpoint says where the log ends.
-//! - The files carry a format number and feature bits; newer, foreign and damaged files are refused with
-//!   a sentence. Two processes cannot open one database.
+//!   is cut off with its commits, except that one flipped bit in a frame of up to 512 bytes is recognised if
+//!   the frame does not end with that byte, or with zeros behind it. And from the first commit in a new log
+//!   file until the next file is prepared, moments later, no other file vouches for it: if it has the last
+//!   name and vanishes after a crash within those moments, the loss goes unnoticed. After [`Database::close`]
+//!   neither limit applies, since the checkpoint names the log's end.
+//! - The files carry a format number and feature bits; newer, damaged and other programs' files are refused
+//!   with a clear error. Two processes cannot open one database.
 //!
-//! # What an error leaves
+//! # What an error leaves behind
 //!
-//! No call panics because of how it is called, waits without end, or changes something before it fails. A
-//! closure of the caller that panics ends its transaction; the session, the table and the row that it was
-//! shown can be used again. Two things are left to the caller: the closure of `show_sought` must not drop
-//! the database, and who uses the [`log`] without one orders commits as its functions say.
-//!
+//! No call panics because of how it is called, waits forever, or changes something before it fails. If a
+//! closure of the caller panics, its transaction ends; the session, the table and the row that the closure
+//! was given can be used again. The caller has two duties: the closure of `show_sought` must not drop the
+//! database, and code that uses the [`log`] without a database orders commits as its functions say.
 //! | error | the transaction | what to do |
 //! |---|---|---|
-//! | [`Error::Conflict`] of a call | broken: each call answers the conflict | abort, run it again; [`TypedSession::run`] does |
-//! | an error of a commit, but [`Error::NotBegun`] and [`Error::InShownRow`] | over; nothing was changed | as the error says |
-//! | [`Error::Indeterminate`] of a wait | over | open the database again and look |
+//! | [`Error::Conflict`] of a call | broken: every further call returns the conflict | abort, run it again; [`TypedSession::run`] does |
+//! | an error of a commit, except [`Error::NotBegun`] and [`Error::InShownRow`] | over; nothing was changed | as the error says |
+//! | [`Error::Indeterminate`] of a wait | over | open the database again and check |
 //! | [`Error::Poisoned`] | may go on reading, cannot commit | open the database again |
 //! | any other error of a call | as it was before the call | go on, roll back or abort |
 //!
-//! Refused as misuse, with the transaction as it was: a handle of another database or of an earlier opening
-//! ([`Error::OtherDatabase`]), of a table that was dropped or changed ([`Error::TableChanged`]), a row
-//! sought in another table ([`Error::OtherTable`]), a mark of another transaction ([`Error::OtherMark`]), a
-//! ticket of another database ([`Error::OtherTicket`]), calls without a transaction ([`Error::NotBegun`]),
-//! a second begin ([`Error::AlreadyBegun`]), writes of a transaction that reads ([`Error::ReadOnly`]),
-//! columns that are not there ([`Error::NoColumn`]), one row by an index that is not unique
-//! ([`Error::NotUnique`]), a transaction that no log record can hold ([`Error::TooLarge`], by the write
-//! that crosses the cap).
+//! Misuse is refused, and the transaction stays as it was: a handle of another database or of an earlier
+//! opening ([`Error::OtherDatabase`]), of a table that was dropped or changed ([`Error::TableChanged`]), a
+//! row sought in another table ([`Error::OtherTable`]), a savepoint of another transaction
+//! ([`Error::OtherMark`]), a ticket of another database ([`Error::OtherTicket`]), calls without a transaction
+//! ([`Error::NotBegun`]), a second begin ([`Error::AlreadyBegun`]), writes in a read-only transaction
+//! ([`Error::ReadOnly`]), columns that do not exist ([`Error::NoColumn`]), a lookup of one row by an index
+//! that is not unique ([`Error::NotUnique`]), a transaction that no log record can hold ([`Error::TooLarge`],
+//! from the write that crosses the cap).
 //!
 //! # What may block
 //!
@@ -107,57 +106,56 @@
 //! |---|---|
 //! | reads and writes of a transaction | short latches of pages; a refusal that depends on other commits, until these are stable |
 //! | `begin` of [`Begin::ReadOnly`] | this session's last commit, until it is stable: perhaps a write of the log |
-//! | any other `begin` | nothing but commits that are being published |
+//! | any other `begin` | only commits that are being published |
 //! | `commit` | a locked row, for a short time; the commit gate, while another call of this table holds it; room in the log, which it may write or zero-fill itself; a checkpoint, where memory or the log is at its cap |
-//! | `begin_exclusive`, the last run of `run` | the commit gate; from then on it holds it until its end |
-//! | `create_table`, `drop_table`, `change_table`, `load_table` | each other, and the commit gate; hold it while they work |
+//! | `begin_exclusive`, the last run of `run` | the commit gate, which it then holds until its end |
+//! | `create_table`, `drop_table`, `change_table`, `load_table` | each other, and the commit gate, which they hold while they work |
 //! | `checkpoint`, `verify`, `close` | the commit gate, and the disk |
 //! | `wait`, `flush` | the log's write and sync |
 //! | [`Worker::uncork`](log::Worker::uncork), dropping a [`Worker`](log::Worker) | a write of the log, at [`Writer::Worker`](log::Writer::Worker) |
-//! | polling [`Completion`](log::Completion) | nothing; at durability none, commits before it that are being published |
+//! | polling [`Completion`](log::Completion) | nothing; at durability none, earlier commits that are being published |
 //! | [`Prefetcher`], `stats`, `horizon`, `abort` | nothing |
-//! | dropping a [`Database`] | its threads, which end what they are at |
+//! | dropping a [`Database`] | its threads, which finish their current step |
 //!
-//! A wait for the gate never lasts longer than the engine's own work, or
-//! [`Options::exclusive_wait_ms`] for a transaction of a caller: see [`TypedSession::begin_exclusive`].
+//! A wait for the gate never lasts longer than the engine's own work, or [`Options::exclusive_wait_ms`] for a
+//! transaction of a caller: see [`TypedSession::begin_exclusive`].
 //!
 //! # Memory
 //!
-//! All pages are in memory, up to [`Options::resident_bytes_max`]. On Linux leaves lie in blocks of 2 MiB,
-//! from 4 MiB of pages on, and frames in others, from 32 MiB on; the system is asked to use large pages for
-//! them, so that reads of a large database wait less. It does if
-//! `/sys/kernel/mm/transparent_hugepage/enabled` says `madvise` or `always`; else, and for what comes before,
-//! pages lie in ordinary memory. A block goes back to the system when nothing in it is used any more;
-//! [`Stats::resident_bytes`] counts it as a whole.
+//! All pages are in memory, up to [`Options::resident_bytes_max`]. On Linux leaves lie in blocks of 2 MiB
+//! once there are 4 MiB of pages, and frames in blocks of their own once there are 32 MiB. The engine asks
+//! the system for huge pages for these blocks, which makes reads of a large database faster. The system
+//! grants them if `/sys/kernel/mm/transparent_hugepage/enabled` says `madvise` or `always`. Otherwise, and
+//! below these sizes, pages lie in ordinary memory. A block goes back to the system when nothing in it is
+//! used any more; [`Stats::resident_bytes`] counts it as a whole.
 //!
-//! What is counted by which cap, and what has a bound of its own:
+//! Which cap counts which memory, and what has a bound of its own:
 //!
 //! | memory | bound | at the bound |
 //! |---|---|---|
-//! | pages with their frames, free cells of blocks, the table of pages, images for a running checkpoint | [`Options::resident_bytes_max`] | what nobody needs goes; then [`Error::Capped`] |
+//! | pages with their frames, free cells of blocks, the table of pages, images for a running checkpoint | [`Options::resident_bytes_max`] | unneeded memory is freed; then [`Error::Capped`] |
 //! | images for a running checkpoint | [`Options::pre_image_bytes_max`], too | writers wait for the disk |
-//! | old versions of rows, overflow pages included; keys of deleted rows that somebody may still ask for | [`Options::version_bytes_max`] | what nobody needs goes; then the oldest snapshot ends |
-//! | what a serializable transaction has read | [`Options::read_bytes_max`] | [`Error::TooLong`] |
-//! | what a transaction writes | its log record, `record_bytes_max` of [`log::Options`] | [`Error::TooLarge`] |
-//! | records between commit and disk | the log's prepared segments, twice `segment_bytes` of [`log::Options`] as a rule | commits wait |
-//! | memory kept for transactions to come | 1 MiB a part of a transaction, 16 MiB for each of 8 groups of threads | given back |
-//! | memory kept for log records to come | 64 KiB a record, 8 MiB for each of 8 groups of threads | given back |
+//! | old versions of rows, overflow pages included; keys of deleted rows that a reader may still need | [`Options::version_bytes_max`] | unneeded memory is freed; then the oldest snapshot ends |
+//! | the read set of a serializable transaction | [`Options::read_bytes_max`] | [`Error::TooLong`] |
+//! | the writes of a transaction | its log record, `record_bytes_max` of [`log::Options`] | [`Error::TooLarge`] |
+//! | records between commit and disk | the log's prepared segments, normally twice `segment_bytes` of [`log::Options`] | commits wait |
+//! | memory pooled for later transactions | 1 MiB for each part of a transaction, 16 MiB for each of 8 groups of threads | freed |
+//! | memory pooled for later log records | 64 KiB a record, 8 MiB for each of 8 groups of threads | freed |
 //!
 //! # A full disk
 //!
 //! Commits are refused with [`Error::Full`] when the log needs another file and the disk has no space for it.
-//! The last half of the last file is kept for commits that only delete, so rows can still be deleted. A
-//! checkpoint that finds no space for the pages that changed is abandoned with the same error; a later one
-//! needs less if rows were deleted meanwhile. Once one succeeds, the log's files are used again and writers
-//! go on: no space from outside is needed. The data file keeps a part free for that: a quarter of
-//! [`Options::extent_bytes`], but no more than one part in 64 of the file or 4 MiB, whichever is more.
+//! The last half of the last file is reserved for commits that only delete, so rows can still be deleted. A
+//! checkpoint that finds no space for the changed pages is abandoned with the same error; a later one needs
+//! less if rows were deleted in the meantime. Once one succeeds, the log's files are used again and writers
+//! go on, without any space from outside. The data file keeps some space free for that: a quarter of
+//! [`Options::extent_bytes`], but no more than 1/64 of the file or 4 MiB, whichever is more.
 //!
 //! # What it does not do
 //!
-//! All pages are in memory: a database larger than [`Options::resident_bytes_max`] is refused. There is
-//! no server, no query language, no encryption and no compression. The engine has no executor; its own
-//! threads prepare log files, write the log where nobody else does, have memory ready for pages, and move
-//! checkpoints.
+//! All pages are in memory: a database larger than [`Options::resident_bytes_max`] is refused. There is no
+//! server, no query language, no encryption and no compression. The engine has no executor; its own threads
+//! prepare log files, write the log where no caller does, prepare memory for pages, and run checkpoints.
 
 mod access;
 mod buffer;

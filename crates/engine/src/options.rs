@@ -1,7 +1,7 @@
-//! The engine's knobs: each with its default, its limit and the reason for both.
+//! The engine's options: each with its default, its limits and the reason for both.
 //!
-//! What shapes the bytes on disk (`page_bytes`, the log's segments and frame unit) is fixed when a
-//! database is made: an opened one keeps what its files say.
+//! Options that determine the format on disk (`page_bytes`, the log's segments and frame unit) are fixed when
+//! a database is made: an existing one keeps what its files say.
 
 use crate::checkpoint::check_extent;
 use crate::error::{Error, Result};
@@ -15,80 +15,79 @@ use syncline_instrument::memory;
 pub struct Options {
     /// Bytes in a page: a power of two from 512 to 32768. Default 8192. Small ones are for tests.
     pub page_bytes: u32,
-    /// Bytes that pages may take in memory, at least 16 pages; of the blocks of 2 MiB in which leaves lie
-    /// also what is free in them. What needs more is refused with [`Error::Capped`], after everything that
-    /// nobody needs any more was given back. Default: half of what the process may use (the machine's memory
-    /// or the limit of its control group, whichever is less), 4 GiB where the system does not say.
+    /// Bytes that pages may take in memory, at least 16 pages. The free space in the 2 MiB blocks that hold
+    /// leaves counts too. At the cap, memory that no reader needs is freed first; then requests are refused
+    /// with [`Error::Capped`]. Default: half of what the process may use (the machine's memory or the limit
+    /// of its control group, whichever is less), or 4 GiB where the system does not report it.
     pub resident_bytes_max: u64,
-    /// Bytes for pages that change while a checkpoint has yet to write them as they were, at least 4
-    /// pages; taken while a checkpoint runs only. Writers wait for the disk when they are used up. More
-    /// than 16 MiB never come to more than half of what `resident_bytes_max` leaves. Default 256 MiB.
+    /// Bytes for before-images of pages that change before a running checkpoint has written them, at least 4
+    /// pages; used only while a checkpoint runs. Writers wait for the disk when they are used up. Beyond 16
+    /// MiB they never take more than half of what `resident_bytes_max` leaves. Default 256 MiB.
     pub pre_image_bytes_max: u64,
-    /// Bytes for before-images of rows, which open snapshots read, the pages of long values and the keys of
-    /// deleted rows included. Beyond it the oldest snapshot ends with
-    /// [`Conflict::SnapshotTooOld`](crate::Conflict::SnapshotTooOld); also when pages that only snapshots
-    /// need stand in the way of a writer at `resident_bytes_max`. Default 256 MiB, or an eighth of the
-    /// default of `resident_bytes_max` if that is less.
+    /// Bytes for before-images of rows, which open snapshots read, including the pages of long values and the
+    /// keys of deleted rows. At the cap the oldest snapshot ends with
+    /// [`Conflict::SnapshotTooOld`](crate::Conflict::SnapshotTooOld); it also ends when pages that only
+    /// snapshots need block a writer at `resident_bytes_max`. Default 256 MiB, or an eighth of the default of
+    /// `resident_bytes_max` if that is less.
     pub version_bytes_max: u64,
-    /// Bytes for what a serializable transaction has read, keys and places; beyond it reads are refused with
-    /// [`Error::TooLong`]. A read of a row takes its key and some 64 bytes, a scan as much for each leaf.
-    /// Large reports are for [`Begin::ReadOnly`](crate::Begin::ReadOnly), which keeps nothing. Default 256
-    /// MiB, or an eighth of the default of `resident_bytes_max` if that is less.
+    /// Bytes for the read set of a serializable transaction, keys and positions; beyond it reads are refused
+    /// with [`Error::TooLong`]. Reading a row takes its key and about 64 bytes, a scan the same for each
+    /// leaf. Run large reports with [`Begin::ReadOnly`](crate::Begin::ReadOnly), which keeps no read set.
+    /// Default 256 MiB, or an eighth of the default of `resident_bytes_max` if that is less.
     pub read_bytes_max: u64,
-    /// The longest encoded key in bytes: 16 to 4096. Whatever this says, a page takes keys of 1,024 bytes at
-    /// most, and one of 4 KiB keys of 1,004. Default 1 KiB.
+    /// The longest encoded key in bytes: 16 to 4096. Independently of this option a page holds keys of at
+    /// most 1,024 bytes, and a page of 4 KiB keys of at most 1,004. Default 1 KiB.
     pub key_bytes_max: u32,
     /// The longest encoded row in bytes, up to 64 MiB. Default 16 MiB.
     pub value_bytes_max: u32,
-    /// Bytes for sorting rows while a table is loaded; at least 4 KiB. A load of more rows than that holds
-    /// is fastest if they come in the order of the key. Default 64 MiB.
+    /// Bytes for sorting rows while a table is loaded; at least 4 KiB. Larger loads are fastest if their rows
+    /// come in key order. Default 64 MiB.
     pub definition_bytes_max: u64,
-    /// Bytes of log records after which a checkpoint begins by itself. It bounds what recovery reads.
-    /// Default 1 GiB: some seven million changes of 100-byte rows.
+    /// Bytes of log records after which a checkpoint begins by itself. This bounds what recovery reads.
+    /// Default 1 GiB: about seven million changes of 100-byte rows.
     pub checkpoint_log_bytes: u64,
-    /// Bytes of log segments after which a checkpoint begins by itself. If as many are written again before
-    /// it ends, writers wait for it. A single client writes 4 KiB a commit, however short its record.
-    /// Default 4 GiB.
+    /// Bytes of log segments after which a checkpoint begins by itself. If the same amount is written again
+    /// before it ends, writers wait for it. A single client writes 4 KiB per commit, however short its
+    /// record. Default 4 GiB.
     pub checkpoint_segment_bytes: u64,
-    /// Bytes with which the data file begins and by which it grows at most, a multiple of the page from
-    /// 4 KiB to 1 GiB; a file of less than 2 GiB grows by less. Default 64 MiB.
+    /// The data file's initial size and its largest growth step in bytes: a multiple of the page size from 4
+    /// KiB to 1 GiB. A file of less than 2 GiB grows in smaller steps. Default 64 MiB.
     pub extent_bytes: u64,
-    /// How often [`Database::run`](crate::Database::run) tries again beside others before it runs the
-    /// closure alone. Default 8.
+    /// How often [`Database::run`](crate::Database::run) retries a transaction concurrently with others
+    /// before it runs the closure alone. Default 8.
     pub retries: u32,
-    /// How long a commit, a checkpoint or a change of tables waits for one exclusive transaction
+    /// How long a commit, a checkpoint or a change of tables waits for an exclusive transaction
     /// ([`begin_exclusive`](crate::TypedSession::begin_exclusive), or the last run of
-    /// [`run`](crate::TypedSession::run)) before it fails with [`Error::ExclusiveTooLong`], in
-    /// milliseconds: 1 to 86,400,000, a day. Default 30,000. On the thread that began that transaction the
-    /// same calls fail at once, with [`Error::ExclusiveHere`].
+    /// [`run`](crate::TypedSession::run)) before it fails with [`Error::ExclusiveTooLong`], in milliseconds:
+    /// 1 to 86,400,000, a day. Default 30,000. On the thread that began the exclusive transaction the same
+    /// calls fail at once, with [`Error::ExclusiveHere`].
     pub exclusive_wait_ms: u64,
-    /// Where the log lies, if not in the database's own directory. A second device takes the log's
-    /// syncs away from the checkpoints' writes.
+    /// The log's directory, if it is not inside the database's own. A second device keeps the log's syncs
+    /// apart from the checkpoints' writes.
     pub log_directory: Option<PathBuf>,
-    /// The log's own knobs: durability, segments, groups. Its `record_bytes_max` caps a transaction.
+    /// The log's own options: durability, segments, groups. Its `record_bytes_max` caps a transaction.
     pub log: log::Options,
-    /// For tests: every n-th look for a page answers that it is absent, n being 1 or more. Default: none.
+    /// For tests: every n-th page lookup reports a missing page; n is 1 or more. Default: none.
     pub miss_every: Option<u32>,
-    /// Checkpoints begin by themselves, on a thread of the database. Default true; without it the
-    /// caller checkpoints. When segments of more than twice `checkpoint_segment_bytes` wait for that,
-    /// commits are refused with [`Error::LogLong`], and go on after
-    /// [`Database::checkpoint`](crate::Database::checkpoint).
+    /// Checkpoints begin by themselves, on a thread of the database. Default true. If false, the caller takes
+    /// checkpoints: once more than twice `checkpoint_segment_bytes` of segments wait for one, commits are
+    /// refused with [`Error::LogLong`] until [`Database::checkpoint`](crate::Database::checkpoint) has run.
     pub checkpoint_by_itself: bool,
 }
 
-/// The cap on memory where the system does not say how much there is.
+/// The memory cap if the system does not report how much memory there is.
 const RESIDENT_BYTES_UNKNOWN: u64 = 4 << 30;
 
 impl Default for Options {
     fn default() -> Options {
-        // Asked once: the options that a program makes shall not differ.
+        // Asked once, so that all options that a program makes agree.
         static LIMIT: OnceLock<Option<u64>> = OnceLock::new();
         Options::for_memory(*LIMIT.get_or_init(memory::limit))
     }
 }
 
 impl Options {
-    /// The defaults of a process that may use so many bytes of memory, if that is known.
+    /// The defaults for a process that may use `limit` bytes of memory, if that is known.
     fn for_memory(limit: Option<u64>) -> Options {
         let resident_bytes_max = limit.map_or(RESIDENT_BYTES_UNKNOWN, |bytes| bytes / 2);
         let part = resident_bytes_max / 8;
@@ -113,8 +112,8 @@ impl Options {
         }
     }
 
-    /// The smallest database there can be, for tests where every border shall be crossed often:
-    /// pages of 512 bytes, segments of 16 KiB, no thread of its own.
+    /// The smallest possible database, for tests that should cross every boundary often: pages of 512 bytes,
+    /// segments of 16 KiB, no checkpoint thread.
     pub fn tiny() -> Options {
         Options {
             page_bytes: 512,
@@ -133,7 +132,7 @@ impl Options {
         }
     }
 
-    /// Refuses what lies outside the limits.
+    /// Refuses values outside their limits.
     pub fn check(&self) -> Result<()> {
         let page = u64::from(self.page_bytes);
         rule(
@@ -146,13 +145,13 @@ impl Options {
             self.resident_bytes_max >= 16 * page,
             "resident_bytes_max",
             self.resident_bytes_max,
-            "it must hold 16 pages at least",
+            "it must hold at least 16 pages",
         )?;
         rule(
             self.pre_image_bytes_max >= 4 * page,
             "pre_image_bytes_max",
             self.pre_image_bytes_max,
-            "it must hold 4 pages at least",
+            "it must hold at least 4 pages",
         )?;
         rule(
             (16..=4096).contains(&self.key_bytes_max),
@@ -170,7 +169,7 @@ impl Options {
             self.definition_bytes_max >= 4 << 10,
             "definition_bytes_max",
             self.definition_bytes_max,
-            "it must be 4 KiB at least",
+            "it must be at least 4 KiB",
         )?;
         rule(
             self.extent_bytes >= page && self.extent_bytes.is_multiple_of(page),
@@ -191,7 +190,7 @@ impl Options {
             self.checkpoint_segment_bytes >= 4 * self.log.segment_bytes,
             "checkpoint_segment_bytes",
             self.checkpoint_segment_bytes,
-            "it must hold four log segments at least",
+            "it must hold at least four log segments",
         )
     }
 }
@@ -209,7 +208,7 @@ mod tests {
     use crate::Error;
 
     #[test]
-    fn caps_on_memory_follow_what_the_process_may_use() {
+    fn memory_caps_follow_the_memory_limit_of_the_process() {
         let of = |limit| {
             let options = Options::for_memory(limit);
             options.check().unwrap();
@@ -222,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn each_knob_is_held_to_its_limits() {
+    fn values_outside_their_limits_are_refused() {
         let refused = |change: fn(&mut Options)| {
             let mut options = Options::default();
             change(&mut options);
@@ -246,7 +245,7 @@ mod tests {
         assert_eq!(refused(|o| o.log.ring_records = 3), "ring_records");
         assert_eq!(refused(|o| o.exclusive_wait_ms = 0), "exclusive_wait_ms");
         assert_eq!(refused(|o| o.exclusive_wait_ms = u64::MAX), "exclusive_wait_ms");
-        // D12: a limit is not computed from a number that was not checked.
+        // D12: a limit is never computed from an unchecked number.
         assert_eq!(refused(|o| o.log.segment_bytes = u64::MAX / 512 * 512), "segment_bytes");
     }
 }

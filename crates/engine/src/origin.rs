@@ -1,18 +1,18 @@
 //! Which opening of which database a handle belongs to.
 //!
-//! A process may have several databases open, and may open one again after it was closed. Handles name pages
-//! and trees by numbers, which mean something in their own opening only. So every table handle shares the
-//! [`Origin`] of the core that it came from, and a session compares pointers before it trusts a handle.
+//! A process may have several databases open, and may reopen one after closing it. Handles name pages and
+//! trees by numbers, which are valid only in their own opening. So every table handle shares the [`Origin`]
+//! of the core that issued it, and a session compares pointers before it trusts a handle.
 
 use crate::ids::DatabaseId;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// See the module. Shared by pointer: two openings of one database are two origins.
+/// Identifies one opening of a database. Compared by pointer: two openings of one database are two origins.
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub(crate) database: DatabaseId,
-    /// Empty for a database in memory alone.
+    /// Empty for a database that is only in memory.
     directory: PathBuf,
 }
 
@@ -21,7 +21,7 @@ impl Origin {
         Origin { database, directory: directory.to_owned() }
     }
 
-    /// The name in an error of the origin of a handle that is used here.
+    /// How an error names the origin of a handle that was used with this database.
     pub(crate) fn name_of_other(&self, other: &Origin) -> String {
         if self.database == other.database {
             format!("an earlier opening of {other}")

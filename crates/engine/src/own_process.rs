@@ -1,22 +1,23 @@
 //! Tests in processes of their own.
 //!
-//! Pages are freed when no thread of the process can be looking at one any more. So how many bytes are in
-//! use, and which cells of blocks later pages get, depends on what other tests do at that moment. A test that
-//! counts bytes to the page runs where no other does.
+//! Pages are freed once no thread of the process can still access them. The number of bytes in use, and the
+//! cells of blocks that later pages get, therefore depend on the other tests that run at that moment. A test
+//! that counts bytes exactly runs in a process of its own.
 
 use std::process::Command;
 
-/// Each frees a part of what waits for its last reader.
+/// Each frees a part of the garbage that waits for its last reader.
 const FLUSHES: u32 = 10_000;
 
-/// Runs `body`, which is the test of that path, in a process in which no other test runs.
+/// Runs `body`, the body of the test at `path`, in a process in which no other test runs.
 pub(crate) fn in_own_process(path: &str, body: impl FnOnce()) {
     const PATH: &str = "SYNCLINE_TEST_ALONE";
     // libtest names a test without its crate.
     let (_, test) = path.split_once("::").expect("a path within the crate");
     if std::env::var_os(PATH).is_some_and(|alone| alone == test) {
         body();
-        // Pages wait in the epoch's garbage: freed before the process ends, they are no leak to a sanitizer.
+        // Frees the epoch's garbage before the process ends, so that a sanitizer does not report it as a
+        // leak.
         for _ in 0..FLUSHES {
             crossbeam_epoch::pin().flush();
         }

@@ -1,7 +1,7 @@
-//! A sorted map as a value: a clone shares all of its nodes, a change copies the path to one of them.
+//! A sorted map as a value: clones share all nodes, and a change copies only the path to one node.
 //!
-//! An AVL tree. So a clone costs one reference count, and an insertion or a removal a number of nodes
-//! that grows with the logarithm of the entries.
+//! It is an AVL tree. A clone costs one reference count; an insertion or a removal copies a number of nodes
+//! that is logarithmic in the number of entries.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 type Link<K, V> = Option<Arc<Node<K, V>>>;
 
-/// The heights below a node differ by this at most.
+/// The most by which the heights of a node's two subtrees differ.
 const IMBALANCE_MAX: u8 = 1;
 
 struct Node<K, V> {
@@ -22,7 +22,7 @@ struct Node<K, V> {
     right: Link<K, V>,
 }
 
-/// See the module.
+/// A sorted map with cheap clones.
 pub(crate) struct PersistentMap<K, V> {
     root: Link<K, V>,
 }
@@ -54,7 +54,7 @@ impl<K: Ord + Clone, V: Clone> PersistentMap<K, V> {
         self.get(key).is_some()
     }
 
-    /// Sets the value of a key; returns the one before.
+    /// Sets the value of a key; returns the previous one.
     pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
         let before = self.get(&key).cloned();
         self.root = Some(inserted(self.root.as_ref(), key, value));
@@ -73,7 +73,7 @@ impl<K: Ord + Clone, V: Clone> PersistentMap<K, V> {
         before
     }
 
-    /// The entries by ascending key.
+    /// The entries in ascending order of their keys.
     pub(crate) fn iter(&self) -> Iter<'_, K, V> {
         let mut iter = Iter { path: Vec::new() };
         iter.descend(&self.root);
@@ -116,7 +116,7 @@ impl<K: Ord + Clone, V: Clone> Index<&K> for PersistentMap<K, V> {
     }
 }
 
-/// The nodes whose own entry and right side are still to come, the next one last.
+/// The nodes whose own entry and right subtree are still to be visited, the next one last.
 pub(crate) struct Iter<'m, K, V> {
     path: Vec<&'m Node<K, V>>,
 }
@@ -154,7 +154,7 @@ fn entry<K: Clone, V: Clone>(node: &Node<K, V>) -> (K, V) {
     (node.key.clone(), node.value.clone())
 }
 
-/// A node over two trees whose heights differ by one more than allowed at most.
+/// A node over two subtrees whose heights differ by at most one more than allowed.
 fn balanced<K: Clone, V: Clone>(
     middle: (K, V),
     left: Link<K, V>,
@@ -206,7 +206,7 @@ fn inserted<K: Ord + Clone, V: Clone>(
     }
 }
 
-/// The tree without a key that is in it.
+/// The tree without `key`, which must be in it.
 fn removed<K, V, Q>(link: Option<&Arc<Node<K, V>>>, key: &Q) -> Link<K, V>
 where
     K: Ord + Clone + Borrow<Q>,
@@ -258,7 +258,7 @@ pub(crate) mod tests {
         COPIES.set(COPIES.get() + 1);
     }
 
-    /// How many nodes this thread has made.
+    /// How many nodes this thread has created.
     pub(crate) fn copies() -> u64 {
         COPIES.get()
     }
@@ -274,7 +274,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_shared_map_equals_a_plain_one_and_clones_stay_as_they_were() {
+    fn it_behaves_like_a_btree_map_and_clones_do_not_change() {
         for seed in 0..40 {
             let mut random = fastrand::Rng::with_seed(seed);
             let (mut shared, mut plain) = (PersistentMap::new(), BTreeMap::new());

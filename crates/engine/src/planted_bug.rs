@@ -1,163 +1,163 @@
-//! Planted bugs: mistakes that the simulation must find, each within its seed budget.
+//! Planted bugs: deliberate mistakes that the simulations must find, each within its seed budget.
 //!
-//! They exist in the crate's own tests, where each is planted for one thread, and under the feature
-//! `plants`, where the environment variable `SYNCLINE_PLANT` names one for the whole process, so that
-//! `syncline-verify` can be tested on it. Elsewhere [`planted`] is the constant `false`, and the compiler
-//! removes what hangs on it.
+//! They exist in the crate's own tests, where each is planted for one thread, and under the feature `plants`,
+//! where the environment variable `SYNCLINE_PLANT` names one for the whole process, so that `syncline-verify`
+//! can be tested on it. Otherwise [`planted`] is the constant `false`, and the compiler removes the code that
+//! depends on it.
 
-/// A mistake.
+/// A deliberate bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(test), allow(dead_code, reason = "each is planted by tests only"))]
+#[cfg_attr(not(test), allow(dead_code, reason = "only tests plant them"))]
 pub(crate) enum PlantedBug {
-    /// At durability none a commit completes before those with lower numbers are published.
+    /// At durability none a commit completes before all commits with lower numbers are published.
     AcknowledgeBehindGap,
     /// Commits complete when their write is launched.
     AcknowledgeBeforeSync,
-    /// Recovery believes a frame whose checksum is wrong.
+    /// Recovery accepts a frame whose checksum is wrong.
     SkipChecksum,
-    /// New segment files are not made findable by a directory sync.
+    /// The names of new segment files are not made durable by a directory sync.
     SkipDirectorySync,
-    /// A failed sync counts as a good one.
+    /// A failed sync counts as successful.
     SwallowSyncError,
-    /// The durable LSN moves with the newest stable frame, not with the last before the first gap.
+    /// The durable LSN follows the newest stable frame instead of the last one before the first gap.
     HorizonPastGap,
     /// A segment's header is written only after its first frame.
     HeaderAfterFrames,
-    /// Recovery copies a torn frame under a new, fitting checksum.
+    /// Recovery copies a torn frame with a new, valid checksum.
     ReChecksum,
     /// A group completes one commit more than it holds.
     GroupOffByOne,
-    /// Recovery goes on in the old segment and does not check the chain.
+    /// Recovery continues in the old segment and does not check the chain.
     NoContinuesAfter,
-    /// Recovery takes frames of any database.
+    /// Recovery accepts frames of any database.
     AnyDatabase,
     /// Recovery does not copy the uncertain tail before it acknowledges anything.
     SkipTailCopy,
-    /// Recovery goes on in an empty segment whose header nothing says is stable.
+    /// Recovery continues in an empty segment although nothing says that its header is stable.
     TrustReadHeader,
     /// Recovery takes an unreadable stable frame for the end of the log.
     TruncateDamage,
-    /// Recovery takes files that are missing, blank or short for files that were never there.
+    /// Recovery treats missing, blank or short files as files that never existed.
     HoleInSegments,
     /// A record's piece counts as the whole record.
     FragmentCommits,
-    /// A checkpoint takes a slot twice.
+    /// A checkpoint uses a slot twice.
     ReusePendingSlot,
     /// A slot is free as soon as one of the images in it is superseded.
     FreeSharedSlot,
     /// A checkpoint's root is written before its pages are synced.
     RootBeforePages,
-    /// A checkpoint's root is written before the log is stable up to it.
+    /// A checkpoint's root is written before the log is durable up to its commit.
     RootBeforeHorizon,
-    /// The slots that a checkpoint supersedes are free before its root is stable.
+    /// The slots that a checkpoint supersedes are freed before its root is stable.
     FreeBeforeRootStable,
-    /// Pages of the data file are taken as they are read.
+    /// Pages of the data file are accepted without checking them.
     SkipPageChecksum,
     /// Every root goes to the same block.
     RootsInOneBlock,
-    /// A failed sync of the data file counts as a good one.
+    /// A failed sync of the data file counts as successful.
     SwallowDataSyncError,
-    /// Opening trusts the root that it reads and does not write it again.
+    /// Opening trusts the root that it reads and does not rewrite it.
     SkipRestatement,
     /// A commit takes its number before it has locked its rows.
     NumberBeforeLocks,
-    /// A commit takes its number only after it has validated what it read.
+    /// A commit takes its number only after it has validated its reads.
     ValidateBeforeNumber,
     /// A commit is published before it is applied.
     PublishBeforeApply,
-    /// A commit does not keep what it replaces.
+    /// A commit does not keep the versions that it replaces.
     SkipBeforeImage,
-    /// An insert shows only when it is applied, not when it is locked.
+    /// An insert becomes visible only when it is applied, not when it is locked.
     GhostAtApply,
-    /// What is old is collected without a look at who still reads it.
+    /// Old versions are collected without checking who still reads them.
     CollectBlindly,
-    /// Validation takes a row that another commit has locked for unchanged.
+    /// Validation treats a row that another commit has locked as unchanged.
     LockNotChecked,
-    /// Leaves that are made or read get the counter of others.
+    /// New leaves and leaves read from disk get a counter that other leaves had.
     CounterReset,
-    /// A split unlatches the left leaf between copying its upper half and cutting it off.
+    /// A split unlatches the left leaf between copying its upper half and truncating it.
     SplitUnlatched,
-    /// A read or a change goes by a hint without looking whether the leaf covers its key.
+    /// A read or a change follows a hint without checking that the leaf covers its key.
     TrustHint,
-    /// The first change of a page after the cut keeps no image for the checkpoint.
+    /// The first change of a page after the snapshot keeps no image for the checkpoint.
     SkipPreImage,
     /// An index keeps the entry of a row's old value.
     KeepOldEntry,
-    /// An addition compares its bounds with the number before it, not with the sum.
+    /// An addition checks its bounds against the old value instead of the sum.
     BoundOfOldValue,
-    /// A transaction sees its own inserts over rows that are there, and the entries of both.
+    /// A transaction sees its own inserts over existing rows, and the entries of both.
     OverlayBlindly,
-    /// A table handle of another database is used as if it were of this one.
+    /// A table handle of another database is accepted.
     StaleHandle,
-    /// A call that fails halfway leaves what it wrote before.
+    /// A call that fails halfway leaves its earlier writes.
     KeepHalfCall,
-    /// A checkpoint gives log segments back at its cut, before its root is stable.
+    /// A checkpoint releases log segments at its snapshot, before its root is stable.
     ReleaseBeforeRoot,
-    /// A segment of the log is given up before a checkpoint that supersedes it is stable.
+    /// A log segment is dropped before a checkpoint that supersedes it is stable.
     SegmentDroppedEarly,
-    /// A checkpoint cuts while commits are under way.
+    /// A checkpoint takes its snapshot while commits are under way.
     CutWithoutGate,
-    /// A checkpoint does not say which trees there are.
+    /// A checkpoint does not list the trees.
     ForestNotInCheckpoint,
-    /// Pages that were freed before the cut stay in the data file.
+    /// Pages that were freed before the snapshot stay in the data file.
     ForgetFreedPages,
     /// Redo begins one commit too late.
     ReplayTooLate,
-    /// Redo leaves rows that were deleted.
+    /// Redo does not delete rows.
     RedoSkipsDeletes,
-    /// Redo leaves rows as they were of which only a part was changed.
+    /// Redo ignores partial changes of rows.
     RedoSkipsSplices,
-    /// Ghosts that a checkpoint has caught stay after opening.
+    /// Ghosts that a checkpoint has captured stay after opening.
     KeepGhosts,
-    /// Values in overflow pages that a checkpoint has caught for old readers stay after opening.
+    /// Overflow values that a checkpoint has captured for old readers stay after opening.
     KeepOrphans,
-    /// What was being built when the power went off stays after opening.
+    /// Unfinished builds stay after opening.
     KeepUnfinished,
-    /// The catalogue's change and the trees that it makes stand in two records.
+    /// The catalogue's change and the trees that it creates go into two log records.
     CatalogApart,
-    /// The record of a dropped table does not say that its trees are gone.
+    /// The log record of a dropped table does not drop its trees.
     DropUnlogged,
-    /// A snapshot uses a table or an index that was made after its read point.
+    /// A snapshot uses a table or an index that was created after its read point.
     UseMadeLater,
-    /// Ghosts of a table that has been changed since are not collected.
+    /// Ghosts of a table that has changed since are not collected.
     ForgetGhosts,
-    /// An index that is built beside writers is not brought up to what they change.
+    /// An index built while writers run does not receive their changes.
     IndexMissesCatchUp,
-    /// Opening leaves pages of trees that the tree directory does not name.
+    /// Opening keeps pages of trees that the tree directory does not name.
     KeepStrayPages,
-    /// A build that has failed leaves its trees.
+    /// A failed build leaves its trees.
     KeepFailedBuild,
-    /// Transactions that only read see what is not stable yet.
+    /// Read-only transactions see commits that are not stable yet.
     ReadUnstable,
     /// A transaction begins at commits that are not published yet.
     BeginAhead,
-    /// A refusal is told before what it stems from is stable.
+    /// A refusal is reported before the commits that it depends on are stable.
     RefuseUnstable,
-    /// Who still waits at a slot of the log's ring is forgotten when a later commit takes the slot.
+    /// Waiters at a slot of the log's ring are forgotten when a later commit takes the slot.
     ForgetSleepers,
-    /// A commit that fills a gap does not look for those who sleep behind it.
+    /// A commit that fills a gap does not wake the sleepers behind it.
     LeaveGapSleepers,
-    /// A number that is given up does not look for those who sleep behind it.
+    /// A number that is given up does not wake the sleepers behind it.
     LeaveVoidSleepers,
-    /// Who waits for a commit sleeps without another look after it has registered.
+    /// A thread that waits for a commit sleeps without checking again after it has registered.
     LookOnce,
-    /// The log's thread leaves what is staged to an uncork when no worker is away, too.
+    /// The log's thread leaves staged commits to an uncork even when no worker is away.
     LeaveToNobody,
-    /// A failure of the log wakes nobody.
+    /// A failure of the log wakes no waiter.
     FailQuietly,
-    /// A version in overflow pages is charged without them.
+    /// The cap on versions does not count the overflow pages of a version.
     VersionsEscapeCap,
-    /// A scan with a limit takes as many rows of a leaf as are wanted, whether they are there or not.
+    /// A scan with a limit counts ghosts against the limit.
     GhostCountsAgainstLimit,
-    /// Who enters the gate looks whether it is closed before it is counted.
+    /// A thread that enters the gate checks whether it is closed before it is counted.
     LookBeforeCounting,
-    /// Who opens the gate does not wake those who wait at it.
+    /// Opening the gate does not wake the threads that wait at it.
     OpenQuietly,
-    /// A checkpoint that begins takes its mutex before it closes the gate.
+    /// A checkpoint takes its mutex before it closes the gate.
     CheckpointBeforeGate,
-    /// Who leaves the gate does not look whether somebody waits to close it.
+    /// Leaving the gate does not check whether a thread waits to close it.
     LeaveQuietly,
-    /// Who leaves the gate wakes without the mutex under which the closer looks.
+    /// Leaving the gate wakes the closer without holding the mutex under which it checks.
     WakeUnlocked,
 }
 
@@ -189,7 +189,7 @@ mod switch {
         static PLANTED: Cell<Option<PlantedBug>> = const { Cell::new(None) };
     }
 
-    /// Plants a bug for whatever runs on this thread inside `body`.
+    /// Plants a bug for all code that `body` runs on this thread.
     pub(crate) fn with<R>(plant: Option<PlantedBug>, body: impl FnOnce() -> R) -> R {
         struct Remove;
         impl Drop for Remove {
@@ -202,7 +202,7 @@ mod switch {
         body()
     }
 
-    /// The bug that is planted on this thread, to plant it on others.
+    /// The bug that is planted on this thread, to plant it on other threads too.
     pub(crate) fn current() -> Option<PlantedBug> {
         PLANTED.get()
     }

@@ -1,11 +1,11 @@
-//! A scheduler that lets one thread at a time go from step to step, in an order that a seed decides.
+//! A scheduler that runs one thread at a time, from step to step, in an order determined by a seed.
 //!
-//! The threads are real, so what they share is shared as in use; but between two steps nobody else
-//! runs, and which thread runs next is drawn at every step. So a seed names an interleaving.
+//! The threads are real, so they share memory as in production; but between two steps no other thread runs,
+//! and the next thread is drawn at random at every step. So a seed names an interleaving.
 //!
-//! A thread that waits for another one reports that at its step, and tries again when somebody else has
-//! moved. If all that are left wait and none of them has moved since, that is a deadlock: the schedule
-//! ends with a sentence that says who waits for what.
+//! A thread that waits for another one reports that at its step, and retries after another thread has moved.
+//! If all remaining threads wait and none of them has moved since, that is a deadlock: the schedule ends with
+//! a message that lists what each thread waits for.
 
 use crate::txn::step::{self, Step};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, OnceLock};
 use std::thread::Thread;
 
-/// Steps after which a schedule is taken to go round in circles.
+/// Steps after which a schedule counts as endless.
 const STEPS_MAX: u64 = 300_000;
 
-/// What came of a schedule.
+/// The result of a schedule.
 pub(crate) struct Outcome<R> {
-    /// What each body returned; none if it panicked.
+    /// The result of each body; none if it panicked.
     pub(crate) results: Vec<Option<R>>,
     /// Why the schedule did not end by itself: a deadlock, or too many steps.
     pub(crate) stuck: Option<String>,
@@ -35,19 +35,19 @@ struct State {
     random: fastrand::Rng,
     /// Threads that have not finished.
     live: Vec<usize>,
-    /// Of 16 steps so many are followed by another thread's.
+    /// How many of 16 steps on average switch to another thread.
     switches: u8,
     steps: u64,
     /// What each thread waits for, and `moves` when it last found that it must wait.
     waits: Vec<Option<(&'static str, u64)>>,
-    /// How often any thread has done something.
+    /// How often any thread has made progress.
     moves: u64,
-    /// Set when nobody can go on: all threads unwind.
+    /// Set when no thread can go on: all threads unwind.
     stuck: Option<String>,
 }
 
 impl State {
-    /// True if a thread may find at its next turn that it need not wait any more.
+    /// True if a thread's wait may be over at its next turn.
     fn can_move(&self, thread: usize) -> bool {
         self.waits[thread].is_none_or(|(_, moves)| moves != self.moves)
     }
@@ -56,7 +56,7 @@ impl State {
         threads[self.random.usize(..threads.len())]
     }
 
-    /// Who waits for what.
+    /// Lists what each thread waits for.
     fn report(&self, why: &str) -> String {
         let threads = self.live.iter().map(|&thread| match self.waits[thread] {
             Some((what, _)) => format!("thread {thread} waits for {what}"),
@@ -67,7 +67,7 @@ impl State {
     }
 }
 
-/// Runs the bodies as threads under a scheduler. None for each that panicked.
+/// Runs the bodies as threads under a scheduler. The result is none for each body that panicked.
 pub(crate) fn run<R: Send>(
     seed: u64,
     bodies: Vec<Box<dyn FnOnce() -> R + Send + '_>>,
@@ -79,7 +79,7 @@ pub(crate) fn run<R: Send>(
     outcome.results
 }
 
-/// The same; says why if the threads cannot go on.
+/// The same, but returns the reason if the threads cannot go on.
 pub(crate) fn run_to_end<R: Send>(
     seed: u64,
     bodies: Vec<Box<dyn FnOnce() -> R + Send + '_>>,
@@ -140,7 +140,7 @@ impl Scheduler {
         assert!(!is_stuck, "the schedule is stuck");
     }
 
-    /// Who runs after this step.
+    /// The thread that runs after this step.
     fn next_after(&self, me: usize, step: Step) -> usize {
         let mut state = self.state.lock().expect("nobody panics with it");
         let state = &mut *state;
@@ -161,7 +161,7 @@ impl Scheduler {
             let live = state.live.clone();
             return state.any(&live);
         };
-        // Up to here it has run, unless all that it did was to find that it must still wait.
+        // The thread has made progress, unless it only found again that it must wait.
         if state.waits[me].is_none() {
             state.moves += 1;
         }

@@ -1,4 +1,4 @@
-//! Seeds of simulations: which are asked for, and whether they find planted bugs.
+//! Seeds of simulations: which ones to run, and whether they find planted bugs.
 
 use crate::planted_bug::{PlantedBug, with};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,8 +11,8 @@ pub(crate) fn asked(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// The seeds that the environment names: `SYNCLINE_SEED`, or `SYNCLINE_SEEDS` of them from `SYNCLINE_FROM`
-/// on, which is another number each time unless it is set; `usual` if it names none.
+/// The seeds that the environment names: `SYNCLINE_SEED`, or `SYNCLINE_SEEDS` seeds from `SYNCLINE_FROM` on;
+/// without `SYNCLINE_FROM` the first seed differs each time. `usual` if the environment names none.
 pub(crate) fn asked_seeds(usual: impl FnOnce() -> Vec<u64>) -> Vec<u64> {
     match (asked("SYNCLINE_SEED"), asked("SYNCLINE_SEEDS")) {
         (Some(seed), _) => vec![seed],
@@ -24,12 +24,13 @@ pub(crate) fn asked_seeds(usual: impl FnOnce() -> Vec<u64>) -> Vec<u64> {
     }
 }
 
-/// On so many threads seeds are searched (`SYNCLINE_THREADS`, 1).
+/// The number of threads that search seeds (`SYNCLINE_THREADS`, default 1).
 pub(crate) fn asked_threads() -> u64 {
     asked("SYNCLINE_THREADS").unwrap_or(1)
 }
 
-/// Searches seeds on so many threads until one finds something; what it is, and the sum of all tallies.
+/// Searches seeds on several threads until one finds something; returns the sum of all tallies and the
+/// finding.
 pub(crate) fn search_seeds<T: Default + Send>(
     (seeds, threads): (&[u64], u64),
     search: impl Fn(u64, &mut T) -> Result<(), String> + Sync,
@@ -57,7 +58,7 @@ pub(crate) fn search_seeds<T: Default + Send>(
     found.into_inner().expect("no searcher panics")
 }
 
-/// What a search has found; a failed assertion is found, too.
+/// The result of a search; a failed assertion counts as a finding.
 pub(crate) fn caught(search: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     match catch_unwind(AssertUnwindSafe(search)) {
         Ok(searched) => searched,
@@ -69,7 +70,7 @@ pub(crate) fn caught(search: impl FnOnce() -> Result<(), String>) -> Result<(), 
     }
 }
 
-/// The first seed below the budget that shows the bug, and how.
+/// The first seed below the budget that reveals the bug, and how.
 pub(crate) fn first_that_finds(
     plant: PlantedBug,
     budget: u64,
@@ -79,7 +80,7 @@ pub(crate) fn first_that_finds(
     (0..budget).find_map(found)
 }
 
-/// A test for each planted bug: `search`, given a seed, must find it within a budget of seeds.
+/// Generates a test per planted bug: `search` must find it within a budget of seeds.
 macro_rules! finds {
     ($search:expr; $($name:ident: $plant:ident within $budget:literal,)*) => {
         $(

@@ -1,8 +1,8 @@
-//! Threads of a test that go on until its main part is over.
+//! Test threads that run until the main part of the test is over.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Says so when it is dropped: also if the main part fails, which else would wait for them for ever.
+/// Sets a flag when dropped, also when the main part fails: otherwise it would wait for the threads forever.
 pub(crate) struct StopOnDrop<'a>(&'a AtomicBool);
 
 impl StopOnDrop<'_> {

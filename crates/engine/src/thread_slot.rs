@@ -1,8 +1,10 @@
-//! The thread slot of a thread: a small number by which threads keep apart what each of their commits writes.
+//! The thread slot of a thread: a small number that selects the thread's copy of data that every commit
+//! writes.
 //!
-//! Counters and tables that every commit writes stand several times. A thread uses the copy of its thread
-//! slot, so that the copy stays in its core's cache. Who has fewer copies than there are thread slots takes
-//! the remainder: any copy is right for anybody, and only dearer if others use it too.
+//! Counters and tables that every commit writes exist in several copies. A thread uses the copy of its thread
+//! slot, so that the copy stays in its core's cache. A structure with fewer copies than there are thread
+//! slots takes the slot modulo their number: any copy is correct for any thread, and sharing one only costs
+//! time.
 
 use crate::sync::IS_MODEL;
 use std::cell::Cell;
@@ -16,14 +18,14 @@ thread_local! {
     static OWN: Cell<u32> = const { Cell::new(NONE) };
 }
 
-/// The thread slot of the calling thread, which works for the session of that seat. In a model it is the
-/// seat: what threads of an earlier run have taken must not count.
+/// The thread slot of the calling thread, which works for session `seat`. In a model it is the seat itself,
+/// so that slots taken by threads of an earlier run do not matter.
 #[inline]
 pub(crate) fn of(seat: u32) -> u32 {
     if IS_MODEL { seat } else { own() }
 }
 
-/// The thread slot of the calling thread, for what no session is known of. In a model all threads have one.
+/// The thread slot of the calling thread where no session is known. In a model all threads share slot 0.
 #[inline]
 pub(crate) fn own() -> u32 {
     if IS_MODEL {
@@ -48,10 +50,10 @@ mod tests {
     use super::of;
 
     #[test]
-    fn a_thread_keeps_its_lane_and_shares_it_with_no_other() {
-        let lanes = || (of(7), of(8));
-        let (own, same) = lanes();
-        let (other, same_other) = std::thread::spawn(lanes).join().unwrap();
+    fn a_thread_keeps_its_slot_and_shares_it_with_no_other_thread() {
+        let slots = || (of(7), of(8));
+        let (own, same) = slots();
+        let (other, same_other) = std::thread::spawn(slots).join().unwrap();
         assert_eq!((own, other), (same, same_other));
         assert_ne!(own, other);
     }

@@ -2,21 +2,22 @@
 //!
 //! A checkpoint carries the tree directory as its metadata, all integers little-endian:
 //!
-//! | offset | bytes | what |
+//! | offset | bytes | field |
 //! |---|---|---|
 //! | 0 | 1 | version of this list, 1 |
-//! | 1 | 4 | how many trees follow |
-//! | 5 | 12 each | number (4), root page (8), by ascending number |
-//! | | 4 | how many orphans follow |
+//! | 1 | 4 | number of trees |
+//! | 5 | 12 each | number (4), root page (8), in ascending order of the numbers |
+//! | | 4 | number of orphans |
 //! | | 16 each | the overflow pointer of a chain of overflow pages |
 //!
-//! Orphans are values that no row holds any more, only older versions of rows in memory, for snapshots
-//! that are open. Their pages are among those of the cut; after opening nobody reads them, so they go.
+//! Orphans are values that no row holds any more; only older versions in memory refer to them, for open
+//! snapshots. Their pages are part of the checkpoint's snapshot; no transaction reads them after opening,
+//! which therefore frees them.
 //!
 //! The tree directory does not know what a tree is for, nor whether it is finished: the catalogue does, and
-//! gives the numbers.
+//! it assigns the numbers.
 //!
-//! Invariant: it changes behind the closed gate or in recovery only, so that a cut sees it still.
+//! Invariant: it changes only behind the closed gate or in recovery, so it is stable during a snapshot.
 
 use crate::access::btree::Tree;
 use crate::access::btree::overflow::{OverflowPointer, STUB_BYTES};
@@ -30,7 +31,7 @@ const VERSION: u8 = 1;
 const HEAD_BYTES: usize = 5;
 const TREE_BYTES: usize = 12;
 
-/// What a checkpoint's list says.
+/// The decoded tree list of a checkpoint.
 pub(crate) struct TreeList {
     /// The trees.
     pub(crate) tree_directory: TreeDirectory,
@@ -40,10 +41,10 @@ pub(crate) struct TreeList {
 
 type Trees = PersistentMap<TreeId, Arc<Tree>>;
 
-/// See the module.
+/// Maps tree numbers to trees.
 pub(crate) struct TreeDirectory(RwLock<Trees, TREE_DIRECTORY>);
 
-/// The trees of one moment.
+/// The trees at one moment.
 pub(crate) struct Snapshot(Trees);
 
 impl Default for TreeDirectory {
@@ -64,12 +65,12 @@ impl TreeDirectory {
         assert!(before.is_none(), "a tree's number is given once");
     }
 
-    /// Takes a tree out.
+    /// Removes a tree.
     pub(crate) fn remove(&self, id: TreeId) -> Option<Arc<Tree>> {
         self.write().remove(&id)
     }
 
-    /// Gives a tree a new handle; holders of the old one are told. With the gate closed.
+    /// Gives a tree a new handle, so that holders of the old one notice. Call it with the gate closed.
     pub(crate) fn renew(&self, id: TreeId) {
         let mut trees = self.write();
         if let Some(tree) = trees.get(&id).map(|tree| tree.renewed()) {
@@ -77,7 +78,7 @@ impl TreeDirectory {
         }
     }
 
-    /// Makes a tree that was built aside known as made by that commit. With the gate closed.
+    /// Marks a tree that was built aside as made by commit `csn`. Call it with the gate closed.
     pub(crate) fn publish(&self, id: TreeId, csn: Csn) {
         let mut trees = self.write();
         if let Some(tree) = trees.get(&id).map(|tree| tree.renewed_since(csn)) {
@@ -85,18 +86,18 @@ impl TreeDirectory {
         }
     }
 
-    /// Every tree, by its number.
+    /// Every tree, in the order of the numbers.
     pub(crate) fn trees(&self) -> Vec<Arc<Tree>> {
         self.read().values().map(Arc::clone).collect()
     }
 
-    /// The trees as they are now, at the cost of a reference count.
+    /// The trees as they are now, for the cost of a reference count.
     pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot(self.read().clone())
     }
 
-    /// The tree directory of a checkpoint; what is wrong with the list if it cannot be read. An empty list is
-    /// that of a database without any checkpoint.
+    /// Reads the tree directory of a checkpoint; the error says what is wrong with the list. An empty list
+    /// belongs to a database without any checkpoint.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<TreeList, &'static str> {
         let tree_directory = TreeDirectory::default();
         if bytes.is_empty() {
@@ -104,7 +105,7 @@ impl TreeDirectory {
             return Ok(TreeList { tree_directory, orphans });
         }
         let split = bytes.split_at_checked(HEAD_BYTES);
-        let (head, list) = split.ok_or("the list of trees is cut short")?;
+        let (head, list) = split.ok_or("the list of trees is truncated")?;
         if head[0] != VERSION {
             return Err("the list of trees has an unknown version");
         }
@@ -136,12 +137,12 @@ impl TreeDirectory {
 }
 
 impl Snapshot {
-    /// Every tree, by its number.
+    /// Every tree, in the order of the numbers.
     pub(crate) fn trees(&self) -> impl Iterator<Item = &Arc<Tree>> {
         self.0.values()
     }
 
-    /// The list for a checkpoint.
+    /// The encoded list for a checkpoint.
     pub(crate) fn to_bytes(&self, orphans: &[OverflowPointer]) -> Vec<u8> {
         let mut bytes = vec![VERSION, 0, 0, 0, 0];
         let mut count = 0_u32;
@@ -161,11 +162,11 @@ impl Snapshot {
 
 fn orphans(bytes: &[u8]) -> Result<Vec<OverflowPointer>, &'static str> {
     let split = bytes.split_at_checked(4);
-    let (count, stubs) = split.ok_or("the list of orphans is cut short")?;
-    if stubs.len() as u64 != u64::from(u32_at(count, 0)) * STUB_BYTES as u64 {
-        return Err("the list of orphans has a length that does not fit its count");
+    let (count, pointers) = split.ok_or("the list of orphans is truncated")?;
+    if pointers.len() as u64 != u64::from(u32_at(count, 0)) * STUB_BYTES as u64 {
+        return Err("the list of orphans has a length that does not match its count");
     }
-    Ok(stubs.chunks_exact(STUB_BYTES).filter_map(OverflowPointer::from_value).collect())
+    Ok(pointers.chunks_exact(STUB_BYTES).filter_map(OverflowPointer::from_value).collect())
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -190,24 +191,24 @@ mod tests {
     }
 
     #[test]
-    fn a_forest_comes_back_from_its_list() {
+    fn a_tree_directory_reads_back_from_its_list() {
         let before = tree_directory();
         before.remove(TreeId(2)).unwrap();
-        let stub = OverflowPointer { bytes: 5_000, first: PageId(77) };
-        let again = TreeDirectory::from_bytes(&before.snapshot().to_bytes(&[stub])).unwrap();
+        let orphan = OverflowPointer { bytes: 5_000, first: PageId(77) };
+        let again = TreeDirectory::from_bytes(&before.snapshot().to_bytes(&[orphan])).unwrap();
         assert_eq!(again.tree_directory.tree(TreeId(7)).unwrap().root(), PageId(1 << 35));
         assert!(again.tree_directory.tree(TreeId(2)).is_none());
         assert_eq!(again.tree_directory.trees().len(), 2);
-        assert_eq!(again.orphans, [stub]);
+        assert_eq!(again.orphans, [orphan]);
         assert!(TreeDirectory::from_bytes(&[]).unwrap().tree_directory.trees().is_empty());
     }
 
     #[test]
     fn no_bytes_make_it_panic() {
-        let stub = OverflowPointer { bytes: 5_000, first: PageId(77) };
-        let bytes = tree_directory().snapshot().to_bytes(&[stub]);
-        for cut in 1..bytes.len() {
-            assert!(TreeDirectory::from_bytes(&bytes[..cut]).is_err(), "cut at {cut}");
+        let orphan = OverflowPointer { bytes: 5_000, first: PageId(77) };
+        let bytes = tree_directory().snapshot().to_bytes(&[orphan]);
+        for len in 1..bytes.len() {
+            assert!(TreeDirectory::from_bytes(&bytes[..len]).is_err(), "truncated to {len} bytes");
         }
         let mut random = fastrand::Rng::with_seed(1);
         for _ in 0..10_000 {

@@ -8,72 +8,41 @@
 //! Nothing is printed here, and no store or workload is known by name. What a store does is a result;
 //! an [`Error`] means that there is none.
 
-mod arrival;
-mod calibration;
-mod client_loop;
-mod control;
-mod coordinator;
-mod cpu_affinity;
-mod dataset;
-mod disk_reserve;
+mod account;
+mod coordinate;
+mod drive;
 mod error;
-mod executor;
-mod fairness;
-mod fingerprint;
-mod interruptible;
-mod live_counters;
-mod load;
-mod measured_span;
-mod observation;
-mod observer;
-mod overhead;
-mod per_commit;
-mod phases;
 mod plan;
-mod preflight;
-mod repetition;
-mod response_bounds;
-mod result;
-mod result_builder;
-mod run;
-mod sampler;
-mod saturation;
-#[cfg(any(test, feature = "simulation"))]
-pub mod simulation;
-#[cfg(test)]
-mod simulation_tests;
-mod store_counters;
-mod transaction_listener;
-mod warning;
-mod warning_rules;
-mod worker;
-mod worker_count;
-mod worker_stats;
 
-pub use calibration::{Calibration, calibrate};
-pub use dataset::loaded_as;
-pub use disk_reserve::DiskReserve;
-pub use error::Error;
-pub use executor::ask;
-pub use observation::{Observation, ObservePlan, ObservedInterval, observe};
-pub use observer::{Event, Observer};
-pub use overhead::OverheadPair;
-pub use plan::{Arrival, RunPlan};
-pub use preflight::CLIENTS_MAX;
-pub use repetition::{Case, CaseResult, Range, Turns, faster, repeat, repeat_with_listener};
-pub use result::{
+pub use account::result::{
     Arrivals, ClientFacts, ClientTime, CountBase, Counted, Distribution, Fairness, Interval,
     MachineInterval, OperationResult, Outcomes, PerCommit, RunHead, RunResult, StopReason,
     TargetFacts, TransactionResult, WorkerTrial, WorkerTrials, WorkloadFacts,
 };
-pub use run::{run, run_with_listener};
-pub use saturation::{
+pub use account::saturation::{
     BUSY, Bottleneck, CONFLICTS, DEVICE, LABORATORY, LINE, LOCK_WAITS, READS, ROUND_TRIP,
     Saturation, SaturationFigures, THRESHOLDS, Threshold, saturation,
 };
-pub use store_counters::{StoreCounter, commits_per_sync};
-pub use transaction_listener::{TransactionEvent, TransactionListener, TransactionOutcome};
+pub use account::store_counters::{StoreCounter, commits_per_sync};
+pub use coordinate::calibration::{Calibration, calibrate};
+pub use coordinate::dataset::loaded_as;
+pub use coordinate::disk_reserve::DiskReserve;
+pub use coordinate::observation::{Observation, ObservePlan, ObservedInterval, observe};
+pub use coordinate::observer::{Event, Observer};
+pub use coordinate::overhead::OverheadPair;
+pub use coordinate::preflight::CLIENTS_MAX;
+pub use coordinate::repetition::{
+    Case, CaseResult, Range, Turns, faster, repeat, repeat_with_listener,
+};
+pub use coordinate::run::{run, run_with_listener};
+#[cfg(any(test, feature = "simulation"))]
+pub use coordinate::simulation;
+pub use drive::executor::ask;
+pub use drive::transaction_listener::{TransactionEvent, TransactionListener, TransactionOutcome};
+pub use error::Error;
+pub use plan::{Arrival, RunPlan};
 // What a result holds of the seam, for crates that show results and know no store.
+pub use account::warning::Warning;
 pub use syncline_contract::{
     Cause, Check, CheckOutcome, ClientModel, CommitPath, CommitPaths, CounterUnit, DryRunPlan,
     Durability, Failure, FailureKind, Internal, Isolation, LogLocation, Meaning, OwnFigure,
@@ -81,4 +50,3 @@ pub use syncline_contract::{
 };
 pub use syncline_meters::{BlockDevice, BpfCpuTime, Machine, ProfilerCpuTime, ProfilerOptions};
 pub use syncline_profile::Profile;
-pub use warning::Warning;

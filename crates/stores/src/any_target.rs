@@ -3,6 +3,7 @@
 //!
 //! A new target is one line in the table at the foot of this file.
 
+use std::pin::Pin;
 use std::task::Waker;
 use std::time::Duration;
 use syncline_contract::{
@@ -11,6 +12,9 @@ use syncline_contract::{
     StoreObservation, StoreProcess, TableId, Target, TargetResult, UserView, Value, Worker,
 };
 use syncline_instrument::Nanos;
+
+/// A call under way that moves no row.
+type BoxedAnswer<'a, T> = Pin<Box<dyn Future<Output = TargetResult<T>> + 'a>>;
 
 macro_rules! targets {
     ($($(#[$when:meta])* $name:ident: $target:ty),* $(,)?) => {
@@ -58,6 +62,85 @@ macro_rules! targets {
             }
         }
 
+        /// The calls that move no row, boxed: a coroutine is compiled again in every crate that polls it, and
+        /// behind these calls is most of the code of every store.
+        impl AnyTarget {
+            #[inline(never)]
+            fn boxed_meet<'a>(&'a self) -> BoxedAnswer<'a, ()> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.meet()),)* }
+            }
+
+            #[inline(never)]
+            fn boxed_unfinished_wait<'a>(&'a self) -> BoxedAnswer<'a, Option<String>> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.unfinished_wait()),)* }
+            }
+
+            #[inline(never)]
+            fn boxed_counters<'a>(&'a self) -> BoxedAnswer<'a, Vec<Counter>> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.counters()),)* }
+            }
+
+            #[inline(never)]
+            fn boxed_round_trip_ns<'a>(&'a self) -> BoxedAnswer<'a, Option<Nanos>> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.round_trip_ns()),)* }
+            }
+
+            #[inline(never)]
+            fn boxed_observe<'a>(&'a self) -> BoxedAnswer<'a, StoreObservation> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.observe()),)* }
+            }
+
+            #[inline(never)]
+            fn boxed_user_view<'a>(&'a self, tables: &'a [String]) -> BoxedAnswer<'a, UserView> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.user_view(tables)),)* }
+            }
+
+            #[inline(never)]
+            fn boxed_clean<'a>(&'a self) -> BoxedAnswer<'a, Vec<String>> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.clean()),)* }
+            }
+
+            #[inline(never)]
+            fn boxed_reopen<'a>(&'a self, plan: &'a Plan) -> BoxedAnswer<'a, bool> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.reopen(plan)),)* }
+            }
+
+            #[inline(never)]
+            fn boxed_keep<'a>(&'a self) -> BoxedAnswer<'a, ()> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.keep()),)* }
+            }
+
+            #[inline(never)]
+            fn boxed_self_check<'a>(&'a self) -> BoxedAnswer<'a, Option<Vec<String>>> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.self_check()),)* }
+            }
+
+            #[inline(never)]
+            fn boxed_create<'a>(&'a self, plan: &'a Plan) -> BoxedAnswer<'a, ()> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.create(plan)),)* }
+            }
+
+            #[inline(never)]
+            fn boxed_evidence<'a>(&'a self) -> BoxedAnswer<'a, ReportedSettings> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.evidence()),)* }
+            }
+
+            #[inline(never)]
+            fn boxed_remove<'a>(&'a self) -> BoxedAnswer<'a, ()> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.remove()),)* }
+            }
+
+            #[inline(never)]
+            fn boxed_connect<'a>(&'a self, plan: &'a Plan, worker: &'a AnyWorker) -> BoxedAnswer<'a, AnySession> {
+                match (self, worker) {
+                    $($(#[$when])* (AnyTarget::$name(target), AnyWorker::$name(worker)) => {
+                        Box::pin(async move { target.connect(plan, worker).await.map(AnySession::$name) })
+                    })*
+                    _ => unreachable!("a worker's part is used with the target that made it"),
+                }
+            }
+        }
+
         impl Target for AnyTarget {
             type Session = AnySession;
             type Worker = AnyWorker;
@@ -67,7 +150,7 @@ macro_rules! targets {
             }
 
             async fn meet(&self) -> TargetResult<()> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.meet().await,)* }
+                self.boxed_meet().await
             }
 
             fn capabilities(&self) -> Capabilities {
@@ -95,7 +178,7 @@ macro_rules! targets {
             }
 
             async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.unfinished_wait().await,)* }
+                self.boxed_unfinished_wait().await
             }
 
             fn log_segments(&self) -> Option<LogSegments> {
@@ -123,11 +206,11 @@ macro_rules! targets {
             }
 
             async fn counters(&self) -> TargetResult<Vec<Counter>> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.counters().await,)* }
+                self.boxed_counters().await
             }
 
             async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.round_trip_ns().await,)* }
+                self.boxed_round_trip_ns().await
             }
 
             fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<DryRunPlan> {
@@ -135,35 +218,35 @@ macro_rules! targets {
             }
 
             async fn observe(&self) -> TargetResult<StoreObservation> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.observe().await,)* }
+                self.boxed_observe().await
             }
 
             async fn user_view(&self, tables: &[String]) -> TargetResult<UserView> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.user_view(tables).await,)* }
+                self.boxed_user_view(tables).await
             }
 
             async fn clean(&self) -> TargetResult<Vec<String>> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.clean().await,)* }
+                self.boxed_clean().await
             }
 
             async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.reopen(plan).await,)* }
+                self.boxed_reopen(plan).await
             }
 
             async fn keep(&self) -> TargetResult<()> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.keep().await,)* }
+                self.boxed_keep().await
             }
 
             async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.self_check().await,)* }
+                self.boxed_self_check().await
             }
 
             async fn create(&self, plan: &Plan) -> TargetResult<()> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.create(plan).await,)* }
+                self.boxed_create(plan).await
             }
 
             async fn evidence(&self) -> TargetResult<ReportedSettings> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.evidence().await,)* }
+                self.boxed_evidence().await
             }
 
             fn worker(&self) -> TargetResult<AnyWorker> {
@@ -171,16 +254,22 @@ macro_rules! targets {
             }
 
             async fn connect(&self, plan: &Plan, worker: &AnyWorker) -> TargetResult<AnySession> {
-                match (self, worker) {
-                    $($(#[$when])* (AnyTarget::$name(target), AnyWorker::$name(worker)) => {
-                        target.connect(plan, worker).await.map(AnySession::$name)
-                    })*
-                    _ => unreachable!("a worker's part is used with the target that made it"),
-                }
+                self.boxed_connect(plan, worker).await
             }
 
             async fn remove(&self) -> TargetResult<()> {
-                match self { $($(#[$when])* AnyTarget::$name(target) => target.remove().await,)* }
+                self.boxed_remove().await
+            }
+        }
+
+        impl AnySession {
+            #[inline(never)]
+            fn boxed_load<'a>(
+                &'a mut self,
+                table: TableId,
+                batch: &'a Rows,
+            ) -> Pin<Box<dyn Future<Output = Result<(), Stop>> + 'a>> {
+                match self { $($(#[$when])* AnySession::$name(session) => Box::pin(session.load(table, batch)),)* }
             }
         }
 
@@ -220,7 +309,7 @@ macro_rules! targets {
             }
 
             async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
-                match self { $($(#[$when])* AnySession::$name(session) => session.load(table, batch).await,)* }
+                self.boxed_load(table, batch).await
             }
         }
     };

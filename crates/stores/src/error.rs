@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use syncline_contract::OptionError;
+use syncline_launcher::NoCurrentDirectory;
 
 /// Why no target could be made of a URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,11 +55,8 @@ pub enum Error {
         directory: PathBuf,
     },
     /// The current directory cannot be found out.
-    #[error("the current directory cannot be read: {why}; name a path in the target")]
-    NoCurrentDirectory {
-        /// The operating system's words.
-        why: String,
-    },
+    #[error(transparent)]
+    NoCurrentDirectory(#[from] NoCurrentDirectory),
     /// A password was to come from an environment variable that is not there.
     #[error(
         "the environment has no {name}, from which the URL takes a password by ${{{name}}}; set it"
@@ -91,11 +89,6 @@ pub enum Error {
         name: String,
     },
     /// A private server could not be started.
-    #[error("no temporary {product} server could be started: {what}")]
-    Private {
-        /// The product.
-        product: &'static str,
-        /// Why, and what to do.
-        what: String,
-    },
+    #[error(transparent)]
+    Launch(#[from] syncline_launcher::Error),
 }

@@ -5,7 +5,6 @@
 //! [`Target::create`](syncline_contract::Target::create), and refuses there what is not its own.
 
 mod any_target;
-pub mod child_process;
 #[cfg(any(
     feature = "lmdb",
     feature = "redb",
@@ -35,7 +34,7 @@ pub mod null;
 mod open_files;
 mod path;
 pub mod postgres;
-pub mod private;
+mod private_url;
 #[cfg(feature = "redb")]
 pub mod redb;
 pub mod redis;
@@ -50,5 +49,6 @@ pub mod wire;
 
 pub use any_target::{AnySession, AnyTarget, AnyWorker};
 pub use error::Error;
+pub use private_url::launch_spec;
 pub use registry::listings;
-pub use url::{Listing, encoded};
+pub use url::Listing;

@@ -4,7 +4,7 @@ use crate::error::Error;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use syncline_launcher::private_path;
 
 /// The path behind a URL's colon: of `///data/x.db`, as other programs write an absolute path, `/data/x.db`.
 pub(crate) fn plain(path: &str) -> &str {
@@ -14,26 +14,13 @@ pub(crate) fn plain(path: &str) -> &str {
 
 /// A path that stays the same wherever the process goes.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    std::path::absolute(path).map_err(|error| Error::NoCurrentDirectory { why: error.to_string() })
+    Ok(syncline_launcher::absolute(path)?)
 }
 
 /// A path in the current directory that no other store of this process has, nor one of another
 /// process: `.syncline-<store>-<pid>-<n>`.
 pub(crate) fn private(store: &str) -> Result<PathBuf, Error> {
-    private_in(Path::new("."), store)
-}
-
-/// The same in another directory.
-pub(crate) fn private_in(directory: &Path, store: &str) -> Result<PathBuf, Error> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!(".syncline-{store}-{}-{number}", std::process::id());
-        let path = absolute(&directory.join(name))?;
-        if !path.exists() {
-            return Ok(path);
-        }
-    }
+    Ok(private_path(Path::new("."), store)?)
 }
 
 /// Private directories of a store, beside that path, whose processes are gone: one that a signal ended before

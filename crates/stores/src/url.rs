@@ -5,7 +5,7 @@
 
 use crate::error::Error;
 use crate::server::shown;
-use syncline_contract::{OptionArgs, OptionListing};
+use syncline_contract::{OptionArgs, OptionListing, decoded};
 
 /// A target as a listing shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,28 +84,6 @@ impl Url {
     pub(crate) fn given(&self, listing: &Listing) -> Result<OptionArgs<'_>, Error> {
         Ok(OptionArgs::new(format!("target {}", listing.name), listing.options, &self.pairs)?)
     }
-}
-
-/// A path or a value as it stands in a URL of ours: with codes for the signs that take one apart.
-pub fn encoded(value: &str) -> String {
-    value.replace('%', "%25").replace('&', "%26").replace('?', "%3F")
-}
-
-/// With every `%XX` replaced by its character; none if one is broken or the result is not UTF-8.
-pub(crate) fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        if byte == b'%' {
-            let code = str::from_utf8(after.get(..2)?).ok()?;
-            bytes.push(u8::from_str_radix(code, 16).ok()?);
-            rest = &after[2..];
-        } else {
-            bytes.push(byte);
-            rest = after;
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -16,19 +16,19 @@ use syncline_contract::{
     AccessPattern, Cause, Durability, FailureKind, Int, Kind, LogLocation, Meaning, OperationId,
     Plan, Session, Set, Stop, StoreProcess, Table, Target, Value, Write,
 };
+use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 use syncline_stores::AnyTarget;
-use syncline_stores::private::{LaunchSpec, Private, Product};
 
-fn server() -> Private {
-    Private::start(&LaunchSpec::new(Product::Etcd)).unwrap()
+fn server() -> PrivateServer {
+    PrivateServer::start(&LaunchSpec::new(Product::Etcd)).unwrap()
 }
 
 /// The server's address, with no option but its socket.
-fn place(server: &Private) -> String {
+fn place(server: &PrivateServer) -> String {
     format!("etcd://?socket={}", socket(server))
 }
 
-fn socket(server: &Private) -> &str {
+fn socket(server: &PrivateServer) -> &str {
     let (_, rest) = server.url().split_once("socket=").unwrap();
     rest.split('&').next().unwrap()
 }
@@ -38,7 +38,7 @@ fn open(url: &str) -> AnyTarget {
 }
 
 /// Asks the gateway as anybody could, by keys and values that need no code of their own.
-fn ask(server: &Private, path: &str, question: &str) -> String {
+fn ask(server: &PrivateServer, path: &str, question: &str) -> String {
     let mut stream = UnixStream::connect(socket(server)).unwrap();
     let length = question.len();
     let request = format!(
@@ -51,7 +51,7 @@ fn ask(server: &Private, path: &str, question: &str) -> String {
 }
 
 /// How many keys there are.
-fn keys(server: &Private) -> String {
+fn keys(server: &PrivateServer) -> String {
     // From the byte 0 to the byte 255.
     let all = r#"{"key": "AA==", "range_end": "/w==", "count_only": true}"#;
     let answer = ask(server, "/v3/kv/range", all);

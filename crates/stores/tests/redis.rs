@@ -14,22 +14,22 @@ use syncline_contract::{
     AccessPattern, Durability, FailureKind, Int, LogLocation, Meaning, Plan, Session, Stop,
     StoreProcess, Table, Target, Value, Write as _Insert,
 };
+use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 use syncline_stores::AnyTarget;
-use syncline_stores::private::{LaunchSpec, Private, Product};
 
-fn server(durability: Durability) -> Private {
+fn server(durability: Durability) -> PrivateServer {
     let wanted = LaunchSpec { durability, ..LaunchSpec::new(Product::Redis) };
-    Private::start(&wanted).unwrap()
+    PrivateServer::start(&wanted).unwrap()
 }
 
 /// The server's address with its password and no other options.
-fn place(server: &Private) -> String {
+fn place(server: &PrivateServer) -> String {
     let place = server.url().split('?').next().unwrap();
     format!("{place}?password={}", password(server))
 }
 
 /// Its password, from the file that its URL names.
-fn password(server: &Private) -> String {
+fn password(server: &PrivateServer) -> String {
     let (_, rest) = server.url().split_once("password-file=").unwrap();
     let file = rest.split('&').next().unwrap();
     std::fs::read_to_string(file).unwrap().trim().to_owned()
@@ -43,7 +43,7 @@ fn open(url: &str) -> AnyTarget {
 struct Other(BufReader<TcpStream>);
 
 impl Other {
-    fn of(server: &Private) -> Other {
+    fn of(server: &PrivateServer) -> Other {
         let place = server.url().split('?').next().unwrap();
         let place = place.trim_start_matches("redis://");
         let socket = TcpStream::connect(place.trim_end_matches('/')).unwrap();
@@ -284,7 +284,7 @@ fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
 }
 
 /// The server takes encrypted connections too; at which port.
-fn encrypts(server: &Private, with: &Certificates) -> u16 {
+fn encrypts(server: &PrivateServer, with: &Certificates) -> u16 {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port();
     drop(free);

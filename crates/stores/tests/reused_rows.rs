@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use syncline_contract::Durability;
+use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 use syncline_runner::{Error, Event, Observer, RunPlan, RunResult, run};
 use syncline_stores::AnyTarget;
-use syncline_stores::private::{LaunchSpec, Private, Product};
 use syncline_workloads::AnyWorkload;
 
 /// A run that keeps its rows, or finds them.
@@ -193,7 +193,7 @@ fn servers_and_the_engine_know_their_rows_again() {
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(folder.path(), open).unwrap();
     let server = |product| {
-        Private::start(&LaunchSpec {
+        PrivateServer::start(&LaunchSpec {
             directory: Some(folder.path().to_owned()),
             durability: Durability::Os,
             ..LaunchSpec::new(product)

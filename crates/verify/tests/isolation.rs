@@ -6,8 +6,8 @@
 use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
 use syncline_contract::Isolation;
-use syncline_stores::AnyTarget;
-use syncline_stores::private::{LaunchSpec, Private};
+use syncline_launcher::PrivateServer;
+use syncline_stores::{AnyTarget, launch_spec};
 use syncline_verify::isolation::{
     Finding, Kind, Load, Row, hermitage, levels, load, table, with_fast_deadlock_detection,
 };
@@ -43,7 +43,7 @@ fn of(transactions: usize) -> Load {
 
 /// The table's row for a private server.
 fn row_of_server(url: &str) -> String {
-    let private = Private::start(&LaunchSpec::of_url(url).unwrap().unwrap()).unwrap();
+    let private = PrivateServer::start(&launch_spec(url).unwrap().unwrap()).unwrap();
     let row = played(private.url());
     let text = table(&[row]);
     let line = text.lines().nth(1).unwrap();

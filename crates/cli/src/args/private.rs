@@ -3,7 +3,7 @@
 use clap::Args;
 use std::path::PathBuf;
 use syncline_contract::Durability;
-use syncline_stores::private::{Product, bytes, jvm_options, processors};
+use syncline_launcher::{Product, bytes, jvm_options, processors};
 
 /// Start a temporary server on loopback from what is installed; Ctrl-C stops and removes it.
 #[derive(Args, Debug)]

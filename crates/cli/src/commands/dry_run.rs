@@ -9,7 +9,7 @@ use crate::registry::TargetRegistry;
 use crate::terminal;
 use syncline_contract::{DryRunPlan, Plan, Rows, Target, Value, Workload};
 use syncline_report::units::{self, plural};
-use syncline_stores::private::LaunchSpec;
+use syncline_stores::launch_spec;
 use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
 
@@ -64,7 +64,7 @@ fn of<S: TargetRegistry>(
 ) -> Result<String, CannotRun> {
     let mut text =
         format!("{} on {}, {}\n", workload.name(), shown(url), plural(clients as u64, "client"));
-    let target = match LaunchSpec::of_url(url) {
+    let target = match launch_spec(url) {
         Some(wanted) => {
             text += "  a temporary server would be started for it and removed afterwards: it holds nothing else\n";
             shelf.open(&wanted?.url_of_none())?

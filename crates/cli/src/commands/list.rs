@@ -5,10 +5,10 @@ use crate::exit::{Outcome, Verdict};
 use crate::registry::TargetRegistry;
 use crate::terminal;
 use std::path::Path;
+use syncline_launcher::Product;
 use syncline_meters::{Profiler, ProfilerOptions, Subject, Watched};
 use syncline_profile::Profile;
 use syncline_report::{record, table};
-use syncline_stores::private::Product;
 
 /// Lists what there is.
 pub(crate) fn list<S: TargetRegistry>(args: &ListArgs, shelf: &S) -> Outcome {

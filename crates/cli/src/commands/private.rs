@@ -5,7 +5,7 @@ use crate::args::PrivateArgs;
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::{interrupt, private_servers, terminal};
 use std::time::Duration;
-use syncline_stores::private::{LaunchSpec, Private};
+use syncline_launcher::{LaunchSpec, PrivateServer};
 
 const LOOKS_EVERY: Duration = Duration::from_millis(100);
 
@@ -16,7 +16,7 @@ pub(crate) fn private(args: &PrivateArgs) -> Outcome {
     }
     // Before the server is there, so that no signal finds it unkept.
     interrupt::stop_flag();
-    let server = Private::start(&wanted(args))?;
+    let server = PrivateServer::start(&wanted(args))?;
     terminal::note(&private_servers::started(&server));
     if let Some(why) = server.fallback() {
         terminal::warn(why);

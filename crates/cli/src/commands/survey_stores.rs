@@ -8,8 +8,8 @@ use crate::recording_mount;
 use crate::registry::TargetRegistry;
 use crate::terminal;
 use std::path::{Path, PathBuf};
+use syncline_contract::encoded;
 use syncline_contract::{ClientModel, LogLocation, Target};
-use syncline_stores::encoded;
 
 /// More threads than this measure the scheduler; the queue and futures show such rungs.
 const THREADS_MAX: usize = 100;

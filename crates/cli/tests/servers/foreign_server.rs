@@ -2,19 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use syncline_stores::private::{LaunchSpec, Private, Product};
+use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 use tempfile::TempDir;
 
 /// A PostgreSQL of the test's own, which is a stranger's to the program.
 pub(crate) struct ForeignServer {
-    server: Private,
+    server: PrivateServer,
     _folder: TempDir,
 }
 
 impl ForeignServer {
     pub(crate) fn new() -> ForeignServer {
         let folder = crate::support::folder();
-        let server = Private::start(&LaunchSpec {
+        let server = PrivateServer::start(&LaunchSpec {
             directory: Some(folder.path().to_owned()),
             ..LaunchSpec::new(Product::Postgres)
         });
@@ -180,7 +180,7 @@ pub(crate) fn first_interval(folder: &Path) {
 
 /// A folder on a disk that every user may enter, wherever the house itself stands.
 pub(crate) fn open_folder() -> TempDir {
-    let folder = tempfile::tempdir_in(syncline_stores::private::FALLBACK).unwrap();
+    let folder = tempfile::tempdir_in(syncline_launcher::FALLBACK).unwrap();
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(folder.path(), open).unwrap();
     folder

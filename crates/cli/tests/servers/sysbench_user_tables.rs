@@ -3,7 +3,7 @@
 
 use crate::foreign_server::ForeignServer;
 use crate::support::{folder, say};
-use syncline_stores::private::{LaunchSpec, Private, Product};
+use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 
 /// f02, f22.
 #[test]
@@ -49,7 +49,7 @@ fn tables_of_sysbench_are_refused_and_a_loop_over_all_tests_needs_one_prepare() 
 #[test]
 fn tables_of_sysbench_are_refused_on_mariadb_too() {
     let folder = folder();
-    let server = Private::start(&LaunchSpec {
+    let server = PrivateServer::start(&LaunchSpec {
         directory: Some(folder.path().to_owned()),
         ..LaunchSpec::new(Product::Mariadb)
     });

@@ -3,7 +3,7 @@
 use crate::foreign_server::{ForeignServer, with_password};
 use crate::support::{folder, say};
 use std::process::Command;
-use syncline_stores::private::{LaunchSpec, Private, Product};
+use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 use tempfile::TempDir;
 
 const SMALL: &str = "--images 20 --control-images 10 --kills 1 --load 400ms --no-faults --json";
@@ -45,9 +45,9 @@ fn a_live_server_itself_is_refused_and_only_servers_have_twins() {
 }
 
 /// A server that is a stranger's to the program, and the URL by which it is met.
-fn stranger(product: Product) -> (Private, String, TempDir) {
+fn stranger(product: Product) -> (PrivateServer, String, TempDir) {
     let folder = folder();
-    let server = Private::start(&LaunchSpec {
+    let server = PrivateServer::start(&LaunchSpec {
         directory: Some(folder.path().to_owned()),
         ..LaunchSpec::new(product)
     });

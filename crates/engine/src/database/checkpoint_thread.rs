@@ -1,17 +1,16 @@
-//! The checkpoint thread: the thread that begins checkpoints when the log has grown, and moves them on at a
-//! pace.
+//! The checkpoint thread begins checkpoints when the log has grown, and paces them.
 //!
-//! It looks twenty times a second. A checkpoint is due when enough records or segments were written
-//! since the last one began. It is near when three quarters of that are written: from then on the data
-//! file grows to what a checkpoint of what has changed would need, so that pages are captured right
-//! behind the cut.
+//! It wakes twenty times a second. A checkpoint is due when enough records or segments were written since the
+//! last one began. It is near when three quarters of that are written: from then on the data file grows to
+//! the size that a checkpoint of the pages changed so far would need, so that capturing pages can start right
+//! after the snapshot.
 //!
-//! A checkpoint's writes are spread over half the time that passed between the last two beginnings, the
-//! file's growth before it over an eighth of the time since the last one. They go at half that pace while
-//! the log's writes take more than twice what they took before: each log sync also waits for what the
-//! checkpoint has put into the device's cache. While the pool of pre-images is large there is no pace,
-//! since it takes memory and writers wait when it is full; nor when the segments written since it began
-//! reach `checkpoint_segment_bytes` again, and then commits wait.
+//! A checkpoint's writes are spread over half of the time between the last two beginnings, and the growth of
+//! the file before it over an eighth of the time since the last one began. Both go at half that pace while
+//! log writes take more than twice as long as before, because each log sync also waits for what the
+//! checkpoint has put into the device's cache. There is no pause while the pool of pre-images is large, since
+//! it takes memory and writers wait when it is full. There is none either once the segments written since the
+//! checkpoint began reach `checkpoint_segment_bytes` again; then commits wait, too.
 
 use crate::database::checkpoints::Step;
 use crate::database::engine::Engine;
@@ -25,21 +24,21 @@ use std::time::Duration;
 use syncline_instrument::{Nanos, clock};
 use syncline_vfs::Disk;
 
-const LOOK: Duration = Duration::from_millis(50);
+const TICK: Duration = Duration::from_millis(50);
 
-/// How many quarters of what makes a checkpoint due are written when it is near.
+/// A checkpoint is near when this many quarters of the amount that makes it due are written.
 const NEAR: u64 = 3;
 
-/// Once a second.
-const LOOKS_A_SWEEP: u32 = 20;
+/// Ticks between two collections of old rows: once a second.
+const TICKS_PER_SWEEP: u32 = 20;
 
-/// A checkpoint that found the disk full is tried again a second later, from a new cut.
-const LOOKS_AFTER_FULL: u32 = 20;
+/// Ticks until the next attempt after the disk was full: a second. The attempt takes a new snapshot.
+const TICKS_AFTER_FULL: u32 = 20;
 
-/// No step waits longer, whatever the pace says.
+/// The longest pause between two steps, whatever the pace says.
 const PAUSE_MAX_NS: Nanos = 100_000_000;
 
-/// See the module. Dropping it ends the thread and waits for it.
+/// Dropping it ends the thread and waits for it.
 #[derive(Debug)]
 pub(crate) struct CheckpointThread {
     ending: Arc<Ending>,
@@ -52,7 +51,7 @@ struct Ending {
     bell: Condvar,
 }
 
-/// What the log had written at some moment, since opening.
+/// What the log had written at some moment since opening.
 #[derive(Clone, Copy, Debug, Default)]
 struct LogGrowth {
     record_bytes: u64,
@@ -68,11 +67,11 @@ struct Rounds<D: Disk> {
     at_last: LogGrowth,
     last_began: Nanos,
     interval_ns: Nanos,
-    /// Nanoseconds a log write took when no checkpoint ran.
+    /// Nanoseconds that a log write took while no checkpoint ran.
     base_write_ns: u64,
     before: LogGrowth,
-    /// So many looks are to come before a checkpoint is thought of again: the last one found the disk full.
-    looks_until_next: u32,
+    /// Ticks until the next checkpoint may begin, after the disk was full.
+    ticks_until_next: u32,
 }
 
 impl CheckpointThread {
@@ -86,7 +85,7 @@ impl CheckpointThread {
             interval_ns: 0,
             base_write_ns: u64::MAX,
             before: LogGrowth::default(),
-            looks_until_next: 0,
+            ticks_until_next: 0,
         };
         let thread = std::thread::Builder::new()
             .name("checkpoints".to_owned())
@@ -97,7 +96,7 @@ impl CheckpointThread {
                     move || rounds.run(),
                     |because| {
                         core.log.fail(because);
-                        // Who waits for the checkpoint sees the failure.
+                        // The threads that wait for the checkpoint get the error instead.
                         core.set_pressed(false);
                     },
                 );
@@ -115,7 +114,7 @@ impl Drop for CheckpointThread {
         }
         self.ending.bell.notify_all();
         if let Some(thread) = self.thread.take() {
-            // Its panics were caught, and have failed the log.
+            // The thread's panics were caught and have failed the log.
             let _ended = thread.join();
         }
     }
@@ -123,17 +122,17 @@ impl Drop for CheckpointThread {
 
 impl<D: Disk> Rounds<D> {
     fn run(&mut self) {
-        let mut looks = 0_u32;
-        while !self.pause(LOOK) {
+        let mut ticks = 0_u32;
+        while !self.pause(TICK) {
             let grown = self.grown();
-            self.look(grown);
-            looks += 1;
-            if looks.is_multiple_of(LOOKS_A_SWEEP) {
-                // Commits collect what is old bit by bit; where they have ceased, something is left.
+            self.update_base(grown);
+            ticks += 1;
+            if ticks.is_multiple_of(TICKS_PER_SWEEP) {
+                // Commits collect old rows bit by bit; when commits cease, some are left.
                 self.engine.core.sweep();
             }
-            self.looks_until_next = self.looks_until_next.saturating_sub(1);
-            if self.looks_until_next > 0 {
+            self.ticks_until_next = self.ticks_until_next.saturating_sub(1);
+            if self.ticks_until_next > 0 {
                 continue;
             }
             if self.has_written(4, grown) {
@@ -144,7 +143,7 @@ impl<D: Disk> Rounds<D> {
         }
     }
 
-    /// Sleeps; true if the thread shall end.
+    /// Sleeps. Returns true if the thread must end.
     fn pause(&self, span: Duration) -> bool {
         let _held = Held::<CHECKPOINT_THREAD>::awaited();
         let mut ends = self.ending.ends.lock();
@@ -164,22 +163,22 @@ impl<D: Disk> Rounds<D> {
         }
     }
 
-    /// Keeps in mind what a log write takes without a checkpoint beside it.
-    fn look(&mut self, grown: LogGrowth) {
-        if let Some(mean) = self.write_ns_since_last_look(grown) {
-            // A slow drift upwards forgets a base that was too good to last.
+    /// Updates the usual duration of a log write without a checkpoint.
+    fn update_base(&mut self, grown: LogGrowth) {
+        if let Some(mean) = self.write_ns_since_last_tick(grown) {
+            // The base rises slowly, so that an exceptionally fast spell is forgotten.
             let risen = self.base_write_ns.saturating_add(self.base_write_ns / 64);
             self.base_write_ns = mean.min(risen);
         }
     }
 
-    fn write_ns_since_last_look(&mut self, grown: LogGrowth) -> Option<u64> {
+    fn write_ns_since_last_tick(&mut self, grown: LogGrowth) -> Option<u64> {
         let before = std::mem::replace(&mut self.before, grown);
         let writes = grown.writes - before.writes;
         (writes > 0).then(|| (grown.write_ns - before.write_ns) / writes)
     }
 
-    /// True if so many quarters are written of what makes a checkpoint due.
+    /// True if this many quarters of the amount that makes a checkpoint due are written.
     fn has_written(&self, quarters: u64, grown: LogGrowth) -> bool {
         let options = &self.engine.options;
         let records = grown.record_bytes - self.at_last.record_bytes;
@@ -202,7 +201,7 @@ impl<D: Disk> Rounds<D> {
         };
         let spread_ns = clock::now().saturating_sub(self.last_began) / 8;
         let mut all_bytes = 0;
-        // A failure is told to those whose commits it concerns: the log is closed by it.
+        // The failure has closed the log, so the commits that it concerns report it.
         while let Ok(Step::Worked { bytes, left_bytes }) = checkpoints.make_room(&engine.core) {
             all_bytes = all_bytes.max(bytes + left_bytes);
             let grown = self.grown();
@@ -216,13 +215,13 @@ impl<D: Disk> Rounds<D> {
     fn checkpoint(&mut self, grown: LogGrowth) {
         let engine = Arc::clone(&self.engine);
         let Some(checkpoints) = &engine.checkpoints else {
-            // Nothing is kept, so nothing in the log is needed either.
+            // Nothing is stored, so nothing in the log is needed either.
             engine.core.log.release(engine.core.log.horizon());
             self.at_last = grown;
             return;
         };
         let now = clock::now();
-        // A failure is told to those whose commits it concerns: the log is closed by it.
+        // The failure has closed the log, so the commits that it concerns report it.
         if !checkpoints.begin(&engine.core, &engine.tree_directory).is_ok_and(|begun| begun) {
             return;
         }
@@ -239,10 +238,10 @@ impl<D: Disk> Rounds<D> {
                         return;
                     }
                 }
-                // It was abandoned, so another one is due. Commits are refused when the log is full, too.
+                // The checkpoint was abandoned, so another one is due. A full log refuses commits, too.
                 Err(Error::Full { .. }) => {
                     self.at_last = at_last;
-                    self.looks_until_next = LOOKS_AFTER_FULL;
+                    self.ticks_until_next = TICKS_AFTER_FULL;
                     break;
                 }
                 Ok(Step::Idle | Step::Finished(_)) | Err(_) => break,
@@ -261,7 +260,7 @@ impl<D: Disk> Rounds<D> {
         self.share_ns(self.interval_ns / 2, bytes, all_bytes, grown)
     }
 
-    /// The share of a span that belongs to so many of all bytes; twice as much while log writes are slow.
+    /// The part of a span that `bytes` of all bytes may take; twice that while log writes are slow.
     fn share_ns(
         &mut self,
         spread_ns: Nanos,
@@ -269,7 +268,7 @@ impl<D: Disk> Rounds<D> {
         all_bytes: u64,
         grown: LogGrowth,
     ) -> Nanos {
-        let mean = self.write_ns_since_last_look(grown);
+        let mean = self.write_ns_since_last_tick(grown);
         let slow = mean.is_some_and(|mean| mean / 2 > self.base_write_ns);
         let spread_ns = spread_ns * if slow { 2 } else { 1 };
         let share = u128::from(spread_ns) * u128::from(bytes) / u128::from(all_bytes.max(1));
@@ -277,7 +276,7 @@ impl<D: Disk> Rounds<D> {
     }
 }
 
-/// True if so many bytes are so many quarters of a limit, or more.
+/// True if `bytes` are at least this many quarters of a limit.
 fn reaches(bytes: u64, quarters: u64, limit: u64) -> bool {
     bytes >= limit - limit / 4 * (4 - quarters)
 }

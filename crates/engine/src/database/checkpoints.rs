@@ -1,20 +1,22 @@
-//! Checkpoints of a running database: who begins one, who moves it on, and what a failure means.
+//! Checkpoints of a running database: which threads begin them and move them on, and what a failure means.
 //!
-//! Whoever needs a checkpoint to move drives it, as with the log: the checkpoint thread, a call of
-//! `checkpoint` or `verify`, or a writer that waits: for room in the pool of pre-images, for a shorter log,
-//! or for memory at the cap. One at a time takes the state's mutex and does a step; the others wait for that
-//! mutex and then do the next.
+//! As with the log, any thread that needs a checkpoint to move drives it: the checkpoint thread, a call of
+//! `checkpoint` or `verify`, or a writer that waits for room in the pool of pre-images, for a shorter log, or
+//! for memory at the cap. One thread at a time takes the state's mutex and does a step; the others wait for
+//! that mutex and then do the next step.
 //!
-//! Invariant: the commit gate comes before the state's mutex. Whoever needs both closes the gate first;
-//! whoever holds the mutex never waits at the gate. So the holder of the closed gate, such as a definition
-//! that needs a checkpoint of its own, or a transaction that runs alone and lacks pre-images, may always
-//! wait for the mutex. Who begins a checkpoint does not: with commits standing at the gate it does not
-//! sit out another thread's I/O, but opens the gate again and waits for the mutex without it.
+//! Invariant: the commit gate comes before the state's mutex. A thread that needs both closes the gate first,
+//! and a thread that holds the mutex never waits at the gate. So the holder of the closed gate, such as a
+//! definition that needs its own checkpoint or an exclusive transaction without room for pre-images, may
+//! always wait for the mutex. The thread that begins a checkpoint does not do so: with commits blocked at the
+//! gate it does not sit out another thread's I/O, but opens the gate again and waits for the mutex without
+//! it.
 //!
-//! States of a checkpoint: none, running (its cut is taken), finished, abandoned. One that finds the disk
-//! full is abandoned: its pages are dirty again, its slots free, its pre-images forgotten. So the next one is
-//! of a later cut, which needs less when rows were deleted meanwhile, and writers do not wait for a
-//! checkpoint that cannot go on. Any other failure closes the log, and with it the database, for good.
+//! States of a checkpoint: none, running (its snapshot is taken), finished, abandoned. A checkpoint that
+//! finds the disk full is abandoned: its pages are dirty again, its slots free, its pre-images dropped. The
+//! next one takes a later snapshot, which needs less space if rows were deleted meanwhile, and writers do not
+//! wait for a checkpoint that cannot go on. Any other failure closes the log, and with it the database, for
+//! good.
 
 use crate::access::btree::overflow::OverflowPointer;
 use crate::buffer::page_snapshot::StartedSnapshot;
@@ -33,36 +35,36 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_instrument::{Module, Nanos, clock, tag};
 use syncline_vfs::Disk;
 
-/// Who begins a checkpoint and finds another thread at the data file opens the gate again, but for the
-/// last of so many attempts: then it waits with the gate closed.
+/// A thread that begins a checkpoint and finds another one in the data file opens the gate again, except in
+/// the last of this many attempts: then it waits with the gate closed.
 const BEGIN_ATTEMPTS: u32 = 16;
 
-/// What a step of [`Checkpoints::drive`] came to.
+/// The result of a step of [`Checkpoints::drive`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// None is running.
+    /// No checkpoint is running.
     Idle,
-    /// It went on, by a write of so many bytes, with so many left.
+    /// The checkpoint made one write.
     Worked {
-        /// Bytes written.
+        /// Bytes of that write.
         bytes: u64,
         /// Bytes still to be written.
         left_bytes: u64,
     },
-    /// It is in force: everything up to this commit is in the data file.
+    /// The checkpoint is in force: the data file holds everything up to this commit.
     Finished(Csn),
 }
 
 /// What checkpoints have done since the database was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckpointStats {
-    /// Checkpoints in force since opening.
+    /// Checkpoints that came into force.
     pub finished: u64,
-    /// Bytes that they wrote: pages, map, directory and roots, and zeros by which the file grew.
+    /// Bytes that they wrote: pages, map, directory and roots, and the zeros by which the file grew.
     pub bytes: u64,
-    /// Nanoseconds that commits were held up by their cuts.
+    /// Nanoseconds for which their snapshots held commits up.
     pub gate_ns: Nanos,
-    /// Nanoseconds from cut to root, of the last one.
+    /// Nanoseconds from snapshot to root, of the last one.
     pub last_ns: Nanos,
 }
 
@@ -71,7 +73,7 @@ struct Running {
     checkpoint: Checkpoint,
     epoch: u64,
     began: Nanos,
-    /// The log was made stable up to the cut.
+    /// The log is stable up to the snapshot.
     log_is_stable: bool,
 }
 
@@ -80,7 +82,8 @@ struct Inside<D: Disk> {
     running: Option<Running>,
 }
 
-/// See the module.
+/// The data file, the running checkpoint and the counters. See
+/// [`Database::checkpoint`](crate::Database::checkpoint).
 pub(crate) struct Checkpoints<D: Disk> {
     inside: Mutex<Inside<D>, CHECKPOINT>,
     finished: AtomicU64,
@@ -100,10 +103,10 @@ impl<D: Disk> Checkpoints<D> {
         }
     }
 
-    /// Begins one unless one is running; true if it did.
+    /// Begins a checkpoint unless one is running. Returns true if it did.
     pub(crate) fn begin(&self, core: &Core<D>, tree_directory: &TreeDirectory) -> Result<bool> {
         for attempt in 1.. {
-            // With the gate open: this may take as long as another thread's I/O.
+            // With the gate open, since this may take as long as another thread's I/O.
             if self.inside.lock().running.is_some() {
                 return Ok(false);
             }
@@ -115,9 +118,9 @@ impl<D: Disk> Checkpoints<D> {
                 let is_begun = inside.running.is_none();
                 if is_begun {
                     let closed = core.close_gate()?;
-                    let cut = take_snapshot(core, tree_directory, Some(&closed));
+                    let snapshot = take_snapshot(core, tree_directory, Some(&closed));
                     drop(closed);
-                    begin_checkpoint(&mut inside, core, cut);
+                    begin_checkpoint(&mut inside, core, snapshot);
                 }
                 return Ok(is_begun);
             }
@@ -130,21 +133,21 @@ impl<D: Disk> Checkpoints<D> {
                 Some(self.inside.lock())
             };
             let inside = inside.filter(|inside| inside.running.is_none());
-            let cut =
+            let snapshot =
                 inside.as_ref().map(|_inside| take_snapshot(core, tree_directory, closed.as_ref()));
             drop(closed);
             let held_up = clock::now().saturating_sub(started);
             self.gate_ns.fetch_add(held_up, Ordering::Relaxed);
-            if let (Some(mut inside), Some(cut)) = (inside, cut) {
-                begin_checkpoint(&mut inside, core, cut);
+            if let (Some(mut inside), Some(snapshot)) = (inside, snapshot) {
+                begin_checkpoint(&mut inside, core, snapshot);
                 return Ok(true);
             }
         }
         unreachable!("attempts do not end")
     }
 
-    /// Does one I/O towards room for a checkpoint of what has changed by now; idle if there is room, or no
-    /// space for more, or if one is running.
+    /// Does one I/O towards room for a checkpoint of the pages changed by now. Idle if there is room, if the
+    /// disk has no space, or if a checkpoint is running.
     pub(crate) fn make_room(&self, core: &Core<D>) -> Result<Step> {
         let mut inside = self.inside.lock();
         if inside.running.is_some() {
@@ -161,7 +164,7 @@ impl<D: Disk> Checkpoints<D> {
                 self.bytes.fetch_add(bytes, Ordering::Relaxed);
                 Ok(Step::Worked { bytes, left_bytes })
             }
-            // Whether that is too little the checkpoint will see.
+            // The checkpoint itself will find out whether that is too little.
             Ok(None) | Err(Error::Full { .. }) => Ok(Step::Idle),
             Err(error) => {
                 core.log.fail(&error.to_string());
@@ -170,19 +173,19 @@ impl<D: Disk> Checkpoints<D> {
         }
     }
 
-    /// Does one step of the running one.
+    /// Does one step of the running checkpoint.
     pub(crate) fn drive(&self, core: &Core<D>) -> Result<Step> {
         self.step(&mut self.inside.lock(), core)
     }
 
-    /// One from cut to root, after the running one. If the disk has no space for it, rows that nobody needs
-    /// any more are removed, and it is tried once more.
+    /// Runs a checkpoint from snapshot to root, after the running one. If the disk is full, removes rows that
+    /// no reader needs any more and tries once more.
     pub(crate) fn run(&self, core: &Core<D>, tree_directory: &TreeDirectory) -> Result<Csn> {
-        let wanted = core.log.published();
+        let target = core.log.published();
         let mut swept = false;
         loop {
             match self.finish(core) {
-                // It was abandoned: one of a later cut may need less.
+                // If it was abandoned, one with a later snapshot may need less space.
                 Ok(()) | Err(Error::Full { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -196,8 +199,8 @@ impl<D: Disk> Checkpoints<D> {
                 finished => {
                     finished?;
                     let csn = self.csn();
-                    // Another thread may have begun it, and may have finished it, or abandoned it.
-                    if csn >= wanted {
+                    // Another thread may have begun it, and may have finished or abandoned it.
+                    if csn >= target {
                         return Ok(csn);
                     }
                 }
@@ -205,12 +208,12 @@ impl<D: Disk> Checkpoints<D> {
         }
     }
 
-    /// The commit up to which the data file holds everything.
+    /// The checkpoint commit: the data file holds everything up to it.
     pub(crate) fn csn(&self) -> Csn {
         self.inside.lock().file.root().csn
     }
 
-    /// What they have done.
+    /// The counters since opening.
     pub(crate) fn stats(&self) -> CheckpointStats {
         CheckpointStats {
             finished: self.finished.load(Ordering::Relaxed),
@@ -220,13 +223,13 @@ impl<D: Disk> Checkpoints<D> {
         }
     }
 
-    /// What the data file says of itself.
+    /// Describes the data file.
     pub(crate) fn inspect(&self) -> Result<Inspection> {
         self.inside.lock().file.inspect()
     }
 
-    /// Reads everything in the data file again, after the running one is finished; what is wrong there,
-    /// in sentences.
+    /// Finishes the running checkpoint, then reads and verifies everything in the data file. Returns the
+    /// problems, one sentence each.
     pub(crate) fn check(&self, core: &Core<D>) -> Result<Vec<String>> {
         let mut inside = self.inside.lock();
         self.end_running(&mut inside, core)?;
@@ -238,7 +241,7 @@ impl<D: Disk> Checkpoints<D> {
         Ok(())
     }
 
-    /// Until none is running: it is finished, or abandoned on a full disk.
+    /// Steps until no checkpoint is running: it is finished, or abandoned on a full disk.
     fn end_running(&self, inside: &mut Inside<D>, core: &Core<D>) -> Result<()> {
         while inside.running.is_some() {
             match self.step(inside, core) {
@@ -255,7 +258,7 @@ impl<D: Disk> Checkpoints<D> {
             return Ok(Step::Idle);
         }
         let _entered = tag::enter(Module::DataStore);
-        // What another driver's panic has left half done is not written on.
+        // Do not continue after a panic of another driver left something half done.
         core.log.check()?;
         let fail = |because: &str| core.log.fail(because);
         panics::failing("a step of a checkpoint", fail, || {
@@ -309,7 +312,7 @@ impl<D: Disk> Checkpoints<D> {
     }
 }
 
-/// What is taken at the moment of a cut.
+/// What the snapshot takes while the gate is closed.
 struct SnapshotParts {
     csn: Csn,
     pages: StartedSnapshot,
@@ -318,9 +321,9 @@ struct SnapshotParts {
     orphans: Vec<OverflowPointer>,
 }
 
-/// Takes the cut. The gate is closed, but where a test plants that it is not. Commits wait meanwhile: the
-/// work does not grow with the pages that changed, nor with the trees, but with the long values that only
-/// old versions hold, which the cap on versions bounds.
+/// Takes the snapshot. The gate is closed, unless a planted bug leaves it open. Commits wait meanwhile. The
+/// work does not grow with the changed pages or the trees, only with the long values that nothing but old
+/// versions holds, and the cap on versions bounds those.
 fn take_snapshot<D: Disk>(
     core: &Core<D>,
     tree_directory: &TreeDirectory,
@@ -334,15 +337,15 @@ fn take_snapshot<D: Disk>(
     }
 }
 
-/// Begins a checkpoint of the cut, with the gate open again. No other thread gets at the state before.
+/// Begins a checkpoint of the snapshot with the gate open again. No other thread can reach the state before.
 fn begin_checkpoint<D: Disk>(inside: &mut Inside<D>, core: &Core<D>, parts: SnapshotParts) {
     let csn = parts.csn;
-    let cut = core.buffer.end_snapshot(parts.pages);
+    let snapshot = core.buffer.end_snapshot(parts.pages);
     let work = Work {
         csn,
-        dirty: cut.dirty,
-        freed: if planted(PlantedBug::ForgetFreedPages) { Vec::new() } else { cut.freed },
-        next_page: cut.next_page,
+        dirty: snapshot.dirty,
+        freed: if planted(PlantedBug::ForgetFreedPages) { Vec::new() } else { snapshot.freed },
+        next_page: snapshot.next_page,
         meta: if planted(PlantedBug::ForestNotInCheckpoint) {
             Vec::new()
         } else {
@@ -354,7 +357,7 @@ fn begin_checkpoint<D: Disk>(inside: &mut Inside<D>, core: &Core<D>, parts: Snap
     }
     inside.running = Some(Running {
         checkpoint: inside.file.begin(work),
-        epoch: cut.epoch,
+        epoch: snapshot.epoch,
         began: clock::now(),
         log_is_stable: false,
     });
@@ -371,11 +374,11 @@ fn one_io<D: Disk>(
     running.checkpoint.step(file, &mut pages, durable_lsn)
 }
 
-/// The pages of a running cut.
+/// The pages of the running checkpoint's snapshot.
 struct Captures<'a> {
     buffer: &'a Buffer,
     epoch: u64,
-    /// A page on its way.
+    /// Buffer for one page.
     page: Vec<u8>,
 }
 

@@ -1,29 +1,30 @@
 //! Tables and indexes added and dropped while the database is in use.
 //!
-//! A change ends in one commit behind the closed commit gate: the rows of the catalogue and the trees that
-//! are made or dropped stand in one record. Readers go on, writers wait for that commit. If the change
-//! fails, nothing has changed, on a full disk neither; only numbers are spent, which are never given twice.
+//! A change ends in one commit behind the closed commit gate: one record holds the rows of the catalogue and
+//! the trees that are made or dropped. Readers go on, writers wait for that commit. If the change fails, even
+//! on a full disk, nothing has changed, except that tree numbers are spent; they are never reused.
 //!
 //! Work behind the closed gate is bounded, whatever the size of the tables:
 //!
 //! | change | before the gate is closed | behind it | afterwards |
 //! |---|---|---|---|
 //! | `create_table` | - | one page a tree, the commit | - |
-//! | `load_table` | the trees are filled (`build`); a checkpoint makes them stable | the commit | - |
-//! | an index more | filled beside writers (`index`) | the rest of the row log, the commit | - |
-//! | columns more | - | the commit | - |
-//! | an index or a table less | - | the commit; the trees' roots go | other pages go, some in a section |
+//! | `load_table` | the trees are filled (`tree_builder`); a checkpoint makes them stable | the commit | - |
+//! | an added index | filled concurrently with writers (`index_build`) | the rest of the row log, the commit | - |
+//! | added columns | - | the commit | - |
+//! | a dropped index or table | - | the commit; the trees' roots go | other pages go, some in a section |
 //!
-//! Trees that a change makes or drops are *hidden* while it lasts: the tree directory may name them and the
-//! catalogue does not, or their pages are there and the tree directory does not name them. A checkpoint may
-//! catch either; opening frees them. What a load makes is in no log: the checkpoint that contains it is in
-//! force before the commit that names it. What an index build writes is in the log like any other row.
+//! Trees that a change makes or drops are *hidden* while it lasts: the tree directory may name them while the
+//! catalogue does not, or their pages exist and the tree directory does not name them. A checkpoint may
+//! contain either; opening frees them. The log holds nothing of a load: the checkpoint that contains its
+//! trees is in force before the commit that names them. An index build writes to the log like any other
+//! transaction.
 //!
-//! Each tree says which commit made it known. Rows that were built carry an earlier number, so a snapshot
-//! that was begun before is told by the tree that it was made later, and never finds it empty.
+//! Each tree carries the commit that made it known. Rows built in bulk carry an earlier number, so the tree
+//! is what tells an older snapshot that it was made later; the snapshot never sees it as empty.
 //!
-//! Changes are serialised by `Engine::defining`. A load takes it twice: for numbers at its beginning, and
-//! for its commit. It holds no lock while the caller's iterator runs.
+//! Changes are serialized by `Engine::defining`. A load takes it twice: for its tree numbers at the
+//! beginning, and for its commit. It holds no lock while the caller's iterator runs.
 
 use super::index_build::IndexBuild;
 use super::tree_builder::{PAGES_A_SECTION, Run, TreeBuilder, free_pages};
@@ -78,7 +79,7 @@ impl<D: Disk> Engine<D> {
         self.commit_then(&mut session, next, |_csn, _closed| {})
     }
 
-    /// Drops a table, its rows and its indexes. Transactions that have touched it conflict.
+    /// Drops a table, its rows and its indexes. Transactions that have used it conflict.
     pub(crate) fn drop_table(&self, name: &str) -> Result<()> {
         let _defining = self.define();
         let (dropping, entry) = self.catalog().with_table_dropping(name)?;
@@ -126,22 +127,22 @@ impl<D: Disk> Engine<D> {
         })
     }
 
-    /// Adds columns at the end, by a schema made with `with_column` or `with_nullable`. Rows stay as
-    /// they are and are read with the columns' defaults.
+    /// Adds columns at the end, by a schema made with `with_column` or `with_nullable`. Existing rows stay as
+    /// they are; reads supply the defaults of the new columns.
     #[cfg(test)]
     pub(crate) fn add_columns(&self, schema: Schema) -> Result<Arc<TableEntry>> {
         let _defining = self.define();
         self.add_columns_alone(schema)
     }
 
-    /// Builds an index; `schema` is the table's with the index as its last one.
+    /// Builds an index; it is the last one of `schema`, which otherwise equals the table's.
     #[cfg(test)]
     pub(crate) fn create_index(&self, schema: &Schema) -> Result<Arc<TableEntry>> {
         let _defining = self.define();
         self.create_index_alone(schema)
     }
 
-    /// Makes a table out of rows by their encoded keys, in any order; built aside.
+    /// Makes a table from encoded rows in any order, in hidden trees.
     pub(crate) fn load_table(
         &self,
         schema: Schema,
@@ -170,7 +171,7 @@ impl<D: Disk> Engine<D> {
         Ok(entry)
     }
 
-    /// Drops what an earlier program has left unfinished.
+    /// Drops what an earlier process left unfinished.
     pub(crate) fn drop_unfinished(&self) -> Result<()> {
         let _defining = self.define();
         for unfinished in self.catalog().unfinished() {
@@ -179,7 +180,7 @@ impl<D: Disk> Engine<D> {
         Ok(())
     }
 
-    /// As the others that end so: with `defining` held.
+    /// The `_alone` functions expect the caller to hold `defining`.
     fn add_columns_alone(&self, schema: Schema) -> Result<Arc<TableEntry>> {
         let (next, entry) = self.catalog().with_columns_of(schema)?;
         self.change_with(&next, &[], || {
@@ -198,7 +199,7 @@ impl<D: Disk> Engine<D> {
             build.finish(next.clone())
         });
         if let Err(Error::DuplicateBuilt { .. }) = built {
-            // The rows that it stems from may not be stable yet.
+            // The rows that the index was built from may not be stable yet.
             self.core.log.flush()?;
         }
         built?;
@@ -218,7 +219,7 @@ impl<D: Disk> Engine<D> {
         rows: impl IntoIterator<Item = Result<BytesRow>>,
     ) -> Result<()> {
         let schema = &entry.schema;
-        // No later than the commit that makes the table; no row is of commit zero.
+        // No later than the commit that makes the table; no row has commit number zero.
         let csn = self.core.log.published().max(Csn(1));
         let mut builder = self.builder(schema, None, (entry.tree, csn))?;
         for row in rows {
@@ -236,7 +237,7 @@ impl<D: Disk> Engine<D> {
                     Ok(())
                 };
                 from = trees[0].walk_leaf(&self.core.buffer, &key, &mut add)?;
-                // The leaf is latched no more: the builder may wait.
+                // The leaf is no longer latched, so the builder may wait.
                 run.rows().try_for_each(|(entry, value)| builder.push(entry, value))?;
                 run.clear();
             }
@@ -264,8 +265,8 @@ impl<D: Disk> Engine<D> {
         })
     }
 
-    /// Drops trees with the change of the catalogue that no longer names them; `changed` is a table that
-    /// stays and is another one now.
+    /// Drops trees with the change of the catalogue that no longer names them. `changed` is a table that
+    /// stays but with another definition.
     fn drop_in_one(&self, next: Catalog, trees: &[TreeId], changed: Option<TreeId>) -> Result<()> {
         let mut session = self.alone()?;
         for id in trees {
@@ -293,8 +294,8 @@ impl<D: Disk> Engine<D> {
         removed.map(|tree| tree.begin_drop(&self.core.buffer)).collect()
     }
 
-    /// Frees the other pages of such trees, some in a section. What an exclusive transaction that does not
-    /// end keeps it from, the next opening frees.
+    /// Frees the other pages of such trees, a bounded number per section. If an exclusive transaction that
+    /// does not end prevents it, the next opening frees the rest.
     fn free_dropped(&self, dropped: Vec<TreeDrop>) {
         for mut tree in dropped {
             loop {
@@ -311,9 +312,9 @@ impl<D: Disk> Engine<D> {
         }
     }
 
-    /// Makes a change for which these trees are made, and waits until its commit is stable. If it fails
-    /// before its commit, the trees go, as far as there are any, and the numbers that `next` gave them are
-    /// spent: a checkpoint may have written them down.
+    /// Makes a change that needs these new trees, and waits until its commit is stable. If it fails before
+    /// its commit, existing trees are removed, and the numbers that `next` assigned stay spent, since a
+    /// checkpoint may have recorded them.
     fn change_with(
         &self,
         next: &Catalog,
@@ -334,8 +335,9 @@ impl<D: Disk> Engine<D> {
         self.core.log.wait(changed?)
     }
 
-    /// Removes what failed changes have made. What an exclusive transaction that does not end keeps it from
-    /// is left, hidden, for the next change, or for the next opening, which frees what no catalogue names.
+    /// Removes what failed changes have made. What an exclusive transaction that does not end prevents from
+    /// being removed stays hidden until the next change, or until the next opening, which frees every tree
+    /// that the catalogue does not name.
     fn remove_abandoned(&self) {
         let trees = std::mem::take(&mut *self.abandoned.lock());
         if trees.is_empty() {
@@ -364,28 +366,28 @@ impl<D: Disk> Engine<D> {
         true
     }
 
-    /// The number of the next commit, for who runs alone.
+    /// The number of the next commit, for a session that runs alone.
     fn next_commit(&self) -> Csn {
         self.core.log.published().next()
     }
 
-    /// One definition at a time; a panic in the midst of one fails the log.
+    /// Serializes definitions. A panic in the middle of one fails the log.
     fn define(&self) -> (OnPanic<impl FnMut()>, MutexGuard<'_, (), DEFINING>) {
         step(Step::Definition);
         let held = self.defining.lock();
         (self.core.fail_on_panic("a definition"), held)
     }
 
-    /// A session that runs alone, for a change of the catalogue.
+    /// An exclusive session, for a change of the catalogue.
     pub(super) fn alone(&self) -> Result<Session<D>> {
         let mut session = Session::new(&self.core)?;
         session.begin_exclusive()?;
         Ok(session)
     }
 
-    /// Writes what is different in the next catalogue, commits, and makes it the catalogue. With the
-    /// gate still closed it calls `done` with the commit; after a failure nothing was committed. The
-    /// gate may be closed until the session ends. The caller waits for the ticket.
+    /// Writes the differences of the next catalogue, commits, and puts it in force. With the gate still
+    /// closed it calls `done` with the commit; after a failure nothing was committed. The gate may stay
+    /// closed until the session ends. The caller waits for the ticket.
     pub(super) fn commit_then(
         &self,
         session: &mut Session<D>,
@@ -396,8 +398,8 @@ impl<D: Disk> Engine<D> {
         let csn = self.next_commit();
         let (ticket, closed) = session.commit_closed();
         let ticket = ticket?;
-        assert_eq!(ticket.csn, csn, "who runs alone takes the next number");
-        // Who looks a table up sees definition and trees of one moment.
+        assert_eq!(ticket.csn, csn, "an exclusive session takes the next number");
+        // Anyone who looks a table up must see definition and trees of one moment.
         let mut catalog = self.catalog.write();
         *catalog = Arc::new(next.committed());
         *self.listed_tables.lock() = Arc::clone(&catalog);
@@ -424,7 +426,7 @@ impl<D: Disk> Engine<D> {
     }
 }
 
-/// Rows for a load, by their encoded keys.
+/// Encodes rows for a load.
 pub(crate) fn encoded<'r>(
     schema: &Schema,
     rows: impl IntoIterator<Item: AsRef<[Value<'r>]>>,

@@ -1,4 +1,4 @@
-//! What the parts of an open database share.
+//! The state that all parts of an open database share.
 
 use crate::catalog::Catalog;
 use crate::database::checkpoints::{Checkpoints, Step};
@@ -16,24 +16,24 @@ use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use syncline_vfs::Disk;
 
-/// See the module.
+/// Shared by sessions, checkpoints and definitions.
 pub(crate) struct Engine<D: Disk> {
     pub(crate) core: Arc<Core<D>>,
     pub(crate) tree_directory: TreeDirectory,
     pub(crate) catalog: RwLock<Arc<Catalog>, CATALOG>,
-    /// The same for callers who list tables, who may hold a leaf: a definition latches leaves while it
-    /// changes the catalogue in force.
+    /// A copy of the catalogue for callers that list tables: they may hold a leaf, and a definition latches
+    /// leaves while it holds the catalogue.
     pub(crate) listed_tables: Mutex<Arc<Catalog>, LISTED_TABLES>,
-    /// None in transient mode: nothing is kept.
+    /// None in transient mode, which stores nothing.
     pub(crate) checkpoints: Option<Checkpoints<D>>,
     pub(crate) options: Options,
     pub(crate) directory: PathBuf,
     pub(crate) redone: Redone,
-    /// Held while tables or indexes are changed, but not while a table's rows are loaded aside.
+    /// Held while tables or indexes change, but not while the rows of a table are loaded into hidden trees.
     pub(crate) defining: Mutex<(), DEFINING>,
-    /// Trees that are being built or freed: no catalogue names them.
+    /// Trees that are being built or freed and that the catalogue does not name.
     pub(crate) hidden: Mutex<BTreeSet<TreeId>, HIDDEN>,
-    /// Hidden trees of changes that have failed, which could not be removed yet.
+    /// Hidden trees of failed changes that could not be removed yet.
     pub(crate) abandoned: Mutex<BTreeSet<TreeId>, ABANDONED>,
 }
 
@@ -43,9 +43,9 @@ impl<D: Disk> Engine<D> {
         self.core.set_relief(Box::new(Reliever(Arc::downgrade(self))));
     }
 
-    /// A handle of the table of that name.
+    /// A handle of the named table.
     pub(crate) fn table(&self, name: &str) -> Result<Table> {
-        // Held, so that definition and trees are of one moment.
+        // The guard keeps definition and trees consistent with each other.
         let catalog = self.catalog.read();
         let entry = catalog
             .table(name)
@@ -56,7 +56,7 @@ impl<D: Disk> Engine<D> {
         }))
     }
 
-    /// The tables as they are now.
+    /// The tables at this moment.
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.catalog.read())
     }

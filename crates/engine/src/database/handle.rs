@@ -1,4 +1,4 @@
-//! The database as its user holds it.
+//! `Database`, the public handle.
 
 use crate::access::schema::{Schema, Value};
 use crate::database::checkpoint_thread::CheckpointThread;
@@ -22,39 +22,39 @@ use std::path::Path;
 use std::sync::Arc;
 use syncline_vfs::{Disk, NullDisk, RealDisk};
 
-/// An open database. Share it between threads by reference or in an `Arc`; each thread or client works
-/// through a session of its own. Dropping it ends its threads, and its directory changes no more; what was
-/// acknowledged is stable already. Sessions that are still there can then read, but not commit.
+/// An open database. Share it between threads by reference or in an `Arc`; each thread or client needs its
+/// own session. Dropping it ends its threads, and its directory does not change any more; acknowledged
+/// commits are already stable. Sessions that outlive it can read, but not commit.
 pub struct Database<D: Disk = RealDisk> {
-    // Held for its drop, before the rest goes.
+    // Dropped explicitly, before the other fields.
     checkpoint_thread: Option<CheckpointThread>,
     _stocker: Preallocator,
     engine: Arc<Engine<D>>,
 }
 
 impl Database<RealDisk> {
-    /// Makes a database in a directory that is missing or empty; its parent must exist.
+    /// Makes a database in a directory that is missing or empty. The parent directory must exist.
     ///
     /// # Errors
     ///
-    /// [`Error::Exists`] where something is already; [`Error::Option`]; [`Error::Disk`].
+    /// [`Error::Exists`] if the directory is not empty; [`Error::Option`]; [`Error::Disk`].
     pub fn create(directory: impl AsRef<Path>, options: Options) -> Result<Database> {
         Database::create_on(&RealDisk, directory.as_ref(), options)
     }
 
-    /// Opens a database: its pages of the last checkpoint, and every commit behind it.
+    /// Opens a database: loads the pages of the last checkpoint and redoes every later commit of the log.
     ///
     /// # Errors
     ///
-    /// [`Error::Missing`] and [`Error::NoDataFile`] where there is none, [`Error::Damaged`] where
-    /// acknowledged commits would be lost, [`Error::Newer`], [`Error::Feature`] and
-    /// [`Error::NotADataFile`] for files that this program does not know, [`Error::Capped`] if it does
-    /// not fit into `resident_bytes_max`, [`Error::Disk`] also if it is open elsewhere.
+    /// [`Error::Missing`] and [`Error::NoDataFile`] if there is no database, [`Error::Damaged`] if
+    /// acknowledged commits would be lost, [`Error::Newer`], [`Error::Feature`] and [`Error::NotADataFile`]
+    /// for files that this program does not know, [`Error::Capped`] if it does not fit into
+    /// `resident_bytes_max`, and [`Error::Disk`], also if it is open elsewhere.
     pub fn open(directory: impl AsRef<Path>, options: Options) -> Result<Database> {
         Database::open_on(&RealDisk, directory.as_ref(), options)
     }
 
-    /// Opens the database of a directory, or makes it where the directory is missing or empty.
+    /// Opens the database of a directory, or makes it if the directory is missing or empty.
     ///
     /// # Errors
     ///
@@ -72,8 +72,7 @@ impl Database<RealDisk> {
 }
 
 impl Database<NullDisk> {
-    /// A database that keeps nothing: all in memory, gone when it is dropped. Commits are complete when
-    /// they are published.
+    /// A database in memory only, gone when it is dropped. Commits are complete when they are published.
     ///
     /// # Errors
     ///
@@ -102,7 +101,7 @@ impl<D: Disk> Database<D> {
         Database::started(open::open(disk, directory, options, Threads::Own)?)
     }
 
-    /// What its parts share.
+    /// The shared state.
     #[cfg(test)]
     pub(crate) fn engine(&self) -> &Engine<D> {
         &self.engine
@@ -118,8 +117,8 @@ impl<D: Disk> Database<D> {
     ///
     /// # Errors
     ///
-    /// [`Error::Taken`] if there is a table of that name; [`Error::Capped`]; [`Error::Full`]. While an
-    /// exclusive transaction is open [`Error::ExclusiveHere`] or [`Error::ExclusiveTooLong`], see
+    /// [`Error::Taken`] if a table has that name; [`Error::Capped`]; [`Error::Full`]. While an exclusive
+    /// transaction is open, [`Error::ExclusiveHere`] or [`Error::ExclusiveTooLong`]: see
     /// [`begin_exclusive`](TypedSession::begin_exclusive).
     pub fn create_table(&self, schema: Schema) -> Result<Table> {
         self.check()?;
@@ -127,16 +126,16 @@ impl<D: Disk> Database<D> {
         self.engine.table(made.schema.name())
     }
 
-    /// Makes a table out of rows, in any order, each given by the values of all columns. They are sorted
-    /// in parts of [`Options::definition_bytes_max`], and built into pages without a log; a checkpoint
-    /// makes them stable. Rows in the order of the key are built fastest, into the fullest pages. Other
-    /// transactions and definitions go on meanwhile; the table is there, with all rows, when this returns.
-    /// A snapshot that was begun before cannot use the table: that ends it with
-    /// [`Conflict::MadeLater`](crate::Conflict::MadeLater). If a disk is full, nothing has changed.
+    /// Makes a table from rows in any order, each with the values of all columns. Rows are sorted in runs of
+    /// [`Options::definition_bytes_max`] and built into pages without logging; a checkpoint makes them
+    /// stable. Rows in key order build fastest and into the fullest pages. Other transactions and definitions
+    /// go on meanwhile; the table with all its rows becomes visible when this returns. A snapshot that began
+    /// earlier cannot use the table: it ends with [`Conflict::MadeLater`](crate::Conflict::MadeLater). If the
+    /// disk is full, nothing changes.
     ///
     /// # Errors
     ///
-    /// As [`Database::create_table`]; [`Error::DuplicateBuilt`], and what is wrong with a row.
+    /// As [`Database::create_table`]; [`Error::DuplicateBuilt`]; the errors of a row with wrong values.
     pub fn load_table<'r>(
         &self,
         schema: Schema,
@@ -149,7 +148,7 @@ impl<D: Disk> Database<D> {
         self.engine.table(made.schema.name())
     }
 
-    /// The table of that name.
+    /// A handle of the named table.
     ///
     /// # Errors
     ///
@@ -159,13 +158,13 @@ impl<D: Disk> Database<D> {
         self.engine.table(name)
     }
 
-    /// The definitions of all tables, by their names.
+    /// The definitions of all tables, in the order of their names.
     pub fn tables(&self) -> Vec<Schema> {
         let catalog = Arc::clone(&self.engine.listed_tables.lock());
         catalog.tables().map(|entry| entry.schema.clone()).collect()
     }
 
-    /// Drops a table with its rows and indexes. Transactions that have touched it conflict.
+    /// Drops a table with its rows and indexes. Transactions that have used it conflict.
     ///
     /// # Errors
     ///
@@ -175,19 +174,19 @@ impl<D: Disk> Database<D> {
         self.engine.drop_table(name)
     }
 
-    /// Changes a table to a schema made from its own by `with_column`, `with_nullable`, `with_index` or
-    /// `without_index`, one of them at a time. An index is built from the rows that are there, beside
-    /// transactions that read and write the table; what they change is caught up with, and if they are
-    /// faster than that, they wait. Other definitions wait until it is built. Handles of the table are to
-    /// be opened again. A snapshot that was begun before an index was built goes on with the table, but
-    /// cannot use the index: that ends it with [`Conflict::MadeLater`](crate::Conflict::MadeLater). If a
-    /// disk is full, nothing has changed.
+    /// Changes a table to a schema derived from its own by one of `with_column`, `with_nullable`,
+    /// `with_index` and `without_index`. An index is built from the existing rows while other transactions
+    /// read and write the table; the build catches up with their changes, and they wait if they change rows
+    /// faster than that. Other definitions wait until the index is built. Open new handles of the table
+    /// afterwards. A snapshot that began before an index was built can still use the table but not the index:
+    /// it ends with [`Conflict::MadeLater`](crate::Conflict::MadeLater). If the disk is full, nothing
+    /// changes.
     ///
     /// # Errors
     ///
     /// [`Error::NoSuch`]; [`Error::Schema`] if the schema is not one step from the table's;
-    /// [`Error::DuplicateBuilt`] if rows share a key of a new unique index, or did at some moment while it
-    /// was built; [`Error::Full`] and [`Error::Capped`] if an index cannot be built; while an exclusive
+    /// [`Error::DuplicateBuilt`] if two rows share a key of a new unique index, or did at some moment of its
+    /// build; [`Error::Full`] and [`Error::Capped`] if an index cannot be built; while an exclusive
     /// transaction is open, as [`Database::create_table`].
     pub fn change_table(&self, schema: &Schema) -> Result<Table> {
         self.check()?;
@@ -195,23 +194,24 @@ impl<D: Disk> Database<D> {
         self.engine.table(changed.schema.name())
     }
 
-    /// A session: runs one transaction after another, keeping its memory. Each thread or client has one.
+    /// A session runs one transaction after another and reuses its memory. Each thread or client needs its
+    /// own.
     ///
     /// # Errors
     ///
-    /// [`Error::Sessions`] beyond a fixed number.
+    /// [`Error::Sessions`] beyond 65,536 sessions.
     pub fn session(&self) -> Result<TypedSession<D>> {
         TypedSession::new(&self.engine.core)
     }
 
-    /// Runs `body` in a serializable transaction, commits, and waits until that is stable. After a
-    /// conflict it runs again, at last alone, until it commits; so `body` changes nothing but through
-    /// its transaction. If it fails otherwise, the transaction leaves no trace.
+    /// Runs `body` in a serializable transaction, commits, and waits until the commit is stable. After a
+    /// conflict it runs again, in the end exclusively, until it commits; so `body` must have no effects
+    /// outside its transaction. If it fails for another reason, the transaction leaves no trace.
     ///
     /// # Errors
     ///
-    /// What `body` answers; what the data refuse at the commit; [`Error::Indeterminate`] if the log
-    /// fails meanwhile.
+    /// The error of `body`; what the rows refuse at the commit, such as a duplicate key;
+    /// [`Error::Indeterminate`] if the log fails meanwhile.
     pub fn run<R>(&self, body: impl FnMut(&mut Transaction<'_, D>) -> Result<R>) -> Result<R> {
         let mut session = self.session()?;
         let (answer, ticket) = session.run(Begin::Serializable, body)?;
@@ -219,8 +219,8 @@ impl<D: Disk> Database<D> {
         Ok(answer)
     }
 
-    /// Writes every page that changed since the last checkpoint, at full speed, and lets the log before
-    /// it go. Transactions run on. Returns the commit up to which the data file is now exact.
+    /// Writes every page changed since the last checkpoint, at full speed, and releases the log before it.
+    /// Transactions run on. Returns the checkpoint commit, up to which the data file is now exact.
     ///
     /// # Errors
     ///
@@ -234,7 +234,7 @@ impl<D: Disk> Database<D> {
         }
     }
 
-    /// Everything up to this commit is stable (at durability none: written).
+    /// The durable LSN: everything up to this commit is stable (at durability `none`: written).
     pub fn horizon(&self) -> Csn {
         self.engine.core.log.horizon()
     }
@@ -249,8 +249,8 @@ impl<D: Disk> Database<D> {
         self.engine.core.log.flush()
     }
 
-    /// A commit's ticket as a future. The log's own thread writes the group; nothing else needs to be
-    /// called, and no thread is blocked. Any executor will do.
+    /// Makes a commit's ticket a future for any executor. A thread of the log writes the group, so no call
+    /// has to follow and no thread blocks.
     ///
     /// ```
     /// use syncline_engine::{Begin, Database, Kind, Options, Schema, Value};
@@ -290,23 +290,23 @@ impl<D: Disk> Database<D> {
     ///
     /// # Errors
     ///
-    /// The future answers [`Error::Indeterminate`] if the log failed before the commit was stable, and
+    /// The future returns [`Error::Indeterminate`] if the log failed before the commit was stable, and
     /// [`Error::OtherTicket`] for a ticket of another database.
     pub fn completion(&self, ticket: Ticket) -> Completion<'_, D> {
         self.engine.core.log.completion(ticket)
     }
 
-    /// A worker's part, which corks the log while an executor makes a pass over its clients.
+    /// A worker's handle on the log, which holds a batch while an executor makes a pass over its clients.
     pub fn worker(&self) -> Worker<D> {
         self.engine.core.log.worker()
     }
 
-    /// A scout, which goes ahead of many reads at once.
+    /// A prefetcher, which descends for many reads at once so that their cache misses overlap.
     pub fn scout(&self) -> Prefetcher<D> {
         Prefetcher::new(&self.engine.core)
     }
 
-    /// What is in force, read back from the log's files.
+    /// The settings in force, read back from the log's files.
     ///
     /// # Errors
     ///
@@ -315,25 +315,25 @@ impl<D: Disk> Database<D> {
         self.engine.core.log.settings()
     }
 
-    /// The options in force: as given, but what the files say of themselves.
+    /// The options in force: as passed to the opening, except for values that the files fix.
     pub fn options(&self) -> &Options {
         &self.engine.options
     }
 
-    /// What was done since it was opened, and what it holds.
+    /// Counters since opening, and memory in use.
     pub fn stats(&self) -> Stats {
         self.engine.stats()
     }
 
-    /// Commits' ways from begin to acknowledgement, of one in [`SAMPLED_ONE_IN`](crate::SAMPLED_ONE_IN)
-    /// transactions of each session since this was last called.
+    /// Timed paths of commits from begin to acknowledgement, since the last call: one in
+    /// [`SAMPLED_ONE_IN`](crate::SAMPLED_ONE_IN) transactions of each session.
     pub fn take_commit_paths(&self) -> CommitPaths {
         self.engine.core.take_paths()
     }
 
-    /// Walks every tree, compares indexes with tables, and reads the whole data file again. Transactions go
-    /// on meanwhile: writers wait for a few leaves at a time, and for a walk over everything only if
-    /// something seems to be wrong. Returns what is wrong, in sentences; none if nothing is.
+    /// Walks every tree, compares indexes with tables, and reads and verifies the whole data file.
+    /// Transactions go on meanwhile: writers wait for a few leaves at a time, and for a walk over everything
+    /// only if something seems to be wrong. Returns the problems, one sentence each.
     ///
     /// # Errors
     ///
@@ -344,7 +344,7 @@ impl<D: Disk> Database<D> {
         self.engine.verify()
     }
 
-    /// What the database is: files, settings, tables. Prints as a page of text.
+    /// Describes the database: files, settings, tables. Its `Display` is a page of text.
     ///
     /// # Errors
     ///
@@ -354,7 +354,7 @@ impl<D: Disk> Database<D> {
         self.engine.inspect()
     }
 
-    /// How many pages the tree of a table's rows has at each level, leaves first. Looks at all pages.
+    /// The number of pages at each level of the tree of a table's rows, leaves first. Reads all its pages.
     ///
     /// # Errors
     ///
@@ -366,12 +366,12 @@ impl<D: Disk> Database<D> {
         Ok(table.tree().pages_by_level(&self.engine.core.buffer))
     }
 
-    /// Writes what is committed, makes a checkpoint so that the next opening is quick, and ends. A
-    /// drop does without both: the next opening then reads the log.
+    /// Flushes the log, makes a checkpoint so that the next opening is quick, and closes. Dropping the
+    /// database does neither: the next opening then redoes the log.
     ///
-    /// The database is closed whatever the answer. If the checkpoint fails, for instance on a full disk,
-    /// nothing is lost: every acknowledged commit is stable in the log, and the next opening reads it. Who
-    /// wants to try again calls [`Database::checkpoint`] before.
+    /// The database is closed even if this fails. If the checkpoint fails, for instance on a full disk,
+    /// nothing is lost: every acknowledged commit is stable in the log, and the next opening redoes it. To be
+    /// able to try again, call [`Database::checkpoint`] first.
     ///
     /// # Errors
     ///
@@ -391,9 +391,9 @@ impl<D: Disk> Database<D> {
 
 impl<D: Disk> Drop for Database<D> {
     fn drop(&mut self) {
-        // Background work that waits for an exclusive transaction would wait as long as its session likes.
+        // Background work that waits for an exclusive transaction would wait for as long as its session runs.
         self.engine.core.shut_gate();
-        // A checkpoint that runs may need the log.
+        // A running checkpoint may need the log.
         self.checkpoint_thread = None;
         self.engine.core.log.shut();
     }

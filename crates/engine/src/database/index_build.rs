@@ -1,32 +1,32 @@
-//! An index built beside writers of its table.
+//! Builds an index while other transactions write its table.
 //!
-//! 1. With the gate closed for a moment, an empty tree is made, in a commit that the catalogue does not
-//!    know of, and the table's *row log* is installed: from now on each commit that changes a row logs
-//!    the row's key and the entry that it had ([`crate::txn::RowLog`]).
-//! 2. Rows are read in chunks, by ascending key, each chunk at a snapshot of its own; their entries are
-//!    written by ordinary transactions, which are in the log of the database as all others are.
-//! 3. Between chunks, and behind the last one in rounds, the row log is drained: of each row it names, the
-//!    entries that it once had are deleted, and the entry that it has at the snapshot is written.
+//! 1. With the gate closed for a moment, a commit makes an empty tree that the catalogue does not name, and
+//! the table's *row log* is installed: from now on each commit that changes a row logs the row's key and its
+//! old entry ([`crate::txn::RowLog`]).
+//! 2. Rows are read in chunks, by ascending key, each chunk at a new snapshot. Their entries are written by
+//!    ordinary transactions, which are in the database's log like all others.
+//! 3. Between chunks, and in rounds after the last one, the row log is drained: for each row that it names,
+//!    the old entries are deleted, and the entry that the row has at the snapshot is written.
 //! 4. When little is left, the gate is closed, the rest is drained, and the commit that does it puts the
 //!    index into the catalogue.
 //!
 //! Invariants:
-//! 1. After a chunk, or a round, at snapshot `s`: of each row up to the chunk's end the index holds the
+//! 1. After a chunk, or a round, at snapshot `s`: for each row up to the chunk's end the index holds the
 //!    entry of that row at `s`, or at an earlier snapshot if the row log names a change since. So with
 //!    the gate closed and the row log drained, it holds the entry of each row, and no other.
-//! 2. A change of a row behind the chunks may be dropped from the row log, since the chunk that comes to
-//!    it has a snapshot behind that change: what was taken is waited for before the chunk begins.
-//! 3. Nobody but the builder writes the tree, and it reads at snapshots: no writer makes it conflict. If
-//!    it is told so nevertheless, memory for versions being full, it tries again, at last a smaller
-//!    chunk with the gate closed.
-//! 4. Behind the closed gate it does work for a bounded number of rows: a small chunk, or the rest of
-//!    the row log, which is [`REST_BYTES`] and what transactions under way append. If writers are faster
-//!    than the builder, the row log makes them wait for it.
+//! 2. A change of a row beyond the chunks may be dropped from the row log, since the chunk that reaches the
+//!    row has a later snapshot: the commits in the drained part are waited for before the chunk begins.
+//! 3. Only the builder writes the tree, and it reads at snapshots, so no writer makes it conflict. It may
+//!    still get a conflict when memory for versions is full; then it tries again, in the end with a smaller
+//!    chunk and the gate closed.
+//! 4. Behind the closed gate it works on a bounded number of rows: a small chunk, or the rest of the row
+//!    log, which is [`REST_BYTES`] plus the appends of transactions under way. If writers are faster than
+//!    the builder, the row log makes them wait for it.
 //! 5. A crash before the last commit leaves a tree that no catalogue names; opening frees it.
-//! 6. Two rows with one key of a unique index are a duplicate if they have it at one snapshot. An entry
-//!    of a row that has changed since is stale: it is replaced, and its row's own drain leaves it alone.
+//! 6. Two rows with one key of a unique index are a duplicate if they have it at one snapshot. The entry
+//!    of a row that has changed since is stale: it is replaced, and the drain of its own row ignores it.
 //!
-//! Memory: a chunk, the row log with what was taken of it, and the write set of one transaction.
+//! Memory: a chunk, the row log with its drained part, and the write set of one transaction.
 
 use super::definitions::entry_of;
 use super::engine::Engine;
@@ -45,30 +45,30 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 use syncline_vfs::Disk;
 
-/// Rows that are read at one snapshot, at most.
+/// Maximum rows read at one snapshot.
 const CHUNK_ROWS: usize = 512;
 
 /// The same with the gate closed.
 const CHUNK_ROWS_ALONE: usize = 32;
 
-/// Bytes of entries that one transaction writes, at most; also a quarter of the longest log record.
+/// Maximum bytes of entries that one transaction writes; a quarter of the longest log record is a limit, too.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// How often a transaction is tried beside others before it runs alone.
+/// Attempts of a transaction concurrent with others, before it runs alone.
 const ATTEMPTS_MAX: u32 = 4;
 
-/// Beyond so many bytes in the row log writers of the table wait.
+/// When the row log is longer than this, writers of the table wait.
 const ROW_LOG_BYTES: usize = 1 << 20;
 
-/// So many bytes of the row log may be drained behind the closed gate.
+/// When the row log is no longer than this, the rest may be drained behind the closed gate.
 const REST_BYTES: usize = 8 << 10;
 
-/// After so many rounds the gate is closed whatever is left.
+/// After this many rounds the gate is closed, whatever is left.
 const ROUNDS_MAX: u32 = 16;
 
-/// Which rows are in the index.
+/// The rows that are in the index.
 enum IndexProgress {
-    /// Those up to that key; none at the beginning.
+    /// All rows up to that key; none at the beginning.
     To(Option<Vec<u8>>),
     All,
 }
@@ -82,7 +82,7 @@ impl IndexProgress {
     }
 }
 
-/// See the module.
+/// A build in progress.
 pub(super) struct IndexBuild<'e, D: Disk> {
     engine: &'e Engine<D>,
     session: Session<D>,
@@ -93,14 +93,14 @@ pub(super) struct IndexBuild<'e, D: Disk> {
     row_log: Arc<RowLog>,
     filled: IndexProgress,
     run: Run,
-    /// Records that were taken from the row log.
+    /// Records drained from the row log.
     records: Vec<u8>,
     chunk_bytes: usize,
 }
 
 impl<'e, D: Disk> IndexBuild<'e, D> {
-    /// Makes the empty tree and begins to log changes. The caller holds `defining`. `table` is the table
-    /// with the index as its last one.
+    /// Makes the empty tree and begins to log changes. The caller holds `defining`. `table` already has the
+    /// index as its last one.
     pub(super) fn begin(
         engine: &'e Engine<D>,
         table: &TableEntry,
@@ -137,7 +137,7 @@ impl<'e, D: Disk> IndexBuild<'e, D> {
         })
     }
 
-    /// Writes the entries of all rows, and keeps them up beside writers.
+    /// Writes the entries of all rows, and keeps them up to date with concurrent writers.
     pub(super) fn fill(&mut self) -> Result<()> {
         while let IndexProgress::To(_) = self.filled {
             self.filled = self.transact(&mut |build, rows_max| build.fill_chunk(rows_max))?;
@@ -173,7 +173,7 @@ impl<'e, D: Disk> IndexBuild<'e, D> {
         })
     }
 
-    /// Runs a transaction at a snapshot of its own, which is told how many rows it may read.
+    /// Runs a transaction at a new snapshot. `work` receives the maximum number of rows to read.
     fn transact<R>(&mut self, work: &mut dyn FnMut(&mut Self, usize) -> Result<R>) -> Result<R> {
         for attempt in 0.. {
             let rows_max = if attempt < ATTEMPTS_MAX {
@@ -199,7 +199,7 @@ impl<'e, D: Disk> IndexBuild<'e, D> {
         unreachable!("the last attempt returns")
     }
 
-    /// Writes the entries of the next rows; which rows are in the index then.
+    /// Writes the entries of the next rows. Returns the new progress.
     fn fill_chunk(&mut self, rows_max: usize) -> Result<IndexProgress> {
         let position = self.position();
         let IndexProgress::To(last) = &self.filled else {
@@ -240,11 +240,11 @@ impl<'e, D: Disk> IndexBuild<'e, D> {
         Ok(to.map_or(IndexProgress::All, |to| IndexProgress::To(Some(to))))
     }
 
-    /// Takes what is in the row log, and brings the index up to it.
+    /// Drains the row log and applies its changes to the index.
     fn drain(&mut self) -> Result<()> {
         let mut records = std::mem::take(&mut self.records);
         let newest = self.row_log.take(&mut records);
-        // The next snapshot contains what was taken, also what is dropped here.
+        // The next snapshot contains all drained changes, including those dropped here.
         self.engine.core.wait_published(newest)?;
         let changes = self.changes(&records);
         for batch in self.batches(&changes) {
@@ -254,8 +254,8 @@ impl<'e, D: Disk> IndexBuild<'e, D> {
         Ok(())
     }
 
-    /// The same with the gate closed, in the transaction that runs alone and, if that is too much for its
-    /// record, in others before it.
+    /// The same with the gate closed, in the exclusive transaction and, if that is too much for its record,
+    /// in others before it.
     fn drain_rest(&mut self) -> Result<()> {
         let mut records = std::mem::take(&mut self.records);
         self.row_log.take(&mut records);
@@ -271,7 +271,7 @@ impl<'e, D: Disk> IndexBuild<'e, D> {
         Ok(())
     }
 
-    /// Changes of rows that are in the index, by their keys, each once.
+    /// The drained changes of rows that are in the index, one for each key.
     fn changes<'r>(&self, records: &'r [u8]) -> Vec<RowChange<'r>> {
         if planted(PlantedBug::IndexMissesCatchUp) {
             return Vec::new();
@@ -283,7 +283,7 @@ impl<'e, D: Disk> IndexBuild<'e, D> {
         changes
     }
 
-    /// Changes that one transaction can catch up with, again and again.
+    /// Splits changes into batches, each small enough for one transaction.
     fn batches<'c, 'r>(
         &self,
         changes: &'c [RowChange<'r>],
@@ -293,7 +293,7 @@ impl<'e, D: Disk> IndexBuild<'e, D> {
         std::iter::from_fn(move || {
             let mut bytes = 0;
             let fits = |change: &&RowChange<'_>| {
-                // The entry of before goes, and that of now comes, each with its name.
+                // A change deletes the old entry and writes the new one, each with its name.
                 bytes += change.key.len() + 2 * change.old.map_or(64, <[u8]>::len) + 64;
                 bytes <= bytes_max
             };
@@ -322,14 +322,14 @@ impl<'e, D: Disk> IndexBuild<'e, D> {
         Ok(())
     }
 
-    /// What the index shall hold of a row; none if there is no row.
+    /// The entry that the index must hold for a row; none if there is no row.
     fn entry_at_snapshot(&mut self, key: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         let position = self.position();
         let row = self.session.get(&self.rows, key)?;
         row.map(|row| entry_of(&self.schema, position, key, row)).transpose()
     }
 
-    /// Writes the entry of a row, unless it is there.
+    /// Writes the entry of a row, unless it exists.
     fn put(&mut self, entry: &[u8], value: &[u8]) -> Result<()> {
         let there = self.session.get(&self.index, entry)?.map(<[u8]>::to_vec);
         match there {
@@ -348,7 +348,7 @@ impl<'e, D: Disk> IndexBuild<'e, D> {
         self.session.put(&self.index, entry, value)
     }
 
-    /// Deletes an entry if it is that row's.
+    /// Deletes an entry if it belongs to that row.
     fn delete(&mut self, entry: &[u8], key: &[u8]) -> Result<()> {
         let is_unique = self.schema.indexes()[self.position()].is_unique();
         let there = self.session.get(&self.index, entry)?;
@@ -358,7 +358,7 @@ impl<'e, D: Disk> IndexBuild<'e, D> {
         Ok(())
     }
 
-    /// The index among those of the table: the last.
+    /// The position of the index among those of the table: the last.
     fn position(&self) -> usize {
         self.schema.indexes().len() - 1
     }
@@ -366,7 +366,7 @@ impl<'e, D: Disk> IndexBuild<'e, D> {
 
 impl<D: Disk> Drop for IndexBuild<'_, D> {
     fn drop(&mut self) {
-        // A build that has failed leaves the log installed; nobody must wait for it.
+        // A failed build leaves the log installed; writers must not wait for it.
         self.row_log.abandon();
     }
 }

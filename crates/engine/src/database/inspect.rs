@@ -1,4 +1,4 @@
-//! What a database is, for people: its files, its limits, its tables.
+//! A description of a database for people: its files, its settings, its tables.
 
 use crate::database::checkpoints::Checkpoints;
 use crate::database::engine::Engine;
@@ -10,7 +10,7 @@ use std::fmt;
 use std::path::PathBuf;
 use syncline_vfs::Disk;
 
-/// See the module. Its `Display` is a page of text.
+/// A database's files, settings and tables. Its `Display` is a page of text.
 #[derive(Clone, Debug)]
 pub struct Inspection {
     /// The database's directory.
@@ -19,17 +19,17 @@ pub struct Inspection {
     pub log_directory: PathBuf,
     /// The log's settings, read back from its files.
     pub log: log::Settings,
-    /// Everything up to this commit is stable.
+    /// The durable LSN: everything up to this commit is stable.
     pub horizon: Csn,
     /// Everything up to this commit is in the data file; none in transient mode.
     pub checkpoint: Option<Csn>,
-    /// What the data file says of itself, line by line.
+    /// A description of the data file, line by line.
     pub data_file: Vec<String>,
     /// Each table with its trees.
     pub tables: Vec<TableInspection>,
 }
 
-/// A table.
+/// A table and its trees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableInspection {
     /// Its name.

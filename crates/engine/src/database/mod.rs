@@ -1,23 +1,23 @@
-//! The front door: a database in a directory, its tables, and how it is kept.
+//! A database in a directory: opening, tables, checkpoints, verification.
 //!
-//! | in the directory | what it is |
+//! | in the directory | contents |
 //! |---|---|
 //! | `data` | the pages as they were at the last checkpoint (`checkpoint`) |
 //! | `log/` | every commit behind it (`log`); elsewhere if an option says so |
-//! | `making` | the database is being made: whatever else is there may be made anew |
+//! | `making` | present while the database is being made: anything else there may be made anew |
 //!
-//! | file | what stands in it |
+//! | file | what it holds |
 //! |---|---|
-//! | `open.rs` | making a directory, opening one, recovery's order |
+//! | `open.rs` | creation, opening, the order of recovery |
 //! | `engine.rs` | what sessions, checkpoints and definitions share |
-//! | `checkpoints.rs`, `checkpoint_thread.rs` | when checkpoints begin, who moves them on, how fast |
-//! | `preallocator.rs` | memory for leaves, ready before they need it |
+//! | `checkpoints.rs`, `checkpoint_thread.rs` | the states of a checkpoint; when one begins, and its pace |
+//! | `preallocator.rs` | the thread that prepares memory for leaves |
 //! | `definitions.rs` | tables and indexes added and dropped |
-//! | `tree_builder.rs` | trees built aside from rows in any order |
-//! | `index_build.rs` | an index built beside writers |
+//! | `tree_builder.rs` | hidden trees built from rows in any order |
+//! | `index_build.rs` | an index built concurrently with writers |
 //! | `handle.rs` | `Database` |
-//! | `verify.rs`, `verify_rows.rs` | what is wrong with trees, and with tables and indexes |
-//! | `inspect.rs`, `stats.rs` | what is there, what was done |
+//! | `verify.rs`, `verify_rows.rs` | checks of trees, and of tables against indexes |
+//! | `inspect.rs`, `stats.rs` | descriptions and counters for people |
 
 mod checkpoint_thread;
 mod checkpoints;

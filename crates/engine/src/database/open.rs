@@ -1,13 +1,13 @@
-//! Making a database, and opening one.
+//! Creates and opens a database.
 //!
-//! Making: the directory, a file `making` with its name synced, the data file, the log, their names
-//! synced, and `making` removed. Where that was cut off, whatever lies beside `making` holds no commit,
-//! and making it again begins anew. A log that lies elsewhere is known as this database's by the number
-//! that the data file has, whose name is stable before such a log is made.
+//! Creation makes the directory, a file `making` and syncs its name, the data file and the log, syncs their
+//! names, and removes `making`. If it is interrupted, nothing next to `making` holds a commit, and the next
+//! creation starts anew. A log in another directory is recognized by the database id in the data file, whose
+//! name is stable before such a log is made.
 //!
-//! Opening: lock and root of the data file, its pages, the tree directory, pages of trees that it does not
-//! name, the log's commits behind the root, ghosts that the checkpoint had caught, the catalogue, and trees
-//! that it does not name (`recovery`).
+//! Opening reads the lock and root of the data file, its pages and the tree directory; frees pages of trees
+//! that the directory does not name; redoes the log's commits behind the root; removes ghosts that the
+//! checkpoint contained; reads the catalogue; and frees trees that it does not name (`recovery`).
 
 use crate::access::btree::{Tree, overflow};
 use crate::buffer::{Buffer, BufferOptions, page_packing};
@@ -34,10 +34,10 @@ const DATA: &str = "data";
 const LOG: &str = "log";
 const MAKING: &str = "making";
 
-/// Nothing can be deleted in a database that cannot be opened.
+/// A database that cannot be opened cannot delete anything to get below the cap.
 const ADVICE_AT_OPEN: &str = "open it with a larger cap";
 
-/// Makes a database in a directory that is missing, empty, or was left half made.
+/// Makes a database in a directory that is missing, empty, or holds an interrupted creation.
 pub(crate) fn create<D: Disk>(
     disk: &D,
     directory: &Path,
@@ -76,7 +76,7 @@ pub(crate) fn create<D: Disk>(
         redone: Redone::default(),
         newest_stray: None,
     };
-    parts.plant_catalog()?;
+    parts.create_catalog_tree()?;
     parts.assemble(log, Some(file), options, directory)
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn open<D: Disk>(
     if list(disk, directory)?.is_some_and(|names| names.contains(&MAKING.into())) {
         return Err(Error::Missing {
             directory: directory.to_owned(),
-            what: "its making was cut off, so it holds nothing; make it again".to_owned(),
+            what: "its creation was interrupted, so it holds nothing; create it again".to_owned(),
         });
     }
     let file = DataFile::open(disk, &directory.join(DATA), &file_options(&options))?;
@@ -111,7 +111,7 @@ pub(crate) fn open<D: Disk>(
         }
     }
     parts.free_strays();
-    parts.plant_catalog()?;
+    parts.create_catalog_tree()?;
     let log = parts.redo(disk, directory, &file, &options, threads);
     let log = log.map_err(|error| match error {
         Error::Capped { what, bytes, bytes_max, .. } => {
@@ -123,7 +123,7 @@ pub(crate) fn open<D: Disk>(
     parts.assemble(log, Some(file), options, directory)
 }
 
-/// A database that keeps nothing: pages in memory, and a log that goes nowhere.
+/// A database in memory only, with a log that discards its writes.
 pub(crate) fn transient(options: Options) -> Result<Arc<Engine<NullDisk>>> {
     options.check()?;
     let directory = Path::new("");
@@ -138,16 +138,16 @@ pub(crate) fn transient(options: Options) -> Result<Arc<Engine<NullDisk>>> {
         redone: Redone::default(),
         newest_stray: None,
     };
-    parts.plant_catalog()?;
+    parts.create_catalog_tree()?;
     parts.assemble(log, None, options, directory)
 }
 
-/// What recovery works on.
+/// The parts on which recovery works.
 struct Parts {
     buffer: Buffer,
     tree_directory: TreeDirectory,
     redone: Redone,
-    /// The greatest number among the trees whose pages were strays.
+    /// The greatest number of a tree with stray pages.
     newest_stray: Option<TreeId>,
 }
 
@@ -170,8 +170,8 @@ impl Parts {
         Ok(())
     }
 
-    /// Frees pages of trees that the checkpoint's tree directory does not name: they were being built aside,
-    /// or freed after a drop, at its cut. Before redo, which may make a tree of that number.
+    /// Frees pages of trees that the checkpoint's tree directory does not name: at its snapshot they were
+    /// being built, or freed after a drop. This comes before redo, which may make a tree of that number.
     fn free_strays(&mut self) {
         if planted(PlantedBug::KeepStrayPages) {
             return;
@@ -184,8 +184,8 @@ impl Parts {
         self.newest_stray = strays.iter().map(|(_page, tree)| *tree).max();
     }
 
-    /// The catalogue's tree is there from the first moment, without a record.
-    fn plant_catalog(&self) -> Result<()> {
+    /// Makes the catalogue's tree, which exists from the start without a log record.
+    fn create_catalog_tree(&self) -> Result<()> {
         if self.tree_directory.tree(CATALOG_TREE).is_none() {
             let tree = Tree::create(CATALOG_TREE, &self.buffer)?;
             self.tree_directory.add(Arc::new(tree));
@@ -241,8 +241,8 @@ impl Parts {
         Catalog::read(rows.iter().map(|(key, value)| (&key[..], &value[..])))
     }
 
-    /// Frees trees that were built and never committed: a checkpoint has caught them, but no catalogue
-    /// names them. Until the next checkpoint every opening does so again; the numbers stay spent.
+    /// Frees trees that were built and never committed: a checkpoint contained them, but no catalogue names
+    /// them. Every opening repeats this until the next checkpoint; the numbers stay spent.
     fn free_unnamed(&mut self, mut catalog: Catalog) -> Catalog {
         if let Some(tree) = self.newest_stray {
             catalog = catalog.with_trees_behind(tree);
@@ -296,7 +296,7 @@ impl Parts {
     }
 }
 
-/// Where the log of a database lies.
+/// The directory of a database's log.
 pub(crate) fn log_directory(directory: &Path, options: &Options) -> PathBuf {
     let elsewhere = options.log_directory.clone();
     elsewhere.unwrap_or_else(|| directory.join(LOG))
@@ -360,7 +360,7 @@ fn claim<D: Disk>(disk: &D, directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(Vec::new())
 }
 
-/// Removes the log elsewhere that a making that was cut off had made. One of another database stays.
+/// Removes a log in another directory that an interrupted creation made. The log of another database stays.
 fn clear_elsewhere<D: Disk>(
     disk: &D,
     directory: &Path,
@@ -370,13 +370,12 @@ fn clear_elsewhere<D: Disk>(
     match DataFile::open(disk, &directory.join(DATA), &file_options(options)) {
         Ok(file) => unmake(disk, log_directory, file.root().database),
         Err(error @ Error::Disk(_)) => Err(error),
-        // What cannot be read was never stable, and no log is made before it is.
+        // An unreadable data file was never stable, and no log is made before it is.
         Err(_) => Ok(()),
     }
 }
 
-/// Removes what a making that was cut off has left in the database's own directory, all but the file
-/// that says so.
+/// Removes what an interrupted creation left in the database's own directory, except the file `making`.
 fn clear<D: Disk>(disk: &D, directory: &Path, names: &[PathBuf]) -> Result<()> {
     for name in names {
         if name.to_string_lossy().starts_with(DATA) {

@@ -1,10 +1,9 @@
-//! The preallocator: the thread that has memory for leaves and pre-images ready before they need it.
+//! The preallocator prepares memory for leaves and pre-images before it is needed.
 //!
-//! Memory that the system has not backed yet is backed when it is first written to, which takes long where a
-//! hypervisor must find it first; whoever splits a leaf, or keeps its image for a checkpoint, would wait for
-//! that, and others for its latches. So when the buffer's blocks run low it raises a signal, and this thread
-//! brings new ones (`Buffer::preallocate`). Without it, or behind it, everything goes on: who finds no block
-//! brings one.
+//! The system backs fresh memory when it is first written to, which takes long where a hypervisor has to find
+//! it. A thread that splits a leaf or copies an image for a checkpoint would wait for that, and others would
+//! wait for its latches. So when the buffer's blocks run low it raises a signal, and this thread adds new
+//! ones (`Buffer::preallocate`). Nothing depends on it: a thread that finds no block adds one itself.
 
 use crate::buffer::Buffer;
 use crate::database::engine::Engine;
@@ -15,7 +14,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use syncline_vfs::Disk;
 
-/// See the module. Dropping it ends the thread and waits for it.
+/// Dropping it ends the thread and waits for it.
 #[derive(Debug)]
 pub(crate) struct Preallocator {
     low: Arc<Signal>,
@@ -27,7 +26,7 @@ impl Preallocator {
         Preallocator::start_with(engine, Buffer::preallocate)
     }
 
-    /// With what it does when the signal is raised.
+    /// Starts it with the function that it calls when the signal is raised.
     pub(super) fn start_with<D: Disk>(
         engine: &Arc<Engine<D>>,
         stock: fn(&Buffer),
@@ -54,7 +53,7 @@ impl Drop for Preallocator {
     fn drop(&mut self) {
         self.low.stop();
         if let Some(thread) = self.thread.take() {
-            // Its panics were caught, and have failed the log.
+            // The thread's panics were caught and have failed the log.
             let _ended = thread.join();
         }
     }

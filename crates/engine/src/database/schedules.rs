@@ -1,26 +1,26 @@
-//! Definitions, loads, verifications, checkpoints, exclusive transactions, writers and readers of one
-//! database meet in schedules that a seed decides.
+//! Runs definitions, loads, verifications, checkpoints, exclusive transactions, writers and readers of one
+//! database in schedules that a seed decides.
 //!
-//! Each runs on a thread of its own under the scheduler ([`crate::scheduler`]), which lets one of them at
-//! a time go from step to step, on a simulated disk. Whoever waits for a lock, the gate, a wake-up or a
-//! write reports that as a step, so that a schedule in which nobody can move ends with a sentence that
-//! says who waits for what. A wake-up that is lost is lost here, too.
+//! Each role runs on its own thread under the scheduler ([`crate::scheduler`]), which lets one of them at a
+//! time go from step to step, on a simulated disk. A thread that waits for a lock, the gate, a wake-up or a
+//! write reports that as a step. So a schedule in which no thread can move ends with a sentence that says
+//! which thread waits for what, and a lost wake-up shows as such a deadlock.
 //!
-//! What is judged:
-//! 1. every schedule ends, and nobody panics;
-//! 2. transactions are serial in the order of their commit numbers: replayed in it, each has read what
-//!    stood there; readers of a snapshot have read what stood at its point;
-//! 3. at the end the rows are those of the replay, by the table and by its index, and `verify` finds
+//! Each schedule is judged:
+//! 1. it ends, and no thread panics;
+//! 2. transactions are serial in the order of their commit numbers: a replay in that order gives what each
+//!    of them read, and readers of a snapshot read the state at their read point;
+//! 3. at the end the rows, by the table and by its index, are those of the replay, and `verify` reports
 //!    nothing.
 //!
-//! A seed is a database and [`SCENES`] schedules in it, one after another. The usual run takes a few hundred
-//! seeds. Others are asked for by variables of the environment:
+//! A seed is a database and [`SCENES`] schedules in it, one after another. The usual run plays a few hundred
+//! seeds. Environment variables select others:
 //!
-//! | variable | what |
+//! | variable | effect |
 //! |---|---|
-//! | `SYNCLINE_SEED=7` | that seed alone, to replay it |
-//! | `SYNCLINE_SEEDS=60000` | so many seeds, from the wall clock on, or from `SYNCLINE_FROM` |
-//! | `SYNCLINE_THREADS=2` | searched by so many threads |
+//! | `SYNCLINE_SEED=7` | plays only that seed |
+//! | `SYNCLINE_SEEDS=60000` | plays n seeds, from the wall clock on, or from `SYNCLINE_FROM` |
+//! | `SYNCLINE_THREADS=2` | uses n threads |
 //!
 //! `SYNCLINE_SEEDS=62500 SYNCLINE_THREADS=2 cargo test --profile long-tests -p syncline-engine --lib -- \
 //! database::schedules::no_schedule --nocapture` plays a million schedules.
@@ -69,10 +69,10 @@ enum Role {
     Verify,
     /// A checkpoint by call.
     Checkpoint,
-    /// What the checkpoints' own thread does.
-    Keep,
+    /// The rounds of the checkpoint thread.
+    CheckpointThread,
     Write(Begin),
-    /// Writes with everybody else excluded.
+    /// Writes in an exclusive transaction.
     WriteAlone,
     Read(Begin),
 }
@@ -85,26 +85,26 @@ const ROLES: [Role; 13] = [
     Role::Column,
     Role::Verify,
     Role::Checkpoint,
-    Role::Keep,
-    Role::Keep,
+    Role::CheckpointThread,
+    Role::CheckpointThread,
     Role::Write(Begin::Serializable),
     Role::WriteAlone,
     Role::Read(Begin::ReadOnlyAtHorizon),
     Role::Read(Begin::Serializable),
 ];
 
-/// A transaction that has ended well.
+/// A transaction that ended without an error.
 #[derive(Clone, Debug)]
 struct FinishedTransaction {
-    /// Its commit; of one that only reads, the point at which it reads.
+    /// Its commit, or the read point if it only read.
     at: Csn,
     writes: Vec<(i64, i64)>,
     reads: Vec<(i64, Option<i64>)>,
-    /// Whole scans by the table and by its index.
+    /// Full scans by the table and by its index.
     scans: Vec<State>,
 }
 
-/// What schedules have come to.
+/// Counts over schedules.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     schedules: u64,
@@ -117,12 +117,12 @@ struct Tally {
 struct ScheduleFixture {
     engine: Arc<TestEngine>,
     random: Rng,
-    /// The rows at a commit, before everything that comes.
+    /// The commit before all scenes, and the rows at it.
     from: (Csn, State),
     tally: Tally,
 }
 
-/// Plays the schedules of a seed; what is wrong with them.
+/// Plays the schedules of a seed. Returns the first problem.
 fn play(seed: u64, tally: &mut Tally) -> std::result::Result<(), String> {
     let plant = planted_bug::current();
     let mut stage = planted_bug::with(None, || ScheduleFixture::new(seed));
@@ -142,7 +142,7 @@ impl ScheduleFixture {
         let disk = SimulatedDisk::new(seed, Metadata::Strict);
         let engine = create(&disk, Path::new("db"), options, Threads::None).expect("a database");
         if random.bool() {
-            // Two segments, and commits wait for a checkpoint, alone or not.
+            // Two segments, and even an exclusive commit waits for a checkpoint.
             engine.core.cap_log(engine.options.log.segment_bytes);
         }
         let schema = rows_table("t");
@@ -187,7 +187,7 @@ impl ScheduleFixture {
         let mut pasts = Vec::new();
         for (result, (role, _)) in outcome.results.into_iter().zip(&roles) {
             match result {
-                None => return Err(wrong(format!("{role:?} has panicked"))),
+                None => return Err(wrong(format!("{role:?} panicked"))),
                 Some(Err(error)) => return Err(wrong(format!("{role:?}: {error}"))),
                 Some(Ok(past)) => pasts.extend(past),
             }
@@ -210,35 +210,43 @@ impl ScheduleFixture {
         self.tally.checkpoints = checkpoints.stats().finished;
     }
 
-    /// Replays what has committed, and looks at the database from everywhere.
+    /// Replays the committed transactions, and checks the database by table, index and `verify`.
     fn judge(&mut self, mut pasts: Vec<FinishedTransaction>) -> std::result::Result<(), String> {
-        // Who reads at a commit reads behind it.
+        // A reader at a commit reads the state after it.
         pasts.sort_by_key(|past| (past.at, past.writes.is_empty()));
         let (_, mut rows) = self.from.clone();
         for past in &pasts {
             let reads = past.reads.iter();
             let mut wrong = reads.filter(|(key, value)| rows.get(key) != value.as_ref());
             if let Some(read) = wrong.next() {
-                return Err(format!("{read:?} was read at {}, from {rows:?}: {past:?}", past.at));
+                return Err(format!(
+                    "a read at {} returned {read:?}, but the rows were {rows:?}: {past:?}",
+                    past.at
+                ));
             }
             if let Some(scan) = past.scans.iter().find(|scan| **scan != rows) {
-                return Err(format!("{scan:?} was scanned at {}, not {rows:?}", past.at));
+                return Err(format!(
+                    "a scan at {} returned {scan:?}, but the rows were {rows:?}",
+                    past.at
+                ));
             }
             rows.extend(past.writes.iter().copied());
         }
         let engine = &self.engine;
         let failed = |error: Error| error.to_string();
         engine.core.log.flush().map_err(failed)?;
-        let found = engine.verify().map_err(failed)?;
-        if !found.is_empty() {
-            return Err(format!("verify found {found:?}"));
+        let problems = engine.verify().map_err(failed)?;
+        if !problems.is_empty() {
+            return Err(format!("verify reported {problems:?}"));
         }
         let table = engine.table("t").map_err(failed)?;
         let mut session = TypedSession::new(&engine.core).map_err(failed)?;
         session.begin(Begin::ReadOnly).map_err(failed)?;
         for scan in scans(&mut session, &table).map_err(failed)? {
             if scan != rows {
-                return Err(format!("the rows are {scan:?}, not {rows:?}"));
+                return Err(format!(
+                    "a final scan returned {scan:?}, but the rows should be {rows:?}"
+                ));
             }
         }
         session.abort();
@@ -262,7 +270,7 @@ fn rows_table(name: &str) -> Schema {
     table.build().expect("a schema that is right")
 }
 
-/// What a thread does; the transactions that it has ended well.
+/// Plays a role. Returns its transactions that ended without an error.
 fn act(engine: &Arc<TestEngine>, role: Role, mut random: Rng) -> Result<Vec<FinishedTransaction>> {
     match role {
         Role::CreateAndDrop => {
@@ -271,7 +279,7 @@ fn act(engine: &Arc<TestEngine>, role: Role, mut random: Rng) -> Result<Vec<Fini
         }
         Role::Load => {
             let schema = rows_table("l");
-            // A table that takes the name meanwhile fails the load when its pages are there.
+            // A table that takes the name meanwhile fails the load after its pages are built.
             let taker = random.bool().then(|| engine.clone());
             let rows = (0..20).map(|k| {
                 if let (Some(engine), 19) = (&taker, k) {
@@ -295,14 +303,14 @@ fn act(engine: &Arc<TestEngine>, role: Role, mut random: Rng) -> Result<Vec<Fini
             schema.with_nullable(&name, Kind::Int, Value::Null)
         })?,
         Role::Verify => {
-            let found = engine.verify()?;
-            assert!(found.is_empty(), "verify found {found:?}");
+            let problems = engine.verify()?;
+            assert!(problems.is_empty(), "verify reported {problems:?}");
         }
         Role::Checkpoint => {
             let checkpoints = engine.checkpoints.as_ref().expect("it has a disk");
             checkpoints.run(&engine.core, &engine.tree_directory)?;
         }
-        Role::Keep => keep(engine, &mut random)?,
+        Role::CheckpointThread => run_checkpoint_thread(engine, &mut random)?,
         Role::Write(begin) => {
             let count = random.u32(1..=2);
             let pasts = (0..count).map(|_| transact(engine, Some(begin), true, &mut random));
@@ -325,7 +333,7 @@ fn change(engine: &TestEngine, next: impl FnOnce(&Schema) -> Result<Schema>) -> 
     unless_beaten(engine.change_table(&next).map(drop))
 }
 
-/// Others may have made, dropped or changed the same before; and the log may be too long for a commit.
+/// Other threads may have made, dropped or changed the same before, or the log may be too long for a commit.
 fn unless_beaten(result: Result<()>) -> Result<()> {
     match result {
         Err(
@@ -338,8 +346,8 @@ fn unless_beaten(result: Result<()>) -> Result<()> {
     }
 }
 
-/// Some rounds of the checkpoints' thread.
-fn keep(engine: &TestEngine, random: &mut Rng) -> Result<()> {
+/// Some rounds of the checkpoint thread.
+fn run_checkpoint_thread(engine: &TestEngine, random: &mut Rng) -> Result<()> {
     let checkpoints = engine.checkpoints.as_ref().expect("it has a disk");
     let core = &engine.core;
     for _ in 0..random.u32(1..8) {
@@ -362,7 +370,7 @@ fn keep(engine: &TestEngine, random: &mut Rng) -> Result<()> {
     Ok(())
 }
 
-/// A transaction by the table's handle of this moment; none if it lost, or if the handle became stale.
+/// A transaction by the table's current handle; none if it lost, or if the handle became stale.
 fn transact(
     engine: &TestEngine,
     begin: Option<Begin>,
@@ -466,7 +474,7 @@ fn no_schedule_of_definitions_and_checkpoints_comes_to_a_standstill() {
     }
 }
 
-/// What a planted bug does, in words; for `finds`, which plants on this thread.
+/// Returns the effect of a planted bug, in words; `finds` plants it on this thread.
 fn search(seed: u64) -> std::result::Result<(), String> {
     play(seed, &mut Tally::default())
 }

@@ -1,4 +1,4 @@
-//! What a database has done since it was opened, and what it holds now.
+//! Counters since opening, and what the database holds now.
 
 use crate::database::checkpoints::{CheckpointStats, Checkpoints};
 use crate::database::engine::Engine;
@@ -6,26 +6,26 @@ use crate::log;
 use crate::txn::{Counts, Latencies};
 use syncline_vfs::Disk;
 
-/// See the module.
+/// What a database has done since it was opened, and what it holds now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stats {
     /// The log: groups and their sizes, writes, syncs, waits.
     pub log: log::Stats,
     /// Transactions by outcome, conflicts by cause.
     pub transactions: Counts,
-    /// What parts of transactions took, of a sample of them; the flush's part stands in `log`.
+    /// Durations of the parts of sampled transactions; `log` has the flush's part.
     pub latencies: Latencies,
     /// Checkpoints; none in transient mode.
     pub checkpoints: Option<CheckpointStats>,
-    /// Memory for pages, frames and the translation table, in bytes; with what is free in blocks.
+    /// Memory for pages, frames and the translation table, in bytes, including free cells of blocks.
     pub resident_bytes: u64,
-    /// About how much memory older versions of rows take, in bytes.
+    /// Approximate memory for older versions of rows, in bytes.
     pub version_bytes: u64,
     /// Transactions that are open.
     pub open_transactions: usize,
-    /// Commits that opening has redone from the log.
+    /// Commits that opening redid from the log.
     pub redone_commits: u64,
-    /// Row changes that opening has redone.
+    /// Row changes that opening redid.
     pub redone_rows: u64,
 }
 

@@ -1,16 +1,16 @@
-//! Trees built aside: filled from rows in any order, beside commits and checkpoints.
+//! Builds trees from rows in any order, hidden from commits and checkpoints.
 //!
-//! Rows are collected into *runs* of a bounded number of bytes, and each run is sorted. As long as a run
-//! begins behind the end of the one before, it is appended to a tree that grows bottom up, in full pages.
-//! From the first run on that does not, rows are inserted into the tree one by one, in sections of the
-//! commit gate. So a build takes one run of memory beside the pages that it makes, which the cap on pages
+//! Rows are collected into *runs* of a bounded number of bytes, and each run is sorted. As long as each run
+//! begins after the end of the previous one, it is appended to a tree that grows bottom up, in full pages.
+//! From the first run on for which that fails, rows are inserted into the tree one by one, in sections of the
+//! commit gate. So a build needs the memory of one run in addition to its pages, which the cap on pages
 //! counts.
 //!
 //! Invariants:
-//! 1. Until the tree is added to the tree directory nobody but the builder knows it. A checkpoint may
-//!    contain some of its pages: opening frees pages of trees that the tree directory does not name.
+//! 1. Until the tree is added to the tree directory, only the builder knows it. A checkpoint may contain
+//!    some of its pages: opening frees pages of trees that the tree directory does not name.
 //! 2. A section of the gate changes one row; the builder waits for nothing inside.
-//! 3. After a failure, pages that carry the tree's number are freed, some in a section.
+//! 3. After a failure, the pages with the tree's number are freed, a bounded number per section.
 
 use crate::access::btree::overflow::{self, ChainSize, OverflowPointer};
 use crate::access::btree::{Blocked, BulkLoader, SPLIT_PAGES, Tree};
@@ -23,13 +23,13 @@ use crate::txn::step::{Step, step};
 use std::cmp::Ordering;
 use syncline_vfs::Disk;
 
-/// How full pages are made by a bulk build, in percent: the next rows find room beside them.
+/// How full a bulk build makes pages, in percent: the rest is room for later rows.
 const FILL_PERCENT: u32 = 90;
 
-/// So many pages are freed in one section.
+/// Pages that one section frees.
 pub(super) const PAGES_A_SECTION: usize = 32;
 
-/// What a row takes in a run besides its bytes.
+/// Memory of a row in a run in addition to its bytes.
 const ROW_BYTES: usize = size_of::<RunRow>();
 
 /// Rows to be sorted by their keys.
@@ -39,10 +39,10 @@ pub(super) struct Run {
     rows: Vec<RunRow>,
 }
 
-/// A row of a run: where its key begins, and behind the key its value.
+/// A row of a run: where its key begins; its value follows the key.
 #[derive(Clone, Copy)]
 struct RunRow {
-    /// The key's first bytes, which mostly decide.
+    /// The key's first bytes, which decide most comparisons.
     head: u64,
     start: usize,
     key_bytes: u32,
@@ -50,7 +50,6 @@ struct RunRow {
 }
 
 impl Run {
-    /// Adds a row.
     pub(super) fn push(&mut self, key: &[u8], value: &[u8]) {
         let mut head = [0; 8];
         let common = key.len().min(head.len());
@@ -65,12 +64,11 @@ impl Run {
         self.bytes.extend_from_slice(value);
     }
 
-    /// How many bytes its rows take.
+    /// The memory that its rows take.
     pub(super) fn len_bytes(&self) -> usize {
         self.bytes.len() + self.rows.len() * ROW_BYTES
     }
 
-    /// Sorts the rows by their keys.
     pub(super) fn sort(&mut self) {
         let bytes = &self.bytes;
         let key = |row: &RunRow| &bytes[row.start..row.start + row.key_bytes as usize];
@@ -80,7 +78,7 @@ impl Run {
         });
     }
 
-    /// Key and value of a row by its position.
+    /// Key and value of the row at a position.
     pub(super) fn get(&self, at: usize) -> Option<(&[u8], &[u8])> {
         let row = self.rows.get(at)?;
         let key_end = row.start + row.key_bytes as usize;
@@ -88,7 +86,7 @@ impl Run {
         Some((&self.bytes[row.start..key_end], &self.bytes[key_end..end]))
     }
 
-    /// Its rows, key and value, in their order.
+    /// Its rows, key and value, in their current order.
     pub(super) fn rows(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         (0..self.rows.len()).filter_map(|at| self.get(at))
     }
@@ -102,29 +100,29 @@ impl Run {
 
 /// How the tree is filled.
 enum FillMode<'e> {
-    /// Its rows ascend so far.
+    /// All rows so far were in ascending order.
     Appended(BulkLoader<'e>),
-    /// They did not.
+    /// They were not.
     Inserted(Tree),
 }
 
-/// A tree that is being built aside. When it is dropped unfinished, or fails, its pages stay:
+/// A hidden tree under construction. If it is dropped unfinished, or fails, its pages stay until
 /// [`free_pages`] frees them.
 pub(super) struct TreeBuilder<'e, D: Disk> {
     core: &'e Core<D>,
     csn: Csn,
-    /// A run is sorted when it takes so many bytes.
+    /// A run is sorted when it takes this many bytes.
     run_bytes_max: usize,
     run: Run,
     filling: Option<FillMode<'e>>,
     /// The greatest key so far, while rows are appended.
     last: Option<Vec<u8>>,
-    /// What to answer if two rows share a key.
+    /// Makes the error for two rows with one key.
     duplicate: Box<dyn Fn() -> Error + 'e>,
 }
 
 impl<'e, D: Disk> TreeBuilder<'e, D> {
-    /// An empty tree whose rows will say that `csn` wrote them. `bytes_max` bounds the memory of a run.
+    /// An empty tree. Its rows will name `csn` as their writer. `bytes_max` bounds the memory of a run.
     pub(super) fn new(
         core: &'e Core<D>,
         id: TreeId,
@@ -137,7 +135,7 @@ impl<'e, D: Disk> TreeBuilder<'e, D> {
         Ok(TreeBuilder {
             core,
             csn,
-            // Vectors that grow take as much again.
+            // A vector that grows takes the same memory again.
             run_bytes_max: usize::try_from(bytes_max / 2).unwrap_or(usize::MAX),
             run: Run::default(),
             filling: Some(FillMode::Appended(bulk)),
@@ -146,7 +144,6 @@ impl<'e, D: Disk> TreeBuilder<'e, D> {
         })
     }
 
-    /// Adds a row.
     pub(super) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let bytes = key.len() + value.len() + ROW_BYTES;
         if self.run.len_bytes() + bytes > self.run_bytes_max {
@@ -156,7 +153,7 @@ impl<'e, D: Disk> TreeBuilder<'e, D> {
         Ok(())
     }
 
-    /// The tree with all rows.
+    /// Returns the tree with all rows.
     pub(super) fn finish(mut self) -> Result<Tree> {
         self.end_run()?;
         match self.filling.take() {
@@ -166,7 +163,7 @@ impl<'e, D: Disk> TreeBuilder<'e, D> {
         }
     }
 
-    /// Takes the rows of the run into the tree.
+    /// Moves the rows of the run into the tree.
     fn end_run(&mut self) -> Result<()> {
         step(Step::Build);
         let mut run = std::mem::take(&mut self.run);
@@ -185,7 +182,7 @@ impl<'e, D: Disk> TreeBuilder<'e, D> {
         Ok(())
     }
 
-    /// Ends the bottom-up build if the run does not begin behind it.
+    /// Switches from appending to inserting if the run does not begin after the tree's end.
     fn turn_to_inserts(&mut self, run: &Run) -> Result<()> {
         let (Some((first, _)), Some(last)) = (run.get(0), &self.last) else {
             return Ok(());
@@ -213,7 +210,7 @@ impl<'e, D: Disk> TreeBuilder<'e, D> {
     }
 }
 
-/// Inserts a row into a tree that nobody else knows; false if there is one of that key.
+/// Inserts a row into a tree that only the builder knows; false if the key exists.
 fn insert<D: Disk>(
     core: &Core<D>,
     tree: &Tree,
@@ -224,25 +221,25 @@ fn insert<D: Disk>(
         return place(core, tree, (key, value, VersionWord::of(csn)), None);
     }
     let pages = ChainSize::of(&core.buffer).pages(value.len() as u64);
-    let stub = retry_at_cap(
+    let pointer = retry_at_cap(
         &mut (),
         |()| core.reclaim_for_build((Kind::Overflow, pages)),
         |()| overflow::write(&core.buffer, tree.id, value),
     )?;
-    let row = (key, &stub.to_value()[..], VersionWord::of(csn).overflow());
-    let placed = place(core, tree, row, Some(stub));
+    let row = (key, &pointer.to_value()[..], VersionWord::of(csn).overflow());
+    let placed = place(core, tree, row, Some(pointer));
     if !matches!(placed, Ok(true)) {
-        overflow::free(&core.buffer, stub);
+        overflow::free(&core.buffer, pointer);
     }
     placed
 }
 
-/// Puts a row into its leaf; `stub` is the chain of its value, still detached.
+/// Puts a row into its leaf; `pointer` is the chain of its value, still detached.
 fn place<D: Disk>(
     core: &Core<D>,
     tree: &Tree,
     (key, value, word): (&[u8], &[u8], VersionWord),
-    stub: Option<OverflowPointer>,
+    pointer: Option<OverflowPointer>,
 ) -> Result<bool> {
     let buffer = &core.buffer;
     let mut reclaims = 0;
@@ -259,8 +256,8 @@ fn place<D: Disk>(
         });
         let blocked = match placed {
             Ok(Ok(is_new)) => {
-                if let (true, Some(stub)) = (is_new, stub) {
-                    overflow::attach(buffer, stub);
+                if let (true, Some(pointer)) = (is_new, pointer) {
+                    overflow::attach(buffer, pointer);
                 }
                 return Ok(is_new);
             }
@@ -276,7 +273,7 @@ fn place<D: Disk>(
             Blocked::PreImages => core.wait_for_pre_images()?,
             Blocked::Busy => {}
             Blocked::Failed(refused @ Error::Capped { .. }) => {
-                // How many a split needs shows as it fails again.
+                // The next failure shows how many pages the split really needs.
                 let pages = SPLIT_PAGES.min(1 + reclaims);
                 if reclaims == RECLAIMS_MAX || !core.reclaim_for_build((Kind::Leaf, pages))? {
                     return Err(refused);
@@ -288,8 +285,8 @@ fn place<D: Disk>(
     }
 }
 
-/// Frees every page of a tree that nobody uses and the tree directory does not name. What an exclusive
-/// transaction that does not end keeps it from is left: false.
+/// Frees every page of a tree that nothing uses and the tree directory does not name. Returns false if an
+/// exclusive transaction that does not end prevents it.
 pub(super) fn free_pages<D: Disk>(core: &Core<D>, id: TreeId) -> bool {
     for pages in core.buffer.pages_of(id).chunks(PAGES_A_SECTION) {
         let Ok(section) = core.enter_gate(0) else {
@@ -318,7 +315,7 @@ mod tests {
             let mut random = fastrand::Rng::with_seed(seed);
             let (mut run, mut expected) = (Run::default(), BTreeMap::new());
             for _ in 0..100 {
-                // Many share their first eight bytes, or end within them.
+                // Many keys share their first eight bytes, or end within them.
                 let mut key = vec![7; random.usize(0..12)];
                 key.push(random.u8(..));
                 key.push(random.u8(..));
@@ -341,7 +338,7 @@ mod tests {
         }
     }
 
-    // Suspicion of 2026-11-28: a load took two vectors a row, which no cap counted.
+    // Fault suspected on 2026-11-28: a load took two vectors a row, which no cap counted.
     #[test]
     fn a_build_of_any_rows_takes_the_memory_of_one_run_and_makes_a_sound_tree() {
         let engine = open::transient(Options::tiny()).unwrap();
@@ -355,7 +352,7 @@ mod tests {
             let is_sorted = seed % 3 == 0;
             for number in 0..1_500_u32 {
                 let key = if is_sorted { number } else { random.u32(..) };
-                // Now and then one that lies in overflow pages.
+                // A few of them lie in overflow pages.
                 let bytes = if random.u8(0..40) == 0 { 300 } else { random.usize(0..30) };
                 let (key, value) = (key.to_be_bytes().to_vec(), vec![seed as u8; bytes]);
                 if expected.insert(key.clone(), value.clone()).is_none() {

@@ -1,17 +1,17 @@
-//! A walk over everything: is each tree whole, does each index say what its table says, can every byte
-//! of the data file be read as it was written?
+//! Checks everything: is each tree whole, does each index match its table, and is every byte of the data file
+//! readable as it was written?
 //!
-//! It runs beside writers. Trees are walked in parts of a fixed number of leaves, each part with the gate
-//! closed, so that nothing changes within it; tables and indexes are compared at snapshots, chunk by chunk
-//! (`verify_rows`).
+//! It runs concurrently with writers. Trees are walked in parts of a fixed number of leaves, each part with
+//! the gate closed, so that nothing changes within it. Tables and indexes are compared at snapshots, chunk by
+//! chunk (`verify_rows`).
 //!
-//! Between two parts writers go on: pages come and go, and what a walk has not reached may have been made
-//! behind it. So what walks find is a suspicion only:
-//! 1. A page of a tree that no walk has reached, and that a look from the root does not reach either, is
-//!    suspect; so is whatever a part finds wrong.
-//! 2. If one pass after the other has a suspicion, everything is walked at once with the gate closed, and
-//!    what that finds is the answer. So a writer at work is never taken for damage, and the gate is closed
-//!    for a time that grows with the store only where damage is likely.
+//! Between two parts writers go on and pages come and go, and a page that a walk has not reached may have
+//! been made behind it. So a problem in a walk is only a suspicion:
+//! 1. A page of a tree that no walk has reached, and that a descent from the root does not reach either, is
+//!    suspect. So is every problem within a part.
+//! 2. If one pass after the other is suspicious, everything is walked at once with the gate closed, and the
+//!    problems of that walk are the answer. So a concurrent writer is never mistaken for damage, and the gate
+//!    is closed for a time that grows with the store only where damage is likely.
 
 use crate::access::btree::{PageSet, Tree};
 use crate::access::schema::Schema;
@@ -24,16 +24,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use syncline_vfs::Disk;
 
-/// So many leaves are walked over behind one closed gate.
+/// Leaves of one part.
 const LEAVES_A_PART: usize = 32;
 
-/// So many passes must be suspicious in a row.
+/// Suspicious passes in a row before everything is walked at once.
 const PASSES: u32 = 3;
 
 impl<D: Disk> Engine<D> {
-    /// What is wrong, in sentences; empty if nothing is.
+    /// Returns the problems, one sentence each.
     pub(crate) fn verify(&self) -> Result<Vec<String>> {
-        let mut found = match &self.checkpoints {
+        let mut problems = match &self.checkpoints {
             Some(checkpoints) => checkpoints.check(&self.core)?,
             None => Vec::new(),
         };
@@ -43,19 +43,19 @@ impl<D: Disk> Engine<D> {
         }
         if suspicious == PASSES {
             let closed = self.core.close_gate()?;
-            found.extend(self.verify_trees());
+            problems.extend(self.verify_trees());
             drop(closed);
         }
-        if found.is_empty() {
+        if problems.is_empty() {
             // Rows are read by scans, which need whole trees.
             for table in self.catalog().tables() {
-                found.extend(self.verify_table(table.schema.name())?);
+                problems.extend(self.verify_table(table.schema.name())?);
             }
         }
-        Ok(found)
+        Ok(problems)
     }
 
-    /// One pass over all trees beside writers; true if anything may be wrong.
+    /// One pass over all trees, concurrent with writers. Returns true if anything may be wrong.
     fn is_suspicious(&self) -> Result<bool> {
         let listed: Vec<_> = self.core.buffer.labelled(|_tree| true).collect();
         let closed = self.core.close_gate()?;
@@ -81,7 +81,7 @@ impl<D: Disk> Engine<D> {
         Ok(false)
     }
 
-    /// Walks over a tree, part by part; true if something is wrong.
+    /// Walks a tree, part by part. Returns true if something is wrong.
     fn walk_in_parts(&self, tree: &Arc<Tree>, reached: &mut PageSet) -> Result<bool> {
         let mut from = Some(Vec::new());
         while let Some(key) = from {
@@ -91,9 +91,9 @@ impl<D: Disk> Engine<D> {
             if tree.is_dropped() {
                 return Ok(false);
             }
-            let (found, next) = tree.check_part(&self.core.buffer, &key, LEAVES_A_PART, reached);
+            let (problems, next) = tree.check_part(&self.core.buffer, &key, LEAVES_A_PART, reached);
             drop(closed);
-            if !found.is_empty() {
+            if !problems.is_empty() {
                 return Ok(true);
             }
             from = next;
@@ -101,7 +101,7 @@ impl<D: Disk> Engine<D> {
         Ok(false)
     }
 
-    /// True if nothing leads to a page that is labelled as the tree's.
+    /// True if a page is labelled as the tree's but not reachable from its root.
     fn is_lost(&self, page: PageId, id: TreeId) -> Result<bool> {
         let _closed = self.core.close_gate()?;
         let buffer = &self.core.buffer;
@@ -117,36 +117,36 @@ impl<D: Disk> Engine<D> {
         Ok(!self.core.pages_of_versions().contains(&page))
     }
 
-    /// What is wrong with the trees, with the gate closed.
+    /// The problems of the trees, with the gate closed.
     fn verify_trees(&self) -> Vec<String> {
         let catalog = self.catalog();
         // Trees that are being built or freed at this moment.
         let hidden = self.hidden.lock().clone();
         let held = self.core.pages_of_versions();
-        let (mut found, mut there) = (Vec::new(), BTreeSet::new());
+        let (mut problems, mut there) = (Vec::new(), BTreeSet::new());
         for tree in self.tree_directory.trees() {
             there.insert(tree.id);
-            found.extend(tree.check_beside(&self.core.buffer, &held));
+            problems.extend(tree.check_beside(&self.core.buffer, &held));
         }
-        found.extend(misnamed(&catalog, &there, &hidden));
+        problems.extend(misnamed(&catalog, &there, &hidden));
         let is_stray = |id| !there.contains(&id) && !hidden.contains(&id);
         let strays = self.core.buffer.labelled(is_stray);
         let strays = strays.filter(|(page, _id)| !held.contains(page));
-        found.extend(
+        problems.extend(
             strays.map(|(page, id)| format!("{page} belongs to {id}, which does not exist")),
         );
-        found
+        problems
     }
 }
 
-/// Trees that the catalogue names and that are not there, and the other way round.
+/// Trees that the catalogue names and that do not exist, and the reverse.
 fn misnamed(catalog: &Catalog, there: &BTreeSet<TreeId>, hidden: &BTreeSet<TreeId>) -> Vec<String> {
     let mut known = BTreeSet::from([CATALOG_TREE]);
     for table in catalog.tables() {
         known.insert(table.tree);
         known.extend(table.indexes.iter().map(|index| index.tree));
     }
-    // Trees that an earlier program was building may be there or not.
+    // Trees of an interrupted build may exist or not.
     let unfinished = catalog.unfinished().into_iter().flat_map(|one| one.trees);
     let unfinished: BTreeSet<TreeId> = unfinished.collect();
     let lost = known.difference(there).map(|id| format!("{id} of the catalogue is missing"));

@@ -1,10 +1,10 @@
-//! Tables against their indexes, at snapshots: every row can be read and has its entries, and every entry
-//! is that of a row.
+//! Compares tables with their indexes at snapshots: every row must be readable and have its entries, and
+//! every entry must belong to a row.
 //!
-//! Each chunk has a snapshot of its own, at which its rows and their entries, or its entries and their rows,
-//! are compared: writers at work make no difference. A chunk whose snapshot has ended, memory for versions
-//! being full, is read again, at last a smaller one with the gate closed. A table that is changed or
-//! dropped meanwhile is looked at again by its new definition, or not at all.
+//! Each chunk has its own snapshot, at which its rows are compared with their entries, or its entries with
+//! their rows, so concurrent writers make no difference. If a chunk's snapshot ends because memory for
+//! versions is full, the chunk is read again, in the end a smaller one with the gate closed. A table that is
+//! changed or dropped meanwhile is checked again by its new definition, or not at all.
 
 use super::definitions::entry_of;
 use super::engine::Engine;
@@ -19,23 +19,23 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 use syncline_vfs::Disk;
 
-/// Rows of a chunk, at most.
+/// Maximum rows of a chunk.
 const CHUNK_ROWS: usize = 512;
 
 /// The same with the gate closed.
 const CHUNK_ROWS_ALONE: usize = 32;
 
-/// Bytes of a chunk, but for its last row.
+/// Bytes of a chunk, except for its last row.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// How often a chunk is read beside others before that.
+/// Attempts to read a chunk concurrently with others, before that.
 const ATTEMPTS_MAX: u32 = 4;
 
-/// What a chunk is compared by: the session, and the chunk's rows; adds what is wrong.
+/// Compares the rows of a chunk and adds the problems.
 type Compare<'c, D> = dyn FnMut(&mut Session<D>, &Run, &mut Vec<String>) -> Result<()> + 'c;
 
 impl<D: Disk> Engine<D> {
-    /// What is wrong with a table and its indexes.
+    /// The problems of a table and its indexes.
     pub(super) fn verify_table(&self, name: &str) -> Result<Vec<String>> {
         loop {
             let catalog = self.catalog();
@@ -51,8 +51,8 @@ impl<D: Disk> Engine<D> {
 
     fn compare_table(&self, table: &TableEntry) -> Result<Vec<String>> {
         let mut session = Session::new(&self.core)?;
-        let mut found = Vec::new();
-        // Trees of one moment; a drop meanwhile makes the first access conflict.
+        let mut problems = Vec::new();
+        // Trees of one moment; if one is dropped meanwhile, the first access conflicts.
         let trees = {
             let _catalog = self.catalog.read();
             let tree = |id| self.tree_directory.tree(id);
@@ -63,28 +63,28 @@ impl<D: Disk> Engine<D> {
         let Some((rows, indexes)) = trees else {
             return Err(Error::Conflict(Conflict::Dropped));
         };
-        in_chunks(&mut session, &rows, &mut found, &mut |session, run, found| {
+        in_chunks(&mut session, &rows, &mut problems, &mut |session, run, problems| {
             run.rows().try_for_each(|(key, row)| {
-                compare_row(session, (table, &indexes), (key, row), found)
+                compare_row(session, (table, &indexes), (key, row), problems)
             })
         })?;
         for (position, index) in indexes.iter().enumerate() {
-            in_chunks(&mut session, index, &mut found, &mut |session, run, found| {
+            in_chunks(&mut session, index, &mut problems, &mut |session, run, problems| {
                 run.rows().try_for_each(|(key, value)| {
                     let entry = Entry { key, value };
-                    compare_entry(session, (table, &rows), (position, entry), found)
+                    compare_entry(session, (table, &rows), (position, entry), problems)
                 })
             })?;
         }
-        Ok(found)
+        Ok(problems)
     }
 }
 
-/// Hands a tree's rows to `compare`, chunk by chunk.
+/// Passes a tree's rows to `compare`, chunk by chunk.
 fn in_chunks<D: Disk>(
     session: &mut Session<D>,
     tree: &Arc<Tree>,
-    found: &mut Vec<String>,
+    problems: &mut Vec<String>,
     compare: &mut Compare<'_, D>,
 ) -> Result<()> {
     let mut last: Option<Vec<u8>> = None;
@@ -110,7 +110,7 @@ fn in_chunks<D: Disk>(
             }
             Err(error) => return Err(error),
             Ok(to) => {
-                found.append(&mut of_chunk);
+                problems.append(&mut of_chunk);
                 let Some(to) = to else {
                     return Ok(());
                 };
@@ -121,7 +121,7 @@ fn in_chunks<D: Disk>(
     }
 }
 
-/// Reads the next rows of a tree into a run; the key of the last one, or none if that was the end.
+/// Reads the next rows of a tree into a run. Returns the key of the last one, or none at the end.
 fn read_chunk<D: Disk>(
     session: &mut Session<D>,
     tree: &Arc<Tree>,
@@ -151,17 +151,17 @@ fn compare_row<D: Disk>(
     session: &mut Session<D>,
     (table, indexes): (&TableEntry, &[Arc<Tree>]),
     (key, row): (&[u8], &[u8]),
-    found: &mut Vec<String>,
+    problems: &mut Vec<String>,
 ) -> Result<()> {
     let (schema, mut plain) = (&table.schema, Vec::new());
     let row = match RowView::open(schema, key, row, &mut plain) {
         Ok(row) => row,
         Err(what) => {
-            found.push(unreadable(schema, what.0));
+            problems.push(unreadable(schema, what.0));
             return Ok(());
         }
     };
-    found.extend(row.check().err().map(|what| unreadable(schema, what.0)));
+    problems.extend(row.check().err().map(|what| unreadable(schema, what.0)));
     let mut entry = Vec::new();
     for (position, tree) in indexes.iter().enumerate() {
         let index = &schema.indexes()[position];
@@ -170,7 +170,7 @@ fn compare_row<D: Disk>(
         let is_there = session.get(tree, &entry)?;
         if is_there.is_none_or(|value| index.is_unique() && value != key) {
             let (index, table) = (index.name(), schema.name());
-            found.push(format!("index {index} of table {table} lacks the entry of a row"));
+            problems.push(format!("index {index} of table {table} lacks the entry of a row"));
         }
     }
     Ok(())
@@ -180,20 +180,20 @@ fn compare_entry<D: Disk>(
     session: &mut Session<D>,
     (table, rows): (&TableEntry, &Arc<Tree>),
     (position, entry): (usize, Entry<'_>),
-    found: &mut Vec<String>,
+    problems: &mut Vec<String>,
 ) -> Result<()> {
     let schema = &table.schema;
     let of_row = match primary_key_of(schema, position, entry) {
         Ok(key) => {
             let row = session.get(rows, key)?;
-            // A row that cannot be read was found before.
+            // An unreadable row was reported before.
             row.and_then(|row| entry_of(schema, position, key, row).ok())
         }
         Err(_) => None,
     };
     if of_row.is_none_or(|(of_row, _value)| of_row != entry.key) {
         let (index, table) = (schema.indexes()[position].name(), schema.name());
-        found.push(format!("index {index} of table {table} has an entry that no row has"));
+        problems.push(format!("index {index} of table {table} has an entry that no row has"));
     }
     Ok(())
 }

@@ -1,22 +1,22 @@
-//! Corks: a worker's way of saying "more commits are about to come".
+//! The batch gate: holds a batch while a worker is about to add more commits to it.
 //!
-//! A worker is *corked* from the start of an executor pass to its end, and *expected* from the moment
-//! a completion has woken one of its clients until its next pass starts, or until that client is polled
-//! outside of a pass. One that has never corked is not expected: its user makes no passes. While any
-//! worker is one of the two, nobody launches what is staged but
+//! A worker is *corked* from the start of an executor pass to its end, and *expected* from the moment a
+//! completion has woken one of its clients until its next pass starts, or until that client is polled outside
+//! of a pass. A worker that has never corked is never expected: its user makes no passes. While any worker is
+//! corked or expected, staged commits are launched only by
 //! - a caller that blocks: for its commit, for room in the log, to flush it, for a checkpoint;
 //! - a future that is polled outside of a pass;
 //! - a worker that leaves, or has staged `corked_bytes_max` in one pass.
 //!
-//! So what all workers stage in one round goes out in one write, unless their passes are so long that it is
-//! better written beside them (`ripe`).
+//! So the commits that all workers stage in one round go out in one write, unless their passes are so long
+//! that writing concurrently with them is better (`flush_policy`).
 
 use crate::log::ring::NO_WORKER;
 use crate::sync::IS_MODEL;
 use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use crossbeam_utils::CachePadded;
 
-/// The most workers that can be told apart. Commits of further ones are written by the writer thread.
+/// The most workers that have a state of their own. The writer thread writes the commits of any others.
 pub(super) const WORKERS_MAX: usize = if IS_MODEL { 2 } else { 64 };
 
 const FREE: u8 = 0;
@@ -24,20 +24,20 @@ const AT_REST: u8 = 1;
 const CORKED: u8 = 2;
 const EXPECTED: u8 = 3;
 
-/// Joined, and no pass has begun or ended yet.
+/// The worker has joined and has not begun a pass yet.
 const FRESH: u8 = 5;
 
-/// Corked, and a completion has woken one of its clients since the pass began.
+/// Corked, and a completion has woken one of the worker's clients since the pass began.
 const CORKED_WITH_WORK: u8 = 4;
 
-/// What the end of a pass finds.
+/// The state of the workers at the end of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PassEnd {
     /// No other worker is corked or expected.
     Last,
-    /// The same, and clients of this one were woken during the pass.
+    /// The same, and clients of this worker were woken during the pass.
     LastWithWork,
-    /// Some other one is.
+    /// Some other worker is corked or expected.
     Others,
 }
 
@@ -58,7 +58,7 @@ impl Default for BatchGate {
 }
 
 impl BatchGate {
-    /// A place for a worker; none if all are taken.
+    /// Registers a worker; none if all places are taken.
     pub(super) fn join(&self) -> Option<u32> {
         let free = self.states.iter().position(|state| {
             let taken = state.compare_exchange(FREE, FRESH, Ordering::SeqCst, Ordering::SeqCst);
@@ -67,17 +67,17 @@ impl BatchGate {
         free.map(|place| place as u32)
     }
 
-    /// The worker is gone.
+    /// Unregisters a worker.
     pub(super) fn leave(&self, worker: u32) {
         self.move_to(worker, FREE);
     }
 
-    /// Its pass starts.
+    /// The worker's pass starts.
     pub(super) fn cork(&self, worker: u32) {
         self.move_to(worker, CORKED);
     }
 
-    /// Its pass has ended.
+    /// The worker's pass has ended.
     pub(super) fn uncork(&self, worker: u32) -> PassEnd {
         let before = self.state(worker).swap(AT_REST, Ordering::SeqCst);
         let is_last = if is_away(before) {
@@ -92,13 +92,13 @@ impl BatchGate {
         }
     }
 
-    /// One of its clients was woken by a completion.
+    /// A completion has woken one of the worker's clients.
     pub(super) fn expect(&self, worker: u32) {
         if worker == NO_WORKER {
             return;
         }
         let state = self.state(worker);
-        // So it is with all but the first client of a pass that a group wakes.
+        // True for every client that a group wakes in a pass, except the first.
         if matches!(state.load(Ordering::SeqCst), EXPECTED | CORKED_WITH_WORK) {
             return;
         }
@@ -108,7 +108,7 @@ impl BatchGate {
                 self.away.fetch_add(1, Ordering::SeqCst);
             }
             Err(CORKED) => {
-                // It may uncork meanwhile, and then hears nothing of the client: it writes itself.
+                // If the worker uncorks meanwhile, it does not learn of this client; it then writes itself.
                 let _moved = state.compare_exchange(
                     CORKED,
                     CORKED_WITH_WORK,
@@ -120,15 +120,15 @@ impl BatchGate {
         }
     }
 
-    /// True if its pass has not ended, so that its uncork will come.
+    /// True if the worker's pass has not ended, so that its uncork will come.
     #[inline]
     pub(super) fn is_corked(&self, worker: u32) -> bool {
         let state = self.state(worker).load(Ordering::SeqCst);
         matches!(state, CORKED | CORKED_WITH_WORK)
     }
 
-    /// The client that was woken is gone, or was polled outside of a pass; true if the worker was expected
-    /// and nobody else is away.
+    /// The client that was woken is gone, or was polled outside of a pass. True if the worker was expected
+    /// and no other worker is away.
     pub(super) fn expect_no_more(&self, worker: u32) -> bool {
         let state = self.state(worker);
         if state.load(Ordering::SeqCst) != EXPECTED {

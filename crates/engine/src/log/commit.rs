@@ -1,9 +1,9 @@
 //! A commit's way through the log: permit, number, published record, ticket.
 //!
-//! A [`Permit`] is taken while a transaction prepares: it may wait, and it is the last thing that can
-//! be refused. [`Permit::take`] gives the commit sequence number; from there to
-//! [`Reserved::publish`] or [`Reserved::void`] nothing waits and nothing fails. A [`Reserved`] that is
-//! dropped without either leaves a hole that no later commit could pass: the log is closed.
+//! A transaction takes a [`Permit`] while it prepares: this may wait, and it is the last step that can be
+//! refused. [`Permit::take`] assigns the commit sequence number; from there to [`Reserved::publish`] or
+//! [`Reserved::void`] nothing waits and nothing fails. Dropping a [`Reserved`] without either leaves a gap
+//! that no later commit could pass, so it closes the log.
 
 use crate::ids::Csn;
 use crate::log::frame::Kind;
@@ -33,9 +33,8 @@ pub struct Reserved<'l, D: Disk> {
     filled: bool,
 }
 
-/// A published commit: it will be complete when the durable LSN reaches it. It belongs to the log that
-/// issued it: any other log refuses it. Callers cannot make or change one, so the log's number is all there
-/// is to check.
+/// A published commit: complete when the durable LSN reaches it. It belongs to the log that issued it; any
+/// other log refuses it. Callers cannot make or change a ticket, so checking the log's number is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket {
     pub(crate) csn: Csn,
@@ -56,8 +55,8 @@ impl<'l, D: Disk> Permit<'l, D> {
         Permit { log, content_bytes, used: false }
     }
 
-    /// Takes the next number. Call it when all locks are held and before reads are validated: then
-    /// the order of numbers is an order in which the transactions could have run one by one.
+    /// Takes the next number. Call it when all locks are held and before reads are validated: then the order
+    /// of numbers is an order in which the transactions could have run one by one.
     #[inline]
     pub fn take(mut self) -> Reserved<'l, D> {
         self.used = true;
@@ -85,20 +84,20 @@ impl<D: Disk> Reserved<'_, D> {
         self.csn
     }
 
-    /// Hands the record over, after the transaction was applied. `record` comes back empty, with
-    /// memory of an earlier record. It may be shorter than the permit was for, not longer.
+    /// Publishes the record, after the transaction was applied. Leaves in `record` an empty buffer with the
+    /// memory of an earlier record. The record may be shorter than the permit, not longer.
     #[inline]
     pub fn publish(mut self, record: &mut Vec<u8>) -> Ticket {
         let _entered = tag::enter(Module::Logging);
         let length = record.len();
-        assert!(length <= self.content_bytes, "a record is no longer than its permit");
+        assert!(length <= self.content_bytes, "a record must not be longer than its permit");
         self.fill(Kind::Transaction, record, length);
         if record.capacity() == 0 {
             *record = self.log.shared().buffers.take();
         }
-        // Commits behind this one may have found a gap and gone to sleep, and whoever published this
-        // one need not wait for it. Both publish first and fence, and only then look at the other's
-        // slot: at least one of them sees both.
+        // Threads waiting for later commits may have found this gap and gone to sleep, and the caller need
+        // not wait for this commit. Both sides publish first and fence, and only then check the other's slot:
+        // at least one of them sees both.
         fence(Ordering::SeqCst);
         let shared = self.log.shared();
         if shared.ring.is_published(self.csn.next()) && !planted(PlantedBug::LeaveGapSleepers) {
@@ -111,7 +110,7 @@ impl<D: Disk> Reserved<'_, D> {
     pub fn void(mut self) {
         let _entered = tag::enter(Module::Logging);
         self.fill(Kind::Void, &mut Vec::new(), 0);
-        // Commits behind this one may have found a gap and gone to sleep; fenced as above.
+        // Threads waiting for later commits may have found a gap and gone to sleep; fenced as in `publish`.
         fence(Ordering::SeqCst);
         if !planted(PlantedBug::LeaveVoidSleepers) {
             self.log.shared().hand_over();
@@ -141,7 +140,7 @@ impl<D: Disk> Drop for Reserved<'_, D> {
     }
 }
 
-/// What a permit for so many bytes claims.
+/// The bytes that a permit for a record of `content_bytes` claims.
 #[inline]
 pub(super) fn claimed<D: Disk>(log: &Log<D>, content_bytes: usize) -> u64 {
     let options = &log.shared().options;

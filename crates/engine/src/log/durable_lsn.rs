@@ -1,7 +1,7 @@
-//! The durable LSN: how far the log is stable, and whether it still works. One number for all.
+//! The durable LSN: how far the log is stable, and whether it still works. One value for all threads.
 //!
 //! Invariants:
-//! 1. The durable LSN never goes back, and what is at or below it stays committed even after a failure.
+//! 1. The durable LSN never decreases, and commits at or below it stay committed even after a failure.
 //! 2. A log that has failed stays failed; its first reason is kept.
 
 use crate::error::Error;
@@ -11,7 +11,7 @@ use crate::sync::OnceLock;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
-/// See the module.
+/// The durable LSN of a log, and the reason if the log has failed.
 #[derive(Debug)]
 pub(super) struct DurableLsn {
     stable: AtomicU64,
@@ -30,7 +30,7 @@ impl DurableLsn {
         Csn(stable + u64::from(planted(PlantedBug::GroupOffByOne)))
     }
 
-    /// Moves on; returns where it was.
+    /// Advances it; returns the previous value.
     pub(super) fn advance(&self, to: Csn) -> Csn {
         Csn(self.stable.fetch_max(to.0, Ordering::SeqCst))
     }
@@ -47,14 +47,14 @@ impl DurableLsn {
         self.failure.get()
     }
 
-    /// Whether a commit is over: acknowledged, or not to be known.
+    /// The outcome of a commit, if it has one: acknowledged, or indeterminate.
     #[inline]
     pub(super) fn outcome(&self, csn: Csn) -> Option<Result<(), Error>> {
         if self.get() >= csn {
             return Some(Ok(()));
         }
         let because = Arc::clone(self.failure()?);
-        // The durable LSN may have passed between the two looks.
+        // The durable LSN may have passed between the two checks.
         if self.get() >= csn {
             return Some(Ok(()));
         }

@@ -1,64 +1,64 @@
-//! When a group is ready to flush: when its write begins although workers are still at their passes.
+//! When a group is ready to flush: when its write begins although workers are still running their passes.
 //!
-//! A group that waits for the end of all passes takes all clients with it, and while it is written the
-//! processors have nothing to do. So it is written beside the passes, by the log's own thread, once the
-//! clients that are not in it have work left for about as long as the write takes. Not earlier: a write
-//! costs processor time as such, whoever waits for it, and what is not in this group makes one more.
+//! A group that waits for the end of all passes contains all clients, so the processors are idle while it is
+//! written. Instead the log's own thread writes it concurrently with the passes, once the clients that are
+//! not in it have work left for about as long as the write takes. Not earlier: every write costs processor
+//! time, and the commits that miss this group need another one.
 //!
-//! That pays only where all clients together have more work than a write takes: else the processors wait in
-//! any case, and two groups in turn take two writes where one would do. How long their work is, is told by
-//! the passes: so long they were, and so many commits came of them. Without that look at the work itself a
-//! group that had waited for a write would be taken for one that takes long.
+//! That pays only if the work of all clients together takes longer than a write. Otherwise the processors
+//! wait in any case, and two alternating groups take two writes where one would do. The passes measure this
+//! work: their duration, and the number of commits they produced. Without measuring the work itself, a group
+//! that had waited for a write would look like one that takes long.
 //!
-//! Clients are *out* that the workers have and that wait for no commit. How much work is left for them is
-//! told by the group itself: so many commits came in so long a time, and the rest will come as fast. If that
-//! is not so, since they wait for something else or only read, the group waits for the end of the passes as
-//! ever, but not for ever: where passes always overlap, one that has waited for many writes is *overdue*.
+//! A client is *out* if a worker has it and it waits for no commit. The group itself shows how much work they
+//! have left: the rest will arrive at the rate of the commits so far. If that does not happen, because they
+//! wait for something else or only read, the group waits for the end of the passes after all, but not
+//! forever: where passes always overlap, a group that has waited for many writes is *past its deadline*.
 //!
-//! All of this is advice: what is seen late or twice makes a group larger or smaller, and nothing else.
-//! So these are plain atomics, and no part of the models of the log. In a model there is no time: there
-//! whatever is staged is overdue, so that the hand-over is explored.
+//! All of this is only advice: a late or duplicate observation makes a group larger or smaller, nothing else.
+//! So these are plain atomics, and not part of the models of the log. In a model there is no time: staged
+//! commits are always past their deadline there, so that the hand-over is explored.
 
 use crate::ids::Csn;
 use crate::sync::IS_MODEL;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use syncline_instrument::Nanos;
 
-/// What the last writes took counts by so much: one part in so many.
+/// The weight of the newest value in a smoothed one: 1 part in this many.
 const SMOOTHING: u64 = 8;
 
-/// A group is ready to flush when what is left takes three halves of a write: some of it is done by one
-/// processor alone, while the others have nothing left.
+/// A group is ready to flush when the remaining work takes at most 3/2 of a write: one processor does some of
+/// it alone, while the others are already idle.
 const LEFT_HALVES: u64 = 3;
 
-/// Groups are written beside passes where all clients' work takes at least three halves of a write.
+/// Groups are written concurrently with passes only if all clients' work takes at least 3/2 of a write.
 const WORK_HALVES: u64 = 3;
 
-/// A group is overdue that has been forming for so many writes, and at least for so long.
+/// A group is past its deadline after forming for this many writes, and at least this long.
 const WRITES_OVERDUE: u64 = 16;
 const OVERDUE_NS_MIN: Nanos = 1_000_000;
 
-/// What a write is thought to take at most, before the first.
+/// The assumed duration of a write before the first one was measured.
 const FIRST_WRITE_NS: Nanos = 10_000_000;
 
-/// See the module.
+/// Estimates how long a write and the clients' remaining work take.
 #[derive(Debug)]
 pub(super) struct FlushPolicy {
-    /// The first commit that was in no frame at the last launch, and when that was; or when its write
-    /// had ended, if nothing was staged until then.
+    /// The first commit that was in no frame at the last launch, and the time of that launch; or the time
+    /// when its write ended, if nothing was staged until then.
     next: AtomicU64,
     since: AtomicU64,
-    /// What a write takes, smoothed; zero before the first.
+    /// The smoothed duration of a write; zero before the first.
     write_ns: AtomicU64,
-    /// Clients of all workers, and workers that have some.
+    /// Clients of all workers, and the number of workers that have any.
     clients: AtomicI64,
     workers: AtomicI64,
-    /// What a worker takes for a commit, smoothed; zero before the first.
+    /// A worker's smoothed time per commit; zero before the first.
     commit_ns: AtomicU64,
 }
 
 impl FlushPolicy {
-    /// Of a log whose next commit is `next`.
+    /// For a log whose next commit is `next`.
     pub(super) fn new(next: Csn, now: Nanos) -> FlushPolicy {
         FlushPolicy {
             next: AtomicU64::new(next.0),
@@ -70,13 +70,13 @@ impl FlushPolicy {
         }
     }
 
-    /// A worker that had so many clients has so many now.
+    /// A worker's number of clients changes from `before` to `now`.
     pub(super) fn change_clients(&self, before: usize, now: usize) {
         self.clients.fetch_add(now as i64 - before as i64, Relaxed);
         self.workers.fetch_add(i64::from(now > 0) - i64::from(before > 0), Relaxed);
     }
 
-    /// A worker's pass took so long and so many commits came of it, at least one.
+    /// A worker's pass took `span` and produced `commits` commits, at least one.
     pub(super) fn passed(&self, span: Nanos, commits: u64) {
         smooth(&self.commit_ns, span / commits);
     }
@@ -87,7 +87,7 @@ impl FlushPolicy {
         self.since.store(now, Relaxed);
     }
 
-    /// A write began and ended then, and `taken` is the next number.
+    /// A write took from `began` to `ended`, and `taken` is the next number.
     pub(super) fn written(&self, (began, ended): (Nanos, Nanos), taken: Csn) {
         smooth(&self.write_ns, ended.saturating_sub(began));
         if self.staged(taken) == 0 {
@@ -95,14 +95,14 @@ impl FlushPolicy {
         }
     }
 
-    /// True if the group that is staged, up to the number `taken`, is ready to flush. To be asked while
-    /// nothing is being written.
+    /// True if the group staged up to the number `taken` is ready to flush. Call it only while no write is in
+    /// flight.
     #[inline]
     pub(super) fn is_ready_to_flush(&self, taken: Csn, now: impl FnOnce() -> Nanos) -> bool {
         let staged = self.staged(taken);
         let clients = self.clients.load(Relaxed).max(0) as u64;
         let out = clients.saturating_sub(staged);
-        // Without a look at the clock: a group that has formed for less than a write is not worth one.
+        // Decided without reading the clock: a group that has formed for less than a write is not worth one.
         if staged == 0 || clients == 0 || 2 * out > LEFT_HALVES * staged {
             return false;
         }
@@ -134,7 +134,7 @@ impl FlushPolicy {
     }
 }
 
-/// What counts for one more figure.
+/// Adds a value to a smoothed one.
 fn smooth(known: &AtomicU64, figure: Nanos) {
     let smoothed = match known.load(Relaxed) {
         0 => figure,
@@ -148,7 +148,7 @@ mod tests {
     use super::{FIRST_WRITE_NS, FlushPolicy, OVERDUE_NS_MIN, WRITES_OVERDUE};
     use crate::ids::Csn;
 
-    /// Ten clients of two workers, a commit takes forty, and a write a hundred.
+    /// Ten clients on two workers; a commit takes 40, and a write 100.
     fn policy() -> FlushPolicy {
         let policy = FlushPolicy::new(Csn(1), 0);
         policy.change_clients(0, 5);
@@ -160,22 +160,22 @@ mod tests {
     }
 
     #[test]
-    fn a_group_is_ripe_when_the_rest_lasts_as_long_as_its_write_and_not_before() {
+    fn a_group_is_ready_when_the_remaining_work_lasts_as_long_as_its_write() {
         let policy = policy();
         let is_ready_to_flush =
             |staged: u64, now| policy.is_ready_to_flush(Csn(1 + staged), || now);
-        assert!(!is_ready_to_flush(0, 10_000), "there is nothing");
-        // It forms from 100 on, where nothing was staged any more. Thirty a commit: the last five take 150.
+        assert!(!is_ready_to_flush(0, 10_000), "nothing is staged");
+        // It forms from 100 on, when nothing was staged any more. At 30 per commit the last five take 150.
         assert!(!is_ready_to_flush(4, 220), "six take 180");
         assert!(is_ready_to_flush(5, 250));
         assert!(!is_ready_to_flush(5, 260), "five take 160");
         assert!(is_ready_to_flush(6, 280));
         assert!(!is_ready_to_flush(9, 190), "the pass is shorter than the write");
-        assert!(is_ready_to_flush(10, 200), "nobody is out");
+        assert!(is_ready_to_flush(10, 200), "no client is out");
     }
 
     #[test]
-    fn what_is_staged_while_a_write_is_on_its_way_counts_from_its_launch() {
+    fn commits_staged_during_a_write_count_from_its_launch() {
         let policy = policy();
         policy.launched(Csn(6), 1000);
         policy.written((1000, 1100), Csn(9));
@@ -186,11 +186,11 @@ mod tests {
     }
 
     #[test]
-    fn where_all_work_takes_less_than_its_write_nothing_is_ripe() {
+    fn no_group_is_ready_if_all_work_takes_less_than_a_write() {
         let policy = policy();
         let is_ready_to_flush = || policy.is_ready_to_flush(Csn(7), || 280);
         assert!(is_ready_to_flush());
-        // Half of what it was by and by: ten clients take 100 on two processors.
+        // Approaches half of what it was: ten clients take 100 on two processors.
         (0..40).for_each(|_| policy.passed(100, 5));
         assert!(!is_ready_to_flush());
         // On one processor they take twice as long.
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn without_clients_nothing_is_ripe_and_everything_is_overdue_at_last() {
+    fn without_clients_no_group_is_ready_but_deadlines_pass() {
         let policy = FlushPolicy::new(Csn(1), 0);
         let is_past_deadline = |now| policy.is_past_deadline(Csn(9), || now);
         let first = WRITES_OVERDUE * FIRST_WRITE_NS;

@@ -1,4 +1,4 @@
-//! A frame: what one write carries. A header, then records back to back, then zeros to the unit.
+//! A frame: the unit of one write. A header, then records back to back, then zeros up to the frame unit.
 //!
 //! Header, 88 bytes, little endian:
 //!
@@ -20,14 +20,14 @@
 //! | 80 | 4 | CRC32C of the frame before |
 //! | 84 | 4 | zero |
 //!
-//! A record is 8 bytes and its content: length of the content (4), kind (1), flags (1: bit 0 =
-//! may be skipped by who does not know the kind), zero (2).
+//! A record is 8 bytes and its content: length of the content (4), kind (1), flags (1: bit 0 = a reader that
+//! does not know the kind may skip the record), zero (2).
 //!
 //! Invariants:
 //! 1. A frame holds whole records with consecutive csns, or (fragment) a piece of a single one.
-//! 2. Only a fragment that ends its record counts it: until then the record is not there.
-//! 3. A frame is accepted only with the expected frame number, segment number, database id and
-//!    checksum of its predecessor, and if its own checksum fits.
+//! 2. A record in fragments is counted by the last of them: until then the record does not exist.
+//! 3. A frame is accepted only with the expected frame number, segment number, database id and checksum of
+//!    its predecessor, and with a valid checksum of its own.
 
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
 use crate::planted_bug::{PlantedBug, planted};
@@ -35,7 +35,7 @@ use crate::planted_bug::{PlantedBug, planted};
 /// Bytes of a frame's header.
 pub(super) const HEADER_BYTES: usize = 88;
 
-/// Where the length of the payload is in a header, in bits.
+/// The position of the payload length in a header, in bits.
 pub(super) const PAYLOAD_LENGTH_BITS: std::ops::Range<usize> = 60 * 8..64 * 8;
 
 /// Bytes before each record's content.
@@ -46,17 +46,17 @@ pub(super) const FORMAT: u16 = 1;
 
 const MAGIC: [u8; 4] = *b"SLFR";
 
-/// Above every number of a commit, a frame or a segment: a row's word keeps 48 bits of its commit's.
+/// Above every commit, frame or segment number: a version word keeps 48 bits of its commit's number.
 pub(super) const NUMBERS_END: u64 = 1 << 48;
 
-/// What a frame holds, and who wrote it.
+/// The kind of a frame's payload, and whether recovery copied it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flags {
     /// The payload is a piece of one record.
     pub(super) fragment: bool,
-    /// That piece ends the record.
+    /// The piece is the last of its record.
     pub(super) last: bool,
-    /// Recovery copied it from the segment before; so it may stand where no header was synced yet.
+    /// Recovery copied it from the segment before; so it may exist before the segment's header is synced.
     pub(super) copied: bool,
 }
 
@@ -86,7 +86,7 @@ pub(super) struct FrameHeader {
 }
 
 impl FrameHeader {
-    /// The last csn that is whole once this frame is there.
+    /// The last csn that is whole once this frame is stable.
     pub(super) fn last(&self) -> Csn {
         Csn(self.first.0 + u64::from(self.count) - 1)
     }
@@ -96,19 +96,19 @@ impl FrameHeader {
         !self.flags.fragment || self.flags.last
     }
 
-    /// Bytes that the frame takes in a segment of that unit.
+    /// Bytes that the frame takes in a segment with this unit.
     pub(super) fn frame_bytes(&self, unit: u32) -> usize {
         frame_bytes(self.payload_bytes as usize, unit)
     }
 }
 
-/// Bytes that a frame with so much payload takes.
+/// Bytes that a frame with this payload takes.
 pub(super) fn frame_bytes(payload_bytes: usize, unit: u32) -> usize {
     (HEADER_BYTES + payload_bytes).next_multiple_of(unit as usize)
 }
 
-/// Writes the header before the payload that already stands at [`HEADER_BYTES`], zeros behind it up
-/// to the unit, and returns the frame's checksum and length in bytes.
+/// Writes the header in front of the payload, which is already in place at [`HEADER_BYTES`], and zeros behind
+/// it up to the unit. Returns the frame's checksum and its length in bytes.
 pub(super) fn seal(frame: &mut [u8], header: &FrameHeader, unit: u32) -> (u32, usize) {
     let end = HEADER_BYTES + header.payload_bytes as usize;
     let len = header.frame_bytes(unit);
@@ -132,8 +132,8 @@ pub(super) fn seal(frame: &mut [u8], header: &FrameHeader, unit: u32) -> (u32, u
     (crc, len)
 }
 
-/// Reads what begins at the start of `bytes`: its header and checksum, if a whole frame with the
-/// right checksum stands there.
+/// Reads the frame at the start of `bytes`: its header and checksum, if it is whole and the checksum is
+/// right.
 pub(super) fn open(bytes: &[u8]) -> Option<(FrameHeader, u32)> {
     let header = unchecked_header(bytes)?;
     let end = HEADER_BYTES.checked_add(header.payload_bytes as usize)?;
@@ -148,7 +148,7 @@ pub(super) fn open(bytes: &[u8]) -> Option<(FrameHeader, u32)> {
     (format_fits && sound && is_sensible(&header)).then_some((header, crc))
 }
 
-/// What stands in a header, if the magic does; nothing vouches for it.
+/// The header fields if the magic is right; they are not verified in any other way.
 pub(super) fn unchecked_header(bytes: &[u8]) -> Option<FrameHeader> {
     if bytes.len() < HEADER_BYTES || bytes[0..4] != MAGIC {
         return None;
@@ -167,8 +167,8 @@ pub(super) fn unchecked_header(bytes: &[u8]) -> Option<FrameHeader> {
     })
 }
 
-/// Sums that reading relies on. A frame that fails here was made by a program with a bug, or damaged in a
-/// way that its checksum does not show.
+/// Checks the values that reading relies on. A frame that fails was written by a program with a bug, or
+/// damaged in a way that its checksum does not show.
 fn is_sensible(header: &FrameHeader) -> bool {
     // Each record that a frame holds whole has a header.
     let records_max = header.payload_bytes as usize / RECORD_HEADER_BYTES;
@@ -179,7 +179,7 @@ fn is_sensible(header: &FrameHeader) -> bool {
         && header.stable < header.number
 }
 
-/// How many bytes a frame that begins with those takes, as far as its header can be believed.
+/// The length in bytes of the frame that starts with `bytes`, according to its unverified header.
 pub(super) fn announced_bytes(bytes: &[u8], unit: u32) -> Option<usize> {
     if bytes.len() < HEADER_BYTES || bytes[0..4] != MAGIC {
         return None;
@@ -188,12 +188,12 @@ pub(super) fn announced_bytes(bytes: &[u8], unit: u32) -> Option<usize> {
     Some(frame_bytes(payload_bytes as usize, unit))
 }
 
-/// What a record is.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A csn whose transaction was refused after taking it.
     Void,
-    /// What a transaction changed.
+    /// The changes of a transaction.
     Transaction,
 }
 
@@ -207,12 +207,12 @@ impl Kind {
     }
 }
 
-/// The header of a record of so many bytes of content.
+/// The header of a record with `bytes` bytes of content.
 pub(super) fn record_header(kind: Kind, bytes: usize) -> [u8; RECORD_HEADER_BYTES] {
     let mut header = [0; RECORD_HEADER_BYTES];
     header[0..4].copy_from_slice(&(bytes as u32).to_le_bytes());
     header[4] = kind.byte();
-    // Who does not know what a void is may pass it by.
+    // A reader that does not know voids may skip them.
     header[5] = u8::from(kind == Kind::Void);
     header
 }
@@ -225,7 +225,7 @@ pub(super) struct RecordRead<'a> {
     pub(super) content: &'a [u8],
 }
 
-/// The record at the start of `bytes` and what follows it; none if it is cut short.
+/// The record at the start of `bytes` and the bytes that follow it; none if it is truncated.
 pub(super) fn split_record(bytes: &[u8]) -> Option<(RecordRead<'_>, &[u8])> {
     let (header, rest) = bytes.split_at_checked(RECORD_HEADER_BYTES)?;
     let length = u32::from_le_bytes(array(header, 0)) as usize;
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn every_changed_bit_is_noticed() {
+    fn every_flipped_bit_is_detected() {
         let mut frame = vec![0; 512];
         frame[HEADER_BYTES..HEADER_BYTES + 40].fill(9);
         seal(&mut frame, &header(40), 512);
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_cut_short_or_with_a_wild_length_is_refused() {
+    fn a_truncated_frame_or_a_wild_length_is_refused() {
         let mut frame = vec![0; 1024];
         seal(&mut frame, &header(900), 512);
         for len in [0, 3, HEADER_BYTES - 1, HEADER_BYTES, 512, 987] {
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_split_and_a_short_one_is_refused() {
+    fn records_are_split_and_a_truncated_one_is_refused() {
         let mut bytes = record_header(Kind::Transaction, 3).to_vec();
         bytes.extend_from_slice(b"abc");
         bytes.extend_from_slice(&record_header(Kind::Void, 0));

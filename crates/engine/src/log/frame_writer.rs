@@ -1,13 +1,12 @@
-//! The frame writer: the side of the log that turns published records into frames and frames into I/O
-//! requests.
+//! The frame writer: turns published records into frames, and frames into I/O requests.
 //!
-//! It holds no thread and does no I/O. Whoever drives the log asks it for an I/O request, does the I/O
-//! request unlocked, and brings it back; the answer is how far the durable LSN has come.
+//! It owns no thread and does no I/O. A driver of the log takes an I/O request from it, performs the request
+//! without the lock, and returns it; the reply is the new durable LSN.
 //!
 //! Invariants:
-//! 1. Records are taken in csn order as far as they are published without a gap, each once.
-//! 2. Frames follow one another in a segment without a gap; a frame that does not fit goes to the
-//!    next segment, and what is left behind is less than the longest frame.
+//! 1. Records are taken in csn order up to the first gap in the published ones, each once.
+//! 2. Frames follow one another in a segment without a gap; a frame that does not fit goes to the next
+//!    segment, which leaves less than the longest frame unused.
 //! 3. A segment's header is stable before its first frame is launched.
 //! 4. After a failure there are no more I/O requests.
 
@@ -25,30 +24,30 @@ use std::sync::Arc;
 use syncline_instrument::clock;
 use syncline_vfs::AlignedBuffer;
 
-/// Where a log stands when it is opened.
+/// Where a log continues when it is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LogStart {
     pub(super) database: DatabaseId,
-    /// The last frame there is, all stable.
+    /// The last frame; all frames are stable.
     pub(super) frame: FrameNumber,
     pub(super) frame_crc: u32,
-    /// The last commit there is.
+    /// The last commit.
     pub(super) csn: Csn,
     /// Where the next frame goes in the current segment.
     pub(super) position: u64,
     pub(super) wall_ns: u64,
 }
 
-/// What became of an I/O request.
+/// The result of an I/O request.
 #[derive(Debug)]
 pub(super) enum IoOutcome {
-    /// The durable LSN may move to here.
+    /// The durable LSN may move to this commit.
     DurableLsn(Csn),
-    /// It failed, and with it the log.
+    /// The request failed, and the log with it.
     Failed(Arc<str>),
 }
 
-/// See the module.
+/// Builds frames and I/O requests from published records.
 #[derive(Debug)]
 pub(super) struct FrameWriter<F> {
     unit: u32,
@@ -63,28 +62,28 @@ pub(super) struct FrameWriter<F> {
     wall_ns: u64,
     /// The first commit that is in no frame yet.
     next: Csn,
-    /// Bytes of that commit's record which are in frames already.
+    /// Bytes of that commit's record which are already in frames.
     partial_bytes: usize,
     /// Bytes of records in frames since opening.
     record_bytes: u64,
     buffers: Vec<AlignedBuffer>,
-    /// Buffers of records that are in frames by now.
+    /// Buffers of records whose bytes are now in frames.
     drained: RecordBuffers,
     header_buffer: Option<AlignedBuffer>,
     late_header: Option<IoRequest<F>>,
 }
 
-/// What the frame under construction holds.
+/// The contents of the frame under construction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Draft {
     payload_bytes: usize,
     count: u32,
-    /// What the records had claimed.
+    /// The bytes that the records had claimed.
     claimed_bytes: u64,
     flags: Flags,
 }
 
-/// Why there is no frame now.
+/// Why no frame can be built now.
 enum NoFrame {
     NothingPublished,
     NextSegment,
@@ -128,7 +127,7 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
         }
     }
 
-    /// The next thing to do, if something may be done now.
+    /// The next I/O request, if one may be launched now.
     pub(super) fn next_job(&mut self, ring: &Ring) -> Option<IoRequest<F>> {
         if self.pipeline.wants_sync() {
             self.pipeline.begin_sync();
@@ -137,7 +136,7 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
                 level: self.mode.durability,
             });
         }
-        // While a header is on its way its buffer is away, and nothing else may be launched.
+        // While a header is being written, its buffer is absent and nothing else may be launched.
         if !self.pipeline.may_launch() || self.header_buffer.is_none() {
             return None;
         }
@@ -154,7 +153,7 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
         }
     }
 
-    /// Takes an I/O request back.
+    /// Takes a finished I/O request back.
     pub(super) fn finish(&mut self, done: IoCompletion<F>) -> IoOutcome {
         if let Err(error) = done.result {
             self.pipeline.poison();
@@ -174,7 +173,7 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
         IoOutcome::DurableLsn(self.pipeline.horizon())
     }
 
-    /// Stops everything after a failure that was no I/O request's.
+    /// Stops everything after a failure that no I/O request caused.
     pub(super) fn poison(&mut self) {
         self.pipeline.poison();
     }
@@ -184,33 +183,33 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
         self.next
     }
 
-    /// Bytes of records put into frames since opening, without the zeros at the frames' ends.
+    /// Bytes of records put into frames since opening, without the padding of the frames.
     pub(super) fn record_bytes(&self) -> u64 {
         self.record_bytes
     }
 
-    /// How far the durable LSN has come.
+    /// The durable LSN.
     pub(super) fn horizon(&self) -> Csn {
         self.pipeline.horizon()
     }
 
-    /// Buffers of records that are in frames, to be used again.
+    /// Buffers of records that are in frames, for reuse.
     pub(super) fn drained(&mut self) -> &mut RecordBuffers {
         &mut self.drained
     }
 
-    /// Prepared files and those in use.
+    /// The prepared files and those in use.
     pub(super) fn segments(&mut self) -> &mut Segments<F> {
         &mut self.segments
     }
 
-    /// The header fields of a file that is being prepared.
+    /// The header fields for a file that is being prepared.
     pub(super) fn header_like(&self) -> SegmentHeader {
         self.header(SegmentNumber(0))
     }
 
-    /// How many bytes may be claimed, given what is prepared. From each segment a longest frame is
-    /// taken off: that much may be left behind at its end.
+    /// How many bytes may be claimed in the current and the prepared segments. One longest frame is
+    /// subtracted for each segment: that much may stay unused at its end.
     pub(super) fn space_bytes(&self) -> u64 {
         let margin = self.frame_bytes_max as u64;
         let whole = self.segment_bytes - u64::from(self.unit) - margin;
@@ -218,7 +217,7 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
         here + whole * self.segments.spares() as u64
     }
 
-    /// How many of them only commits may claim that delete; see the module `segments`.
+    /// How many of these bytes only deleting commits may claim; see the module `segments`.
     fn reserve_bytes(&self) -> u64 {
         match self.segments.spares() {
             0 => self.segment_bytes / RESERVE_PART,
@@ -226,7 +225,7 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
         }
     }
 
-    /// Says in the ring what may be claimed.
+    /// Sets in the ring how many bytes may be claimed.
     pub(super) fn set_space(&self, ring: &Ring) {
         ring.set_space_and_reserve(self.space_bytes(), self.reserve_bytes());
     }
@@ -253,7 +252,7 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
         Ok(self.launch(ring, buffer, draft))
     }
 
-    /// Whole records, as many as there are and fit.
+    /// As many whole published records as fit.
     fn gather(&mut self, ring: &Ring, buffer: &mut [u8]) -> Draft {
         let mut draft = Draft::default();
         loop {
@@ -280,8 +279,8 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
         }
     }
 
-    /// A piece of the next record, which is too long for any one frame; none if the segment has no
-    /// room for a longest frame, or if the record would fit into one.
+    /// A piece of the next record, which is too long for any single frame; none if the segment has no room
+    /// for a longest frame, or if the record would fit into one frame.
     fn gather_fragment(&mut self, ring: &Ring, buffer: &mut [u8], room: usize) -> Option<Draft> {
         if room < self.frame_bytes_max {
             return None;
@@ -316,7 +315,7 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
     fn launch(&mut self, ring: &Ring, mut buffer: AlignedBuffer, draft: Draft) -> IoRequest<F> {
         self.wall_ns = self.wall_ns.max(clock::wall());
         let stable = match self.mode.durability {
-            // What is only written may be lost in any order: nothing is known stable.
+            // Frames that were only written may be lost in any order: none is known to be stable.
             Durability::None => FrameNumber::ZERO,
             Durability::Data | Durability::Full => self.pipeline.stable(),
         };
@@ -353,7 +352,7 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
         }
     }
 
-    /// Goes on to a prepared file once nothing is in flight; none until then.
+    /// Switches to a prepared file once nothing is in flight; none until then.
     fn next_segment(&mut self, ring: &Ring) -> Option<IoRequest<F>> {
         if !self.pipeline.is_idle() {
             return None;
@@ -407,7 +406,7 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
     }
 }
 
-/// What a record of so many bytes takes at most, alone in its frames.
+/// The most bytes that a record with this content takes, alone in its frames.
 pub(super) fn claim_bytes(content_bytes: usize, unit: u32, frame_bytes_max: usize) -> u64 {
     let payload = frame::RECORD_HEADER_BYTES + content_bytes;
     let payload_max = frame_bytes_max - frame::HEADER_BYTES;

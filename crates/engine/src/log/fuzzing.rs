@@ -1,4 +1,4 @@
-//! The log's decoders under any bytes: a frame, a segment's header, and recovery over changed files.
+//! The log's decoders under arbitrary bytes: a frame, a segment's header, and recovery over changed files.
 
 use crate::fuzzing::{Input, with_a_bit_flipped};
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
@@ -15,7 +15,7 @@ use syncline_vfs::{Disk, File, OpenOptions, SimulatedDisk};
 const UNIT: u32 = 512;
 const DIRECTORY: &str = "log";
 
-/// A frame: as it is, and with magic, length and checksum put right.
+/// A frame: as given, and with magic, length and checksum corrected.
 pub fn frame(data: &[u8]) {
     check_frame(data);
     let mut fitting = data.to_vec();
@@ -51,8 +51,8 @@ fn refit_frame(bytes: &mut [u8]) -> bool {
     };
     bytes[0..4].copy_from_slice(b"SLFR");
     bytes[8..10].copy_from_slice(&frame::FORMAT.to_le_bytes());
-    let asked = u32::from_le_bytes(frame::array(bytes, 60)) as usize;
-    let payload = if asked <= room { asked } else { room };
+    let claimed = u32::from_le_bytes(frame::array(bytes, 60)) as usize;
+    let payload = if claimed <= room { claimed } else { room };
     bytes[60..64].copy_from_slice(&(payload as u32).to_le_bytes());
     let crc = crc32c::crc32c(&bytes[8..frame::HEADER_BYTES + payload]);
     bytes[4..8].copy_from_slice(&crc.to_le_bytes());
@@ -85,13 +85,13 @@ pub(crate) fn frame_seeds() -> Vec<Vec<u8>> {
         let end = frame::HEADER_BYTES + payload.len();
         bytes[frame::HEADER_BYTES..end].copy_from_slice(payload);
         let (crc, _) = frame::seal(&mut bytes, &header, UNIT);
-        assert_eq!(frame::open(&bytes), Some((header, crc)), "what is written is read");
+        assert_eq!(frame::open(&bytes), Some((header, crc)), "a sealed frame reads back");
         bytes
     };
     vec![sealed(&whole, false, 3), sealed(&piece, true, 0), sealed(&[], false, 0)]
 }
 
-/// A segment's header: as it is, and with a fitting checksum.
+/// A segment's header: as given, and with a valid checksum.
 pub fn segment(data: &[u8]) {
     check_segment(data);
     if data.len() >= segment::HEADER_BYTES {
@@ -140,7 +140,7 @@ pub(crate) fn segment_seeds() -> Vec<Vec<u8>> {
     let read = |header: SegmentHeader| {
         let bytes = header.to_bytes();
         let sound = HeaderRead::Sound(header);
-        assert_eq!(segment::read_header(&bytes), sound, "what is written is read");
+        assert_eq!(segment::read_header(&bytes), sound, "a header reads back");
         bytes.to_vec()
     };
     [Durability::None, Durability::Data, Durability::Full]
@@ -148,15 +148,15 @@ pub(crate) fn segment_seeds() -> Vec<Vec<u8>> {
         .to_vec()
 }
 
-/// A log that was written and closed: its files, and the commits in them.
+/// The files of a log that was written and closed, and the commits in them.
 struct Written {
     files: Vec<(PathBuf, Vec<u8>)>,
     commits: BTreeMap<u64, Vec<u8>>,
 }
 
-/// Recovery over a written log with changes in its files. Changes that leave checksums as they are
-/// may cost commits at the end or a refusal, and never bring forth anything that was not committed.
-/// With checksums put right recovery may believe anything, and must not panic.
+/// Recovery over a written log with changes in its files. Changes that leave checksums as they are may cost
+/// commits at the end or a refusal, but never produce anything that was not committed. With corrected
+/// checksums recovery may accept anything, and must not panic.
 pub fn recovery(data: &[u8]) {
     static WRITTEN: OnceLock<Written> = OnceLock::new();
     let written = WRITTEN.get_or_init(write);
@@ -179,7 +179,7 @@ pub fn recovery(data: &[u8]) {
             assert_eq!(written.commits.get(csn), Some(record), "commit {csn} is as it was");
         }
     }
-    assert_eq!(open(&disk), Some(found), "what was handed out stays committed");
+    assert_eq!(open(&disk), Some(found), "replayed commits stay committed");
 }
 
 fn options() -> Options {
@@ -227,7 +227,7 @@ fn write() -> Written {
     Written { files, commits }
 }
 
-/// Makes the changes that the input says; true if one put a checksum right.
+/// Applies the changes that the input encodes; true if one corrected a checksum.
 fn change(files: &mut [(PathBuf, Vec<u8>)], mut input: Input<'_>) -> bool {
     let mut is_refitted = false;
     while !input.is_empty() {
@@ -267,7 +267,7 @@ fn change(files: &mut [(PathBuf, Vec<u8>)], mut input: Input<'_>) -> bool {
     is_refitted
 }
 
-/// No change, and some of each sort.
+/// No change, and some of each kind.
 pub(crate) fn recovery_seeds() -> Vec<Vec<u8>> {
     let mut seeds = vec![vec![0; 1]];
     for file in 0..5 {

@@ -1,41 +1,41 @@
-//! When the last groups of commits went out: the moments between a published record and a stable one.
+//! The times at which the last groups of commits were written and became stable.
 //!
-//! A group is what one step of the durable LSN made stable. Its write is that of the last frame in it; with
-//! several writes in flight, the frames before it were written earlier.
+//! A group is the set of commits that one step of the durable LSN made stable. Its write is that of its last
+//! frame; with several writes in flight, the frames before it were written earlier.
 //!
 //! Invariants:
-//! 1. `last` grows from group to group.
-//! 2. `written <= stable`, and `launched <= written`.
+//! 1. `last` increases from group to group.
+//! 2. `launched <= written <= stable`.
 
 use crate::ids::Csn;
 use std::collections::VecDeque;
 use syncline_instrument::Nanos;
 
-/// So many groups are remembered: whoever asks does so when its commit has just become stable.
+/// How many groups are kept: callers ask when their commit has just become stable.
 const GROUPS_MAX: usize = 256;
 
-/// One group.
+/// The times of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     /// Its last commit.
     last: Csn,
     /// When its write began.
     pub(crate) launched: Nanos,
-    /// When its write had ended and its sync began; where the write is itself a sync, when it began.
+    /// When its write had ended and its sync began; if the write is itself a sync, when the write began.
     pub(crate) written: Nanos,
-    /// When it was stable.
+    /// When it became stable.
     pub(crate) stable: Nanos,
 }
 
 #[cfg(test)]
 impl Group {
-    /// A group of those moments, for tests of what is computed from them.
+    /// A group with the given times, for tests of computations on them.
     pub(crate) fn at(launched: Nanos, written: Nanos, stable: Nanos) -> Group {
         Group { last: Csn::ZERO, launched, written, stable }
     }
 }
 
-/// See the module.
+/// The last groups, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct GroupHistory {
     groups: VecDeque<Group>,
@@ -44,7 +44,7 @@ pub(super) struct GroupHistory {
 }
 
 impl GroupHistory {
-    /// A frame was written between these moments, perhaps by a write that is itself a sync.
+    /// A frame was written between these times; `is_sync` if the write was itself a sync.
     pub(super) fn written(&mut self, (began, ended): (Nanos, Nanos), is_sync: bool) {
         self.write = (began, if is_sync { began } else { ended });
     }
@@ -58,10 +58,10 @@ impl GroupHistory {
         self.groups.push_back(Group { last, launched, written, stable: now });
     }
 
-    /// The group of a commit; none if it is not stable, or forgotten.
+    /// The group of a commit; none if the commit is not stable, or too old.
     pub(super) fn of(&self, csn: Csn) -> Option<Group> {
         let behind = self.groups.partition_point(|group| group.last < csn);
-        // All that is known of commits before the first group is that they are older.
+        // Commits before the first kept group are only known to be older.
         let is_forgotten = behind == 0 && self.groups.len() == GROUPS_MAX;
         self.groups.get(behind).copied().filter(|_| !is_forgotten)
     }
@@ -73,7 +73,7 @@ mod tests {
     use crate::ids::Csn;
 
     #[test]
-    fn a_commit_is_of_the_first_group_that_reaches_it() {
+    fn a_commit_belongs_to_the_first_group_that_reaches_it() {
         let mut groups = GroupHistory::default();
         groups.written((10, 20), false);
         groups.stable(Csn(3), 30);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_is_not_taken_for_what_came_after() {
+    fn a_forgotten_group_is_not_confused_with_a_later_one() {
         let mut groups = GroupHistory::default();
         for csn in 1..=GROUPS_MAX as u64 + 1 {
             groups.stable(Csn(csn), csn);

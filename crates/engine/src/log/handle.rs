@@ -1,4 +1,4 @@
-//! The log as its user holds it.
+//! The log's public handle.
 
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId};
@@ -20,40 +20,40 @@ use std::sync::{Arc, Mutex, PoisonError};
 use syncline_instrument::{Module, clock, tag};
 use syncline_vfs::{Disk, File};
 
-/// Why nothing is committed to a log that was shut.
+/// The reason that a log gives for refusing commits after it was shut.
 pub(crate) const CLOSED: &str = "the database was closed";
 
-/// An open log; see the module `log` for what it keeps and promises.
+/// An open log; see the module `log` for its invariants.
 #[derive(Debug)]
 pub struct Log<D: Disk> {
     shared: Arc<Shared<D>>,
     database: DatabaseId,
     threads: Mutex<Option<Running>>,
-    /// Held until nothing writes any more, which is so once the log was shut: only then may somebody else
-    /// open the log. None from then on.
+    /// Held until nothing writes any more, which is when the log has been shut: only then may another process
+    /// or handle open the log. None from then on.
     lock: Mutex<Option<D::File>>,
 }
 
-/// What is in force, read back from the log's own files where they say it.
+/// The settings in force, read back from the log's own files where these record them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Which database the log belongs to, by its segment header.
+    /// The database that the log belongs to, from its segment header.
     pub database: DatabaseId,
     /// The durability in the header of the current segment, read back after it was synced.
     pub durability: Durability,
-    /// Bytes in a segment, by its header.
+    /// Bytes in a segment, from its header.
     pub segment_bytes: u64,
-    /// Bytes of which frames are multiples, by the segment's header.
+    /// Bytes of which frames are multiples, from the segment's header.
     pub frame_unit_bytes: u32,
-    /// True if frames pass by the page cache.
+    /// True if frames bypass the page cache.
     pub direct: bool,
     /// How a write becomes stable, in words.
     pub sync_method: &'static str,
 }
 
 impl<D: Disk> Log<D> {
-    /// Makes a log in `directory`, which is made too if it is missing (its parent must exist), for
-    /// the database `database`. Refuses a directory that holds one.
+    /// Makes a log in `directory` for the database `database`. The directory is made if it is missing (its
+    /// parent must exist); a directory that already holds a log is refused.
     pub fn create(
         disk: &D,
         directory: &Path,
@@ -63,9 +63,9 @@ impl<D: Disk> Log<D> {
         Log::create_with(disk, directory, database, options, Threads::Own)
     }
 
-    /// Opens the log in `directory` and hands every commit after `replay_from` to `replay`, in order:
-    /// its number and its record. What `replay` has seen stays committed. If `database` is given, the
-    /// log must belong to it. A log that ends before `replay_from` is refused.
+    /// Opens the log in `directory` and passes the number and the record of every commit after `replay_from`
+    /// to `replay`, in order. Commits passed to `replay` stay committed. If `database` is given, the log must
+    /// belong to it. A log that ends before `replay_from` is refused.
     pub fn open(
         disk: &D,
         directory: &Path,
@@ -103,7 +103,7 @@ impl<D: Disk> Log<D> {
         Log::run(disk, directory, opened, threads)
     }
 
-    /// Around what [`open::open`] or [`open::create`] found.
+    /// Builds the handle from the result of [`open::open`] or [`open::create`].
     pub(super) fn run(
         disk: &D,
         directory: &Path,
@@ -131,9 +131,9 @@ impl<D: Disk> Log<D> {
         })
     }
 
-    /// Room for a record of up to `content_bytes`. Waits for commits in flight and for segment files
-    /// to be prepared; drives the log meanwhile. On a full disk it fails with [`Error::Full`], and
-    /// may be tried again.
+    /// Reserves room for a record of up to `content_bytes`. Waits for commits in flight and for segment files
+    /// to be prepared, and drives the log meanwhile. On a full disk it fails with [`Error::Full`] and may be
+    /// retried.
     #[inline]
     pub fn reserve(&self, content_bytes: usize) -> Result<Permit<'_, D>> {
         let _entered = tag::enter(Module::Logging);
@@ -143,7 +143,7 @@ impl<D: Disk> Log<D> {
         }
     }
 
-    /// The same for a record that only takes away: on a full disk out of the reserve, if that suffices.
+    /// The same for a record that only deletes: on a full disk it may use the reserve.
     pub(crate) fn reserve_to_delete(&self, content_bytes: usize) -> Result<Permit<'_, D>> {
         let full = match self.reserve(content_bytes) {
             Err(full @ Error::Full { .. }) => full,
@@ -153,7 +153,7 @@ impl<D: Disk> Log<D> {
         loop {
             match self.shared.ring.claim_reserve(claim) {
                 Ok(()) => return Ok(Permit::new(self, content_bytes)),
-                // What is staged holds claims until it is written.
+                // Staged records hold claims until they are written.
                 Err(_) if self.shared.drive(NO_WORKER, &StopCondition::Idle) > 0 => {}
                 Err(ClaimError::Slots) => yield_now(),
                 Err(ClaimError::Space) => return Err(full),
@@ -174,7 +174,7 @@ impl<D: Disk> Log<D> {
         Ticket { csn, log: self.shared.number }
     }
 
-    /// Blocks until the commit is complete. If nothing is on its way to the disk, the caller writes.
+    /// Blocks until the commit is complete. If no write is in flight, the caller writes.
     #[inline]
     pub fn wait(&self, ticket: Ticket) -> Result<()> {
         let outcome = block(&self.shared, ticket);
@@ -189,19 +189,19 @@ impl<D: Disk> Log<D> {
         Completion::new(&self.shared, ticket, NO_WORKER)
     }
 
-    /// The group that made a commit stable; none if it is not, or is long since.
+    /// The group that made a commit stable; none if the commit is not stable, or too old.
     pub(crate) fn group_of(&self, csn: Csn) -> Option<Group> {
         self.shared.group_of(csn)
     }
 
-    /// Lets the log's own thread write what is published, for commits that nobody waits for.
+    /// Makes the log's own thread write the published commits, for commits that no caller waits for.
     pub fn nudge(&self) {
         if !self.shared.is_busy() {
             self.shared.request_write();
         }
     }
 
-    /// The last commit that no loss of power takes away, as far as that is known without a sync.
+    /// The last commit that is known, without a sync, to survive a loss of power.
     pub(crate) fn known_stable(&self) -> Csn {
         match self.shared.options.durability {
             Durability::None => Csn::ZERO,
@@ -210,21 +210,21 @@ impl<D: Disk> Log<D> {
     }
 
     /// Waits until the durable LSN has reached a published commit, also at durability none, where the commit
-    /// is complete before.
+    /// is complete earlier.
     pub(crate) fn wait_horizon(&self, csn: Csn) -> Result<()> {
         self.wait(self.ticket(csn))?;
         while self.horizon() < csn {
             self.check()?;
             if self.shared.drive(NO_WORKER, &StopCondition::Idle) == 0 {
-                // Somebody else is writing it.
+                // Another thread is writing it.
                 yield_now();
             }
         }
         Ok(())
     }
 
-    /// Makes everything up to a published commit stable, also at durability none: for who is about to
-    /// rely on it elsewhere.
+    /// Makes everything up to a published commit stable, also at durability none: for callers that are about
+    /// to rely on it elsewhere.
     pub(crate) fn make_stable(&self, csn: Csn) -> Result<()> {
         self.wait_horizon(csn)?;
         if self.shared.options.durability != Durability::None {
@@ -235,7 +235,7 @@ impl<D: Disk> Log<D> {
             self.fail(&error.to_string());
         }
         synced?;
-        // Whatever lies in an earlier segment was synced when that one was left, or the log has failed.
+        // Earlier segments were synced when the log moved on from them, or the log has failed.
         self.check()
     }
 
@@ -251,7 +251,7 @@ impl<D: Disk> Log<D> {
         self.shared.check()
     }
 
-    /// A worker's part, which corks the log while its executor makes a pass.
+    /// Registers an executor's worker, which corks the log during its passes.
     pub fn worker(&self) -> Worker<D> {
         Worker::new(Arc::clone(&self.shared))
     }
@@ -262,16 +262,16 @@ impl<D: Disk> Log<D> {
         self.shared.durable_lsn.get()
     }
 
-    /// The last commit of the contiguous published prefix: all commits up to it are applied, by the
-    /// order in which a commit works. Never behind the durable LSN.
+    /// The last commit of the contiguous published prefix: since commits apply before they publish, all
+    /// commits up to it are applied. Never behind the durable LSN.
     #[inline]
     pub(crate) fn published(&self) -> Csn {
         let _entered = tag::enter(Module::Logging);
         self.shared.ring.published_prefix(self.shared.durable_lsn.get())
     }
 
-    /// A commit of the contiguous published prefix, often the last: what costs nothing to learn. Never behind
-    /// the durable LSN.
+    /// A commit of the contiguous published prefix, often the last: the cheap answer, without a search. Never
+    /// behind the durable LSN.
     #[inline]
     pub(crate) fn known_published(&self) -> Csn {
         let _entered = tag::enter(Module::Logging);
@@ -282,7 +282,7 @@ impl<D: Disk> Log<D> {
         self.shared.ring.known_prefix().max(durable_lsn)
     }
 
-    /// The last number that was taken. With the commit gate closed it is published, too.
+    /// The last number that was taken. With the commit gate closed it is also published.
     #[cfg(test)]
     pub(crate) fn taken(&self) -> Csn {
         Csn(self.shared.ring.next().0 - 1)
@@ -294,13 +294,13 @@ impl<D: Disk> Log<D> {
         self.shared.check()
     }
 
-    /// The commits up to `csn` are no longer needed for recovery: their files may be used again. The
-    /// caller keeps, stably, what makes it so, and opens the log from there.
+    /// Declares that recovery no longer needs the commits up to `csn`, so that their files may be reused. The
+    /// caller has made durable what replaces them, and opens the log from there.
     pub fn release(&self, csn: Csn) {
         self.shared.release(csn);
     }
 
-    /// Bytes of the segments that hold commits which were not released.
+    /// Bytes of the segments that hold commits which have not been released.
     #[inline]
     pub(crate) fn live_bytes(&self) -> u64 {
         self.shared.live_bytes()
@@ -312,23 +312,23 @@ impl<D: Disk> Log<D> {
         self.shared.options.record_bytes_max as usize
     }
 
-    /// Closes the log for good after a failure elsewhere in the database: no commit may be
-    /// acknowledged any more.
+    /// Closes the log for good after a failure elsewhere in the database: no commit may be acknowledged any
+    /// more.
     pub(crate) fn fail(&self, because: &str) {
         self.shared.fail(because);
     }
 
-    /// The database that it belongs to.
+    /// The database that the log belongs to.
     pub(crate) fn database(&self) -> DatabaseId {
         self.database
     }
 
-    /// What the log has done since it was opened.
+    /// Counters since the log was opened.
     pub fn stats(&self) -> Stats {
         self.shared.stats.get(self.shared.recycled())
     }
 
-    /// What is in force.
+    /// The settings in force.
     pub fn settings(&self) -> Result<Settings> {
         let header = open::newest_header(&self.shared.disk, &self.shared.directory)?;
         Ok(Settings {
@@ -341,15 +341,15 @@ impl<D: Disk> Log<D> {
         })
     }
 
-    /// Ends the log's threads after everything published was written. Dropping does the same, but
-    /// cannot tell of a failure.
+    /// Writes everything published and ends the log's threads. Dropping does the same, but cannot report a
+    /// failure.
     pub fn close(self) -> Result<()> {
         self.flush()
     }
 
-    /// The same for a log that others still hold: whoever wants to commit from here on is told that it is
-    /// closed, and nothing in its directory changes any more, so that it may be opened again although they
-    /// hold it. Reads stay possible.
+    /// The same for a log that others still hold: later commits fail because the log is closed, and nothing
+    /// in its directory changes any more, so that it may be opened again although the old handle still
+    /// exists. Reads stay possible.
     pub(crate) fn shut(&self) {
         if self.end_threads() {
             self.shared.fail(CLOSED);
@@ -359,7 +359,7 @@ impl<D: Disk> Log<D> {
         }
     }
 
-    /// Writes what is published and ends the threads; false if there are none.
+    /// Writes the published commits and ends the threads; false if there are none.
     fn end_threads(&self) -> bool {
         let threads = {
             let _held = Held::<LOG_THREADS>::awaited();
@@ -369,7 +369,7 @@ impl<D: Disk> Log<D> {
         let Some(threads) = threads else {
             return false;
         };
-        // A failure is known to those whose commits it concerns; there is nobody else to tell.
+        // The commits concerned report a failure to their own callers.
         self.shared.drive(NO_WORKER, &StopCondition::Idle);
         threads.stop(&self.shared);
         true
@@ -383,13 +383,13 @@ impl<D: Disk> Log<D> {
     fn reserve_slowly(&self, content_bytes: usize) -> Result<Permit<'_, D>> {
         let started = clock::now();
         let permit = loop {
-            // What is staged is written first; only then more files are prepared.
+            // Staged records are written first; only then more files are prepared.
             let wrote = self.shared.drive(NO_WORKER, &StopCondition::Idle) > 0;
             match self.claim(content_bytes)? {
                 Ok(permit) => break permit,
                 Err(_) if wrote => {}
                 Err(ClaimError::Space) if self.shared.prepare_segment(true)? => {}
-                // Others publish, write or prepare what is lacking.
+                // Other threads publish, write or prepare what is missing.
                 Err(ClaimError::Slots | ClaimError::Space) => yield_now(),
             }
         };

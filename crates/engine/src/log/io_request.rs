@@ -1,4 +1,4 @@
-//! An I/O request: one thing to do with the disk, complete in itself, so that any thread can do it unlocked.
+//! An I/O request: one disk operation, complete in itself, so that any thread can perform it without a lock.
 
 use crate::ids::FrameNumber;
 use crate::log::options::Durability;
@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use syncline_instrument::{Nanos, clock};
 use syncline_vfs::{AlignedBuffer, File, Result};
 
-/// See the module.
+/// One write or sync of the log.
 #[derive(Debug)]
 pub(super) enum IoRequest<F> {
     /// Writes a frame.
@@ -24,7 +24,7 @@ pub(super) enum IoRequest<F> {
     },
     /// Syncs what was written to a segment.
     Sync { file: Arc<F>, level: Durability },
-    /// Makes a segment's header stable, and first, where nothing has synced it, the segment before.
+    /// Makes a segment's header stable; first syncs the segment before, if nothing else has synced it.
     Header {
         file: Arc<F>,
         before: Option<Arc<F>>,
@@ -35,17 +35,17 @@ pub(super) enum IoRequest<F> {
     },
 }
 
-/// An I/O request that was tried.
+/// A performed I/O request with its result.
 #[derive(Debug)]
 pub(super) struct IoCompletion<F> {
     pub(super) io_request: IoRequest<F>,
     pub(super) result: Result<()>,
-    /// When it was begun and when it had ended.
+    /// When it began and when it ended.
     pub(super) span: (Nanos, Nanos),
 }
 
 impl<F: File> IoRequest<F> {
-    /// Does it.
+    /// Performs the request.
     pub(super) fn perform(self, stats: &SharedStats) -> IoCompletion<F> {
         let started = clock::now();
         let result = match &self {

@@ -1,13 +1,12 @@
-//! The log: every commit's record, in one total order, stable before it is acknowledged.
+//! The write-ahead log: every commit's record, in one total order, stable before it is acknowledged.
 //!
-//! A log is a directory: a lock file and segment files of fixed names and fixed size. A segment
-//! (`segment`) is a header and then frames (`frame`); a frame is what one write carries: a group
-//! of records.
+//! A log is a directory: a lock file and segment files of fixed names and fixed size. A segment (`segment`)
+//! is a header and then frames (`frame`); one write carries one frame: a group of records.
 //!
-//! A commit's way: a permit (the last thing that may wait or fail), a commit sequence number, the
-//! record published in the ring (`ring`), a frame (`frame_writer`), a write and a sync (`pipeline`),
-//! the durable LSN, its ticket complete. Whoever waits drives this way: see `shared`; when a group goes out
-//! while workers are still at their passes, see `ripe`.
+//! A commit passes through these stages: a permit (the last step that may wait or fail), a commit sequence
+//! number, the record published in the ring (`ring`), a frame (`frame_writer`), a write and a sync
+//! (`pipeline`), the durable LSN, its ticket complete. The threads that wait drive this process: see
+//! `shared`. `flush_policy` decides when a group is written while workers are still running their passes.
 //!
 //! ```text
 //!  reserve -> take -> publish      ring       frame writer      pipeline      durable LSN -> tickets
@@ -15,18 +14,30 @@
 //! ```
 //!
 //! Invariants:
-//! 1. Commits are written in the order of their numbers, without a gap. Hence what is stable is a
-//!    prefix, and one number, the durable LSN, says which.
-//! 2. A ticket is complete when the durable LSN has reached it (at durability none: when it and all before
-//!    it are published), never before.
+//! 1. Commits are written in the order of their numbers, without a gap. So the stable commits are a prefix,
+//!    and one number, the durable LSN, identifies it.
+//! 2. A ticket is complete when the durable LSN has reached it (at durability none: when it and all before it
+//!    are published), never before.
 //! 3. After a crash the log holds every complete commit, and of the others a prefix, each whole.
-//! 4. A failed write or sync closes the log for good: tickets in flight end as indeterminate, and the
-//!    log must be opened again. A full disk shows only where files are prepared; that is told to the
-//!    commit that needs the room, before it has a number, and may be tried again.
-//! 5. What recovery has handed out stays committed, whatever happens next.
+//! 4. A failed write or sync closes the log for good: tickets in flight end as indeterminate, and the log
+//!    must be opened again. A full disk shows only where files are prepared; the commit that needs the space
+//!    gets that error before it has a number, and may retry.
+//! 5. A commit that recovery has replayed stays committed, whatever happens next.
 //!
-//! What it does not do: it does not know what a record means; it keeps no index of commits; it does
-//! not encrypt or compress.
+//! The log does not know what a record means, keeps no index of commits, and neither encrypts nor compresses.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `handle`, `options`, `stats` | the log as its user sees it |
+//! | `commit`, `wait`, `waiters`, `worker` | permits and tickets; waiting for a commit; an executor's worker |
+//! | `ring`, `record_buffers` | published records before they are written; reuse of their buffers |
+//! | `batch_gate`, `flush_policy`, `group_history` | when a group is written, and when the last ones were |
+//! | `frame`, `segment` | the two formats on disk |
+//! | `frame_writer`, `pipeline`, `io_request` | from records to frames, writes and syncs |
+//! | `segments` | the files of an open log: current, prepared, live and free |
+//! | `shared`, `threads`, `durable_lsn` | the state that all threads share, the log's own threads, the result |
+//! | `open`, `survey`, `scan`, `replay`, `recovery` | opening a log: find its files, read them, make it writable |
+//! | `models`, `simulation`, `fuzzing`, `tests` | model checking, crash simulation, fuzzing, tests |
 //!
 //! ```
 //! use syncline_vfs::RealDisk;
@@ -39,7 +50,7 @@
 //! # let options = Options { segment_bytes: 1 << 20, frame_bytes_max: 64 << 10, ..Options::default() };
 //! let log = Log::create(&RealDisk, &directory, DatabaseId::random(), options.clone())?;
 //! let mut record = b"what the transaction changed".to_vec();
-//! let permit = log.reserve(record.len())?; // may wait; the last thing that can fail
+//! let permit = log.reserve(record.len())?; // may wait; the last step that can fail
 //! let ticket = permit.take().publish(&mut record); // the commit's place in the order
 //! log.wait(ticket)?; // stable now
 //! log.close()?;

@@ -1,9 +1,9 @@
-//! Making a log, and opening one: directory, lock, options in force.
+//! Making a log, and opening one: directory, lock, effective options.
 //!
-//! A log is made in this order: directory, lock file, a file that says "being made", a first segment
-//! file of zeros, all synced with their names; then its header with number 1, synced; then the file
-//! that says so is removed. A making that was interrupted before the header was stable has
-//! acknowledged nothing, and whatever it left may be written over by making the log again.
+//! A log is made in this order: directory, lock file, the file `making`, a first segment file of zeros, all
+//! synced with their names; then its header with number 1, synced; then the file `making` is removed. If this
+//! is interrupted before the header was stable, no commit has been acknowledged, and making the log again may
+//! overwrite whatever is there.
 
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
@@ -19,12 +19,12 @@ use std::path::Path;
 use syncline_instrument::clock;
 use syncline_vfs::{Disk, File, OpenOptions};
 
-/// Direct writes want whole blocks of any device.
+/// Direct writes need whole blocks of any device.
 const DIRECT_UNIT_BYTES_MIN: u32 = 4096;
 
 const LOCK_NAME: &str = "lock";
 
-/// What a log is run with.
+/// The parts of a log that was made or opened.
 #[derive(Debug)]
 pub(super) struct Opened<D: Disk> {
     pub(super) options: Options,
@@ -92,8 +92,8 @@ pub(super) fn create<D: Disk>(
     Ok(opened(options, mode, start, segments, lock))
 }
 
-/// Removes the log of a database whose making was cut off, so that nothing was ever committed to it.
-/// A directory that is missing, or that holds anything of another database, is left alone.
+/// Removes the log of a database whose creation was interrupted, so that nothing was ever committed to it. A
+/// directory that is missing, or that holds anything of another database, is left alone.
 pub(crate) fn unmake<D: Disk>(disk: &D, directory: &Path, database: DatabaseId) -> Result<()> {
     match disk.list(directory) {
         Ok(_) => {}
@@ -133,20 +133,19 @@ pub(super) fn open<D: Disk>(
     let names = match disk.list(directory) {
         Ok(names) => names,
         Err(error) if error.kind() == Some(ErrorKind::NotFound) => {
-            return Err(missing(
-                "there is no such directory; name the right one, or bring it back",
-            ));
+            return Err(missing("there is no such directory; name the right one, or restore it"));
         }
         Err(error) => return Err(error.into()),
     };
     if names.is_empty() {
-        return Err(missing("the directory is empty; name the right one, or bring its files back"));
+        return Err(missing("the directory is empty; name the right one, or restore its files"));
     }
     let lock = lock(disk, directory)?;
     let found = survey::find(disk, directory)?;
     let chain = survey::chain(disk, directory, &found, database, replay_from)?;
     if names.contains(&MAKING.into()) {
-        // The making had come far enough; what it left behind must not excuse later damage.
+        // The log was complete when its making was interrupted; a leftover `making` must not excuse later
+        // damage.
         disk.remove(&directory.join(MAKING))?;
         disk.sync_directory(directory)?;
     }
@@ -189,7 +188,7 @@ fn opened<D: Disk>(
     }
 }
 
-/// What shapes the bytes stays as the log was made.
+/// Options that determine the format on disk stay as the log was made.
 fn in_force(options: &Options, header: &SegmentHeader) -> Options {
     let frame_bytes_max = u64::from(options.frame_bytes_max)
         .min(header.segment_bytes / 4)
@@ -202,7 +201,7 @@ fn in_force(options: &Options, header: &SegmentHeader) -> Options {
     }
 }
 
-/// Direct writes where they are asked for, allowed by the unit, and offered by the file system.
+/// Direct writes if they are requested, the unit allows them, and the file system offers them.
 fn resolve_mode<D: Disk>(
     disk: &D,
     directory: &Path,

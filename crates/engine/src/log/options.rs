@@ -1,18 +1,19 @@
-//! The log's knobs: each with its default, its limit and the reason for both.
+//! The log's options: each with its default, its limits and the reason for both.
 //!
-//! What shapes the bytes on disk (`segment_bytes`, `frame_unit_bytes`) is fixed when a log is made:
-//! an opened log keeps what its segment headers say, and [`Settings`](crate::log::Settings) tells it.
+//! Options that determine the format on disk (`segment_bytes`, `frame_unit_bytes`) are fixed when a log is
+//! made: an opened log keeps the values in its segment headers, and [`Settings`](crate::log::Settings)
+//! reports them.
 
 use crate::error::{Error, Result};
 
-/// The most that `record_bytes_max` can be.
+/// The largest allowed `record_bytes_max`.
 pub(crate) const RECORD_BYTES_MAX: u64 = 64 << 20;
 
-/// What a completed commit promises.
+/// The durability of a completed commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Durability {
-    /// Nothing: a commit is complete when it is published in memory. It is written to the operating system
-    /// soon afterwards, and synced only with a checkpoint or at the end of its segment.
+    /// Not durable: a commit is complete when it is published in memory. It is written to the operating
+    /// system soon afterwards, and synced only with a checkpoint or at the end of its segment.
     None,
     /// Data synced, with the metadata needed to read them back.
     Data,
@@ -31,51 +32,51 @@ impl Durability {
     }
 }
 
-/// Who writes what an executor pass has staged.
+/// Which thread writes the commits that an executor pass has staged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Writer {
-    /// The worker that uncorks last: no hand-over, but it runs no client while it writes. Measured
-    /// 1.2 to 1.6 times the commits of the other at 1 to 64 clients, and no fewer at 1,000; hence the
-    /// default. What is better written while workers run is left to a thread of the log all the same.
+    /// The worker that uncorks last: no hand-over, but it runs no client while it writes. Measured 1.2 to 1.6
+    /// times the commits of [`Writer::Thread`] at 1 to 64 clients, and no fewer at 1,000, so this is the
+    /// default. A group that is better written while workers run is still left to a thread of the log.
     Worker,
-    /// A thread of the log: a hand-over a group, while the worker may run other clients. For workers
-    /// that must not block, such as those which also serve sockets.
+    /// A thread of the log: one hand-over per group, while the worker may run other clients. For workers that
+    /// must not block, such as those that also serve sockets.
     Thread,
 }
 
 /// How a log is made and driven.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// What a completed commit promises. Default: data.
+    /// The durability of a completed commit. Default: data.
     pub durability: Durability,
-    /// Bytes in a segment, header included: 16 KiB to 1 GiB, a multiple of the unit. Default 64 MiB:
-    /// half a second of a busy log, and one header sync among thousands. Small ones are for tests.
+    /// Bytes in a segment, header included: 16 KiB to 1 GiB, a multiple of the unit. Default 64 MiB: half a
+    /// second of a busy log, and one header sync among thousands. Small ones are for tests.
     pub segment_bytes: u64,
-    /// Bytes of which frames are multiples: a power of two, 512 to 4096. Default 4096: every
-    /// device's block, and no block is written twice. Below it the page cache is not passed by.
+    /// Bytes of which frames are multiples: a power of two, 512 to 4096. Default 4096: every device's block
+    /// size, so that no block is written twice. Smaller units go through the page cache.
     pub frame_unit_bytes: u32,
     /// The longest frame in bytes: a multiple of the unit, at most a quarter of a segment and 1 MiB.
     /// Default 256 KiB: a thousand short records; longer ones take several frames.
     pub frame_bytes_max: u32,
-    /// Commits that may be between their number and their completion: a power of two, 8 to 2^18.
-    /// Default 2048: more than clients that are usual. The slots are used in turn, each with the memory of
-    /// its last record, and with so many they stay in a core's second cache. Who finds all taken waits for
-    /// the group that is being written.
+    /// Commits that may be between their number and their completion: a power of two, 8 to 2^18. Default
+    /// 2048: more than the usual number of clients. The slots are used in turn, each with the memory of its
+    /// last record, and this many stay in a core's second-level cache. A commit that finds all slots taken
+    /// waits for the group that is being written.
     pub ring_records: u32,
-    /// The longest record in bytes, up to 64 MiB. A bigger commit delays everybody's acknowledgement.
+    /// The longest record in bytes, up to 64 MiB. A larger record delays the acknowledgement of all others.
     pub record_bytes_max: u32,
-    /// Writes in flight: 1 to 4. Default 1: with groups formed at the end of a pass, more gained
-    /// nothing in the closed loops of the prototypes. A second one needs a second thread to wait for it;
-    /// two workers that write each for itself took 1.1 to 1.3 times the processor time a commit.
+    /// Writes in flight: 1 to 4. Default 1: with groups formed at the end of a pass, more brought no gain in
+    /// the closed loops of the prototypes. A second write needs a second thread to wait for it; two workers
+    /// that each write for themselves took 1.1 to 1.3 times the processor time per commit.
     pub writes_in_flight_max: u32,
-    /// Bytes staged in one pass at which a corked worker launches all the same. Default 256 KiB, a
-    /// longest frame: a worker that writes itself gains nothing by an earlier launch, and measured
-    /// 1.5 times the commits of a cap of 64 KiB at 1,000 clients.
+    /// Bytes staged in one pass at which a corked worker launches a write anyway. Default 256 KiB, a longest
+    /// frame: a worker that writes itself gains nothing from an earlier launch, and measured 1.5 times the
+    /// commits of a cap of 64 KiB at 1,000 clients.
     pub corked_bytes_max: u32,
-    /// Each write is a sync itself, past the page cache where the disk offers that; else buffered
-    /// writes and a call to sync. Default true: it saves a system call a group.
+    /// Each write is itself a sync, and bypasses the page cache where the disk allows that; otherwise
+    /// buffered writes followed by a call to sync. Default true: it saves a system call per group.
     pub direct: bool,
-    /// Who writes what an executor pass has staged.
+    /// Which thread writes the commits that an executor pass has staged.
     pub writer: Writer,
 }
 
@@ -97,8 +98,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The smallest log there can be: segments of 16 KiB, frames of 512 bytes. For tests, where
-    /// every border shall be crossed often.
+    /// The smallest possible log: segments of 16 KiB, frames of 512 bytes. For tests that should cross every
+    /// boundary often.
     pub fn tiny() -> Options {
         Options {
             segment_bytes: 16 << 10,
@@ -110,7 +111,7 @@ impl Options {
         }
     }
 
-    /// Refuses what lies outside the limits.
+    /// Refuses values outside their limits.
     pub fn check(&self) -> Result<()> {
         let unit = u64::from(self.frame_unit_bytes);
         let rule = |holds: bool, option, value, rule| {
@@ -120,7 +121,7 @@ impl Options {
             is_unit(self.frame_unit_bytes),
             "frame_unit_bytes",
             unit,
-            "it must be 512, 1024, 2048 or 4096, as devices' blocks are",
+            "it must be 512, 1024, 2048 or 4096, the block sizes of devices",
         )?;
         rule(
             is_segment(self.segment_bytes, self.frame_unit_bytes),
@@ -164,12 +165,12 @@ impl Options {
     }
 }
 
-/// True if frames may be multiples of so many bytes.
+/// True if frames may be multiples of `bytes`.
 pub(super) fn is_unit(bytes: u32) -> bool {
     bytes.is_power_of_two() && (512..=4096).contains(&bytes)
 }
 
-/// True if a segment with frames of that unit may have so many bytes.
+/// True if a segment with frames of this unit may have `bytes` bytes.
 pub(super) fn is_segment(bytes: u64, unit_bytes: u32) -> bool {
     (16 << 10..=1 << 30).contains(&bytes) && bytes.is_multiple_of(unit_bytes.into())
 }
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn each_knob_is_held_to_its_limits() {
+    fn values_outside_their_limits_are_refused() {
         let refused = |change: fn(&mut Options)| {
             let mut options = Options::default();
             change(&mut options);

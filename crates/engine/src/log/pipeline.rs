@@ -1,10 +1,9 @@
 //! The order of writes and syncs, as a state machine without I/O.
 //!
-//! Whoever drives it (a caller, the writer thread, a simulation) tells it what was launched and what
-//! has ended, in any order; it answers what may be launched, what must be synced, and how far the
-//! durable LSN has come.
+//! Its driver (a caller, the writer thread, a simulation) reports launches and completions, in any order; the
+//! pipeline answers what may be launched, what must be synced, and how far the durable LSN has moved.
 //!
-//! A flight is one frame on its way. Its states, and who moves it:
+//! A flight is one frame on its way to the disk. Its states and transitions:
 //!
 //! ```text
 //! launch -> Writing --write_done--> Written --begin_sync--> Syncing --sync_done--> Stable
@@ -14,10 +13,10 @@
 //! Invariants:
 //! 1. At most `writes_max` flights at a time; their frame numbers are consecutive.
 //! 2. A sync covers the flights that were Written when it began, and no others; one at a time.
-//! 3. `stable` and `horizon` follow the oldest flight: a stable flight behind one that is not is no
-//!    reason to move them.
-//! 4. After any failure nothing is launched or moved again: poisoned.
-//! 5. A segment is left only when nothing is in flight; so its successor's header may say that
+//! 3. `stable` and `durable_lsn` follow the oldest flight: a stable flight behind an unstable one does not
+//!    move them.
+//! 4. After any failure nothing is launched or moved again: the pipeline is poisoned.
+//! 5. The log leaves a segment only when nothing is in flight; so its successor's header may state that
 //!    everything before it is stable.
 
 use crate::ids::{Csn, FrameNumber};
@@ -35,12 +34,12 @@ enum Stage {
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     number: FrameNumber,
-    /// The last commit that is whole once this frame and all before it are there.
+    /// The last commit that is whole once this frame and all before it are stable.
     last: Csn,
     stage: Stage,
 }
 
-/// See the module.
+/// The flights of a log, oldest first, and the end of the stable prefix.
 #[derive(Debug)]
 pub(super) struct Pipeline {
     writes_max: usize,
@@ -53,7 +52,7 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Nothing in flight; everything up to `stable` and `horizon` is stable.
+    /// Nothing in flight; everything up to `stable` and `durable_lsn` is stable.
     pub(super) fn new(
         writes_max: usize,
         sync_follows: bool,
@@ -76,12 +75,12 @@ impl Pipeline {
         !self.poisoned && self.flights.len() < self.writes_max
     }
 
-    /// True if no frame is on its way.
+    /// True if no frame is in flight.
     pub(super) fn is_idle(&self) -> bool {
         self.flights.is_empty()
     }
 
-    /// The number that the next frame gets.
+    /// The number of the next frame.
     pub(super) fn next_number(&self) -> FrameNumber {
         self.next
     }
@@ -96,7 +95,7 @@ impl Pipeline {
         self.durable_lsn
     }
 
-    /// A frame whose last whole commit is `last` goes on its way.
+    /// Launches a frame whose last whole commit is `last`.
     pub(super) fn launch(&mut self, last: Csn) -> FrameNumber {
         assert!(self.may_launch(), "a launch needs a free place");
         let newest = self.flights.back().map_or(self.durable_lsn, |flight| flight.last);
@@ -121,15 +120,15 @@ impl Pipeline {
         self.advance();
     }
 
-    /// True if something waits for a sync and none is under way.
+    /// True if a written frame waits for a sync and no sync is under way.
     pub(super) fn wants_sync(&self) -> bool {
         let any = |stage| self.flights.iter().any(|flight| flight.stage == stage);
         !self.poisoned && any(Stage::Written) && !any(Stage::Syncing)
     }
 
-    /// A sync begins that covers what is written by now.
+    /// Begins a sync of everything written by now.
     pub(super) fn begin_sync(&mut self) {
-        assert!(self.wants_sync(), "a sync begins when one is wanted");
+        assert!(self.wants_sync(), "a sync may begin only when a frame waits for one");
         for flight in &mut self.flights {
             if flight.stage == Stage::Written {
                 flight.stage = Stage::Syncing;
@@ -137,7 +136,7 @@ impl Pipeline {
         }
     }
 
-    /// That sync has succeeded.
+    /// The sync has succeeded.
     pub(super) fn sync_done(&mut self) {
         for flight in &mut self.flights {
             if flight.stage == Stage::Syncing {
@@ -176,7 +175,7 @@ mod tests {
     use super::Pipeline;
     use crate::ids::{Csn, FrameNumber};
 
-    /// Every order of events up to a depth, against what the invariants say in other words.
+    /// Replays every order of events up to a depth against an independent statement of the invariants.
     #[derive(Clone, Debug, Default)]
     struct Model {
         launched: Vec<u64>,

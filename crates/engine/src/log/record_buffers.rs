@@ -1,9 +1,9 @@
-//! Buffers of log records between one commit and the next, by thread slot.
+//! Pools of log record buffers, one per thread slot.
 //!
-//! A record is built by the thread that commits and read by whoever writes the log. With one pool for all, a
-//! thread got the buffer back that another core had filled last, and waited for each of its cache lines; and
-//! each commit took the pool's lock from the core of the one before. So a buffer goes back to the thread
-//! slot that it came from.
+//! The committing thread builds a record, and the thread that writes the log reads it. With a single pool, a
+//! thread got the buffer that another core had filled last, and waited for each of its cache lines; and each
+//! commit took the pool's lock from the previous commit's core. So a buffer returns to the thread slot that
+//! it came from.
 
 use crate::sync::IS_MODEL;
 use crate::sync::rank::BUFFERS;
@@ -11,16 +11,16 @@ use crate::sync::ranked::{StdMutex, StdMutexGuard};
 use crate::thread_slot;
 use crossbeam_utils::CachePadded;
 
-/// How many thread slots have a pool of their own; threads beyond that share them.
+/// The number of thread slots with a pool of their own; threads beyond that share them.
 const THREAD_SLOTS: usize = if IS_MODEL { 1 } else { 8 };
 
-/// So many buffers are kept of a thread slot: more than its commits are usually on their way at once.
+/// Buffers kept per thread slot: more than its commits usually have in flight at once.
 const KEPT_MAX: usize = 2048;
 
-/// So many bytes are kept of a thread slot, since no cap counts them.
+/// Bytes kept per thread slot, since no cap counts them.
 const KEPT_BYTES_MAX: usize = 8 << 20;
 
-/// Buffers of records that stand in frames, by the thread slot that filled them.
+/// Buffers of records that are in frames, by the thread slot that filled them.
 #[derive(Debug, Default)]
 pub(super) struct RecordBuffers {
     thread_slots: [Vec<Vec<u8>>; THREAD_SLOTS],
@@ -36,7 +36,7 @@ impl RecordBuffers {
     }
 }
 
-/// Buffers for records to come.
+/// The buffers that later records reuse.
 #[derive(Debug, Default)]
 pub(super) struct Pools {
     thread_slots: [CachePadded<StdMutex<Pool, BUFFERS>>; THREAD_SLOTS],
@@ -49,7 +49,7 @@ struct Pool {
 }
 
 impl Pools {
-    /// Takes back what is not in use any more.
+    /// Takes back buffers that are no longer in use.
     pub(super) fn keep(&self, buffers: &mut RecordBuffers) {
         for (thread_slot, buffers) in buffers.thread_slots.iter_mut().enumerate() {
             if !buffers.is_empty() {
@@ -65,7 +65,7 @@ impl Pools {
         }
     }
 
-    /// A buffer for the calling thread's next record, empty: the one in use last.
+    /// An empty buffer for the calling thread's next record: the most recently used one.
     #[inline]
     pub(super) fn take(&self) -> Vec<u8> {
         let mut pool = self.thread_slot(thread_slot::own() as usize);
@@ -78,7 +78,7 @@ impl Pools {
         buffer
     }
 
-    /// What a panicking thread left there is whole: it is changed by single moves.
+    /// A pool that a panicking thread leaves is consistent: single moves change it.
     #[inline]
     fn thread_slot(&self, thread_slot: usize) -> StdMutexGuard<'_, Pool, BUFFERS> {
         self.thread_slots[thread_slot % THREAD_SLOTS].lock()
@@ -91,7 +91,7 @@ mod tests {
     use crate::thread_slot;
 
     #[test]
-    fn a_buffer_goes_back_to_the_lane_that_it_came_from() {
+    fn a_buffer_goes_back_to_the_thread_slot_that_it_came_from() {
         let (pools, mut drained) = (Pools::default(), RecordBuffers::default());
         let own = thread_slot::own();
         drained.add(Some((own, vec![1; 3])));
@@ -107,12 +107,12 @@ mod tests {
         assert_eq!(
             capacities,
             [100, 3, 0],
-            "the one added last first, and none of another thread slot"
+            "the last one added comes first, and none of another thread slot"
         );
     }
 
     #[test]
-    fn not_all_is_kept() {
+    fn the_number_of_kept_buffers_is_bounded() {
         let (pools, mut drained) = (Pools::default(), RecordBuffers::default());
         for _ in 0..2 * KEPT_MAX {
             drained.add(Some((thread_slot::own(), vec![1; 3])));
@@ -122,9 +122,9 @@ mod tests {
         assert_eq!(kept.count(), KEPT_MAX);
     }
 
-    /// 2,048 buffers of 64 KiB could be kept of each thread slot.
+    /// Without the bound 2,048 buffers of 64 KiB could be kept for each thread slot.
     #[test]
-    fn the_bytes_that_are_kept_are_bounded() {
+    fn the_bytes_of_kept_buffers_are_bounded() {
         let (pools, mut drained) = (Pools::default(), RecordBuffers::default());
         for _ in 0..KEPT_MAX {
             drained.add(Some((thread_slot::own(), Vec::with_capacity(64 << 10))));

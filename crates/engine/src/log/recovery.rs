@@ -1,30 +1,30 @@
-//! Recovery: from the files that a crash left to a log that may be written again.
+//! Recovery: turns the files that a crash left into a log that can be written again.
 //!
 //! 1. The survey orders the files into a chain of segments.
-//! 2. Every frame of the chain is read in order. In a segment with a successor everything that the
-//!    successor's header names must be there. In the newest the first gap ends the log, unless a later
-//!    frame says that the missing one had been stable: that is damage, and refused.
-//! 3. A record whose last piece is missing is not there.
-//! 4. Frames that nobody says are stable may stand in the page cache only, with a failed sync behind
-//!    them. They are copied into a new segment, and synced; only then its header says "continues
-//!    after" the last frame known stable, and is synced. It overrules whatever stands behind that
-//!    frame in the old segment, now or after another crash.
+//! 2. Every frame of the chain is read in order. In a segment with a successor everything up to the frame
+//!    that the successor's header names must be readable. In the newest the first gap ends the log, unless a
+//!    later frame says that the missing one was stable: that is damage, and refused.
+//! 3. A record whose last piece is missing does not exist.
+//! 4. Frames that nothing else declares stable may exist only in the page cache, with a failed sync behind
+//!    them. They are copied into a new segment, and synced; only then its header says "continues after" the
+//!    last frame known stable, and is synced. It overrules whatever lies behind that frame in the old
+//!    segment, now or after another crash.
 //!
-//! Recovery never changes a byte of a segment in the chain, so a crash within it changes nothing for
-//! the next one; two recoveries of one image answer the same. It goes on in the newest segment if that is
-//! empty and another file says that its header is stable: a header that was only read may have come from the
-//! page cache, behind a sync that failed, and a crash would take it from under the frames behind it.
+//! Recovery never changes a byte of a segment in the chain, so a crash during recovery changes nothing for
+//! the next one; two recoveries of one image give the same result. It continues in the newest segment if that
+//! is empty and another file says that its header is stable: a header that was only read may have come from
+//! the page cache, behind a failed sync, and a crash would remove it in front of its frames.
 //!
-//! What it cannot see:
+//! Two kinds of damage cannot be detected:
 //!
 //! 1. Damage to the last frames, which no later frame, no prepared file and no checkpoint names as stable,
-//!    looks like their write cut short: they are cut off. With one write in flight that is one frame, else
-//!    as many as were in flight. One flipped bit is told from that (see `scan`) in a frame of up to one
-//!    sector, 512 bytes with its header, but for its last byte that is not zero and zeros behind that; and
-//!    in the parts of a longer frame's header that chain it to its predecessor.
-//! 2. Until a file is prepared behind it, nothing outside its own file names the newest segment: if that
-//!    file has the last of the names and vanishes, or its header goes with all its frames, the log ends
-//!    with the segment before, unless a checkpoint is newer.
+//!    looks like an interrupted write: they are cut off. With one write in flight that is one frame,
+//!    otherwise as many as were in flight. One flipped bit is distinguished from that (see `scan`) in a frame
+//!    of up to one sector, 512 bytes with its header, except in its last byte that is not zero and the zeros
+//!    behind it; and in the parts of a longer frame's header that chain it to its predecessor.
+//! 2. Until a file is prepared behind it, no other file names the newest segment: if its file has the last of
+//!    the names and vanishes, or its header is lost with all its frames, the log ends with the segment
+//!    before, unless a checkpoint is newer.
 
 use crate::error::{Error, Result};
 use crate::ids::{Csn, FrameNumber, SegmentNumber};
@@ -41,18 +41,18 @@ use std::path::Path;
 use syncline_instrument::clock;
 use syncline_vfs::{AlignedBuffer, Disk, File};
 
-/// What a log is opened with after recovery.
+/// The result of recovery, with which the log is opened.
 #[derive(Debug)]
 pub(super) struct Recovered<F> {
     pub(super) start: LogStart,
     pub(super) current: SegmentFile<F>,
     pub(super) live: VecDeque<LiveSegment>,
     pub(super) spaces: FreeFiles,
-    /// The current segment's header was written and synced here.
+    /// Whether recovery wrote and synced the current segment's header.
     pub(super) is_begun: bool,
 }
 
-/// Reads the chain, hands every commit after `replay_from` to `replay`, and makes the log writable.
+/// Reads the chain, passes every commit after `replay_from` to `replay`, and makes the log writable.
 pub(super) fn recover<D: Disk>(
     disk: &D,
     directory: &Path,
@@ -66,8 +66,8 @@ pub(super) fn recover<D: Disk>(
         return Err(Error::Missing {
             directory: directory.to_owned(),
             what: format!(
-                "the log there ends at {}, but the data file holds everything up to {replay_from}; bring \
-                 back the log that belongs to this data file, or restore both from one backup",
+                "the log there ends at {}, but the data file holds everything up to {replay_from}; restore \
+                 the log that belongs to this data file, or restore both from one backup",
                 end.reached.csn
             ),
         });
@@ -83,8 +83,8 @@ pub(super) fn recover<D: Disk>(
     }
 }
 
-/// Goes on in the newest segment, whose header is stable, and which holds nothing that could be accepted
-/// later by mistake.
+/// Continues in the newest segment, whose header is stable, and which holds nothing that could later be
+/// accepted by mistake.
 fn go_on<D: Disk>(
     disk: &D,
     directory: &Path,
@@ -112,7 +112,7 @@ fn go_on<D: Disk>(
     })
 }
 
-/// Copies the tail into a new segment and lets it overrule what is behind the stable part.
+/// Copies the tail into a new segment, which overrules everything behind the stable part.
 fn begin_segment<D: Disk>(
     disk: &D,
     directory: &Path,
@@ -121,7 +121,7 @@ fn begin_segment<D: Disk>(
     mode: Mode,
 ) -> Result<Recovered<D::File>> {
     let newest = chain.links[chain.links.len() - 1].header;
-    // Segments that hold nothing up to the stable frame are overruled whole.
+    // A segment without frames up to the stable one is overruled as a whole.
     let mut overruled = Vec::new();
     while let Some(last) = chain.links.last()
         && last.header.after >= end.stable.frame
@@ -164,7 +164,7 @@ fn begin_segment<D: Disk>(
     write_header(&current, &header, mode)?;
     let Chain { links, mut spaces, .. } = chain;
     spaces.made(index);
-    // What was overruled may be written over only now that the new header is stable.
+    // Overruled files may be overwritten only now that the new header is stable.
     let free = &mut spaces.free;
     free.extend(overruled.iter().map(|link| link.index));
     let mut live = live(&links);

@@ -1,5 +1,5 @@
-//! The reading half of recovery: walks a chain of segments, hands out whole records, and finds where
-//! the log ends and which of its last frames nobody says are stable.
+//! The reading half of recovery: walks a chain of segments, delivers whole records, and finds where the log
+//! ends and which of its last frames are not known to be stable.
 
 use crate::error::{Error, Result};
 use crate::ids::{Csn, FrameNumber};
@@ -10,7 +10,7 @@ use crate::log::survey::Chain;
 use std::path::{Path, PathBuf};
 use syncline_vfs::{Disk, File};
 
-/// A frame that nobody says is stable.
+/// A frame that is not known to be stable.
 #[derive(Debug)]
 pub(super) struct Tail {
     pub(super) header: FrameHeader,
@@ -32,23 +32,23 @@ pub(super) struct Joint {
 /// Where a log ends.
 #[derive(Debug)]
 pub(super) struct LogEnd {
-    /// At the last frame that ends a record.
+    /// The last frame that ends a record.
     pub(super) reached: ScanPosition,
-    /// At the last frame known stable that is not behind `reached`.
+    /// The last frame known to be stable, at or before `reached`.
     pub(super) stable: Joint,
     /// The frames between the two, oldest first.
     pub(super) tail: Vec<Tail>,
-    /// Behind the last frame of the newest segment.
+    /// The position after the last frame of the newest segment.
     pub(super) position: u64,
     /// True if the newest segment holds no frame of its own at all.
     pub(super) newest_is_empty: bool,
 }
 
-/// The record under way while frames are read.
+/// The unfinished record while frames are read.
 #[derive(Debug)]
 enum PartialRecord {
     None,
-    /// Its beginning lies before the chain, so it is not wanted.
+    /// Its beginning lies before the chain, so it is not needed.
     Skipped,
     Collected(Vec<u8>),
 }
@@ -101,7 +101,8 @@ pub(super) fn read<D: Disk>(
 }
 
 impl Replay<'_> {
-    /// Reads a segment up to where its successor continues; everything there must be readable.
+    /// Reads a segment up to the frame after which its successor continues; everything there must be
+    /// readable.
     fn read_up_to<F: File>(
         &mut self,
         reader: &mut Reader<F>,
@@ -129,8 +130,8 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Reads the newest segment to the end of the log, which is not before the frame that a prepared file
-    /// names.
+    /// Reads the newest segment to the end of the log, which must not be before the frame that a prepared
+    /// file names.
     fn read_newest<F: File>(
         mut self,
         reader: &mut Reader<F>,
@@ -174,12 +175,12 @@ impl Replay<'_> {
 
     fn accept_records(&mut self, header: &FrameHeader, mut payload: &[u8]) -> Result<()> {
         if !matches!(self.partial, PartialRecord::None) {
-            return Err(self.damaged(0, format!("{} stands within a record", header.number)));
+            return Err(self.damaged(0, format!("{} is in the middle of a record", header.number)));
         }
         for index in 0..u64::from(header.count) {
             let csn = Csn(header.first.0 + index);
             let Some((record, rest)) = frame::split_record(payload) else {
-                return Err(self.damaged(0, format!("{csn} is cut short in {}", header.number)));
+                return Err(self.damaged(0, format!("{csn} is truncated in {}", header.number)));
             };
             self.deliver(csn, record)?;
             payload = rest;
@@ -200,7 +201,7 @@ impl Replay<'_> {
             std::mem::replace(&mut self.partial, PartialRecord::None)
         {
             let Some((record, _)) = frame::split_record(&bytes) else {
-                let what = format!("{} is cut short in {}", header.first, header.number);
+                let what = format!("{} is truncated in {}", header.first, header.number);
                 return Err(self.damaged(0, what));
             };
             self.deliver(header.first, record)?;
@@ -225,7 +226,7 @@ impl Replay<'_> {
         })
     }
 
-    /// Frames that are known stable leave the tail.
+    /// Removes frames from the tail that are now known to be stable.
     fn settle(&mut self, stable: FrameNumber) {
         let settled = self.tail.partition_point(|frame| frame.header.number <= stable);
         for frame in self.tail.drain(..settled) {
@@ -242,7 +243,7 @@ impl Replay<'_> {
     fn end(mut self, position: u64, newest_is_empty: bool) -> LogEnd {
         let boundary = self.boundary;
         self.tail.retain(|frame| frame.header.number <= boundary.frame);
-        // Pieces of a record that never ended may be stable: they are given up all the same.
+        // Stable pieces of a record that never ended are given up too.
         if self.stable.frame > boundary.frame {
             self.stable = Joint {
                 frame: boundary.frame,

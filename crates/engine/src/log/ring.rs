@@ -1,24 +1,24 @@
 //! The ring: where commits take their number, and where their finished records wait for the writer.
 //!
 //! A slot belongs to csn `c` when `published == c`; slot `c % N` is free for `c` once the durable LSN has
-//! reached `c - N`. Who moves what:
-//! - *claim* (in prepare; may be refused): room for one record in the ring and in prepared segments;
-//! - *take a number*: `next` counts up, which fixes the commit's place in the order;
-//! - *publish*: the record is swapped into the slot, then `published` says whose it is;
-//! - *drain*: the writer reads the records in order, as far as they are published without a gap;
-//! - *complete*: the durable LSN has passed; the slot's waker is woken and the claim given back.
+//! reached `c - N`. The steps of a commit:
+//! - *claim* (while preparing; may be refused): room for one record in the ring and in prepared segments;
+//! - *take a number*: `next` increases, which fixes the commit's place in the order;
+//! - *publish*: the record is swapped into the slot, then `published` names its commit;
+//! - *drain*: the writer reads the published records in order, up to the first gap;
+//! - *complete*: the durable LSN has passed; the slot's waker is woken and the claim returned.
 //!
 //! Invariants:
-//! 1. Every number taken holds a claim, and claims are given back for numbers at or below the durable LSN
-//!    only. So when `c` is taken the durable LSN has reached `c - N`: its slot is free, and between number
-//!    and publishing nothing waits.
-//! 2. The bytes of all claims fit into what the segments that are prepared have left, even if each
-//!    record is written in a frame of its own.
-//! 3. A slot's mutex is held for a swap, a copy or a waker; by 1 and `published` never for long, and
-//!    never while another slot's is held.
-//! 4. Buffers are swapped, not copied: publishing allocates nothing once they have grown. Who writes the
-//!    records takes the buffers out, for commits to come of the same thread slot: few of them are in use,
-//!    and stay in the cache of the core that fills them.
+//! 1. Every number taken holds a claim, and claims are returned only for numbers at or below the durable LSN.
+//!    So when `c` is taken the durable LSN has reached `c - N`: its slot is free, and nothing waits between
+//!    taking a number and publishing.
+//! 2. The bytes of all claims fit into what the prepared segments have left, even if each record is written
+//!    in a frame of its own.
+//! 3. A slot's mutex is held only for a swap, a copy or a waker; by 1 and `published` never for long, and
+//!    never while another slot's mutex is held.
+//! 4. Buffers are swapped, not copied: publishing allocates nothing once they have grown. The writer takes
+//!    the buffers out and returns them to their thread slot: only a few are in use, and they stay in the
+//!    cache of the core that fills them.
 
 use crate::ids::Csn;
 use crate::log::frame::Kind;
@@ -32,14 +32,14 @@ use crate::thread_slot;
 use crossbeam_utils::CachePadded;
 use std::task::Waker;
 
-/// Buffers that grew beyond this are given back to the allocator once written.
+/// Larger buffers are freed once written.
 const BUFFER_BYTES_KEPT: usize = 64 << 10;
 
 /// `claimed` holds records above this bit and bytes below it.
 const RECORDS_SHIFT: u32 = 40;
 const BYTES_MASK: u64 = (1 << RECORDS_SHIFT) - 1;
 
-/// The worker that no worker is: tickets of callers without one.
+/// The worker number of callers without a worker.
 pub(super) const NO_WORKER: u32 = u32::MAX;
 
 #[derive(Debug)]
@@ -54,11 +54,11 @@ struct Content {
     record: Vec<u8>,
     waiters: Waiters,
     kind: Kind,
-    /// Whose buffer it is.
+    /// The thread slot that the buffer came from.
     thread_slot: u32,
 }
 
-/// See the module.
+/// A ring of slots, one per commit under way, and the counters by which commits claim them.
 #[derive(Debug)]
 pub(super) struct Ring {
     slots: Box<[Slot]>,
@@ -66,9 +66,9 @@ pub(super) struct Ring {
     next: CachePadded<AtomicU64>,
     claimed: CachePadded<AtomicU64>,
     space_bytes: CachePadded<AtomicU64>,
-    /// The same with the reserve for deletes, see [`Ring::claim_reserve`].
+    /// The same including the reserve for deletes, see [`Ring::claim_reserve`].
     all_space_bytes: CachePadded<AtomicU64>,
-    /// How far the contiguous published prefix was known to reach; moved on by whoever asks.
+    /// A lower bound of the contiguous published prefix; advanced by callers of `published_prefix`.
     prefix: CachePadded<AtomicU64>,
 }
 
@@ -81,7 +81,7 @@ pub(super) enum ClaimError {
     Space,
 }
 
-/// What [`Ring::drain`] lends of a record.
+/// The record that [`Ring::drain`] passes to its closure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Published<'a> {
     pub(super) kind: Kind,
@@ -117,7 +117,7 @@ impl Ring {
         self.claim_in(&self.space_bytes, bytes)
     }
 
-    /// The same where the reserve may be used.
+    /// The same, but may use the reserve.
     pub(super) fn claim_reserve(&self, bytes: u64) -> Result<(), ClaimError> {
         self.claim_in(&self.all_space_bytes, bytes)
     }
@@ -137,24 +137,24 @@ impl Ring {
         Err(lack)
     }
 
-    /// Gives a claim back that was not used.
+    /// Returns an unused claim.
     pub(super) fn unclaim(&self, bytes: u64) {
         let claim = 1 << RECORDS_SHIFT | bytes;
         self.claimed.fetch_sub(claim, Ordering::AcqRel);
     }
 
-    /// Gives back the bytes of records that now stand in a frame.
+    /// Returns the bytes of records that are now in a frame.
     pub(super) fn bytes_written(&self, bytes: u64) {
         self.claimed.fetch_sub(bytes, Ordering::AcqRel);
     }
 
-    /// Says how many bytes the prepared segments have left, all that may be claimed.
+    /// Sets how many bytes the prepared segments have left, all of which may be claimed.
     #[cfg(test)]
     pub(super) fn set_space(&self, bytes: u64) {
         self.set_space_and_reserve(bytes, 0);
     }
 
-    /// Says how many bytes the prepared segments have left, of which so many are the reserve.
+    /// Sets how many bytes the prepared segments have left, and how many of them are the reserve.
     pub(super) fn set_space_and_reserve(&self, bytes: u64, reserve_bytes: u64) {
         let without = bytes.saturating_sub(reserve_bytes);
         self.space_bytes.store(without, Ordering::Release);
@@ -172,7 +172,7 @@ impl Ring {
         Csn(self.next.load(Ordering::Acquire))
     }
 
-    /// Hands a finished record over and leaves in its place an empty buffer that was used before.
+    /// Publishes a finished record and leaves in `record` an empty buffer that was used before.
     #[inline]
     pub(super) fn publish(&self, csn: Csn, kind: Kind, record: &mut Vec<u8>) {
         let slot = self.slot(csn);
@@ -189,8 +189,8 @@ impl Ring {
             }
         };
         record.clear();
-        // The commit that had the slot is complete (invariant 1), but whoever completed it may not
-        // have come to its wakers yet while a later group has already given claims back.
+        // The commit that had the slot is complete (invariant 1), but its driver may not yet have reached its
+        // wakers while a later group has already returned claims.
         let Some(mut before) = before else { return };
         while let Some((waker, _)) = before.take() {
             if planted(PlantedBug::ForgetSleepers) {
@@ -200,20 +200,20 @@ impl Ring {
         }
     }
 
-    /// True if that record is published and its slot not used again since.
+    /// True if the record is published and its slot has not been reused since.
     pub(super) fn is_published(&self, csn: Csn) -> bool {
         self.slot(csn).published.load(Ordering::Acquire) == csn.0
     }
 
-    /// How far the contiguous published prefix is known to reach: it may be longer.
+    /// A lower bound of the contiguous published prefix.
     #[inline]
     pub(super) fn known_prefix(&self) -> Csn {
         Csn(self.prefix.load(Ordering::Acquire))
     }
 
     /// The last commit of the contiguous published prefix, given a durable LSN read before: the prefix is
-    /// never behind it, and only above it do slots still say whose they are. If slots are used again
-    /// during the call the answer may be older than the truth, yet never below that durable LSN.
+    /// never behind it, and only above it do slots still name their commit. If slots are reused during the
+    /// call the result may be outdated, but never below that durable LSN.
     #[inline]
     pub(super) fn published_prefix(&self, durable_lsn: Csn) -> Csn {
         let known = self.prefix.load(Ordering::Acquire);
@@ -227,19 +227,19 @@ impl Ring {
         last
     }
 
-    /// Lends a published record to the writer; none if it is not published yet.
+    /// Passes a published record to `read`; none if it is not published yet.
     #[inline]
-    pub(super) fn drain<R>(&self, csn: Csn, look: impl FnOnce(Published<'_>) -> R) -> Option<R> {
+    pub(super) fn drain<R>(&self, csn: Csn, read: impl FnOnce(Published<'_>) -> R) -> Option<R> {
         if !self.is_published(csn) {
             return None;
         }
         let content = self.slot(csn).content.lock();
-        Some(look(Published { kind: content.kind, content: &content.record }))
+        Some(read(Published { kind: content.kind, content: &content.record }))
     }
 
-    /// Leaves a waker to be woken when that commit is complete; again under the name that an earlier
-    /// call gave, if it gave one. The caller looks at the durable LSN once more afterwards: only then is no
-    /// wake-up lost.
+    /// Registers a waker for a commit's completion; `name` is the result of an earlier call, whose waker is
+    /// then replaced. The caller must check the durable LSN once more afterwards: otherwise a wake-up can be
+    /// lost.
     pub(super) fn register(
         &self,
         csn: Csn,
@@ -249,14 +249,14 @@ impl Ring {
     ) -> Option<u64> {
         let slot = self.slot(csn);
         let mut content = slot.content.lock();
-        // If the slot has gone to a later commit, this one is complete, and the caller will see it.
+        // If the slot belongs to a later commit, this one is complete, and the caller will see that.
         if slot.published.load(Ordering::Acquire) != csn.0 {
             return None;
         }
         Some(content.waiters.add(worker, waker, name))
     }
 
-    /// Removes the waker that was left under that name: its ticket is no longer awaited.
+    /// Removes the waker with that name: its ticket is no longer awaited.
     pub(super) fn deregister(&self, csn: Csn, name: Option<u64>) {
         let slot = self.slot(csn);
         let mut content = slot.content.lock();
@@ -265,7 +265,7 @@ impl Ring {
         }
     }
 
-    /// A waker of a commit and the worker it belongs to, taken out; one after another.
+    /// Takes one waker of a commit, with the worker it belongs to.
     #[inline]
     pub(super) fn take_waker(&self, csn: Csn) -> Option<(Waker, u32)> {
         let slot = self.slot(csn);
@@ -276,13 +276,13 @@ impl Ring {
         content.waiters.take()
     }
 
-    /// Frees the slots of commits that are complete, after their wakers were taken.
+    /// Frees the slots of complete commits, after their wakers were taken.
     pub(super) fn complete(&self, commits: u64) {
         self.claimed.fetch_sub(commits << RECORDS_SHIFT, Ordering::AcqRel);
     }
 
-    /// Takes the buffer of a record that was drained, with anything in it; none if the record was unusually
-    /// long, whose memory goes. With it the thread slot that it belongs to.
+    /// Takes the buffer of a drained record, not emptied, with the thread slot that it belongs to; none if
+    /// the record was unusually long, whose memory is freed.
     pub(super) fn take_buffer(&self, csn: Csn) -> Option<(u32, Vec<u8>)> {
         let mut content = self.slot(csn).content.lock();
         let buffer = std::mem::take(&mut content.record);
@@ -323,7 +323,7 @@ mod tests {
             record.extend_from_slice(&round.to_le_bytes());
             ring.publish(csn, Kind::Transaction, &mut record);
             assert!(record.is_empty());
-            // After one round of the ring the buffer that comes back has been used before.
+            // After one round of the ring the returned buffer has been used before.
             assert_eq!(record.capacity() >= 8, round >= 8, "round {round}");
             assert_eq!(published(&ring, csn).unwrap(), round.to_le_bytes());
             ring.bytes_written(512);
@@ -352,13 +352,13 @@ mod tests {
             ring.complete(complete);
             (0..5).for_each(|_| publish(take()));
         }
-        // Nobody asked while all eight slots went to later commits: the durable LSN says where to look.
+        // No caller asked while all eight slots went to later commits: the search starts at the durable LSN.
         assert_eq!(ring.next(), Csn(18));
         assert_eq!(ring.published_prefix(Csn(12)), Csn(17));
     }
 
     #[test]
-    fn everybody_who_waits_for_a_commit_is_woken_and_leaves_alone() {
+    fn every_waiter_of_a_commit_is_woken_unless_it_deregistered() {
         struct Count(AtomicU64);
         impl Wake for Count {
             fn wake(self: Arc<Self>) {

@@ -1,8 +1,8 @@
-//! Walking the frames of one segment file: which are accepted, where they end, and whether what lies
-//! behind the end is evidence that something stable was damaged.
+//! Walks the frames of one segment file: which are accepted, where they end, and whether the bytes behind the
+//! end prove that stable data was damaged.
 //!
-//! The reader goes through the page cache. Whatever could stand there and not on the disk is copied
-//! by recovery before it counts.
+//! The reader goes through the page cache. Frames that might be in the cache but not on the disk are copied
+//! by recovery before they count.
 
 use crate::error::{Error, Result};
 use crate::ids::{Csn, FrameNumber};
@@ -12,10 +12,10 @@ use crate::planted_bug::{PlantedBug, planted};
 use std::path::{Path, PathBuf};
 use syncline_vfs::{Disk, File, OpenOptions};
 
-/// How much is read at once.
+/// Bytes read at once.
 const WINDOW_BYTES: usize = 1 << 20;
 
-/// The last frame that was accepted, and what it says of the log so far.
+/// The last accepted frame, and the state of the log up to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ScanPosition {
     pub(super) frame: FrameNumber,
@@ -23,7 +23,7 @@ pub(super) struct ScanPosition {
     /// The last whole commit.
     pub(super) csn: Csn,
     pub(super) wall_ns: u64,
-    /// The highest frame that some accepted header or frame says is stable.
+    /// The highest frame that an accepted header or frame declares stable.
     pub(super) stable: FrameNumber,
 }
 
@@ -79,12 +79,12 @@ impl<F: File> Reader<F> {
         Ok(())
     }
 
-    /// Forgets what was read, so that the next look goes to the file again.
+    /// Drops the bytes read so far, so that the next access reads the file again.
     fn forget(&mut self) {
         self.window.clear();
     }
 
-    /// The frame at `offset`, whole and with the right checksum: header, checksum and payload.
+    /// The frame at `offset` if it is whole and its checksum is right: header, checksum and payload.
     pub(super) fn frame(
         &mut self,
         offset: u64,
@@ -105,7 +105,7 @@ impl<F: File> Reader<F> {
     }
 }
 
-/// True if `found` is the frame that follows `reached` in the segment of that header.
+/// True if `found` is the frame that follows `reached` in the segment `segment`.
 pub(super) fn follows(
     found: &FrameHeader,
     segment: &SegmentHeader,
@@ -119,10 +119,10 @@ pub(super) fn follows(
         && chained
 }
 
-/// What [`walk`] hands each accepted frame to; false ends the walk.
+/// Receives each frame that [`walk`] accepts; returning false ends the walk.
 pub(super) type Accept<'a> = dyn FnMut(&FrameHeader, &[u8], &mut ScanPosition) -> Result<bool> + 'a;
 
-/// Hands the accepted frames of a segment to `accept` and returns the offset behind the last one.
+/// Passes the accepted frames of a segment to `accept` and returns the offset after the last one.
 pub(super) fn walk<F: File>(
     reader: &mut Reader<F>,
     segment: &SegmentHeader,
@@ -131,21 +131,21 @@ pub(super) fn walk<F: File>(
 ) -> Result<u64> {
     let unit = segment.unit_bytes;
     let mut offset = u64::from(unit);
-    let mut looked_again = false;
+    let mut is_second_read = false;
     while offset < reader.length() {
         let expected = *reached;
         let found = reader.frame(offset, unit)?;
         let next = found.filter(|(header, ..)| follows(header, segment, &expected));
         let Some((header, crc, payload)) = next else {
-            // A bit may have flipped on the way here: what ends the log is read twice.
-            if looked_again {
+            // A bit may have flipped during the read: the frame that ends the log is read twice.
+            if is_second_read {
                 break;
             }
-            looked_again = true;
+            is_second_read = true;
             reader.forget();
             continue;
         };
-        looked_again = false;
+        is_second_read = false;
         reached.frame = header.number;
         reached.crc = crc;
         reached.wall_ns = header.wall_ns;
@@ -162,11 +162,11 @@ pub(super) fn walk<F: File>(
     Ok(offset)
 }
 
-/// Bytes that a disk writes whole or not at all.
+/// Bytes that a disk writes entirely or not at all.
 const SECTOR_BYTES: usize = 512;
 
-/// Refuses if a frame behind `offset` says that the frame which should stand there had been stable, or if
-/// that frame stands there with a flipped bit.
+/// Refuses the log if a frame behind `offset` declares the frame expected there stable, or if the bytes there
+/// are that frame with a flipped bit.
 pub(super) fn refuse_damage<F: File>(
     reader: &mut Reader<F>,
     segment: &SegmentHeader,
@@ -175,7 +175,7 @@ pub(super) fn refuse_damage<F: File>(
 ) -> Result<()> {
     let missing = reached.frame.next();
     let known = reached.stable >= missing;
-    let told = known
+    let was_stable = known
         || is_damaged_frame(reader, segment, reached, offset)?
         || any_frame(reader, segment.unit_bytes, offset, |found| {
             found.database == segment.database
@@ -183,7 +183,7 @@ pub(super) fn refuse_damage<F: File>(
                 && found.number > missing
                 && found.stable >= missing
         })?;
-    if told && !planted(PlantedBug::TruncateDamage) {
+    if was_stable && !planted(PlantedBug::TruncateDamage) {
         return Err(Error::Damaged {
             path: reader.path().to_owned(),
             offset,
@@ -193,15 +193,15 @@ pub(super) fn refuse_damage<F: File>(
     Ok(())
 }
 
-/// True if one bit of what stands at `offset` makes it the next frame, with the right checksum. No write
-/// that was interrupted leaves that, but for a chance of a few in a billion:
+/// True if flipping one bit of the bytes at `offset` makes them the next frame, with the right checksum. An
+/// interrupted write leaves such bytes only with a probability of a few in a billion:
 ///
-/// 1. Of a frame within one sector, which arrives whole or not at all, any bit is tried. A write that has
-///    failed may end within a sector, and its frame was not acknowledged: so a bit behind which the frame has
-///    only zeros, as the file had, says nothing.
-/// 2. Of a longer frame only the bits of a header that is not the next one's as it is: a frame that lacks
-///    later sectors would be tried too often for a checksum of 32 bits.
-/// 3. A frame whose length alone is wrong is one of the first kind.
+/// 1. In a frame within one sector, which is written entirely or not at all, every bit is tried. A failed
+///    write may end within a sector, and its frame was not acknowledged: so a bit is ignored if only zeros
+///    follow it in the frame, as in the prepared file.
+/// 2. In a longer frame only the header bits that chain it to its predecessor are tried: a frame that lacks
+///    later sectors would need too many tries for a checksum of 32 bits.
+/// 3. A frame whose only error is its length counts as the first kind.
 fn is_damaged_frame<F: File>(
     reader: &mut Reader<F>,
     segment: &SegmentHeader,
@@ -239,7 +239,7 @@ fn is_damaged_frame<F: File>(
     Ok(false)
 }
 
-/// True if some whole frame at or behind `offset` is such a one.
+/// True if a whole frame at or after `offset` satisfies `such`.
 pub(super) fn any_frame<F: File>(
     reader: &mut Reader<F>,
     unit: u32,

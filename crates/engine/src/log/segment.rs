@@ -11,34 +11,34 @@
 //! | 32 | 8 | number of this segment, 0 for a prepared file that holds nothing yet |
 //! | 40 | 8 | number of the segment before, 0 for none |
 //! | 48 | 8 | continues after this frame |
-//! | 56 | 4 | CRC32C of that frame; in a mark, which nobody checks it in, maybe of a later one |
+//! | 56 | 4 | CRC32C of that frame; not checked in a mark, where it may belong to a later frame |
 //! | 60 | 4 | stream id, 0 |
 //! | 64 | 8 | csn of the first record |
 //! | 72 | 8 | segment bytes |
 //! | 80 | 4 | frame unit bytes |
-//! | 84 | 1 | durability of who writes: 0 none, 1 data, 2 full |
+//! | 84 | 1 | durability of the writer: 0 none, 1 data, 2 full |
 //! | 85 | 1 | 1 if recovery wrote it |
 //! | 86 | 1 | 1 if the first record began in the segment before |
 //! | 87 | 1 | zero |
 //! | 88 | 8 | wall clock, ns since 1970 |
 //! | 96 | 8 | newest segment whose header was stable when this one was written, 0 if unknown |
-//! | 104 | 4 | n: the files 0 to n - 1 had been whole when this header was written |
+//! | 104 | 4 | n: the files 0 to n - 1 were whole when this header was written |
 //! | 108 | 20 | zero |
 //!
-//! Bytes 96 to 108 are evidence for a later opening that a file was lost: see `survey`. Logs of version
-//! 0.1 have zeros there, which say nothing.
+//! Bytes 96 to 108 let a later opening detect a lost file: see `survey`. Logs of version 0.1 have zeros
+//! there, which mean nothing.
 //!
 //! Invariants:
-//! 1. The header is stable before a frame of its number is written, but for frames flagged as copied.
-//! 2. Every frame up to "continues after" was stable before the header was written. So the header
-//!    overrules what the segment before holds behind that frame, for ever, and what it names must be
+//! 1. The header is stable before a frame of its number is written, except for frames flagged as copied.
+//! 2. Every frame up to "continues after" was stable before the header was written. So the header permanently
+//!    overrules what the segment before holds behind that frame, and the frames that it names must be
 //!    readable.
-//! 3. File names are fixed (`segment-0.log`, `segment-1.log`, ...). A file whose segment is no longer
-//!    needed is used again under a new number: no rename, no directory sync, no allocation.
-//! 4. A file that is used again is marked once more, with a header of number 0, if the current segment's
-//!    header is known to be stable by then; so a mark names only a segment that must be there.
-//! 5. A file is written with zeros to its full length, synced, its name synced, and then marked by a
-//!    header of number 0, before it is used. One without that mark was interrupted and is made anew.
+//! 3. File names are fixed (`segment-0.log`, `segment-1.log`, ...). A file whose segment is no longer needed
+//!    is reused under a new number: no rename, no directory sync, no allocation.
+//! 4. A reused file is marked again, with a header of number 0, if the current segment's header is known to
+//!    be stable by then; so a mark names only a segment that must exist.
+//! 5. Before it is used, a file is filled with zeros to its full length, synced, its name synced, and then
+//!    marked with a header of number 0. A file without that mark was interrupted and is made anew.
 
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
@@ -57,10 +57,10 @@ pub(super) const FORMAT: u32 = 1;
 
 const MAGIC: [u8; 8] = *b"SYNCLOG1";
 
-/// How much is written with zeros between two syncs, so that commits beside it do not wait long.
+/// Bytes of zeros written between two syncs; small, so that concurrent commits do not wait long.
 const PREPARE_STEP_BYTES: u64 = 4 << 20;
 
-/// What a segment's header says.
+/// The fields of a segment's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SegmentHeader {
     pub(super) database: DatabaseId,
@@ -119,10 +119,10 @@ impl SegmentHeader {
     }
 }
 
-/// What stands where a header should be.
+/// The result of reading a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeaderRead {
-    /// A header.
+    /// A valid header.
     Sound(SegmentHeader),
     /// Only zeros: prepared and not yet used, or never finished.
     Blank,
@@ -174,8 +174,8 @@ pub(super) fn read_header(bytes: &[u8]) -> HeaderRead {
     if is_sensible(&header) { HeaderRead::Sound(header) } else { HeaderRead::Bad }
 }
 
-/// Sizes and sums that reading relies on. A header that fails here was made by a program with a bug, or
-/// damaged in a way that its checksum does not show.
+/// Checks sizes and numbers that reading relies on. A header that fails was written by a program with a bug,
+/// or damaged in a way that its checksum does not show.
 fn is_sensible(header: &SegmentHeader) -> bool {
     let is_prepared_only = header.number == SegmentNumber(0);
     options::is_unit(header.unit_bytes)
@@ -190,7 +190,7 @@ fn is_sensible(header: &SegmentHeader) -> bool {
 /// A prepared file, open for the log's writes.
 #[derive(Debug)]
 pub(super) struct SegmentFile<F> {
-    /// Which of the fixed names.
+    /// The number in the file's fixed name.
     pub(super) index: u32,
     pub(super) file: Arc<F>,
 }
@@ -204,9 +204,9 @@ impl<F> Clone for SegmentFile<F> {
 /// How segment files are opened and written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mode {
-    /// Past the page cache.
+    /// Bypasses the page cache.
     pub(super) direct: bool,
-    /// Each write is itself a sync; else a call follows it.
+    /// Each write is itself a sync; otherwise a call to sync follows it.
     pub(super) write_sync: bool,
     pub(super) durability: Durability,
 }
@@ -250,7 +250,7 @@ pub(super) fn path(directory: &Path, index: u32) -> PathBuf {
     directory.join(format!("segment-{index}.log"))
 }
 
-/// The index in a segment file's name; none if it is no such name.
+/// The index in a segment file's name; none if the name is not one of the fixed names.
 pub(super) fn index_of(name: &Path) -> Option<u32> {
     let name = name.to_str()?;
     let digits = name.strip_prefix("segment-")?.strip_suffix(".log")?;
@@ -258,10 +258,10 @@ pub(super) fn index_of(name: &Path) -> Option<u32> {
     (format!("segment-{index}.log") == name).then_some(index)
 }
 
-/// Makes a file of zeros that is stable with its name, and marks it as prepared with a header of
-/// number 0; `like` gives that header's other fields. What was in the file before is given up. The
-/// only place where a full disk may show. Zeros go past the page cache where the log's own writes do: to
-/// copy them there would take more of a processor than all else that the log's threads do.
+/// Makes a file of zeros that is stable with its name, and marks it as prepared with a header of number 0;
+/// `like` supplies that header's other fields. Earlier contents of the file are discarded. This is the only
+/// place where a full disk may show. Zeros bypass the page cache if the log's own writes do: copying them
+/// there would take more processor time than everything else that the log's threads do.
 pub(super) fn prepare<D: Disk>(
     disk: &D,
     directory: &Path,
@@ -283,8 +283,8 @@ pub(super) fn make<D: Disk>(
     made.map_err(|error| full_or_failed(directory, segment_bytes, error))
 }
 
-/// The second half of [`prepare`]; also marks a file that is used again: its old header is overwritten,
-/// so nobody may need its segment any more, and the current segment's header must be stable.
+/// The second half of [`prepare`]; also marks a reused file. The old header is overwritten, so its segment
+/// must no longer be needed, and the current segment's header must be stable.
 pub(super) fn mark<D: Disk>(
     disk: &D,
     directory: &Path,
@@ -327,7 +327,7 @@ fn fill<D: Disk>(
     }
     if let Err(error) = lengthen(&file, segment_bytes) {
         if error.is_full() {
-            // What it has taken may be what a checkpoint needs.
+            // A checkpoint may need the space that the file has taken.
             file.set_len(0)?;
         }
         return Err(error);
@@ -338,7 +338,7 @@ fn fill<D: Disk>(
     Ok(())
 }
 
-/// Makes a file that long, of zeros that are stable.
+/// Extends a file to this length with zeros that are stable.
 fn lengthen(file: &impl File, bytes: u64) -> syncline_vfs::Result<()> {
     let mut length = 0;
     while length < bytes {
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_reads_back_and_every_changed_bit_is_noticed() {
+    fn a_header_reads_back_and_every_flipped_bit_is_detected() {
         let mut bytes = header().to_bytes();
         assert_eq!(read_header(&bytes), HeaderRead::Sound(header()));
         for bit in 0..HEADER_BYTES * 8 {

@@ -1,21 +1,20 @@
-//! The segment files of an open log: the one written to, those that recovery may still need, those
-//! that may be used again, and the prepared ones.
+//! The segment files of an open log: the current one, those that recovery may still need, the free ones, and
+//! the prepared ones.
 //!
-//! Only the current and the prepared files are open: a long log has more files than a process may
-//! hold open.
+//! Only the current and the prepared files are open: a long log has more files than a process may hold open.
 //!
 //! Invariants:
-//! 1. One file is kept prepared beyond the current one, so that commits which hold a claim can always be
-//!    written, also on a full disk.
-//! 2. Names are given without a hole: a file that was never whole is made before one with a higher index.
-//! 3. A file counts as known whole once this process, or a header that recovery has read, vouches for it.
-//!    It is never made shorter or blank again.
+//! 1. One file is kept prepared beyond the current one, so that commits that hold a claim can always be
+//!    written, even on a full disk.
+//! 2. Indexes have no holes: a file that was never whole is made before one with a higher index.
+//! 3. A file counts as known whole once this process, or a header that recovery has read, vouches for it. It
+//!    is never shortened or cleared after that.
 //!
-//! The reserve: while no file is prepared beyond the current one, half of a segment is kept for commits that
-//! only delete. Others are refused as `Full` once the disk refuses another file and what is left of the
-//! current one is less. So rows can be deleted on a full disk; the checkpoint after that needs less of the
-//! data file, and releases the log's files, which then are used again. No space is taken for the reserve
-//! beside the files that are there anyway. A file that could not be made whole gives its space back.
+//! The reserve: while no file is prepared beyond the current one, half of a segment is reserved for commits
+//! that only delete. Other commits fail with `Full` once the disk refuses another file and the rest of the
+//! current one is smaller than the reserve. So rows can be deleted on a full disk; the next checkpoint then
+//! needs less of the data file, and releases log files, which are reused. The reserve takes no space in
+//! addition to the existing files. A file that could not be made whole releases its space.
 
 use crate::ids::{Csn, SegmentNumber};
 use crate::log::segment::SegmentFile;
@@ -23,23 +22,23 @@ use crate::planted_bug::{PlantedBug, planted};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// The reserve is one part in so many of a segment.
+/// The reserve is a segment divided by this.
 pub(super) const RESERVE_PART: u64 = 2;
 
-/// The files that no segment of the log lies in.
+/// The files that hold no segment of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FreeFiles {
-    /// Whole files that hold nothing needed.
+    /// Whole files whose contents are no longer needed.
     pub(super) free: Vec<u32>,
-    /// Files that were never whole: their making was interrupted.
+    /// Files that were never whole, because their preparation was interrupted.
     pub(super) unmade: BTreeSet<u32>,
-    /// The first index of no file.
+    /// The lowest index above all files.
     pub(super) next_index: u32,
     /// Files that are known to be stable at full length, with their names.
     pub(super) whole: WholeFiles,
 }
 
-/// Indexes of files that are known to be whole: all below a first one that is not, and others above it.
+/// Indexes of files known to be whole: all below the first that is not, and others above it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct WholeFiles {
     below: u32,
@@ -68,7 +67,7 @@ impl FreeFiles {
         self.unmade.first().copied().unwrap_or(self.next_index)
     }
 
-    /// That file is stable at full length, with its name.
+    /// Marks a file as stable at full length, with its name.
     pub(super) fn made(&mut self, index: u32) {
         self.unmade.remove(&index);
         self.next_index = self.next_index.max(index + 1);
@@ -90,7 +89,7 @@ pub(super) struct LiveSegment {
     pub(super) index: u32,
 }
 
-/// How to come by another prepared file.
+/// How to get another prepared file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Preparation {
     /// Make the file of that index.
@@ -104,7 +103,7 @@ pub(super) enum Preparation {
     },
 }
 
-/// See the module.
+/// The segment files of an open log.
 #[derive(Debug)]
 pub(super) struct Segments<F> {
     current: SegmentFile<F>,
@@ -119,8 +118,8 @@ pub(super) struct Segments<F> {
 }
 
 impl<F> Segments<F> {
-    /// `live` is oldest first and ends with the current segment, whose file is `current`; `is_begun` says
-    /// that its header was written and synced by this process.
+    /// `live` is oldest first and ends with the current segment, whose file is `current`; `is_begun` is true
+    /// if this process has written and synced its header.
     pub(super) fn new(
         current: SegmentFile<F>,
         live: VecDeque<LiveSegment>,
@@ -158,7 +157,7 @@ impl<F> Segments<F> {
         if self.is_begun { self.current_number() } else { self.previous_number() }
     }
 
-    /// The header of the current segment is stable.
+    /// Marks the current segment's header as stable.
     pub(super) fn begin_current(&mut self) {
         self.is_begun = true;
         self.spaces.made(self.current.index);
@@ -169,7 +168,7 @@ impl<F> Segments<F> {
         self.spaces.whole_files()
     }
 
-    /// How many prepared files wait.
+    /// How many prepared files are ready.
     pub(super) fn spares(&self) -> usize {
         self.spares.len()
     }
@@ -179,12 +178,12 @@ impl<F> Segments<F> {
         self.live.len() as u64
     }
 
-    /// How many files have been used again since opening.
+    /// How many files have been reused since opening.
     pub(super) fn recycled(&self) -> u64 {
         self.recycled
     }
 
-    /// Makes a prepared file the current one, under a new number; `first` is the first commit whose
+    /// Makes a prepared file the current one, under a new segment number; `first` is the first commit whose
     /// record will begin in it.
     pub(super) fn advance(&mut self, first: Csn) -> Option<Arc<F>> {
         let file = self.spares.pop()?;
@@ -208,8 +207,8 @@ impl<F> Segments<F> {
         self.spaces.free.len() > before
     }
 
-    /// What is to be prepared now, if nothing is under way and something is wanted: there is no
-    /// spare, or a commit needs more than there is.
+    /// Begins the next preparation, if none is under way and one is needed: there is no spare file, or a
+    /// commit needs more than the spare files.
     pub(super) fn begin_preparing(&mut self, more: bool) -> Option<Preparation> {
         if self.preparing || (!more && !self.spares.is_empty()) {
             return None;
@@ -221,12 +220,12 @@ impl<F> Segments<F> {
         })
     }
 
-    /// True while somebody prepares a file.
+    /// True while a thread prepares a file.
     pub(super) fn is_preparing(&self) -> bool {
         self.preparing
     }
 
-    /// That file is ready, or could not be had.
+    /// Ends a preparation; `file` is none if it failed.
     pub(super) fn end_preparing(&mut self, how: Preparation, file: Option<SegmentFile<F>>) {
         self.preparing = false;
         let Some(file) = file else { return };
@@ -249,7 +248,7 @@ mod tests {
     use super::FreeFiles;
     use std::collections::BTreeSet;
 
-    /// All files were counted each time that another one was prepared.
+    /// The fast count of whole files agrees with a scan over all files.
     #[test]
     fn whole_files_are_those_below_the_first_that_is_not() {
         let mut random = fastrand::Rng::with_seed(26);

@@ -1,18 +1,19 @@
-//! The log as all its threads see it, and how any of them drives it.
+//! The state of the log that all its threads share, and how any of them drives it.
 //!
-//! To drive is to take an I/O request from the frame writer under its lock, do it unlocked, bring it back,
-//! and wake the commits that are complete. Whoever needs the log to move drives it: a blocking committer, a
-//! worker at the end of its pass, the writer thread.
+//! To drive is to take an I/O request from the frame writer under its lock, perform it without the lock,
+//! return it, and wake the commits that are complete. Any thread that needs the log to move drives it: a
+//! blocking committer, a worker at the end of its pass, the writer thread.
 //!
 //! No commit is forgotten, because
-//! 1. `flying` is changed under the frame writer's lock only, and a driver that brings an I/O request back
-//!    looks for the next one, or hands over to a waiter among the commits that are not launched yet;
-//! 2. whoever publishes and finds nothing flying drives, and whoever finds something flying has
-//!    registered its waker before it looked, or has a driver behind it that looks after publishing;
-//! 3. a worker leaves staged commits of others behind only when some of its own clients were woken:
-//!    their pass ends with an uncork. The writer thread leaves them only while a worker is corked or
-//!    expected; the last one to uncork sees that nothing is flying, or the writer sees that it was the last;
-//! 4. a driver that panics fails the log, which wakes everybody; a waker that panics is no driver's panic.
+//! 1. `flying` changes only under the frame writer's lock, and a driver that returns an I/O request checks
+//!    for the next one, or hands over to a waiter among the commits that are not launched yet;
+//! 2. a thread that publishes and finds nothing flying drives; one that finds something flying either has
+//!    registered its waker before it checked, or relies on a driver that checks after the publishing;
+//! 3. a worker leaves staged commits of others behind only when some of its own clients were woken: their
+//!    pass ends with an uncork. The writer thread leaves them only while a worker is corked or expected; the
+//!    last one to uncork sees that nothing is flying, or the writer sees that it was the last;
+//! 4. a driver that panics fails the log, which wakes all waiters; a panicking waker does not make its driver
+//!    panic.
 
 use crate::error::{Error, Result};
 use crate::ids::Csn;
@@ -45,10 +46,10 @@ use std::sync::atomic::AtomicU32 as PlainU32;
 use syncline_instrument::{Module, clock, tag};
 use syncline_vfs::Disk;
 
-/// How many logs the process has had.
+/// How many logs the process has opened.
 static LOGS: PlainU32 = PlainU32::new(0);
 
-/// See the module.
+/// The shared state of an open log.
 #[derive(Debug)]
 pub(super) struct Shared<D: Disk> {
     /// Its number among all logs of the process, which its tickets carry.
@@ -64,7 +65,7 @@ pub(super) struct Shared<D: Disk> {
     pub(super) writer_signal: Signal,
     pub(super) files_signal: Signal,
     frame_writer: StdMutex<FrameWriter<D::File>, FRAME_WRITER>,
-    /// Buffers for records.
+    /// Pools of record buffers.
     pub(super) buffers: Pools,
     groups: StdMutex<GroupHistory, GROUPS>,
     flying: CachePadded<AtomicU32>,
@@ -72,20 +73,20 @@ pub(super) struct Shared<D: Disk> {
     live_segments: AtomicU64,
     /// Threads that are blocked until a commit is complete.
     pub(super) blocked: CachePadded<AtomicU32>,
-    /// Whether what is staged is to be written beside the passes of workers.
+    /// Decides whether staged commits are written concurrently with the workers' passes.
     pub(super) ripeness: FlushPolicy,
-    /// True if a thread writes beside the passes of workers what is ready to flush.
+    /// True if a thread writes groups that are ready to flush while workers run their passes.
     pub(super) hands_over: bool,
-    /// A worker has staged so much that the writer thread shall not wait for its uncork.
+    /// Set when the writer thread must not wait for an uncork any longer.
     write_requested: AtomicBool,
 }
 
-/// Whom a finished I/O request has woken.
+/// The waiters that a finished I/O request has woken.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WokenWaiters {
-    /// Commits that are complete now.
+    /// Commits that are now complete.
     pub(super) commits: u64,
-    /// Tickets of the driving worker that were woken.
+    /// How many of the woken tickets belong to the driving worker.
     pub(super) own: u32,
 }
 
@@ -128,23 +129,23 @@ impl<D: Disk> Shared<D> {
             blocked: CachePadded::default(),
             write_requested: AtomicBool::new(false),
             ripeness: FlushPolicy::new(last.next(), clock::now()),
-            // A write that nobody waits for takes less than a hand-over.
+            // A write that no caller waits for takes less than a hand-over.
             hands_over: threads == Threads::Own && options.durability != Durability::None,
             options,
         }
     }
 
-    /// True if as many I/O requests are on their way as may be. Whoever sees this may rely on a driver that
-    /// will look for commits published before the call.
+    /// True if the maximum number of I/O requests is in flight. The caller may then rely on a driver that
+    /// checks for commits published before the call.
     #[inline]
     pub(super) fn is_busy(&self) -> bool {
         self.flying.load(Ordering::SeqCst) >= self.options.writes_in_flight_max
     }
 
-    /// Does I/O requests on this thread, as worker `me`. Returns how many.
+    /// Performs I/O requests on this thread, as worker `me`. Returns how many.
     pub(super) fn drive(&self, me: u32, until: &StopCondition<'_>) -> u32 {
         let _entered = tag::enter(Module::Logging);
-        // An I/O request that is not brought back would be waited for by everybody.
+        // All threads would wait for an I/O request that is never returned.
         let fail = |because: &str| self.fail(because);
         panics::failing("a write of the log", fail, || self.drive_on(me, until))
     }
@@ -170,14 +171,14 @@ impl<D: Disk> Shared<D> {
         io_requests
     }
 
-    /// Makes the writer thread launch, even if workers are corked.
+    /// Makes the writer thread launch a write, even if workers are corked.
     pub(super) fn request_write(&self) {
         self.write_requested.store(true, Ordering::SeqCst);
         self.writer_signal.raise();
     }
 
-    /// The same by who has published a commit that no uncork writes. If an I/O request is on its way, its
-    /// driver sees the request when it has brought that back.
+    /// The same for a caller that has published a commit that no uncork writes. If an I/O request is in
+    /// flight, its driver sees this request after returning it.
     pub(super) fn request_write_if_idle(&self) {
         self.write_requested.store(true, Ordering::SeqCst);
         if !self.is_busy() {
@@ -185,17 +186,17 @@ impl<D: Disk> Shared<D> {
         }
     }
 
-    /// True if the writer thread leaves what is staged to an uncork that is about to come.
+    /// True if the writer thread leaves staged commits to an uncork that is about to come.
     pub(super) fn is_held_back(&self) -> bool {
         (self.hands_over || self.options.writer == Writer::Thread)
             && (self.workers.any_away() || planted(PlantedBug::LeaveToNobody))
-            // Who is blocked waits for no uncork.
+            // A blocked thread does not wait for an uncork.
             && self.blocked.load(Ordering::SeqCst) == 0
             && !self.write_requested.swap(false, Ordering::SeqCst)
             && !self.is_ready_to_flush()
     }
 
-    /// True if a group is staged that is to be written beside the passes of workers.
+    /// True if a staged group should be written while workers run their passes.
     #[inline]
     pub(super) fn is_ready_to_flush(&self) -> bool {
         self.hands_over
@@ -203,7 +204,7 @@ impl<D: Disk> Shared<D> {
             && self.ripeness.is_ready_to_flush(self.ring.next(), clock::now)
     }
 
-    /// True if something is staged that may wait no longer for all workers to uncork at once.
+    /// True if something staged must not wait any longer for all workers to uncork at once.
     pub(super) fn is_past_deadline(&self) -> bool {
         self.hands_over
             && !self.is_busy()
@@ -242,12 +243,12 @@ impl<D: Disk> Shared<D> {
         Some(io_request)
     }
 
-    /// Brings an I/O request back and wakes whom it completes.
+    /// Returns an I/O request and wakes the waiters that it completes.
     pub(super) fn end(&self, done: IoCompletion<D::File>, me: u32) -> WokenWaiters {
         let mut frame_writer = self.frame_writer();
         self.flying.fetch_sub(1, Ordering::SeqCst);
-        // Whoever publishes fences, too, before it looks at `flying`: it sees that this I/O request has
-        // landed, or the looks at the ring that follow here see its record.
+        // A publisher also fences before it reads `flying`: either it sees that this I/O request has landed,
+        // or the following reads of the ring see its record.
         fence(Ordering::SeqCst);
         let span = done.span;
         let write = match &done.io_request {
@@ -261,7 +262,7 @@ impl<D: Disk> Shared<D> {
                     self.ripeness.written(span, self.ring.next());
                     self.groups().written(span, is_sync);
                 }
-                // Before the durable LSN moves: whoever sees it moved finds the group.
+                // Before the durable LSN moves, so that a thread that sees it moved finds the group.
                 if *to > self.durable_lsn.get() {
                     self.groups().stable(*to, span.1);
                 }
@@ -282,14 +283,14 @@ impl<D: Disk> Shared<D> {
         }
     }
 
-    /// Closes the log after a failure that was no I/O request's.
+    /// Closes the log after a failure that no I/O request caused.
     pub(super) fn fail(&self, because: &str) {
         self.frame_writer().poison();
         self.durable_lsn.fail(Arc::from(because));
         self.wake_all();
     }
 
-    /// Waits until nobody writes to the log's files or prepares one. The log has failed: nobody begins to.
+    /// Waits until no thread writes to the log's files or prepares one. The log has failed, so none begins.
     pub(super) fn wait_until_at_rest(&self) {
         while self.flying.load(Ordering::SeqCst) > 0
             || self.frame_writer().segments().is_preparing()
@@ -306,7 +307,7 @@ impl<D: Disk> Shared<D> {
         }
     }
 
-    /// Fails for a ticket that this log has not issued: nobody would ever complete it.
+    /// Fails for a ticket that this log has not issued: it would never complete.
     #[inline]
     pub(super) fn check_ticket(&self, ticket: Ticket) -> Result<()> {
         if ticket.log != self.number {
@@ -315,8 +316,8 @@ impl<D: Disk> Shared<D> {
         Ok(())
     }
 
-    /// Whether a commit is over. At durability none it is over when it and all before it are published,
-    /// so that whoever begins a transaction then sees it; for those before it this waits.
+    /// The outcome of a commit that is over. At durability none it is over when it and all before it are
+    /// published, so that every later transaction sees it; this function waits for those before it.
     #[inline]
     pub(super) fn outcome(&self, csn: Csn) -> Option<Result<()>> {
         if self.options.durability == Durability::None && self.is_prefix_published(csn) {
@@ -325,8 +326,8 @@ impl<D: Disk> Shared<D> {
         self.durable_lsn.outcome(csn)
     }
 
-    /// Waits until all commits up to that one are published; false if the log fails before. Between
-    /// taking a number and publishing it nobody waits for anything, but may have lost its processor.
+    /// Waits until all commits up to `csn` are published; false if the log fails first. A commit waits for
+    /// nothing between taking its number and publishing, but its thread may have lost the processor.
     fn is_prefix_published(&self, csn: Csn) -> bool {
         loop {
             if self.durable_lsn.failure().is_some() {
@@ -340,8 +341,8 @@ impl<D: Disk> Shared<D> {
         }
     }
 
-    /// Wakes one waiter among the commits that are not launched, if nothing is on its way: it will
-    /// find its commit incomplete and drive.
+    /// Wakes one waiter among the commits that are not launched, if nothing is in flight: the waiter finds
+    /// its commit incomplete and drives.
     pub(super) fn hand_over(&self) {
         if self.is_busy() {
             return;
@@ -356,12 +357,12 @@ impl<D: Disk> Shared<D> {
         }
     }
 
-    /// Prepares a segment file on this thread if one is wanted. True if one was prepared.
+    /// Prepares a segment file on this thread if one is needed. True if one was prepared.
     pub(super) fn prepare_segment(&self, more: bool) -> Result<bool> {
         let (how, like) = {
             let mut frame_writer = self.frame_writer();
-            // Looked at under the frame writer's lock: whoever closes the log then looks there for who
-            // prepares.
+            // Checked under the frame writer's lock: a thread that closes the log checks there whether a file
+            // is being prepared.
             self.check()?;
             let Some(how) = frame_writer.segments().begin_preparing(more) else {
                 return Ok(false);
@@ -385,7 +386,7 @@ impl<D: Disk> Shared<D> {
         result
     }
 
-    /// Lets the files of segments be used again whose commits are all at or below `csn`.
+    /// Frees the files of segments whose commits are all at or below `csn`.
     pub(super) fn release(&self, csn: Csn) {
         let mut frame_writer = self.frame_writer();
         let freed = frame_writer.segments().release(csn);
@@ -406,12 +407,12 @@ impl<D: Disk> Shared<D> {
         self.live_segments.store(live, Ordering::Relaxed);
     }
 
-    /// The segment that is written to now.
+    /// The file of the current segment.
     pub(super) fn current_file(&self) -> Arc<D::File> {
         self.frame_writer().segments().current()
     }
 
-    /// How many segment files have been used again.
+    /// How many segment files have been reused.
     pub(super) fn recycled(&self) -> u64 {
         self.frame_writer().segments().recycled()
     }
@@ -421,7 +422,7 @@ impl<D: Disk> Shared<D> {
             Preparation::Make(index) => {
                 let file = (index, like.segment_bytes);
                 segment::make(&self.disk, &self.directory, file, self.mode.direct)?;
-                // That took a while: the mark says what is stable by now.
+                // Making the file took a while: the mark names the frames that are stable by now.
                 self.mark(index, &self.frame_writer().header_like())?;
                 index
             }
@@ -457,7 +458,7 @@ impl<D: Disk> Shared<D> {
         woken
     }
 
-    /// Wakes everybody who waits, since what they wait for will not come.
+    /// Wakes all waiters, since their commits will not complete.
     fn wake_all(&self) {
         if planted(PlantedBug::FailQuietly) {
             return;
@@ -471,7 +472,7 @@ impl<D: Disk> Shared<D> {
         self.writer_signal.raise();
     }
 
-    /// The group that made a commit stable; none if it is not, or is long since.
+    /// The group that made a commit stable; none if the commit is not stable, or too old.
     pub(super) fn group_of(&self, csn: Csn) -> Option<Group> {
         self.groups().of(csn)
     }

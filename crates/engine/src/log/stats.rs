@@ -1,33 +1,33 @@
-//! What the log has done so far, in counts and spans.
+//! Counters of the log.
 
 use crate::distribution::{Distribution, SharedDistribution};
 use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_instrument::Nanos;
 
-/// What the log has done since it was opened.
+/// Counters of the log since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Commits per frame: the groups.
+    /// Commits per frame (group sizes).
     pub group_commits: Distribution,
-    /// Bytes per write, the zeros at a frame's end included.
+    /// Bytes per write, including the padding of the frames.
     pub write_bytes: Distribution,
-    /// Bytes of records in frames: what recovery would have to read.
+    /// Bytes of records in frames: how much recovery would have to read.
     pub record_bytes: u64,
-    /// Nanoseconds per write of a frame; where a write is itself a sync, both.
+    /// Nanoseconds per write of a frame; the sync is included if the write is itself a sync.
     pub write_ns: Distribution,
-    /// Nanoseconds per sync that is a call of its own.
+    /// Nanoseconds per separate sync call.
     pub sync_ns: Distribution,
-    /// Syncs: calls, and writes that are syncs. Segment headers included.
+    /// Syncs: calls, and writes that are themselves syncs. Segment headers included.
     pub syncs: u64,
     /// Segments begun.
     pub segments: u64,
-    /// Segment files used again.
+    /// Segment files reused.
     pub segments_recycled: u64,
-    /// Nanoseconds that commits waited in prepare for room in ring or segments, one value a wait.
+    /// Nanoseconds that commits waited for room in the ring or in segments, one value per wait.
     pub room_wait_ns: Distribution,
 }
 
-/// What drivers add to.
+/// The shared counters.
 #[derive(Debug, Default)]
 pub(super) struct SharedStats {
     pub(super) group_commits: SharedDistribution,

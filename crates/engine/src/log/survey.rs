@@ -1,22 +1,21 @@
-//! The survey that recovery begins with: which segment files there are, and which of them make up
-//! the log.
+//! The survey at the start of recovery: which segment files exist, and which of them make up the log.
 //!
-//! The chain goes from the newest sound header back over "the segment before", until a segment that
-//! holds the first commit wanted. Files outside the chain are free.
+//! The chain goes from the newest sound header back over "the segment before", until a segment that holds the
+//! first commit needed. Files outside the chain are free.
 //!
-//! What a crash never leaves, and so must have been lost or damaged later, is refused:
+//! A state that a crash never leaves must be later loss or damage, and is refused:
 //!
-//! 1. A hole: `segment-N.log` is not there, though a file with a higher index is, or a header says that it
-//!    had been whole.
-//! 2. A file that a header says had been whole, or that holds a segment, and is blank or of another length.
-//! 3. A chain whose newest segment is not the newest one that some header, also of a prepared file, says
-//!    had been begun; or that ends before the frame which a prepared file says was stable.
-//! 4. A file whose header is older than its first frame, or that has no sound header and holds a frame which
-//!    is newer than the chain: then a stable header was lost. Copied frames may stand before their header.
+//! 1. A hole: `segment-N.log` is missing, though a file with a higher index exists, or a header says that it
+//!    was whole.
+//! 2. A file that a header says was whole, or that holds a segment, but that is blank or of another length.
+//! 3. A chain whose newest segment is older than one that some header, including a prepared file's, names as
+//!    begun; or that ends before the frame which a prepared file says was stable.
+//! 4. A file whose header is older than its first frame, or that has no sound header and holds a frame newer
+//!    than the chain: then a stable header was lost. Copied frames may exist before their header.
 //!
-//! What a crash may leave: a file at the end of the names, or one that no header vouches for, that is
-//! missing, empty, short or blank, since its making was interrupted; and a header that was torn while a
-//! free file was marked or begun.
+//! A crash may leave: a file at the end of the names, or one that no header vouches for, that is missing,
+//! empty, short or blank, because its preparation was interrupted; and a header that was torn while a free
+//! file was marked or begun.
 
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
@@ -29,10 +28,10 @@ use crate::planted_bug::{PlantedBug, planted};
 use std::path::Path;
 use syncline_vfs::Disk;
 
-/// The name of a file that is there while a log is being made.
+/// The name of the file that exists while a log is being made.
 pub(super) const MAKING: &str = "making";
 
-/// A segment file and what its header says.
+/// A segment file and its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SegmentFileInfo {
     pub(super) index: u32,
@@ -48,15 +47,15 @@ pub(super) struct ChainSegment {
     pub(super) header: SegmentHeader,
 }
 
-/// What recovery reads from and may write to.
+/// The files that recovery reads from and may write to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chain {
     /// Oldest first, not empty.
     pub(super) links: Vec<ChainSegment>,
     pub(super) spaces: FreeFiles,
-    /// A frame of the newest segment that was stable, as a prepared file says; zero if none does.
+    /// A frame of the newest segment that a prepared file declares stable; zero if none does.
     pub(super) named: FrameNumber,
-    /// The newest segment whose header was stable, as another file says; 0 if none does.
+    /// The newest segment whose header another file declares stable; 0 if none does.
     pub(super) begun: SegmentNumber,
 }
 
@@ -73,22 +72,22 @@ pub(super) fn find<D: Disk>(disk: &D, directory: &Path) -> Result<Vec<SegmentFil
     Ok(found)
 }
 
-/// A file's header, and the file's length. What cannot be believed is read twice: a bit may have flipped on
-/// the way here.
+/// A file's header, and the file's length. An invalid header is read twice: a bit may have flipped during the
+/// read.
 fn header_of<D: Disk>(disk: &D, directory: &Path, index: u32) -> Result<(HeaderRead, u64)> {
-    let look = || -> Result<(HeaderRead, u64)> {
+    let read = || -> Result<(HeaderRead, u64)> {
         let mut reader = Reader::open(disk, &segment::path(directory, index))?;
         let header = read_header(reader.at(0, segment::HEADER_BYTES)?);
         Ok((header, reader.length()))
     };
-    match look()? {
+    match read()? {
         sound @ (HeaderRead::Sound(_), _) => Ok(sound),
-        (HeaderRead::Blank | HeaderRead::Bad | HeaderRead::Newer(_), _) => look(),
+        (HeaderRead::Blank | HeaderRead::Bad | HeaderRead::Newer(_), _) => read(),
     }
 }
 
-/// True if nothing was ever committed here: no segment has been begun. Bytes that cannot be
-/// understood are somebody else's, unless a log was being made here when the power went off.
+/// True if nothing was ever committed here: no segment has been begun. Unreadable files belong to another
+/// program, unless a log was being made here when the power failed.
 pub(super) fn is_unused(found: &[SegmentFileInfo], is_being_made: bool) -> bool {
     found.iter().all(|file| match file.header {
         HeaderRead::Sound(header) => {
@@ -147,14 +146,14 @@ pub(super) fn chain<D: Disk>(
     })
 }
 
-/// What the headers say of files and segments, besides their own.
+/// What the headers say about files and segments other than their own.
 struct Evidence {
     database: Option<DatabaseId>,
-    /// Files with a lower index had been whole.
+    /// Files with a lower index were whole.
     whole_files: u32,
-    /// This segment had been begun.
+    /// This segment was begun.
     begun: SegmentNumber,
-    /// What every file's length is.
+    /// The length of every file.
     segment_bytes: u64,
 }
 
@@ -172,7 +171,7 @@ impl Evidence {
         evidence
     }
 
-    /// The sound header of a file, if it is of this log.
+    /// The sound header of a file, if it belongs to this log.
     fn header(&self, file: &SegmentFileInfo) -> Option<SegmentHeader> {
         match file.header {
             HeaderRead::Sound(header) => {
@@ -182,19 +181,19 @@ impl Evidence {
         }
     }
 
-    /// The newest segment whose header a file says was stable.
+    /// The newest segment whose header some file declares stable.
     fn begun_in(&self, found: &[SegmentFileInfo]) -> SegmentNumber {
         let headers = found.iter().filter_map(|file| self.header(file));
-        // Who never synced vouches for nothing that a sync would have covered.
+        // A log that never synced guarantees nothing that a sync would have covered.
         let synced = headers.filter(|header| header.durability != Durability::None);
         synced.map(|header| header.begun).max().unwrap_or_default()
     }
 
-    /// The last frame that a prepared file says was stable in that segment.
+    /// The last frame of a segment that a prepared file declares stable.
     fn named_in(&self, found: &[SegmentFileInfo], segment: SegmentNumber) -> FrameNumber {
         let headers = found.iter().filter_map(|file| self.header(file));
         let says = |header: &SegmentHeader| {
-            // What is only written may be lost in any order.
+            // Frames that were only written may be lost in any order.
             header.number == SegmentNumber(0)
                 && header.begun == segment
                 && header.durability != Durability::None
@@ -204,7 +203,7 @@ impl Evidence {
     }
 }
 
-/// Refuses files that are missing, blank or of another length though they had been whole.
+/// Refuses files that are missing, blank or of another length though they were whole.
 fn refuse_lost_files(
     directory: &Path,
     found: &[SegmentFileInfo],
@@ -224,9 +223,9 @@ fn refuse_lost_files(
         };
         let is_blank = is_whole && file.header == HeaderRead::Blank;
         let what = match expected {
-            _ if is_blank => "it holds nothing, but it had been made and synced".to_owned(),
+            _ if is_blank => "it is blank, but it was written and synced".to_owned(),
             Some(expected) if expected != file.bytes => {
-                format!("it has {} bytes in place of {expected}, which were synced", file.bytes)
+                format!("it has {} bytes instead of the {expected} that were synced", file.bytes)
             }
             _ => continue,
         };
@@ -247,27 +246,27 @@ fn lost_file(directory: &Path, index: u32) -> Error {
     Error::Missing {
         directory: directory.to_owned(),
         what: format!(
-            "segment-{index}.log is not there, but other files of the log say that it was; bring that \
-             file back, or restore the database from a backup"
+            "segment-{index}.log is missing, but other files of the log say that it existed; restore that \
+             file, or restore the database from a backup"
         ),
     }
 }
 
 fn lost_segment(directory: &Path, begun: SegmentNumber, newest: SegmentNumber) -> Error {
     let newest = match newest {
-        SegmentNumber(0) => "no file holds one".to_owned(),
-        newest => format!("the newest that a file holds is {newest}"),
+        SegmentNumber(0) => "no file holds a segment".to_owned(),
+        newest => format!("the newest segment in any file is {newest}"),
     };
     Error::Missing {
         directory: directory.to_owned(),
         what: format!(
-            "{begun} had been begun, but {newest}; bring the newest segment file back, or restore the \
+            "{begun} was begun, but {newest}; restore the newest segment file, or restore the \
              database from a backup"
         ),
     }
 }
 
-/// The files outside the chain: which may be used again, and which are to be made anew.
+/// The files outside the chain: which may be reused, and which must be made anew.
 fn spaces(found: &[SegmentFileInfo], links: &[ChainSegment], evidence: &Evidence) -> FreeFiles {
     let mut spaces = FreeFiles {
         next_index: found.last().map_or(0, |file| file.index + 1),
@@ -299,8 +298,8 @@ fn check_database(
     let Some(expected) = expected else {
         return Ok(());
     };
-    let stranger = sound.iter().find(|link| link.header.database != expected);
-    match stranger {
+    let other = sound.iter().find(|link| link.header.database != expected);
+    match other {
         Some(link) if !planted(PlantedBug::AnyDatabase) => Err(Error::WrongDatabase {
             path: segment::path(directory, link.index),
             expected,
@@ -310,7 +309,7 @@ fn check_database(
     }
 }
 
-/// From the newest segment back to one that holds the first commit wanted; oldest first.
+/// The segments from the newest back to one that holds the first commit needed; oldest first.
 fn links_back(
     directory: &Path,
     sound: &[ChainSegment],
@@ -325,8 +324,8 @@ fn links_back(
         let before = before.ok_or_else(|| Error::Missing {
             directory: directory.to_owned(),
             what: format!(
-                "the log begins with {}, but commits after {replay_from} are wanted and {wanted} is \
-                 not there; restore the missing segment files",
+                "the log begins with {}, but commits after {replay_from} are needed and {wanted} is \
+                 missing; restore the missing segment files",
                 oldest.header.first,
             ),
         })?;
@@ -336,8 +335,8 @@ fn links_back(
     Ok(links)
 }
 
-/// Refuses if a file holds a frame of a segment newer than all headers: any frame of a file without a sound
-/// header; in one with an older header the first tells.
+/// Refuses a file that holds a frame of a segment newer than all headers: in a file without a sound header
+/// any such frame counts, in a file with an older header only the first frame.
 fn refuse_lost_headers<D: Disk>(
     disk: &D,
     directory: &Path,
@@ -371,29 +370,29 @@ fn refuse_lost_headers<D: Disk>(
     Ok(())
 }
 
-/// Why there is no log, though there may be files: nothing was ever begun, a first header was
-/// damaged, or the files are not ours.
+/// Why there is no log, though there may be files: no segment was ever begun, the first header was damaged,
+/// or the files belong to another program.
 fn none_begun<D: Disk>(disk: &D, directory: &Path, found: &[SegmentFileInfo]) -> Error {
     let is_being_made = disk.list(directory).is_ok_and(|names| names.contains(&MAKING.into()));
     if is_unused(found, is_being_made) {
         return Error::Missing {
             directory: directory.to_owned(),
-            what: "none of its files holds a segment that was begun; name the right directory, or restore the \
+            what: "no file in it holds a segment that was begun; name the right directory, or restore the \
                    database from a backup"
                 .to_owned(),
         };
     }
     let bad = found.iter().find(|file| file.header == HeaderRead::Bad);
     let path = segment::path(directory, bad.map_or(0, |file| file.index));
-    let is_ours = |mut reader: Reader<D::File>| -> Result<bool> {
+    let has_frames = |mut reader: Reader<D::File>| -> Result<bool> {
         let magic = *b"SLFR";
-        let ours = (1..reader.length() / 512).any(|sector| {
+        let found = (1..reader.length() / 512).any(|sector| {
             let bytes = reader.at(sector * 512, FRAME_HEADER_BYTES);
             bytes.is_ok_and(|bytes| bytes.starts_with(&magic))
         });
-        Ok(ours)
+        Ok(found)
     };
-    match Reader::open(disk, &path).and_then(is_ours) {
+    match Reader::open(disk, &path).and_then(has_frames) {
         Ok(true) => {
             Error::Damaged { path, offset: 0, what: "the header cannot be read".to_owned() }
         }

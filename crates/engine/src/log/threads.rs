@@ -1,7 +1,7 @@
-//! The log's own threads: one prepares segment files, the others write what nobody else writes.
+//! The log's own threads: one prepares segment files, the others write what no caller writes.
 //!
-//! They sleep unless something is asked of them, and are joined before the log's lock is given back. One
-//! that panics fails the log with its reason.
+//! They sleep until they are signalled, and are joined before the log's lock is released. A thread that
+//! panics fails the log with its reason.
 
 use crate::error::{Error, Result};
 use crate::log::ring::NO_WORKER;
@@ -11,7 +11,7 @@ use crate::sync::thread::{Builder, JoinHandle};
 use std::sync::Arc;
 use syncline_vfs::Disk;
 
-/// Whether a log has threads of its own. Without them it moves when somebody waits: in simulations.
+/// Whether a log has threads of its own. Without them, as in simulations, only waiting callers move it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Threads {
     Own,
@@ -19,7 +19,7 @@ pub(crate) enum Threads {
     None,
 }
 
-/// See the module.
+/// The threads of an open log.
 #[derive(Debug)]
 pub(super) struct Running {
     handles: Vec<JoinHandle<()>>,
@@ -60,12 +60,12 @@ impl Running {
         Ok(())
     }
 
-    /// Ends and joins them.
+    /// Ends and joins the threads.
     pub(super) fn stop<D: Disk>(self, shared: &Shared<D>) {
         shared.files_signal.stop();
         shared.writer_signal.stop();
         for handle in self.handles {
-            // Its panics were caught, and have failed the log.
+            // Its panics were caught and have failed the log.
             let _ended = handle.join();
         }
     }
@@ -73,7 +73,7 @@ impl Running {
 
 fn prepare_files<D: Disk>(shared: &Shared<D>) {
     while shared.files_signal.wait() {
-        // A full disk is told to the commit that lacks the room, when it tries for itself.
+        // A full disk is reported to the commit that lacks the space, when it tries for itself.
         if shared.prepare_segment(false).is_ok_and(|prepared| prepared) {
             shared.writer_signal.raise();
         }

@@ -1,13 +1,13 @@
 //! Waiting for a commit: a blocked thread, or a future.
 //!
-//! Both register a waker and then look once more before they sleep; both make the log move if nobody
-//! else does. A future that is polled while its worker is corked leaves that to the worker's uncork, any
+//! Both register a waker and then check once more before they sleep; both make the log move if no other
+//! thread does. A future that is polled while its worker is corked leaves that to the worker's uncork, any
 //! other to the writer thread.
 //!
-//! Among several blocked threads, who is about to write gives way once before it does. What was woken by
-//! the group before, or runs already, then publishes first and goes out with this group: fewer and larger
-//! writes, at the price of one turn of the scheduler. Measured 1.1 to 1.4 times the commits of 2 to 64
-//! threads on two processors, and a p99 lower by a fifth to a half; a thread alone does not give way.
+//! If several threads are blocked, the one about to write yields once before it does. Threads that the
+//! previous group has woken, or that are already running, then publish first and join this group: fewer and
+//! larger writes, at the price of one turn of the scheduler. Measured 1.1 to 1.4 times the commits of 2 to 64
+//! threads on two processors, and a p99 lower by a fifth to a half; a single thread does not yield.
 
 use crate::error::Result;
 use crate::ids::Csn;
@@ -35,7 +35,7 @@ pub struct Completion<'l, D: Disk> {
     ticket: Ticket,
     worker: u32,
     registered: bool,
-    /// The name of its waker at the ring.
+    /// The name of its waker in the ring.
     name: Option<u64>,
 }
 
@@ -60,13 +60,13 @@ impl<D: Disk> Future for Completion<'_, D> {
         let waker = context.waker();
         self.name = shared.ring.register(csn, self.worker, waker, self.name);
         self.registered = true;
-        // The durable LSN may have passed between the look and the registration.
+        // The durable LSN may have passed between the check and the registration.
         if let Some(outcome) = shared.outcome(csn) {
             shared.ring.deregister(csn, self.name);
             self.registered = false;
             return Poll::Ready(outcome);
         }
-        // An uncork that is still to come sees the commit, which was published before this look.
+        // A coming uncork sees the commit, which was published before this check.
         if self.worker == NO_WORKER || !shared.workers.is_corked(self.worker) {
             self.end_expectation();
             shared.request_write_if_idle();
@@ -76,7 +76,7 @@ impl<D: Disk> Future for Completion<'_, D> {
 }
 
 impl<D: Disk> Completion<'_, D> {
-    /// The wait is over: this was woken, or was never asleep.
+    /// The wait is over: the future was woken, or never slept.
     #[inline]
     fn come_back(&mut self) {
         if std::mem::take(&mut self.registered) {
@@ -84,7 +84,7 @@ impl<D: Disk> Completion<'_, D> {
         }
     }
 
-    /// Where no pass of the worker is under way, none need come: others shall not wait for it.
+    /// If the worker is not in a pass, none need come: other threads must not wait for it.
     #[inline]
     fn end_expectation(&self) {
         if self.worker != NO_WORKER && self.shared.workers.expect_no_more(self.worker) {
@@ -99,19 +99,18 @@ impl<D: Disk> Drop for Completion<'_, D> {
             return;
         }
         self.shared.ring.deregister(self.ticket.csn, self.name);
-        // It may have been woken, and its worker be expected for it alone.
+        // It may have been woken, and its worker may be expected only because of it.
         self.end_expectation();
     }
 }
 
-/// Blocks until a commit is complete or the log has failed. If nothing is on its way to the disk, the
-/// caller writes.
+/// Blocks until a commit is complete or the log has failed. If no write is in flight, the caller writes.
 pub(super) fn block<D: Disk>(shared: &Shared<D>, ticket: Ticket) -> Result<()> {
     shared.check_ticket(ticket)?;
     if let Some(outcome) = shared.outcome(ticket.csn) {
         return outcome;
     }
-    // Counted before the look whether something flies: the writer, when that has landed, sees the count.
+    // Counted before checking whether a write is flying: after it has landed, the writer sees the count.
     shared.blocked.fetch_add(1, Ordering::SeqCst);
     let outcome = drive_or_park(shared, ticket.csn);
     shared.blocked.fetch_sub(1, Ordering::Relaxed);
@@ -155,7 +154,7 @@ fn drive_or_park<D: Disk>(shared: &Shared<D>, csn: Csn) -> Result<()> {
     }
 }
 
-/// Sleeps until a waker comes. A thread that a scheduler steps looks again at its next turn instead.
+/// Sleeps until woken. A thread under a test scheduler checks again at its next turn instead.
 fn park_or_step() {
     if stepped() {
         step(Step::Wait("a commit that another thread is writing"));
@@ -177,7 +176,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Lends this thread's waker, made once a thread.
+/// Passes this thread's waker, made once per thread, to `body`.
 fn with_thread_waker<R>(body: impl FnOnce(&Waker) -> R) -> R {
     thread_local! {
         static WAKER: RefCell<Option<Waker>> = const { RefCell::new(None) };

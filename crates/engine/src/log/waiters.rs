@@ -1,16 +1,16 @@
-//! Who waits for one commit: its client, mostly; others who have seen it, sometimes.
+//! The waiters of one commit: usually its client, sometimes others that have read its writes.
 //!
-//! The first stands in place: the slots of a ring are visited in turn, so that memory of its own would be
-//! a cache line more to wait for at each commit. The order in which they are woken is none.
+//! The first is stored inline: the slots of a ring are visited in turn, so a separate allocation would cost
+//! one more cache miss per commit. Waiters are woken in no particular order.
 
 use std::task::Waker;
 
-/// See the module.
+/// The waiters of one commit.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     first: Option<Waiter>,
     more: Vec<Waiter>,
-    /// Names the next one.
+    /// The name of the next waiter.
     next: u64,
 }
 
@@ -22,13 +22,13 @@ struct Waiter {
 }
 
 impl Waiters {
-    /// True if nobody waits.
+    /// True if there is no waiter.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.first.is_none() && self.more.is_empty()
     }
 
-    /// Adds a waker of that worker's, or renews the one that an earlier call named. Returns its name.
+    /// Adds a waker of `worker`, or renews the one with the name of an earlier call. Returns its name.
     #[inline]
     pub(super) fn add(&mut self, worker: u32, waker: &Waker, name: Option<u64>) -> u64 {
         let is_it = |waiter: &&mut Waiter| name == Some(waiter.name);
@@ -48,7 +48,7 @@ impl Waiters {
         name
     }
 
-    /// Removes the one of that name, if it is still there.
+    /// Removes the waiter with that name, if it still exists.
     #[inline]
     pub(super) fn remove(&mut self, name: Option<u64>) {
         if self.first.as_ref().map(|waiter| waiter.name) == name {
@@ -58,7 +58,7 @@ impl Waiters {
         }
     }
 
-    /// One after another, each with its worker.
+    /// Takes out one waiter, with its worker.
     #[inline]
     pub(super) fn take(&mut self) -> Option<(Waker, u32)> {
         let waiter = self.first.take().or_else(|| self.more.pop())?;

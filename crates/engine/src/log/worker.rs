@@ -1,4 +1,4 @@
-//! A worker's part of the log: corks it while an executor makes a pass over its clients.
+//! A worker's handle on the log: corks it while an executor makes a pass over its clients.
 
 use crate::log::batch_gate::PassEnd;
 use crate::log::commit::Ticket;
@@ -11,17 +11,17 @@ use std::sync::Arc;
 use syncline_instrument::{Module, Nanos, clock, tag};
 use syncline_vfs::Disk;
 
-/// More clients than that make no difference to when a group is ready to flush.
+/// More clients make no difference to when a group is ready to flush.
 const CLIENTS_MAX: usize = 1 << 20;
 
-/// See the module. It stays on its executor's thread.
+/// An executor's handle on the log. It stays on its executor's thread.
 #[derive(Debug)]
 pub struct Worker<D: Disk> {
     shared: Arc<Shared<D>>,
     place: u32,
     /// Bytes staged in this pass.
     staged_bytes: Cell<u64>,
-    /// Its clients, as last said.
+    /// The number of its clients, as last reported.
     clients: Cell<usize>,
     /// When the pass began, and the commits in it.
     pass: Cell<(Nanos, u64)>,
@@ -39,7 +39,7 @@ impl<D: Disk> Worker<D> {
         }
     }
 
-    /// A pass starts: what is published waits for [`Worker::uncork`].
+    /// Begins a pass: published commits wait for [`Worker::uncork`].
     #[inline]
     pub fn cork(&self) {
         let _entered = tag::enter(Module::Logging);
@@ -52,8 +52,8 @@ impl<D: Disk> Worker<D> {
         }
     }
 
-    /// A pass has ended: what is staged is launched, unless another worker is about to add to it. If it is
-    /// ready to flush it is launched all the same, but not by this worker.
+    /// Ends a pass: staged commits are launched, unless another worker is about to add to them. A group that
+    /// is ready to flush is launched anyway, but by another thread.
     #[inline]
     pub fn uncork(&self) {
         let _entered = tag::enter(Module::Logging);
@@ -67,7 +67,7 @@ impl<D: Disk> Worker<D> {
         }
         match self.shared.workers.uncork(self.place) {
             PassEnd::LastWithWork if self.shared.hands_over => {
-                // Who has clients to run shall not be the one that waits for the write.
+                // A worker that has clients to run must not be the one that waits for the write.
                 if !self.shared.is_busy() {
                     self.shared.request_write();
                 }
@@ -82,7 +82,7 @@ impl<D: Disk> Worker<D> {
         }
     }
 
-    /// The worker has so many clients now, who commit through it.
+    /// Reports how many clients commit through this worker.
     #[inline]
     pub fn has_clients(&self, clients: usize) {
         let clients = clients.min(CLIENTS_MAX);
@@ -92,8 +92,8 @@ impl<D: Disk> Worker<D> {
         }
     }
 
-    /// A client of this worker has published so many bytes. Past the cap they are launched at once, and if
-    /// with them a group is ready to flush, that.
+    /// Reports that a client of this worker has published `bytes` bytes. Past the cap they are launched at
+    /// once; if they make a group ready to flush, that group is launched.
     #[inline]
     pub fn staged(&self, bytes: usize) {
         let staged = self.staged_bytes.get().saturating_add(bytes as u64);
@@ -139,7 +139,7 @@ impl<D: Disk> Drop for Worker<D> {
         if self.place != NO_WORKER {
             self.shared.workers.leave(self.place);
         }
-        // Others may have relied on an uncork that will not come.
+        // Other threads may have relied on this worker's uncork.
         if !self.shared.is_busy() {
             self.shared.drive(NO_WORKER, &StopCondition::Idle);
         }

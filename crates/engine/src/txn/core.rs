@@ -305,7 +305,7 @@ impl<D: Disk> Core<D> {
     /// Fails the log if a panic unwinds through what follows, which it leaves half done.
     #[inline]
     pub(crate) fn fail_on_panic(&self, what: &'static str) -> OnPanic<impl FnMut()> {
-        OnPanic::new(move || self.log.fail(&format!("{what} has panicked")))
+        OnPanic::new(move || self.log.fail(&format!("{what} panicked")))
     }
 
     /// How often transactions ended in which way.

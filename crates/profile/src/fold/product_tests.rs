@@ -217,7 +217,7 @@ fn derby() {
 fn stores_in_the_process_of_their_client() {
     let worker = ("worker 0", None);
     let outer = "syncline!syncline_stores::sqlite::session::run < \
-                 syncline!syncline_runner::executor::run_loop::Drive::run";
+                 syncline!syncline_runner::drive::executor::run_loop::Drive::run";
     let wal = format!("libc.so.6!pwrite64 < syncline!unixWrite < syncline!walWriteToLog < {outer}");
     let tree = format!("syncline!sqlite3BtreeInsert < syncline!sqlite3VdbeExec < {outer}");
     let cases = [
@@ -230,9 +230,9 @@ fn stores_in_the_process_of_their_client() {
         ),
     ];
     check("SQLite", worker, &cases);
-    let drive = "syncline!syncline_runner::executor::run_loop::Executor<F,P>::drive";
+    let drive = "syncline!syncline_runner::drive::executor::run_loop::Executor<F,P>::drive";
     let parked = format!(
-        "libc.so.6!syscall < syncline!syncline_runner::executor::run_loop::Executor<F,P>::wait < {drive}"
+        "libc.so.6!syscall < syncline!syncline_runner::drive::executor::run_loop::Executor<F,P>::wait < {drive}"
     );
     let written = format!(
         "libc.so.6!pwrite64 < syncline!syncline_engine::log::job::Job<F>::perform < {drive}"
@@ -273,8 +273,8 @@ fn stores_in_the_process_of_their_client() {
 /// A database in the JVM of this process: what Java's frames do not say, the client's own do.
 #[test]
 fn embedded_in_a_jvm() {
-    let outer = "syncline!syncline_runner::client_loop::client_loop::{{closure}} < \
-                 syncline!syncline_runner::worker::WorkerTask<T,W>::work";
+    let outer = "syncline!syncline_runner::drive::client_loop::client_loop::{{closure}} < \
+                 syncline!syncline_runner::drive::worker::WorkerTask<T,W>::work";
     let speaks = "libjvm.so!jni_CallVoidMethodA < \
                   syncline!jni::wrapper::jnienv::JNIEnv::call_method_unchecked < \
                   syncline!syncline_stores::jdbc::jvm::call::Java::call";

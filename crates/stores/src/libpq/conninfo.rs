@@ -3,8 +3,8 @@
 
 use super::parameters::parameter;
 use crate::error::Error;
-use crate::url::decoded;
 use std::ops::Range;
+use syncline_contract::decoded;
 
 const SCHEMES: [&str; 2] = ["postgresql://", "postgres://"];
 

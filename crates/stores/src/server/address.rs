@@ -104,7 +104,8 @@ impl Address {
     ) -> Result<Address, Error> {
         let malformed = |why| Error::Malformed { url: url.text.clone(), why, form: form.form };
         let decoded = |part: &str| {
-            crate::url::decoded(part).ok_or_else(|| malformed("a % is not followed by a code"))
+            syncline_contract::decoded(part)
+                .ok_or_else(|| malformed("a % is not followed by a code"))
         };
         let path = url.raw_path.as_deref().unwrap_or_default();
         let rest = match path.strip_prefix("//") {

@@ -10,8 +10,8 @@
 
 use super::url_secrets::{Written, behind_name, secrets, written};
 use crate::error::Error;
-use crate::url::decoded;
 use std::fmt;
+use syncline_contract::decoded;
 
 /// A password. It prints as nothing.
 #[derive(Clone, PartialEq, Eq)]
@@ -145,7 +145,8 @@ fn variable(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::{Password, coded, expanded, shown, without_secrets};
-    use crate::url::{Url, decoded};
+    use crate::url::Url;
+    use syncline_contract::decoded;
 
     #[test]
     fn no_url_is_shown_with_a_password() {

@@ -4,7 +4,7 @@ use crate::support::{DerbyServer, NativeServer, derby_jars, jars, open};
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use syncline_contract::conformance::conforms;
-use syncline_stores::private::Product;
+use syncline_launcher::Product;
 
 /// Cases that a target which claims everything but queues runs.
 const CASES: usize = 32;

@@ -8,7 +8,7 @@ use syncline_contract::{
     AccessPattern, FailureKind, Int, Kind, OperationId, Plan, Session, Stop, Table, Target, Value,
     Write,
 };
-use syncline_stores::private::Product;
+use syncline_launcher::Product;
 
 fn plan() -> Plan {
     let mut plan = Plan::new();

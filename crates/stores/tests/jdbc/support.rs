@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 use syncline_stores::AnyTarget;
-use syncline_stores::private::{LaunchSpec, Private, Product};
 
 /// The jar files of a product, with colons between them.
 pub(crate) fn jars(names: &[&str]) -> String {
@@ -41,7 +41,7 @@ pub(crate) fn open(url: &str) -> AnyTarget {
 
 /// A private server of a product that is no Java's, in a folder of its own.
 pub(crate) struct NativeServer {
-    private: Private,
+    private: PrivateServer,
     _folder: tempfile::TempDir,
 }
 
@@ -51,7 +51,7 @@ impl NativeServer {
         // The server's own user must be able to enter.
         let open = PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(folder.path(), open).unwrap();
-        let private = Private::start(&LaunchSpec {
+        let private = PrivateServer::start(&LaunchSpec {
             directory: Some(folder.path().to_owned()),
             ..LaunchSpec::new(product)
         });

@@ -7,12 +7,12 @@ use syncline_contract::{
     AccessPattern, Durability, Int, Kind, Lock, OperationId, Plan, Read, Row, Rows, Session, Set,
     Stop, Table, TableId, Target, Value, Write,
 };
+use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 use syncline_stores::AnyTarget;
-use syncline_stores::private::{LaunchSpec, Private, Product};
 
 /// A server, in a folder of its own.
 pub(crate) struct Server {
-    pub(crate) private: Private,
+    pub(crate) private: PrivateServer,
     _folder: tempfile::TempDir,
 }
 
@@ -22,7 +22,7 @@ impl Server {
         let folder = tempfile::tempdir().unwrap();
         let open = PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(folder.path(), open).unwrap();
-        let private = Private::start(&LaunchSpec {
+        let private = PrivateServer::start(&LaunchSpec {
             directory: Some(folder.path().to_owned()),
             durability,
             ..LaunchSpec::new(Product::Postgres)

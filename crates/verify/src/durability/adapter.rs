@@ -7,8 +7,8 @@ use crate::power::Classify;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use syncline_stores::encoded;
-use syncline_stores::private::Ending;
+use syncline_contract::encoded;
+use syncline_launcher::Ending;
 
 /// What a setting is expected to do in a power loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
-use syncline_stores::child_process;
+use syncline_launcher::child_process;
 
 /// How to start a process that calls [`child`](super::child).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 use syncline_instrument::clock;
-use syncline_stores::private::Ending;
+use syncline_launcher::Ending;
 
 /// Time limit for a store to open, recover and be read.
 pub(super) const RECOVERY_LIMIT: Duration = Duration::from_mins(1);

@@ -1,4 +1,4 @@
-//! A session and its transaction, each statement held against the oracle.
+//! A session and its transaction. Every statement is compared with the oracle.
 
 use super::episode::{EpisodeEnd, broken};
 use super::harness::{SimulatedEngine, Tally};
@@ -15,23 +15,23 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use syncline_vfs::SimulatedDisk;
 
-/// See the module.
+/// One session with its open transaction.
 pub(super) struct Client {
     session: Session<SimulatedDisk>,
     pub(super) open: Option<Transaction>,
     /// The session's last commit.
     last: u64,
-    /// How often it has met what was made later.
+    /// How often it got the error for an object that was made later.
     pub(super) made_later: Cell<u64>,
 }
 
-/// Keys and values, as a scan hands them out.
+/// Keys and values in the order of a scan.
 pub(super) type Rows = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// What a statement led to.
+/// The outcome of a statement.
 pub(super) enum StatementOutcome<T> {
     That(T),
-    /// The transaction is broken, or the statement was refused, as it should be.
+    /// The transaction is broken, or the statement was justly refused.
     Refused,
 }
 
@@ -41,7 +41,7 @@ impl Client {
         Ok(Client { session, open: None, last: 0, made_later: Cell::new(0) })
     }
 
-    /// Begins; none is open.
+    /// Begins a transaction. None may be open.
     pub(super) fn begin(
         &mut self,
         engine: &SimulatedEngine,
@@ -79,16 +79,16 @@ impl Client {
         tree: &Arc<Tree>,
         key: &[u8],
     ) -> Result<StatementOutcome<Option<Vec<u8>>>, EpisodeEnd> {
-        let told = self.session.get(tree, key).map(|row| row.map(<[u8]>::to_vec));
-        let told = match told {
-            Ok(told) => told,
+        let answer = self.session.get(tree, key).map(|row| row.map(<[u8]>::to_vec));
+        let answer = match answer {
+            Ok(answer) => answer,
             Err(error) => return self.refused(oracle, error, None),
         };
         let txn = self.open.as_mut().expect("a transaction is open");
         txn.move_to(oracle, self.session.read_point().0).map_err(broken)?;
         txn.used(oracle, tree.id).map_err(broken)?;
-        txn.got(oracle, (tree.id, key), told.as_deref()).map_err(broken)?;
-        Ok(StatementOutcome::That(told))
+        txn.got(oracle, (tree.id, key), answer.as_deref()).map_err(broken)?;
+        Ok(StatementOutcome::That(answer))
     }
 
     /// Reads a range.
@@ -128,8 +128,8 @@ impl Client {
         tree: &Arc<Tree>,
         key: &[u8],
     ) -> Result<StatementOutcome<Vec<u8>>, EpisodeEnd> {
-        let told = self.session.get_of_entry(tree, None, key);
-        match told.map(|row| row.map(<[u8]>::to_vec)) {
+        let answer = self.session.get_of_entry(tree, None, key);
+        match answer.map(|row| row.map(<[u8]>::to_vec)) {
             Ok(Some(row)) => {
                 let txn = self.open.as_mut().expect("a transaction is open");
                 txn.move_to(oracle, self.session.read_point().0).map_err(broken)?;
@@ -202,7 +202,7 @@ impl Client {
         self.session.abort();
     }
 
-    /// Commits, and writes down what that did. A ticket, if it was committed.
+    /// Commits, and records the effects. Returns a ticket if it was committed.
     pub(super) fn commit(
         &mut self,
         engine: &SimulatedEngine,
@@ -212,7 +212,7 @@ impl Client {
     ) -> Result<Option<Ticket>, EpisodeEnd> {
         let txn = self.open.take().expect("a transaction is open");
         if !txn.tables.iter().all(|table| table.is_current(engine)) && txn.has_writes() {
-            // What the layer above does: it would not keep an index up that came meanwhile.
+            // The layer above does the same: it could not maintain an index that was made meanwhile.
             self.session.abort();
             return Ok(None);
         }
@@ -222,7 +222,7 @@ impl Client {
             self.session.commit()
         };
         let published = engine.core.log.published().0;
-        let told = match committed {
+        let answer = match committed {
             Ok(ticket) if txn.has_writes() => {
                 if ticket.csn.0 != published {
                     return Err(broken(format!("{} is not the last, {published}", ticket.csn)));
@@ -232,7 +232,7 @@ impl Client {
                 committed_at(oracle, &txn, tally, published)
             }
             Ok(ticket) if ticket.csn.0 > published => {
-                Err(broken(format!("what was read is of {}", ticket.csn)))
+                Err(broken(format!("a reader's ticket is {}", ticket.csn)))
             }
             Ok(_) => txn.holds(oracle, txn.point).map_err(broken),
             Err(error) => {
@@ -253,10 +253,10 @@ impl Client {
                 return refused.map(|_| None);
             }
         };
-        told.map(|()| committed.ok())
+        answer.map(|()| committed.ok())
     }
 
-    /// Is an error right?
+    /// Checks that an error is justified.
     fn refused<T>(
         &self,
         oracle: &Oracle,
@@ -270,7 +270,7 @@ impl Client {
                 Conflict::SnapshotTooOld | Conflict::Dropped | Conflict::MadeLater
             );
             if conflict == Conflict::MadeLater {
-                txn.has_met_made_later(oracle).map_err(broken)?;
+                txn.check_made_later(oracle).map_err(broken)?;
                 self.made_later.set(self.made_later.get() + 1);
             }
             if oracle.last == txn.began && !is_other {
@@ -289,7 +289,7 @@ impl Client {
         Ok(StatementOutcome::Refused)
     }
 
-    /// What a refusal stems from must be stable before it is told.
+    /// Whatever a refusal depends on must be stable before it is returned.
     fn is_stable(&self, csn: u64) -> Result<(), String> {
         let durable_lsn = self.session.core().log.horizon();
         if csn > durable_lsn.0 {
@@ -307,8 +307,8 @@ impl Client {
         (tree, key): (TreeId, &[u8]),
         (why, write): (WriteRefusal, Option<&Write>),
     ) -> Result<(), String> {
-        // A refusal by the data is of this moment or, if what was read refuses, of the read point; one
-        // by the transaction's own writes of any.
+        // A refusal by the rows depends on their current state or, if an earlier read is refused, on the read
+        // point; a refusal by the transaction's own writes depends on no state.
         let mut unstable = None;
         for csn in [oracle.last, txn.point] {
             match txn.refuses(oracle, (tree, key), (why, write), csn) {
@@ -330,21 +330,21 @@ impl Client {
 }
 
 impl Table {
-    /// True if the table has no index that the transaction has not kept up, and no column that it does
-    /// not know.
+    /// True if the transaction knows all indexes and columns of the table.
     pub(super) fn is_current(&self, engine: &SimulatedEngine) -> bool {
         let catalog = engine.catalog();
         let now = catalog.table(self.entry.schema.name());
-        // A table that is gone is the engine's matter: the commit conflicts.
+        // A dropped table is left to the engine: the commit conflicts.
         let now = now.filter(|now| now.id == self.entry.id);
         now.is_none_or(|now| {
-            let is_kept_up = now.indexes.iter().all(|index| self.entry.indexes.contains(index));
-            is_kept_up && now.schema.version() == self.entry.schema.version()
+            let has_all_indexes =
+                now.indexes.iter().all(|index| self.entry.indexes.contains(index));
+            has_all_indexes && now.schema.version() == self.entry.schema.version()
         })
     }
 }
 
-/// Holds a commit against the oracle, which then knows it.
+/// Compares a commit with the oracle, and then records it there.
 fn committed_at(
     oracle: &mut Oracle,
     txn: &Transaction,
@@ -354,7 +354,7 @@ fn committed_at(
     match txn.holds(oracle, csn - 1) {
         Ok(()) => {}
         Err(_) if txn.begin == Begin::Snapshot => tally.skewed += 1,
-        Err(what) => return Err(broken(format!("commit {csn} does not stand there: {what}"))),
+        Err(what) => return Err(broken(format!("commit {csn} is wrong: {what}"))),
     }
     let effects = txn.effects(oracle, csn).map_err(broken)?;
     oracle.commit(csn, effects);

@@ -1,7 +1,7 @@
-//! What another thread does beside a commit: it moves the checkpoint, and lets the log write, between
-//! any two steps of it.
+//! The work of another thread during a commit: between any two steps of it, checkpoints move on and the log
+//! writes.
 //!
-//! Where that thread would have to wait for the commit, it does something else instead.
+//! If that thread would have to wait for the commit, it does something else instead.
 
 use super::episode::checkpoints;
 use super::harness::SimulatedEngine;
@@ -10,15 +10,15 @@ use crate::txn::step::Step;
 use fastrand::Rng;
 use std::sync::Arc;
 
-/// Works at about one step in so many.
+/// Works at one step in this many, on average.
 const ONE_STEP_IN: u8 = 5;
 
-/// How checkpoints are made.
+/// How checkpoints run.
 #[derive(Clone, Copy)]
 pub(super) struct CheckpointPace {
-    /// They take long, beside many commits.
+    /// They take long and run during many commits.
     pub(super) is_slow: bool,
-    /// Nobody makes one before commits are refused.
+    /// None begins before commits are refused.
     pub(super) is_lazy: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn work(
         }
         if random.u8(0..ONE_STEP_IN) == 0 {
             let worked = one_work(&engine, pace, &mut random);
-            // A full disk is tried again; any other failure has closed the log, as the commit will see.
+            // A full disk is tried again; any other failure has closed the log, as the commit will report.
             drop(worked);
         }
     })
@@ -43,10 +43,10 @@ pub(super) fn work(
 
 fn one_work(engine: &SimulatedEngine, pace: CheckpointPace, random: &mut Rng) -> crate::Result<()> {
     let core = &engine.core;
-    let may_cut = core.could_close_gate() || planted(PlantedBug::CutWithoutGate);
+    let may_snapshot = core.could_close_gate() || planted(PlantedBug::CutWithoutGate);
     match random.u8(0..6) {
         5 => checkpoints(engine).make_room(core).map(drop),
-        0 if may_cut && !pace.is_lazy => {
+        0 if may_snapshot && !pace.is_lazy => {
             checkpoints(engine).begin(core, &engine.tree_directory).map(drop)
         }
         0 | 1 => core.log.wait(core.log.ticket(core.log.published())),

@@ -1,5 +1,5 @@
-//! A file of the database that vanishes or changes after a crash: refused, or everything is there all the
-//! same. The one limit is that of the log: see there.
+//! A file of the database vanishes or changes after a crash: the opening must refuse it, or return
+//! everything. The log's own limit applies (`log::simulation`).
 
 use super::harness::{Failure, Harness, directory};
 use crate::error::Error;
@@ -7,7 +7,7 @@ use crate::log::simulation::corruption::{Loss, segment_files};
 use syncline_vfs::SimulatedDisk;
 use syncline_vfs::simulated::Crash;
 
-/// Spoils one file by random and opens the database, which was found to end at `whole` before.
+/// Spoils a random file and opens the database, which ended at commit `whole` before.
 pub(super) fn lose_file(
     harness: &mut Harness,
     disk: &SimulatedDisk,
@@ -30,9 +30,10 @@ pub(super) fn lose_file(
             | Error::Damaged { .. },
         )) => Ok(()),
         _ if is_unknown => Ok(()),
-        Ok((_, csn)) => {
-            Err(format!("{} was {loss:?}, and commit {csn} is taken for {whole}", victim.display()))
-        }
+        Ok((_, csn)) => Err(format!(
+            "{} was {loss:?}, and the opening ends at commit {csn} instead of {whole}",
+            victim.display()
+        )),
         Err(failure) => Err(format!("{} was {loss:?}: {failure:?}", victim.display())),
     }
 }

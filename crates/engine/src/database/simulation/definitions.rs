@@ -1,4 +1,4 @@
-//! Tables and indexes made, changed and dropped, and what each commit of that did.
+//! Tables and indexes made, changed and dropped, and the effects of each such commit.
 
 use super::concurrent_steps;
 use super::episode::{Episode, EpisodeEnd, broken};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Columns that a table may have.
 const COLUMNS_MAX: usize = 6;
 
-/// Makes, changes or drops something by random.
+/// Makes, changes or drops something at random.
 pub(super) fn define(episode: &mut Episode<'_>) -> std::result::Result<(), EpisodeEnd> {
     let name = NAMES[episode.harness.random.usize(0..NAMES.len())];
     let before = episode.engine.core.log.published().0;
@@ -35,7 +35,7 @@ fn define_one(episode: &mut Episode<'_>, name: &str) -> std::result::Result<(), 
     match episode.harness.random.u8(0..9) {
         0..2 => {
             let dropped = episode.engine.drop_table(name);
-            settle(episode, name, dropped, false, &[])
+            record_change(episode, name, dropped, false, &[])
         }
         2..7 => index(episode, &entry),
         _ if schema.columns().len() < COLUMNS_MAX => {
@@ -43,7 +43,7 @@ fn define_one(episode: &mut Episode<'_>, name: &str) -> std::result::Result<(), 
             let next = schema.with_column(&column, Kind::Int, Value::Int(7));
             let next = next.expect("a column of a new name");
             let added = episode.engine.add_columns(next).map(drop);
-            settle(episode, name, added, false, &[])
+            record_change(episode, name, added, false, &[])
         }
         _ => Ok(()),
     }
@@ -54,17 +54,17 @@ fn make(episode: &mut Episode<'_>, name: &str) -> std::result::Result<(), Episod
     let schema = rows::schema(name, random);
     if random.u8(0..3) > 0 {
         let made = episode.engine.create_table(schema).map(drop);
-        return settle(episode, name, made, false, &[]);
+        return record_change(episode, name, made, false, &[]);
     }
     let count = random.u32(0..episode.harness.ids.min(40));
     let loaded: Vec<_> =
         (0..count).map(|id| rows::row(&schema, id * 3, is_heavy, random)).collect();
     let made = episode.engine.load_table(schema, loaded.clone().into_iter().map(Ok));
     let made = made.map(drop);
-    settle(episode, name, made, false, &loaded)
+    record_change(episode, name, made, false, &loaded)
 }
 
-/// Adds an index to a table that has none of that name, or drops it.
+/// Adds an index to a table, or drops it if the table has one of that name.
 fn index(episode: &mut Episode<'_>, entry: &TableEntry) -> std::result::Result<(), EpisodeEnd> {
     let name = entry.schema.name();
     let (index, columns, is_unique) = match episode.harness.random.u8(0..3) {
@@ -74,17 +74,17 @@ fn index(episode: &mut Episode<'_>, entry: &TableEntry) -> std::result::Result<(
     };
     if entry.schema.index(index).is_some() {
         let dropped = episode.engine.drop_index(name, index);
-        return settle(episode, name, dropped, false, &[]);
+        return record_change(episode, name, dropped, false, &[]);
     }
     let schema = entry.schema.with_index(index, columns, is_unique);
     let schema: Schema = schema.expect("an index of a new name");
     let made = episode.engine.create_index(&schema).map(drop);
-    settle(episode, name, made, true, &[])
+    record_change(episode, name, made, true, &[])
 }
 
-/// Writes down what a change did, whether it was answered or not: it is one commit or none, but where an
-/// index is built.
-fn settle(
+/// Records the effects of a change, whether it succeeded or not: it is one commit or none, except for an
+/// index build.
+fn record_change(
     episode: &mut Episode<'_>,
     name: &str,
     answer: Result<()>,
@@ -96,7 +96,7 @@ fn settle(
     let (before, after) = (oracle.last, episode.engine.core.log.published().0);
     let (entry, known) = (catalog.table(name), oracle.table(name, before).cloned());
     let is_changed = entry != known.as_ref();
-    // An index is filled by commits of its own, which nobody sees before the last one.
+    // An index is filled by separate commits, which are invisible before the last one.
     let is_right = match after - before {
         0 => answer.is_err(),
         1 => is_changed || is_index,
@@ -114,7 +114,7 @@ fn settle(
         oracle.define(after, name, entry.cloned());
         episode.harness.tally.defined += 1;
     } else if is_changed {
-        return Err(broken(format!("table {name} is another one without a commit")));
+        return Err(broken(format!("table {name} changed without a commit")));
     }
     let named = catalog.trees();
     let is_named = |id| named.contains(&id) || id == CATALOG_TREE;
@@ -132,7 +132,7 @@ fn settle(
     }
 }
 
-/// The rows of trees that were built aside.
+/// The rows of trees that were bulk loaded.
 fn effects(
     oracle: &Oracle,
     entry: &Arc<TableEntry>,
@@ -147,7 +147,7 @@ fn effects(
     let all = (Bound::Unbounded, Bound::Unbounded);
     let rows = oracle.range(entry.tree, all, csn);
     let rows: Vec<_> = rows.map(|(key, row)| (key.to_vec(), row.to_vec())).collect();
-    // A table that was loaded had none before.
+    // A loaded table had no rows before.
     let rows = rows.iter().chain(loaded);
     for (at, index) in entry.indexes.iter().enumerate() {
         let is_known = known.is_some_and(|known| known.indexes.contains(index));

@@ -1,4 +1,4 @@
-//! An episode of the database: random steps of some sessions, until the power goes off or a fault strikes.
+//! An episode of the database: random steps of some sessions, until a power loss or a fault.
 
 use super::client::Client;
 use super::concurrent_steps;
@@ -17,12 +17,12 @@ use syncline_vfs::SimulatedDisk;
 
 pub(super) const CLIENTS: usize = 4;
 
-/// Why an episode has ended early.
+/// Why an episode ended early.
 #[derive(Debug)]
 pub(super) enum EpisodeEnd {
-    /// A promise is broken.
+    /// A guarantee is violated.
     Broken(String),
-    /// The database has failed: right if the power is off or a fault struck.
+    /// The database failed, which is justified after a power loss or a fault.
     Dead(Error),
 }
 
@@ -31,7 +31,7 @@ pub(super) fn broken(what: impl Into<String>) -> EpisodeEnd {
 }
 
 impl EpisodeEnd {
-    /// What an error that is no answer of the data means: a limit is reached, or the end.
+    /// Classifies an error that no row caused: ok if a limit was reached, otherwise the end of the episode.
     pub(super) fn of(error: Error) -> Result<(), EpisodeEnd> {
         match error {
             Error::Full { .. }
@@ -41,7 +41,7 @@ impl EpisodeEnd {
             Error::Disk(_) | Error::Poisoned { .. } | Error::Indeterminate { .. } => {
                 Err(EpisodeEnd::Dead(error))
             }
-            other => Err(broken(format!("an answer that nobody asked for: {other}"))),
+            other => Err(broken(format!("an unexpected error: {other}"))),
         }
     }
 }
@@ -49,26 +49,26 @@ impl EpisodeEnd {
 impl From<Error> for EpisodeEnd {
     fn from(error: Error) -> EpisodeEnd {
         match EpisodeEnd::of(error) {
-            Ok(()) => broken("a limit was told of where none is"),
+            Ok(()) => broken("an error reports a limit where there is none"),
             Err(end) => end,
         }
     }
 }
 
-/// See the module.
+/// A running episode: the engine, its clients and what they hold.
 pub(super) struct Episode<'w> {
     pub(super) harness: &'w mut Harness,
     pub(super) engine: Arc<SimulatedEngine>,
     pub(super) clients: Vec<Client>,
     tickets: Vec<Ticket>,
-    /// The log is corked.
+    /// A pass that holds the log's batch.
     pass: Option<Pass>,
-    /// The client for whom the gate is closed.
+    /// The client of the exclusive transaction.
     alone: Option<usize>,
 }
 
-/// Lives some steps. What was acknowledged is promised by the oracle afterwards, however it ended.
-pub(super) fn live(
+/// Runs some steps. Afterwards the oracle knows what was acknowledged, however the episode ended.
+pub(super) fn run_episode(
     harness: &mut Harness,
     engine: Arc<SimulatedEngine>,
     steps: u32,
@@ -90,8 +90,8 @@ pub(super) fn live(
     };
     let taken = episode.engine.core.log.published().0;
     episode.harness.oracle.take(taken);
-    let met = episode.clients.iter().map(|client| client.made_later.get());
-    episode.harness.tally.made_later += met.sum::<u64>();
+    let made_later_counts = episode.clients.iter().map(|client| client.made_later.get());
+    episode.harness.tally.made_later += made_later_counts.sum::<u64>();
     episode.harness.tally.recycled += episode.engine.core.log.stats().segments_recycled;
     lived
 }
@@ -108,16 +108,16 @@ impl Episode<'_> {
         }
     }
 
-    /// Rarely, but soon where there is no table.
+    /// Rarely true, but soon if there is no table.
     fn wants_definition(&mut self) -> bool {
         let some = self.engine.catalog().tables().count();
-        // What is built aside finishes the running checkpoint.
+        // A bulk load finishes the running checkpoint.
         let slow = if self.harness.pace.is_slow { 8 } else { 1 };
         let one_in = [4, 40 * slow, 80 * slow, 120 * slow, 120 * slow][some];
         self.harness.random.u32(0..one_in) == 0
     }
 
-    /// The last commit up to which everything is stable is acknowledged to whoever asks.
+    /// Acknowledges the durable LSN to every client.
     fn acknowledge(&mut self) {
         if self.harness.options.log.durability != Durability::None {
             let durable_lsn = self.engine.core.log.horizon().0;
@@ -142,7 +142,7 @@ impl Episode<'_> {
         Ok(())
     }
 
-    /// A client's transaction is over.
+    /// Ends a client's transaction.
     pub(super) fn ended(&mut self, at: usize) {
         if self.alone == Some(at) {
             self.alone = None;
@@ -192,8 +192,8 @@ impl Episode<'_> {
             return Ok(());
         };
         self.engine.core.log.wait(ticket)?;
-        let is_kept = self.harness.options.log.durability != Durability::None;
-        if is_kept && self.engine.core.log.horizon() < ticket.csn {
+        let is_durable = self.harness.options.log.durability != Durability::None;
+        if is_durable && self.engine.core.log.horizon() < ticket.csn {
             return Err(broken(format!("{} is complete before the durable LSN", ticket.csn)));
         }
         Ok(())
@@ -219,7 +219,7 @@ impl Episode<'_> {
                 let live_bytes = engine.core.log.live_bytes();
                 if is_whole && live_bytes > cap {
                     return Err(broken(format!(
-                        "{live_bytes} bytes of log are left behind a checkpoint"
+                        "{live_bytes} bytes of log remain after a checkpoint"
                     )));
                 }
             }
@@ -236,14 +236,16 @@ impl Episode<'_> {
         Ok(())
     }
 
-    /// A full disk is no failure: it is tried again at the next occasion.
+    /// A full disk is not a failure: the next occasion tries again.
     fn went_on(&mut self, step: crate::Result<Step>) -> Result<(), EpisodeEnd> {
         match step {
             Ok(Step::Finished(csn)) => {
                 self.harness.tally.checkpoints += 1;
                 let durable_lsn = self.engine.core.log.horizon();
                 if csn > durable_lsn {
-                    return Err(broken(format!("a checkpoint of {csn}, before it is stable")));
+                    return Err(broken(format!(
+                        "a checkpoint at {csn} is in force before that commit is stable"
+                    )));
                 }
                 Ok(())
             }
@@ -274,7 +276,7 @@ impl Episode<'_> {
         }
     }
 
-    /// Nobody is open and everything is stable: then no ghost is left of rows that were deleted.
+    /// With no open transaction and everything stable, no ghosts of deleted rows may remain.
     fn rest(&mut self) -> Result<(), EpisodeEnd> {
         for client in &mut self.clients {
             client.abort();
@@ -282,25 +284,25 @@ impl Episode<'_> {
         self.engine.core.log.flush()?;
         self.engine.core.sweep();
         if self.engine.core.waiting_ghosts() > 0 {
-            // A checkpoint is in the way: the pool of pre-images is full.
+            // A checkpoint prevents it: the pool of pre-images is full.
             return Ok(());
         }
         for tree in self.engine.tree_directory.trees() {
             let left = ghosts(&self.engine.core.buffer, &tree);
             if left > 0 {
-                return Err(broken(format!("{left} ghosts are left in {}", tree.id)));
+                return Err(broken(format!("{left} ghosts remain in {}", tree.id)));
             }
         }
         Ok(())
     }
 
-    /// The newest state of all trees is the one after the last commit.
+    /// The newest state of all trees must be the one after the last commit.
     fn compare(&self) -> Result<(), EpisodeEnd> {
         let last = self.engine.core.log.published().0;
         self.harness.oracle.compare(&self.engine, last).map_err(broken)
     }
 
-    /// A database that has failed commits nothing any more, and readers read on.
+    /// A failed database commits nothing more, and its readers go on.
     fn is_closed(&mut self, error: &Error) -> Result<(), EpisodeEnd> {
         for client in &mut self.clients {
             client.abort();
@@ -310,17 +312,17 @@ impl Episode<'_> {
         let indexes = catalog.tables().flat_map(|table| table.indexes.iter().map(|one| one.tree));
         let mut trees = catalog.tables().map(|table| table.tree).chain(indexes);
         if let Some(lost) = trees.find(|id| self.engine.tree_directory.tree(*id).is_none()) {
-            return Err(broken(format!("after {error} {lost} of the catalogue is gone")));
+            return Err(broken(format!("after {error} {lost} of the catalogue is missing")));
         }
         if matches!(error, Error::Disk(_)) && self.engine.core.log.check().is_ok() {
-            // What failed had promised nothing: the making of a file.
+            // The failed operation had promised nothing: it was preparing a file.
             return Ok(());
         }
         let begun =
             self.clients[0].begin(&self.engine, &self.harness.oracle, Begin::Serializable, false);
         match begun {
             Err(EpisodeEnd::Dead(Error::Poisoned { .. })) => {}
-            _ => return Err(broken("a database that has failed takes transactions")),
+            _ => return Err(broken("a database that has failed accepts transactions")),
         }
         self.begin_reader()
     }
@@ -345,13 +347,13 @@ impl Episode<'_> {
 fn ghosts(buffer: &Buffer, tree: &Tree) -> usize {
     let (mut from, mut ghosts) = (Vec::new(), 0);
     loop {
-        let look = |leaf: &Leaf, _| {
+        let count_ghosts = |leaf: &Leaf, _| {
             let slots = 0..leaf.count();
             let of_leaf = slots.filter(|slot| leaf.word(*slot).is_ghost()).count();
             (of_leaf, leaf.upper_fence().map(<[u8]>::to_vec))
         };
-        let seen = without_misses(|| tree.view(buffer, &from, look));
-        let (of_leaf, next) = seen.expect("every page is there");
+        let found = without_misses(|| tree.view(buffer, &from, count_ghosts));
+        let (of_leaf, next) = found.expect("every page is there");
         ghosts += of_leaf;
         match next {
             Some(next) => from = next,

@@ -1,5 +1,5 @@
-//! The pass of an executor: it corks the log, its clients commit, and it uncorks and asks for a ticket
-//! without waiting.
+//! The pass of an executor: it holds the log's batch, its clients commit, and it releases the batch and polls
+//! a ticket without waiting.
 
 use super::episode::{EpisodeEnd, broken};
 use super::harness::SimulatedEngine;
@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use syncline_vfs::SimulatedDisk;
 
-/// See the module.
+/// A pass in progress.
 pub(super) struct Pass {
     worker: Worker<SimulatedDisk>,
 }
@@ -21,7 +21,7 @@ impl Pass {
         Pass { worker }
     }
 
-    /// Ends it. Then its ticket is complete, or without one everything that was published.
+    /// Ends it. Afterwards the given ticket must be complete or, without one, everything that was published.
     pub(super) fn end(
         self,
         engine: &SimulatedEngine,
@@ -32,7 +32,7 @@ impl Pass {
             self.worker.uncork();
             log.check()?;
             if log.horizon() < log.published() {
-                return Err(broken("an uncork has left commits behind"));
+                return Err(broken("an uncork left commits unwritten"));
             }
             return Ok(());
         };
@@ -44,7 +44,9 @@ impl Pass {
             Poll::Ready(outcome) => outcome,
             Poll::Pending => match completion.poll(&mut context) {
                 Poll::Ready(outcome) => outcome,
-                Poll::Pending => return Err(broken(format!("{} is left behind", ticket.csn))),
+                Poll::Pending => {
+                    return Err(broken(format!("{} is not complete after the uncork", ticket.csn)));
+                }
             },
         };
         outcome.map_err(EpisodeEnd::from)

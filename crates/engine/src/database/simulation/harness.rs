@@ -1,4 +1,4 @@
-//! A harness: the disk, the options by random, and how its database is opened.
+//! A harness: the disk, random options, and the opening of its database.
 
 use super::concurrent_steps::CheckpointPace;
 use super::oracle::Oracle;
@@ -18,18 +18,19 @@ use syncline_vfs::simulated::{Crash, Metadata};
 
 pub(super) type SimulatedEngine = Engine<SimulatedDisk>;
 
-/// What a search has done, so that a test can see that it did something.
+/// Counts of a search, so that a test can see that it exercised everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
-    /// Openings of what a crash or a fault has left, those that were cut included.
+    /// Openings after a crash or a fault, including interrupted ones.
     pub(super) cycles: u64,
-    /// Openings that were cut.
-    pub(super) cut: u64,
-    /// Images in which commits that had a number are lost: the must-lose control.
+    /// Openings that were interrupted.
+    pub(super) interrupted: u64,
+    /// Images that lost commits with a number: the negative control.
     pub(super) lost: u64,
     /// Images that hold commits which were not acknowledged.
-    pub(super) kept: u64,
-    /// Images that hold everything: the must-hold control is that none may hold less than acknowledged.
+    pub(super) unacknowledged: u64,
+    /// Images that hold everything: the positive control is that no image may hold less than was
+    /// acknowledged.
     pub(super) whole: u64,
     /// Faults that struck.
     pub(super) faults: u64,
@@ -37,9 +38,8 @@ pub(super) struct Tally {
     pub(super) commits: u64,
     pub(super) conflicts: u64,
     pub(super) refused: u64,
-    /// Commits under snapshot isolation that would not stand in their place under serializable.
+    /// Commits under snapshot isolation that serializable validation would have refused.
     pub(super) skewed: u64,
-    /// Tables and indexes made and dropped.
     pub(super) defined: u64,
     /// Checkpoints that came into force.
     pub(super) checkpoints: u64,
@@ -47,26 +47,26 @@ pub(super) struct Tally {
     pub(super) recycled: u64,
     /// Openings that redid commits from the log.
     pub(super) redone: u64,
-    /// Openings that freed what was being built.
+    /// Openings that freed unfinished trees.
     pub(super) unfinished: u64,
-    /// Definitions that failed and left everything as it was.
+    /// Definitions that failed and changed nothing.
     pub(super) failed_builds: u64,
     /// Commits that were refused because the log was too long.
     pub(super) long: u64,
-    /// Snapshots that met what was made later.
+    /// Snapshots that used an object made later.
     pub(super) made_later: u64,
-    /// Times that the disk was full and the work could go on.
+    /// Times that the disk was full and work could go on.
     pub(super) full: u64,
 }
 
 impl Tally {
-    /// Adds what another search has done.
+    /// Adds the counts of another search.
     pub(super) fn add(&mut self, other: &Tally) {
         let mine = [
             &mut self.cycles,
-            &mut self.cut,
+            &mut self.interrupted,
             &mut self.lost,
-            &mut self.kept,
+            &mut self.unacknowledged,
             &mut self.whole,
             &mut self.faults,
             &mut self.commits,
@@ -85,9 +85,9 @@ impl Tally {
         ];
         let others = [
             other.cycles,
-            other.cut,
+            other.interrupted,
             other.lost,
-            other.kept,
+            other.unacknowledged,
             other.whole,
             other.faults,
             other.commits,
@@ -110,32 +110,32 @@ impl Tally {
     }
 }
 
-/// See the module.
+/// A simulated disk with its database, the oracle, and the random choices.
 pub(super) struct Harness {
     pub(super) disk: SimulatedDisk,
     pub(super) options: Options,
     pub(super) oracle: Oracle,
     pub(super) random: Rng,
     pub(super) tally: Tally,
-    /// Keys are below this.
+    /// Keys are smaller than this.
     pub(super) ids: u32,
-    /// Rows are long, so that the log soon goes round its segments.
+    /// Rows are long, so that the log soon wraps around its segments.
     pub(super) is_heavy: bool,
-    /// How checkpoints are made.
+    /// How checkpoints run.
     pub(super) pace: CheckpointPace,
-    /// Beyond so many bytes of log commits are refused: if nobody checkpoints, fewer than options allow,
-    /// so that it comes to that.
+    /// Commits are refused when the log is longer than this. If checkpoints are lazy, it is below the limit
+    /// of the options, so that refusals occur.
     pub(super) log_bytes_max: u64,
-    /// A database was made and may be expected to be there.
+    /// A database was made and must exist.
     pub(super) is_made: bool,
 }
 
 /// Why a database was not opened.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// It said so: right if the power is off or a fault struck.
+    /// It returned an error, which is justified if the power is off or a fault struck.
     Refused(Error),
-    /// It was opened and is not what it must be.
+    /// It was opened in a wrong state.
     Broken(String),
 }
 
@@ -165,12 +165,12 @@ impl Harness {
         }
     }
 
-    /// Opens this harness's database, or makes it if it never was, and goes on with what it holds.
+    /// Opens this harness's database, or makes it if it never was made, and continues with its contents.
     pub(super) fn open(&mut self) -> Result<Arc<SimulatedEngine>, Failure> {
         if !self.is_made {
             reset_forced_misses();
             match create(&self.disk, directory(), self.options.clone(), Threads::None) {
-                // A making that was cut off had come far enough.
+                // An interrupted creation had got far enough.
                 Err(Error::Exists { .. }) => {}
                 Err(error) => return Err(error.into()),
                 Ok(engine) => {
@@ -182,26 +182,26 @@ impl Harness {
         }
         let (engine, csn) = self.recover(&self.disk)?;
         self.is_made = true;
-        self.oracle.go_on(csn);
+        self.oracle.truncate_after(csn);
         engine.core.cap_log(self.log_bytes_max);
         Ok(engine)
     }
 
-    /// Opens a disk and holds what is found against the oracle; the engine and the commit.
+    /// Opens a disk and compares the database with the oracle. Returns the engine and its last commit.
     pub(super) fn recover(
         &self,
         disk: &SimulatedDisk,
     ) -> Result<(Arc<SimulatedEngine>, u64), Failure> {
         reset_forced_misses();
         let engine = open(disk, directory(), self.options.clone(), Threads::None)?;
-        // At durability none the last commits of an opening are complete before they are written.
+        // At durability `none` the last commits of an opening are complete before they are written.
         engine.core.log.check()?;
-        let csn = self.oracle.find(&engine).map_err(Failure::Broken)?;
+        let csn = self.oracle.check_opened(&engine).map_err(Failure::Broken)?;
         at_rest(&engine).map_err(Failure::Broken)?;
         Ok((engine, csn))
     }
 
-    /// Some crash images of the disk, of every kind.
+    /// Crash images of the disk, of every kind.
     pub(super) fn images(&mut self) -> Vec<Crash> {
         let pending = self.disk.pending();
         let mut images = vec![Crash::DropAll, Crash::KeepAll];
@@ -218,14 +218,16 @@ impl Harness {
     }
 }
 
-/// What must hold of every database that was just opened.
+/// What must hold of every database directly after opening.
 pub(super) fn at_rest(engine: &SimulatedEngine) -> Result<(), String> {
     let (durable_lsn, published) = (engine.core.log.horizon(), engine.core.log.published());
     if durable_lsn != published {
-        return Err(format!("what was opened ends at {published} and is stable to {durable_lsn}"));
+        return Err(format!(
+            "the opened database ends at {published}, but is stable only up to {durable_lsn}"
+        ));
     }
     if !engine.catalog().unfinished().is_empty() {
-        return Err("something is still being built".to_owned());
+        return Err("hidden trees remain".to_owned());
     }
     let mut named = engine.catalog().trees();
     named.insert(CATALOG_TREE);
@@ -235,7 +237,7 @@ pub(super) fn at_rest(engine: &SimulatedEngine) -> Result<(), String> {
     }
     let is_stray = |tree| engine.tree_directory.tree(tree).is_none();
     if let Some((page, tree)) = engine.core.buffer.labelled(is_stray).next() {
-        return Err(format!("{page} is left of {tree}"));
+        return Err(format!("{page} remains of {tree}"));
     }
     for tree in engine.tree_directory.trees() {
         let ghosts = strip_ghosts(&engine.core.buffer, &tree);
@@ -246,13 +248,13 @@ pub(super) fn at_rest(engine: &SimulatedEngine) -> Result<(), String> {
     Ok(())
 }
 
-/// The whole database, looked at from everywhere.
+/// Verifies the whole database.
 pub(super) fn verify(engine: &SimulatedEngine) -> Result<(), Failure> {
-    let found = engine.verify()?;
-    if found.is_empty() {
+    let problems = engine.verify()?;
+    if problems.is_empty() {
         return Ok(());
     }
-    Err(Failure::Broken(format!("verify found {found:?}")))
+    Err(Failure::Broken(format!("verify reported {problems:?}")))
 }
 
 pub(super) fn directory() -> &'static Path {

@@ -1,6 +1,6 @@
-//! An index built beside writers: between any two steps of the builder another session may do something
-//! to the table. What the builder leaves is held against the table's rows, and against a plain copy of
-//! them; now and then the power goes off in between.
+//! An index build with a concurrent writer: between any two steps of the builder another session may change
+//! the table. The finished index is compared with the table's rows, and both with a plain copy of them. In
+//! some seeds the power goes off during the build.
 
 use super::episode::checkpoints;
 use super::harness::{at_rest, directory};
@@ -25,36 +25,36 @@ use syncline_vfs::simulated::{Crash, Metadata};
 
 type TestEngine = Engine<SimulatedDisk>;
 
-/// Rows by their keys: the number that is indexed.
+/// The indexed number of each row, by its key.
 type Rows = BTreeMap<i64, i64>;
 
 const IDS: i64 = 260;
 
-/// Which numbers rows get.
+/// How numbers are assigned to rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Numbers {
     /// Few different ones; the index is not unique.
     Shared,
     /// No two rows have the same after any commit, though rows exchange them; the index is unique.
     Distinct,
-    /// Many different ones, now and then the same twice; the index is unique.
+    /// Many different ones, with occasional duplicates; the index is unique.
     MostlyDistinct,
 }
 
-/// What a search has done.
+/// Counts of a search.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
-    /// Commits of writers while an index was being built.
+    /// Commits of the writer during an index build.
     pub(super) commits: u64,
     pub(super) aborts: u64,
     pub(super) built: u64,
     pub(super) duplicates: u64,
-    /// Openings after the power went off, with the index and without.
+    /// Openings after a power loss, with the index and without it.
     pub(super) with: u64,
     pub(super) without: u64,
 }
 
-/// The session beside the builder.
+/// The session that writes during the build.
 struct Writer {
     session: TypedSession<SimulatedDisk>,
     table: Table,
@@ -62,7 +62,7 @@ struct Writer {
     numbers: Numbers,
     /// A number that no row ever had.
     fresh: i64,
-    /// What the open transaction will have made of the rows.
+    /// The rows after the open transaction.
     pending: Option<Rows>,
     rows: Rc<RefCell<Rows>>,
     tally: Rc<RefCell<Tally>>,
@@ -81,7 +81,7 @@ impl Writer {
             (Some(_), _) => self.write(),
         };
         if done.is_err() {
-            // A conflict, a handle that is no longer good, or the power is off.
+            // A conflict, a stale handle, or the power is off.
             self.abort();
         }
     }
@@ -123,7 +123,7 @@ impl Writer {
         let mut rows = self.pending.take().expect("a transaction is open");
         let number = self.number();
         let wrote = self.write_rows(&mut rows, (id, other), number);
-        // Only one writer is there: what it has read is as it was.
+        // There is only one writer, so the rows that it read are current.
         self.pending = Some(rows);
         wrote
     }
@@ -158,7 +158,7 @@ impl Writer {
                 rows.insert(other, mine);
             }
             (Some(_), 8) => {
-                // No column of the index.
+                // This column is not in the index.
                 let change = Change::set(2, Value::Text(&text));
                 session.update(table, &[Value::Int(id)], &[change])?;
             }
@@ -180,7 +180,7 @@ fn options(random: &mut Rng) -> Options {
     Options {
         version_bytes_max: [2 << 10, 16 << 10, 1 << 20][random.usize(0..3)],
         miss_every: [None, None, Some(3), Some(20)][random.usize(0..4)],
-        // Nobody makes a checkpoint because the log is long.
+        // No checkpoint begins because of the log's length.
         checkpoint_segment_bytes: 16 << 20,
         log: log::Options {
             record_bytes_max: [2 << 10, 4 << 10, 8 << 10][random.usize(0..3)],
@@ -190,15 +190,15 @@ fn options(random: &mut Rng) -> Options {
     }
 }
 
-/// Builds an index beside a writer; the first violation, in words.
+/// Builds an index with a concurrent writer. Returns the first violation, in words.
 pub(super) fn search(seed: u64, tally: &mut Tally) -> std::result::Result<(), String> {
     let chosen = |random: &mut Rng| (random.u8(0..3) == 0).then(|| random.u64(0..60));
-    search_cut(seed, chosen, tally).map(drop)
+    search_with_power_loss(seed, chosen, tally).map(drop)
 }
 
-/// The same, where the power goes off at an operation of the disk in the middle of the build, if one is
-/// chosen. How many operations the build made.
-fn search_cut(
+/// The same with a power loss at a chosen disk operation of the build, if any. Returns the number of
+/// operations of the build.
+fn search_with_power_loss(
     seed: u64,
     cut: impl FnOnce(&mut Rng) -> Option<u64>,
     tally: &mut Tally,
@@ -208,15 +208,15 @@ fn search_cut(
     let numbers = modes[random.usize(0..modes.len())];
     let options = options(&mut random);
     let disk = SimulatedDisk::new(seed, Metadata::Strict);
-    let told = |error: Error| error.to_string();
-    let engine = create(&disk, directory(), options.clone(), Threads::None).map_err(told)?;
+    let text = |error: Error| error.to_string();
+    let engine = create(&disk, directory(), options.clone(), Threads::None).map_err(text)?;
     let schema = Schema::table("t")
         .column("id", Kind::Int)
         .column("number", Kind::Int)
         .column("text", Kind::Text)
         .key(["id"]);
-    let schema = schema.build().map_err(told)?;
-    engine.create_table(schema.clone()).map_err(told)?;
+    let schema = schema.build().map_err(text)?;
+    engine.create_table(schema.clone()).map_err(text)?;
     let (rows, counts) = (Rc::new(RefCell::new(Rows::new())), Rc::default());
     let writer = || -> Result<Writer> {
         Ok(Writer {
@@ -230,7 +230,7 @@ fn search_cut(
             tally: Rc::clone(&counts),
         })
     };
-    let mut writer = writer().map_err(told)?;
+    let mut writer = writer().map_err(text)?;
     for _ in 0..random.u32(0..1_200) {
         writer.act();
     }
@@ -243,12 +243,12 @@ fn search_cut(
     }
     let is_unique = numbers != Numbers::Shared;
     let next = schema.with_index("by_number", ["number"], is_unique);
-    let next = next.map_err(told)?;
-    let beside = beside(&engine, writer, random.u64(..));
-    let built = step::with(beside, || engine.change_table(&next));
+    let next = next.map_err(text)?;
+    let concurrent_writer = concurrent_writer(&engine, writer, random.u64(..));
+    let built = step::with(concurrent_writer, || engine.change_table(&next));
     let mut done = *counts.borrow();
-    let told = match built {
-        // The power may go off in what is looked at next; the images below are held to as much.
+    let result = match built {
+        // The power may go off in the checks that follow; the images below must pass the same checks.
         Ok(_) if cut.is_some() => {
             done.built += 1;
             Ok(())
@@ -274,7 +274,7 @@ fn search_cut(
         }
         Err(error) => Err(format!("{numbers:?}: {error}")),
     };
-    told.map_err(|what| format!("{numbers:?}: {what}"))?;
+    result.map_err(|what| format!("{numbers:?}: {what}"))?;
     let operations = disk.operations() - before;
     drop(engine);
     for how in [Crash::DropAll, Crash::KeepAll, Crash::Subset { seed }, Crash::Torn { seed }] {
@@ -282,9 +282,9 @@ fn search_cut(
         let engine = open(&image, directory(), options.clone(), Threads::None);
         let engine = engine.map_err(|error| format!("{how:?}: {error}"))?;
         at_rest(&engine).map_err(|what| format!("{how:?}: {what}"))?;
-        let found = engine.verify().map_err(|error| error.to_string())?;
-        if !found.is_empty() {
-            return Err(format!("{how:?}: verify found {found:?}"));
+        let problems = engine.verify().map_err(|error| error.to_string())?;
+        if !problems.is_empty() {
+            return Err(format!("{how:?}: verify reported {problems:?}"));
         }
         let catalog = engine.catalog();
         match catalog.table("t").map(|table| table.indexes.len()) {
@@ -302,8 +302,12 @@ fn search_cut(
     Ok(operations)
 }
 
-/// The hook for `step::with`: the writer acts where it need not wait for the builder.
-fn beside(engine: &Arc<TestEngine>, mut writer: Writer, seed: u64) -> Box<dyn FnMut(Step)> {
+/// The hook for `step::with`: the writer acts whenever it need not wait for the builder.
+fn concurrent_writer(
+    engine: &Arc<TestEngine>,
+    mut writer: Writer,
+    seed: u64,
+) -> Box<dyn FnMut(Step)> {
     let (engine, mut random) = (Arc::clone(engine), Rng::with_seed(seed));
     let one_in = [1, 2, 6][random.usize(0..3)];
     Box::new(move |step| {
@@ -312,12 +316,12 @@ fn beside(engine: &Arc<TestEngine>, mut writer: Writer, seed: u64) -> Box<dyn Fn
             return;
         }
         if random.u32(0..30) == 0 {
-            // Whether it goes on shows in the builder's commits.
+            // The builder's commits show whether the checkpoint goes on.
             drop(move_checkpoint(&engine, random.u8(0..3) == 0));
         }
         if random.u32(0..one_in) == 0 {
             for _ in 0..random.u32(1..5) {
-                // It would wait for the builder, which is this thread.
+                // It would wait for the builder, which is on this thread.
                 if !engine.core.row_log_is_full() {
                     writer.act();
                 }
@@ -334,20 +338,20 @@ fn move_checkpoint(engine: &TestEngine, begin: bool) -> Result<()> {
     checkpoints.drive(&engine.core).map(drop)
 }
 
-/// What is wrong with the table and its index.
+/// Checks the table against its index.
 fn check(
     engine: &Arc<TestEngine>,
     rows: &Rows,
     is_indexed: bool,
 ) -> std::result::Result<(), String> {
-    let told = |error: Error| error.to_string();
-    let found = engine.verify().map_err(told)?;
-    if !found.is_empty() {
-        return Err(format!("verify found {found:?}"));
+    let text = |error: Error| error.to_string();
+    let problems = engine.verify().map_err(text)?;
+    if !problems.is_empty() {
+        return Err(format!("verify reported {problems:?}"));
     }
-    let table = engine.table("t").map_err(told)?;
-    let mut session = TypedSession::new(&engine.core).map_err(told)?;
-    session.begin(Begin::Snapshot).map_err(told)?;
+    let table = engine.table("t").map_err(text)?;
+    let mut session = TypedSession::new(&engine.core).map_err(text)?;
+    session.begin(Begin::Snapshot).map_err(text)?;
     let mut by_key = Vec::new();
     let mut read = |path: crate::table::Path<'_>, out: &mut Vec<(i64, i64)>| {
         session.scan(path, KeyRange::ALL, Direction::Ascending, usize::MAX, |row| {
@@ -357,23 +361,23 @@ fn check(
             Ok(ControlFlow::Continue(()))
         })
     };
-    read((&table).into(), &mut by_key).map_err(told)?;
+    read((&table).into(), &mut by_key).map_err(text)?;
     let expected: Vec<(i64, i64)> = rows.iter().map(|(id, number)| (*id, *number)).collect();
     if by_key != expected {
-        return Err("the table's rows are not those that were written".to_owned());
+        return Err("the table's rows differ from the writer's copy".to_owned());
     }
     if !is_indexed {
         return match table.schema().indexes().len() {
             0 => Ok(()),
-            count => Err(format!("a refused index leaves {count}")),
+            count => Err(format!("the table has {count} indexes after a refused build")),
         };
     }
     let mut by_index = Vec::new();
-    let path = table.by("by_number").map_err(told)?;
-    read(path, &mut by_index).map_err(told)?;
+    let path = table.by("by_number").map_err(text)?;
+    read(path, &mut by_index).map_err(text)?;
     by_key.sort_unstable_by_key(|(id, number)| (*number, *id));
     if by_index != by_key {
-        return Err("the index does not lead to the table's rows".to_owned());
+        return Err("the index differs from the table's rows".to_owned());
     }
     Ok(())
 }
@@ -389,7 +393,7 @@ mod planted_bugs {
 }
 
 #[test]
-fn an_index_that_is_built_beside_writers_equals_the_table_in_every_history() {
+fn an_index_built_with_concurrent_writers_equals_the_table_in_every_history() {
     let mut tally = Tally::default();
     for seed in 0..200 {
         if let Err(why) = search(seed, &mut tally) {
@@ -403,13 +407,13 @@ fn an_index_that_is_built_beside_writers_equals_the_table_in_every_history() {
 }
 
 #[test]
-fn a_cut_at_operations_all_over_a_build_leaves_the_whole_index_or_none() {
+fn a_power_loss_during_a_build_leaves_the_whole_index_or_none() {
     let mut tally = Tally::default();
     let mut cuts = 0;
     for seed in 0..8 {
         let mut cut_at = |cut: Option<u64>| {
-            let told = search_cut(seed, |_random| cut, &mut tally);
-            told.unwrap_or_else(|why| panic!("seed {seed}, cut at {cut:?}: {why}"))
+            let result = search_with_power_loss(seed, |_random| cut, &mut tally);
+            result.unwrap_or_else(|why| panic!("seed {seed}, cut at {cut:?}: {why}"))
         };
         let operations = cut_at(None);
         for cut in (0..operations).step_by((operations / 12).max(1) as usize) {

@@ -1,7 +1,7 @@
-//! What every commit did, kept beside the database in plain collections.
+//! The effects of every commit, in plain collections outside the database.
 //!
-//! A row has a list of versions, each with the commit that made it, so that the state after any commit
-//! since the last opening can be looked at. So has a table.
+//! A row has a list of versions, each with the commit that made it, so that the state after any commit since
+//! the last opening can be compared. So has a table.
 
 use super::harness::SimulatedEngine;
 use crate::access::btree::Tree;
@@ -16,25 +16,25 @@ use std::sync::Arc;
 /// The bytes of a row.
 pub(super) type Value = Rc<[u8]>;
 
-/// A row that a commit has changed: the tree, the key, and what it is afterwards.
+/// A row that a commit changed: the tree, the key, and its new value.
 pub(super) type Effect = (TreeId, Vec<u8>, Option<Value>);
 
 type Versions<T> = Vec<(u64, Option<T>)>;
 
-/// See the module.
+/// The expected contents of the database after each commit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Oracle {
     rows: BTreeMap<TreeId, BTreeMap<Vec<u8>, Versions<Value>>>,
     tables: BTreeMap<String, Versions<Arc<TableEntry>>>,
-    /// Which commit has made a tree, since the last opening.
+    /// The commit that made each tree, since the last opening.
     made: BTreeMap<TreeId, u64>,
     /// The last number that was taken.
     pub(super) last: u64,
-    /// Everything up to here was acknowledged.
+    /// The last acknowledged commit.
     pub(super) promised: u64,
 }
 
-/// The version that is in force after a commit.
+/// The version in force after a commit.
 fn at<T>(versions: &[(u64, Option<T>)], csn: u64) -> Option<&T> {
     let made = versions.partition_point(|(by, _)| *by <= csn);
     versions[..made].last().and_then(|(_, value)| value.as_ref())
@@ -47,7 +47,7 @@ impl Oracle {
         at(versions, csn)
     }
 
-    /// The commit that made a row what it was after `csn`; 0 if none since the last opening.
+    /// The commit that wrote the version of a row in force after `csn`; 0 if none since the last opening.
     pub(super) fn maker(&self, tree: TreeId, key: &[u8], csn: u64) -> u64 {
         let versions = self.rows.get(&tree).and_then(|rows| rows.get(key));
         let versions = versions.map_or(&[][..], |versions| &versions[..]);
@@ -55,7 +55,7 @@ impl Oracle {
         versions[..made].last().map_or(0, |(by, _)| *by)
     }
 
-    /// True if a commit after `from` and up to `to` has made the row something else.
+    /// True if a commit after `from` and up to `to` changed the row.
     pub(super) fn changed(&self, tree: TreeId, key: &[u8], from: u64, to: u64) -> bool {
         let versions = self.rows.get(&tree).and_then(|rows| rows.get(key));
         let Some(versions) = versions else {
@@ -83,12 +83,12 @@ impl Oracle {
         at(self.tables.get(name)?, csn)
     }
 
-    /// A number was taken, and nothing is known to have come of it.
+    /// A number was taken, with no known effect so far.
     pub(super) fn take(&mut self, csn: u64) {
         self.last = self.last.max(csn);
     }
 
-    /// A commit was published.
+    /// Records a published commit.
     pub(super) fn commit(&mut self, csn: u64, effects: impl IntoIterator<Item = Effect>) {
         assert!(csn > self.last, "commits come in order");
         self.last = csn;
@@ -98,7 +98,7 @@ impl Oracle {
         }
     }
 
-    /// A commit, published before, has made a table that, or has dropped it.
+    /// Records that a commit, published before, defined a table or dropped it.
     pub(super) fn define(&mut self, csn: u64, name: &str, entry: Option<Arc<TableEntry>>) {
         let before = self.table(name, csn - 1).cloned();
         let known: Vec<TreeId> = before.iter().flat_map(|entry| trees(entry)).collect();
@@ -126,25 +126,25 @@ impl Oracle {
         self.promised = self.promised.max(csn);
     }
 
-    /// Holds an engine that was just opened against what may be found; the last commit that it holds.
-    pub(super) fn find(&self, engine: &SimulatedEngine) -> Result<u64, String> {
+    /// Compares an engine directly after its opening. Returns the last commit that it holds.
+    pub(super) fn check_opened(&self, engine: &SimulatedEngine) -> Result<u64, String> {
         let published = engine.core.log.published().0;
         if published < self.promised || published > self.last {
             return Err(format!(
-                "it ends at {published}, but {} were acknowledged of {}",
+                "it ends at {published}, but commits up to {} of {} were acknowledged",
                 self.promised, self.last
             ));
         }
-        let told = self.compare(engine, published);
-        told.map_err(|what| format!("after commit {published} of {}: {what}", self.last))?;
+        let compared = self.compare(engine, published);
+        compared.map_err(|what| format!("after commit {published} of {}: {what}", self.last))?;
         let mut freed = engine.redone.unnamed_trees.iter();
         if let Some(tree) = freed.find(|tree| self.was_named(**tree, published)) {
-            return Err(format!("opening freed {tree}, which the log should have"));
+            return Err(format!("opening freed {tree}, but the log should have dropped it"));
         }
         Ok(published)
     }
 
-    /// Why the engine's state is not the one after a commit.
+    /// Explains the first difference between the engine's state and the one after a commit.
     pub(super) fn compare(&self, engine: &SimulatedEngine, csn: u64) -> Result<(), String> {
         let catalog = engine.catalog();
         let mut found = catalog.tables();
@@ -153,18 +153,19 @@ impl Oracle {
                 continue;
             };
             if found.next() != Some(expected) {
-                return Err(format!("table {name} is not there as it was"));
+                return Err(format!("table {name} is missing or has changed"));
             }
         }
         if let Some(more) = found.next() {
-            return Err(format!("table {} should not be there", more.schema.name()));
+            return Err(format!("table {} should not exist", more.schema.name()));
         }
         for table in catalog.tables() {
             for id in catalog.trees_of(table) {
                 let tree = engine.tree_directory.tree(id);
                 let tree = tree.ok_or_else(|| format!("{id} is not in the tree directory"))?;
-                let told = self.compare_tree(&engine.core.buffer, &tree, csn);
-                told.map_err(|what| format!("{id} of table {}: {what}", table.schema.name()))?;
+                let compared = self.compare_tree(&engine.core.buffer, &tree, csn);
+                compared
+                    .map_err(|what| format!("{id} of table {}: {what}", table.schema.name()))?;
             }
         }
         Ok(())
@@ -185,17 +186,17 @@ impl Oracle {
         walked.map_err(|error| error.to_string())?;
         match (wrong, expected.next()) {
             (Some(what), _) => Err(what),
-            (None, Some((key, _))) => Err(format!("row {key:?} is lost")),
+            (None, Some((key, _))) => Err(format!("row {key:?} is missing")),
             (None, None) => Ok(()),
         }
     }
 
-    /// The database goes on after commit `csn`: what came later is lost for good, the rest stays.
-    pub(super) fn go_on(&mut self, csn: u64) {
+    /// The database continues after commit `csn`: later commits are lost for good, the rest stays.
+    pub(super) fn truncate_after(&mut self, csn: u64) {
         for rows in self.rows.values_mut() {
-            rows.retain(|_, versions| settle(versions, csn));
+            rows.retain(|_, versions| truncate(versions, csn));
         }
-        self.tables.retain(|_, versions| settle(versions, csn));
+        self.tables.retain(|_, versions| truncate(versions, csn));
         let tables = self.tables.values().filter_map(|versions| at(versions, csn));
         let there: Vec<TreeId> = tables.flat_map(|table| trees(table)).collect();
         self.rows.retain(|tree, _| there.contains(tree));
@@ -211,7 +212,7 @@ fn trees(entry: &TableEntry) -> impl Iterator<Item = TreeId> + use<'_> {
 }
 
 /// Leaves the one version that is in force after a commit; false if there is none.
-fn settle<T>(versions: &mut Versions<T>, csn: u64) -> bool {
+fn truncate<T>(versions: &mut Versions<T>, csn: u64) -> bool {
     let made = versions.partition_point(|(by, _)| *by <= csn);
     versions.truncate(made);
     let last = versions.pop().filter(|(_, value)| value.is_some());
@@ -220,7 +221,7 @@ fn settle<T>(versions: &mut Versions<T>, csn: u64) -> bool {
     !versions.is_empty()
 }
 
-/// The beginning of a value, for messages.
+/// Length and beginning of a value, for messages.
 pub(super) fn short(value: &[u8]) -> (usize, &[u8]) {
     (value.len(), &value[..value.len().min(24)])
 }

@@ -1,5 +1,5 @@
-//! The simulation's own test: it must find every planted bug within a budget of seeds. In the seeds of the
-//! plain search it must find nothing without one.
+//! The positive control of the simulation: it must find every planted bug within a budget of seeds. Without a
+//! planted bug it must find nothing in the seeds of the plain search.
 
 use super::harness::Tally;
 use super::search::search;
@@ -10,14 +10,14 @@ finds! {
     acknowledging_before_the_sync_is_found: AcknowledgeBeforeSync within 300,
     a_swallowed_sync_error_is_found: SwallowSyncError within 400,
     a_swallowed_sync_error_of_the_data_file_is_found: SwallowDataSyncError within 1_000,
-    a_root_before_the_horizon_is_found: RootBeforeHorizon within 300,
+    a_root_before_its_log_is_durable_is_found: RootBeforeHorizon within 300,
     slots_freed_before_the_root_is_stable_are_found: FreeBeforeRootStable within 300,
     a_missing_pre_image_is_found: SkipPreImage within 300,
     a_missing_before_image_is_found: SkipBeforeImage within 300,
-    collecting_without_a_look_is_found: CollectBlindly within 300,
+    collecting_without_checking_readers_is_found: CollectBlindly within 300,
     segments_released_before_the_root_is_stable_are_found: ReleaseBeforeRoot within 300,
-    a_cut_without_the_closed_gate_is_found: CutWithoutGate within 300,
-    a_forest_that_is_not_in_the_checkpoint_is_found: ForestNotInCheckpoint within 300,
+    a_snapshot_without_the_closed_gate_is_found: CutWithoutGate within 300,
+    a_tree_directory_missing_from_the_checkpoint_is_found: ForestNotInCheckpoint within 300,
     freed_pages_that_stay_are_found: ForgetFreedPages within 600,
     replay_from_one_too_late_is_found: ReplayTooLate within 300,
     redo_that_skips_deletes_is_found: RedoSkipsDeletes within 300,

@@ -1,4 +1,4 @@
-//! Tables, keys and rows by random: small, but of every shape that matters.
+//! Random tables, keys and rows: small, but with every variant that matters.
 
 use crate::access::btree::Tree;
 use crate::access::row::{self, Entry, RowView, entry_key, primary_key_of};
@@ -14,16 +14,15 @@ pub(super) const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 /// The longest row that a patch may make, in bytes.
 const PATCHED_BYTES_MAX: usize = 400;
 
-/// A table as sessions use it.
+/// A table with the trees that sessions use.
 #[derive(Clone)]
 pub(super) struct Table {
     pub(super) entry: Arc<TableEntry>,
     pub(super) rows: Arc<Tree>,
-    /// The trees of its indexes, in their order.
     pub(super) indexes: Vec<Arc<Tree>>,
 }
 
-/// The schema of a new table: a key, a number, a body at the end, now and then an index.
+/// The schema of a new table: a key, a number, a body at the end, and in some tables an index.
 pub(super) fn schema(name: &str, random: &mut Rng) -> Schema {
     let kind = if random.bool() { Kind::Int } else { Kind::Bytes };
     let mut table = Schema::table(name)
@@ -37,7 +36,7 @@ pub(super) fn schema(name: &str, random: &mut Rng) -> Schema {
     if random.u8(0..6) == 0 {
         table = table.unique("once", ["number", "id"]);
     }
-    // Two rows meet here now and then.
+    // Two rows may have the same number.
     if random.u8(0..4) == 0 {
         table = table.unique("alone", ["number"]);
     }
@@ -88,18 +87,18 @@ pub(super) fn key_of_entry(
     index: usize,
     (key, value): (&[u8], &[u8]),
 ) -> Result<Vec<u8>, String> {
-    let found = primary_key_of(schema, index, Entry { key, value });
-    found.map(<[u8]>::to_vec).map_err(|what| what.0.to_owned())
+    let key = primary_key_of(schema, index, Entry { key, value });
+    key.map(<[u8]>::to_vec).map_err(|what| what.0.to_owned())
 }
 
-/// Rows are longer than this only if they have bytes of a body, at their end.
+/// Only rows with bytes in the body, at their end, are longer than this.
 const WITHOUT_BODY_BYTES_MAX: usize = 64;
 
-/// A patch changes so much in place at most.
+/// The longest change that a patch makes in place.
 const IN_PLACE_BYTES_MAX: usize = 16;
 
-/// A patch: more bytes for the row's body, which is its end; or, if the body is long enough, some patches
-/// change its end in place.
+/// A patch appends bytes to the row's body, which is its end; if the body is long enough, some patches change
+/// its end in place instead.
 pub(super) fn append(patch: &[u8], old: &[u8], new: &mut Vec<u8>) -> Result<(), PatchFailure> {
     if old.len() + patch.len() > PATCHED_BYTES_MAX {
         return Err(PatchFailure::Bound { column: 0 });
@@ -117,7 +116,7 @@ pub(super) fn append(patch: &[u8], old: &[u8], new: &mut Vec<u8>) -> Result<(), 
     Ok(())
 }
 
-/// What to append.
+/// The bytes of a random patch.
 pub(super) fn patch(random: &mut Rng) -> Vec<u8> {
     let bytes = random.usize(1..70);
     filled(bytes, random)
@@ -130,7 +129,7 @@ fn id_value<'t>(schema: &Schema, id: u32, text: &'t [u8]) -> Value<'t> {
     }
 }
 
-/// A key of some length: with much in common with its neighbours', and with its own end.
+/// A key of varying length, which shares much with its neighbours and has a distinct end.
 fn id_bytes(id: u32) -> Vec<u8> {
     let mut bytes = vec![b'k'; id as usize % 17];
     bytes.extend_from_slice(&id.to_be_bytes()[2..]);
@@ -146,7 +145,7 @@ fn body(is_heavy: bool, random: &mut Rng) -> Vec<u8> {
     filled(bytes, random)
 }
 
-/// Eight random bytes over and over: no two values are the same by chance.
+/// Eight random bytes repeated: no two values are equal by chance.
 fn filled(bytes: usize, random: &mut Rng) -> Vec<u8> {
     let word = random.u64(..).to_le_bytes();
     word.iter().copied().cycle().take(bytes).collect()

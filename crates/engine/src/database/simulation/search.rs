@@ -1,7 +1,7 @@
-//! From a seed to a violation, or none: episodes, crashes, openings, and openings cut short.
+//! From a seed to a violation, or none: episodes, crashes, openings, and interrupted openings.
 
 use super::corruption::lose_file;
-use super::episode::{EpisodeEnd, checkpoints, live};
+use super::episode::{EpisodeEnd, checkpoints, run_episode};
 use super::harness::{Failure, Harness, SimulatedEngine, Tally, verify};
 use crate::error::Error;
 use crate::log::Durability;
@@ -9,31 +9,31 @@ use std::sync::Arc;
 use syncline_vfs::SimulatedDisk;
 use syncline_vfs::simulated::{Crash, Fault, FaultRule, SyncFailure};
 
-/// How many episodes follow one another in a harness.
-const LIVES: u32 = 4;
+/// Episodes of one harness, one after another.
+const EPISODES: u32 = 4;
 
-/// Lives through the harness of a seed; the first violation, in words.
+/// Runs the episodes of a seed. Returns the first violation, in words.
 pub(super) fn search(seed: u64, tally: &mut Tally) -> Result<(), String> {
     let mut harness = Harness::new(seed);
-    let mut lived = Ok(());
-    for episode in 0..LIVES {
-        lived = match harness.random.u8(0..5) {
-            0 if harness.is_made => fault_life(&mut harness),
-            _ => crash_life(&mut harness),
+    let mut outcome = Ok(());
+    for episode in 0..EPISODES {
+        outcome = match harness.random.u8(0..5) {
+            0 if harness.is_made => fault_episode(&mut harness),
+            _ => crash_episode(&mut harness),
         };
-        if let Err(why) = lived {
+        if let Err(why) = outcome {
             let log = &harness.options.log;
             let (level, sync) = (log.durability, log.direct);
-            lived = Err(format!("episode {episode}, {level:?}, direct {sync}: {why}"));
+            outcome = Err(format!("episode {episode}, {level:?}, direct {sync}: {why}"));
             break;
         }
     }
     tally.add(&harness.tally);
-    lived
+    outcome
 }
 
-/// An episode that the power ends, and what every crash image of it opens to.
-fn crash_life(harness: &mut Harness) -> Result<(), String> {
+/// An episode that a power loss ends, and the opening of each crash image.
+fn crash_episode(harness: &mut Harness) -> Result<(), String> {
     if harness.random.u8(0..8) > 0 {
         let most = [30, 30, 100, 100, 400, 2_000][harness.random.usize(0..6)];
         let cut = harness.random.u64(0..most);
@@ -42,7 +42,7 @@ fn crash_life(harness: &mut Harness) -> Result<(), String> {
     match harness.open() {
         Ok(engine) => {
             let steps = steps(harness);
-            match live(harness, engine, steps) {
+            match run_episode(harness, engine, steps) {
                 Err(EpisodeEnd::Broken(why)) => return Err(why),
                 Err(EpisodeEnd::Dead(_)) | Ok(()) => {}
             }
@@ -50,17 +50,17 @@ fn crash_life(harness: &mut Harness) -> Result<(), String> {
         Err(Failure::Broken(why)) => return Err(why),
         Err(Failure::Refused(error)) => power_is_off(&error)?,
     }
-    go_through_images(harness)
+    check_images(harness)
 }
 
-/// How long an episode is, if nothing ends it before: now and then long enough for the log to go round.
+/// The length of an episode that nothing ends before: in some cases long enough for the log to wrap around.
 fn steps(harness: &mut Harness) -> u32 {
     let most = [100, 500, 500, 500, 2_500][harness.random.usize(0..5)];
     harness.random.u32(20..most)
 }
 
-/// Every image must open to what the oracle allows; one of them goes on.
-fn go_through_images(harness: &mut Harness) -> Result<(), String> {
+/// Opens every image, which must match the oracle; the next episode continues with one of them.
+fn check_images(harness: &mut Harness) -> Result<(), String> {
     let images = harness.images();
     for &how in &images {
         let image = harness.disk.crash(how);
@@ -69,8 +69,9 @@ fn go_through_images(harness: &mut Harness) -> Result<(), String> {
     let chosen = images[harness.random.usize(0..images.len())];
     let disk = harness.disk.crash(chosen);
     if harness.is_made {
-        let found = cut_opening(harness, &disk).map_err(|why| format!("{chosen:?}, {why}"))?;
-        if let Some(csn) = found
+        let opened =
+            interrupt_opening(harness, &disk).map_err(|why| format!("{chosen:?}, {why}"))?;
+        if let Some(csn) = opened
             && harness.random.u8(0..4) == 0
         {
             lose_file(harness, &disk, csn).map_err(|why| format!("{chosen:?}, {why}"))?;
@@ -80,8 +81,8 @@ fn go_through_images(harness: &mut Harness) -> Result<(), String> {
     Ok(())
 }
 
-/// Opens an image, or what is left of a making, and holds it against the oracle. The commit that it
-/// holds everything up to; none if there is no database yet.
+/// Opens an image, or the remains of a creation, and compares it with the oracle. Returns the last commit
+/// that it holds; none if there is no database yet.
 pub(super) fn check_image(
     harness: &mut Harness,
     disk: &SimulatedDisk,
@@ -108,15 +109,15 @@ pub(super) fn check_image(
 fn count(harness: &mut Harness, engine: &Arc<SimulatedEngine>, csn: u64) {
     let (tally, oracle) = (&mut harness.tally, &harness.oracle);
     tally.lost += u64::from(csn < oracle.last);
-    tally.kept += u64::from(csn > oracle.promised);
+    tally.unacknowledged += u64::from(csn > oracle.promised);
     tally.whole += u64::from(csn == oracle.last);
     tally.redone += u64::from(engine.redone.commits > 0);
     tally.unfinished += u64::from(!engine.redone.unnamed_trees.is_empty());
 }
 
-/// Cuts the opening at its I/Os, and the opening after that: all must end where the uncut one does, which is
-/// the answer.
-fn cut_opening(harness: &mut Harness, disk: &SimulatedDisk) -> Result<Option<u64>, String> {
+/// Interrupts the opening at its I/Os, and the opening after that: all must end at the commit of the
+/// uninterrupted one, which is returned.
+fn interrupt_opening(harness: &mut Harness, disk: &SimulatedDisk) -> Result<Option<u64>, String> {
     let Some(uncut) = check_image(harness, &disk.crash(Crash::DropAll))? else {
         return Ok(None);
     };
@@ -133,7 +134,7 @@ fn cut_opening(harness: &mut Harness, disk: &SimulatedDisk) -> Result<Option<u64
                 Ok(_) => {}
                 Err(Failure::Broken(why)) => return Err(why),
                 Err(Failure::Refused(error)) => {
-                    harness.tally.cut += 1;
+                    harness.tally.interrupted += 1;
                     power_is_off(&error)?;
                 }
             }
@@ -145,22 +146,24 @@ fn cut_opening(harness: &mut Harness, disk: &SimulatedDisk) -> Result<Option<u64
             let again =
                 again.map_err(|why| format!("opening cut at {at}, depth {depth}: {why}"))?;
             if again != Some(uncut) {
-                return Err(format!("opening cut at {at}: {again:?} is found, it was {uncut}"));
+                return Err(format!(
+                    "opening cut at {at}: it ends at {again:?} instead of {uncut}"
+                ));
             }
         }
     }
     Ok(Some(uncut))
 }
 
-/// An episode in which a fault strikes; the process starts again on the same disk, and then the power goes.
-fn fault_life(harness: &mut Harness) -> Result<(), String> {
+/// An episode with a fault. The process restarts on the same disk, and then the power goes off.
+fn fault_episode(harness: &mut Harness) -> Result<(), String> {
     let fault = arm(harness);
     let before = harness.disk.faults_injected();
     let opened = harness.open();
-    let lived = match opened {
+    let outcome = match opened {
         Ok(engine) => {
             let steps = steps(harness);
-            live(harness, Arc::clone(&engine), steps).and_then(|()| close(harness, &engine))
+            run_episode(harness, Arc::clone(&engine), steps).and_then(|()| close(harness, &engine))
         }
         Err(Failure::Broken(why)) => Err(EpisodeEnd::Broken(why)),
         Err(Failure::Refused(error)) => Err(EpisodeEnd::Dead(error)),
@@ -168,31 +171,33 @@ fn fault_life(harness: &mut Harness) -> Result<(), String> {
     let struck = harness.disk.faults_injected() - before;
     harness.tally.faults += struck;
     harness.disk.disarm();
-    match lived {
+    match outcome {
         Err(EpisodeEnd::Broken(why)) => return Err(format!("{fault:?}: {why}")),
         Err(EpisodeEnd::Dead(error)) if struck == 0 => {
-            return Err(format!("no fault has struck, but {error}"));
+            return Err(format!("no fault struck, but: {error}"));
         }
         Err(EpisodeEnd::Dead(_)) | Ok(()) => {}
     }
     if harness.random.u8(0..3) == 0 {
         harness.disk.evict();
     }
-    // What the process does that starts again and may know of no failure.
+    // What a restarted process does that knows of no failure.
     let again = harness.disk.clone();
     let first = check_image(harness, &again).map_err(|why| format!("{fault:?}, again: {why}"))?;
-    // What that opening has found must stand although some syncs had lied.
+    // What that opening returned must survive, although some syncs had lied.
     let later = again.crash(Crash::DropAll);
     let second = check_image(harness, &later).map_err(|why| format!("{fault:?}, later: {why}"))?;
     if first != second {
-        return Err(format!("{fault:?}: {second:?} is found after a power cut, it was {first:?}"));
+        return Err(format!(
+            "{fault:?}: it ends at {second:?} after a power loss instead of {first:?}"
+        ));
     }
-    // The next episode goes on after the power cut, or in the process that has found the store so.
+    // The next episode continues after the power loss, or in the restarted process.
     harness.disk = if harness.random.bool() { later } else { again };
     Ok(())
 }
 
-/// Ends without a failure: everything is stable then.
+/// Ends without a failure: everything is stable afterwards.
 fn close(harness: &mut Harness, engine: &Arc<SimulatedEngine>) -> Result<(), EpisodeEnd> {
     engine.core.log.flush()?;
     if harness.options.log.durability != Durability::None {
@@ -230,6 +235,6 @@ fn arm(harness: &mut Harness) -> Fault {
 pub(super) fn power_is_off(error: &Error) -> Result<(), String> {
     match error {
         Error::Disk(_) | Error::Poisoned { .. } | Error::Indeterminate { .. } => Ok(()),
-        other => Err(format!("with the power off it says: {other}")),
+        other => Err(format!("an unexpected error with the power off: {other}")),
     }
 }

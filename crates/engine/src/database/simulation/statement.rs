@@ -1,4 +1,4 @@
-//! A statement of a client: a read, a range, a write with what changes in indexes, a savepoint.
+//! A statement of a client: a read, a range, a write with its index entries, a savepoint.
 
 use super::client::StatementOutcome;
 use super::episode::{CLIENTS, Episode, EpisodeEnd, broken};
@@ -12,11 +12,11 @@ use std::cmp::Ordering;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Rows that one scan hands out at most, if it is limited.
+/// The largest limit of a scan.
 const LIMIT_MAX: usize = 12;
 
 impl Episode<'_> {
-    /// Does something in a client's open transaction.
+    /// Runs a statement in a client's open transaction.
     pub(super) fn statement(&mut self) -> Result<(), EpisodeEnd> {
         let at = self.harness.random.usize(0..CLIENTS);
         if self.clients[at].open.is_none() {
@@ -31,8 +31,8 @@ impl Episode<'_> {
                 let id = self.id();
                 let key = rows::key(&table.entry.schema, id);
                 let client = &mut self.clients[at];
-                let told = client.get(&self.harness.oracle, &table.rows, &key)?;
-                self.heed(at, &told);
+                let answer = client.get(&self.harness.oracle, &table.rows, &key)?;
+                self.end_if_refused(at, &answer);
                 Ok(())
             }
             6..10 => self.scan(at, &table),
@@ -53,8 +53,8 @@ impl Episode<'_> {
         }
     }
 
-    /// A table that the transaction has used, or one that is defined at its read point as it is now; now
-    /// and then one that was made or changed later.
+    /// A table that the transaction has used, or one whose definition is the same at its read point as now;
+    /// in some cases one that was made or changed later.
     pub(super) fn table(&mut self, at: usize) -> Option<Table> {
         let Harness { random, oracle, .. } = &mut *self.harness;
         let txn = self.clients[at].open.as_mut().expect("a transaction is open");
@@ -80,7 +80,7 @@ impl Episode<'_> {
         let known = txn.tables.iter().position(|known| known.entry.tree == entry.tree);
         match known {
             None => txn.tables.push(table.clone()),
-            // A handle that was renewed is no longer good.
+            // A renewed handle makes the old one stale.
             Some(at) => {
                 txn.is_mixed |= txn.has_writes() && txn.tables[at].entry != table.entry;
                 txn.tables[at] = table.clone();
@@ -104,9 +104,9 @@ impl Episode<'_> {
         let direction = [Direction::Ascending, Direction::Descending][random.usize(0..2)];
         let bounds = in_order(one, other);
         let client = &mut self.clients[at];
-        let told = client.scan(&self.harness.oracle, tree, bounds, (direction, limit))?;
-        self.heed(at, &told);
-        match (index, told) {
+        let answer = client.scan(&self.harness.oracle, tree, bounds, (direction, limit))?;
+        self.end_if_refused(at, &answer);
+        match (index, answer) {
             (Some(index), StatementOutcome::That(entries)) if !self.is_mixed(at) => {
                 self.follow(at, table, index, &entries)
             }
@@ -119,8 +119,8 @@ impl Episode<'_> {
         self.clients[at].open.as_ref().is_none_or(|txn| txn.is_mixed)
     }
 
-    /// Reads the rows to which some index entries lead, as the layer above does. An entry is of the row as
-    /// the transaction sees it.
+    /// Reads the rows to which some index entries lead, as the layer above does. Each entry must match its
+    /// row as the transaction sees it.
     fn follow(
         &mut self,
         at: usize,
@@ -134,9 +134,9 @@ impl Episode<'_> {
             let key = rows::key_of_entry(schema, index, (entry, value)).map_err(broken)?;
             let (client, oracle) = (&mut self.clients[at], &self.harness.oracle);
             if keys_only {
-                let told = client.check_entry(oracle, &table.rows, &key)?;
-                if let StatementOutcome::Refused = told {
-                    self.heed(at, &told);
+                let answer = client.check_entry(oracle, &table.rows, &key)?;
+                if let StatementOutcome::Refused = answer {
+                    self.end_if_refused(at, &answer);
                     return Ok(());
                 }
                 continue;
@@ -145,12 +145,13 @@ impl Episode<'_> {
                 StatementOutcome::That(row)
                     if rows::entry(schema, index, &key, &row).0 == *entry => {}
                 StatementOutcome::That(_) => {
-                    let what =
-                        format!("the entry {entry:?} leads to the row {key:?} of another one");
+                    let what = format!(
+                        "the entry {entry:?} leads to row {key:?}, which has another entry"
+                    );
                     return Err(broken(what));
                 }
                 refused @ StatementOutcome::Refused => {
-                    self.heed(at, &refused);
+                    self.end_if_refused(at, &refused);
                     return Ok(());
                 }
             }
@@ -176,7 +177,7 @@ impl Episode<'_> {
         }
     }
 
-    /// Writes a row, and what changes with it in the table's indexes.
+    /// Writes a row and the changes of the table's index entries.
     fn write(&mut self, at: usize, table: &Table) -> Result<(), EpisodeEnd> {
         if !table.is_current(&self.engine) {
             // It could not even read the row; the layer above ends such a transaction.
@@ -186,7 +187,7 @@ impl Episode<'_> {
         }
         let schema = &table.entry.schema;
         let kind = self.harness.random.u8(0..14);
-        // Some deletes and inserts are of a row that the transaction has just written.
+        // Some deletes and inserts target a row that the transaction has just written.
         let last = self.clients[at].open.as_ref().and_then(|txn| txn.last_id);
         let id = match last {
             Some(id) if self.harness.random.u8(0..4) == 0 => id,
@@ -208,12 +209,12 @@ impl Episode<'_> {
         let client = &mut self.clients[at];
         let mut old = None;
         // An insert is blind, as in the layer above.
-        let looks = !matches!(write, Write::Append(_) | Write::Insert(_));
-        if !table.indexes.is_empty() && looks {
+        let reads = !matches!(write, Write::Append(_) | Write::Insert(_));
+        if !table.indexes.is_empty() && reads {
             match client.get(&self.harness.oracle, &table.rows, &key)? {
                 StatementOutcome::That(row) => old = row,
                 refused @ StatementOutcome::Refused => {
-                    self.heed(at, &refused);
+                    self.end_if_refused(at, &refused);
                     return Ok(());
                 }
             }
@@ -264,18 +265,18 @@ impl Episode<'_> {
         if client.open.is_none() {
             return Ok(());
         }
-        let told = client.write(&self.harness.oracle, tree, key, write)?;
-        if let StatementOutcome::Refused = told {
-            // Half of what belongs together is not committed.
+        let answer = client.write(&self.harness.oracle, tree, key, write)?;
+        if let StatementOutcome::Refused = answer {
+            // A part of a row's writes must not be committed.
             self.clients[at].abort();
             self.ended(at);
         }
         Ok(())
     }
 
-    /// After a refusal or a conflict the transaction mostly ends.
-    fn heed<T>(&mut self, at: usize, told: &StatementOutcome<T>) {
-        if let StatementOutcome::Refused = told
+    /// After a refusal or a conflict the transaction usually ends.
+    fn end_if_refused<T>(&mut self, at: usize, answer: &StatementOutcome<T>) {
+        if let StatementOutcome::Refused = answer
             && self.harness.random.u8(0..4) > 0
         {
             self.clients[at].abort();
@@ -287,7 +288,7 @@ impl Episode<'_> {
         self.harness.random.u32(0..self.harness.ids)
     }
 
-    /// A row that is there, or one that is not; mostly.
+    /// The number of an existing row, or of an absent one; usually.
     fn id_of(&mut self, table: &Table, is_absent: bool) -> u32 {
         let mut id = self.id();
         for _ in 0..6 {

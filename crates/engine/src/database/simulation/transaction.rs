@@ -1,4 +1,4 @@
-//! An open transaction as the oracle sees it: what it has asked for and what it was told.
+//! An open transaction as the oracle sees it: its calls and their answers.
 
 use super::oracle::{Effect, Oracle, Value};
 use super::rows::{Table, append};
@@ -8,7 +8,7 @@ use crate::txn::{Begin, PatchFailure, Savepoint};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-/// A write that was asked for.
+/// A write call.
 #[derive(Clone, Debug)]
 pub(super) enum Write {
     Put(Value),
@@ -18,7 +18,7 @@ pub(super) enum Write {
     Append(Value),
 }
 
-/// Why the data refuse a write.
+/// Why the rows refuse a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WriteRefusal {
     Duplicate,
@@ -26,21 +26,21 @@ pub(super) enum WriteRefusal {
     Patch,
 }
 
-/// Who refuses a write.
+/// Which state refuses a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RefusalSource {
     Data,
     OwnWrites,
 }
 
-/// What was read of the store.
+/// A read of the store.
 #[derive(Clone, Debug)]
 enum ReadRecord {
     Row(TreeId, Vec<u8>, Option<Value>),
     Range(Range, Vec<(Vec<u8>, Value)>),
 }
 
-/// A part of a tree that was read, without the rows that the transaction had written itself.
+/// A range of a tree that was read, without the transaction's own rows.
 #[derive(Clone, Debug)]
 struct Range {
     tree: TreeId,
@@ -52,23 +52,23 @@ struct Range {
 /// The bounds of a scan.
 pub(super) type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
-/// See the module.
+/// An open transaction.
 pub(super) struct Transaction {
     pub(super) begin: Begin,
-    /// The last number that was taken when it began.
+    /// The last number taken when it began.
     pub(super) began: u64,
     pub(super) point: u64,
     pub(super) tables: Vec<Table>,
-    /// The row that was written last, by the number that its key is made of.
+    /// The number in the key of the last written row.
     pub(super) last_id: Option<u32>,
-    /// A table has another definition since the transaction wrote.
+    /// A table was redefined since the transaction wrote.
     pub(super) is_mixed: bool,
     writes: Vec<(TreeId, Vec<u8>, Write)>,
-    seen: Vec<ReadRecord>,
+    reads: Vec<ReadRecord>,
     savepoints: Vec<(Savepoint, usize)>,
 }
 
-/// What a row becomes by a chain of writes.
+/// The value of a row after a sequence of writes.
 fn fold<'w>(
     writes: impl IntoIterator<Item = &'w Write>,
     base: Option<&Value>,
@@ -107,7 +107,7 @@ impl Transaction {
             last_id: None,
             is_mixed: false,
             writes: Vec::new(),
-            seen: Vec::new(),
+            reads: Vec::new(),
             savepoints: Vec::new(),
         }
     }
@@ -120,8 +120,8 @@ impl Transaction {
         matches!(self.begin, Begin::ReadOnly | Begin::ReadOnlyAtHorizon)
     }
 
-    /// The read point has moved, or not. It may do so only for a serializable transaction, and then
-    /// everything that was read must be the same there.
+    /// Sets the read point. It may move only in a serializable transaction, and then everything that was read
+    /// must be the same there.
     pub(super) fn move_to(&mut self, oracle: &Oracle, point: u64) -> Result<(), String> {
         if point == self.point {
             return Ok(());
@@ -137,7 +137,7 @@ impl Transaction {
         self.holds(oracle, point)
     }
 
-    /// A tree was read, so it was there at the read point.
+    /// A tree was read, so it must exist at the read point.
     pub(super) fn used(&self, oracle: &Oracle, tree: TreeId) -> Result<(), String> {
         let (made, point) = (oracle.made(tree), self.point);
         if made > point {
@@ -149,32 +149,34 @@ impl Transaction {
         Ok(())
     }
 
-    /// It was told that something was made later than what it reads.
-    pub(super) fn has_met_made_later(&self, oracle: &Oracle) -> Result<(), String> {
+    /// Checks an answer that an object was made later than the read point.
+    pub(super) fn check_made_later(&self, oracle: &Oracle) -> Result<(), String> {
         let tables = self.tables.iter();
         let mut trees = tables.flat_map(|table| table.indexes.iter().chain([&table.rows]));
         let is_later = trees.any(|tree| oracle.made(tree.id) > self.point);
         if self.begin == Begin::Serializable || !is_later {
             return Err(format!(
-                "a {:?} at {} has met what was made later, but nothing was",
+                "a {:?} at {} got an error for an object made later, but none was",
                 self.begin, self.point
             ));
         }
         Ok(())
     }
 
-    /// Everything that was read is so after that commit.
+    /// Everything that was read must be the same after that commit.
     pub(super) fn holds(&self, oracle: &Oracle, csn: u64) -> Result<(), String> {
-        for seen in &self.seen {
-            match seen {
+        for reads in &self.reads {
+            match reads {
                 ReadRecord::Row(tree, key, value) => {
                     if oracle.row(*tree, key, csn) != value.as_ref() {
-                        return Err(format!("what was read of {tree}, {key:?} is not so at {csn}"));
+                        return Err(format!(
+                            "the value read of {tree}, {key:?} is another one at {csn}"
+                        ));
                     }
                 }
                 ReadRecord::Range(range, rows) => {
                     if range.rows(oracle, csn) != *rows {
-                        return Err(format!("what was read of {range:?} is not so at {csn}"));
+                        return Err(format!("the rows read of {range:?} are others at {csn}"));
                     }
                 }
             }
@@ -182,35 +184,35 @@ impl Transaction {
         Ok(())
     }
 
-    /// The row was told to be that.
+    /// Checks the answer of a read.
     pub(super) fn got(
         &mut self,
         oracle: &Oracle,
         (tree, key): (TreeId, &[u8]),
-        told: Option<&[u8]>,
+        answer: Option<&[u8]>,
     ) -> Result<(), String> {
         let base = oracle.row(tree, key, self.point);
         let own: Vec<&Write> = self.own(tree, key).collect();
-        // Behind a write that will be refused, answers are about what will not be.
+        // After a write that will be refused, answers describe a state that will not exist.
         if let Ok(expected) = fold(own.iter().copied(), base)
-            && expected.as_deref() != told
+            && expected.as_deref() != answer
         {
             let point = self.point;
-            return Err(format!("{tree}, {key:?} was told to be {told:?} at {point}"));
+            return Err(format!("{tree}, {key:?} was read as {answer:?} at {point}"));
         }
         if own.is_empty() {
-            self.see(ReadRecord::Row(tree, key.to_vec(), base.cloned()));
+            self.record_read(ReadRecord::Row(tree, key.to_vec(), base.cloned()));
         }
         Ok(())
     }
 
-    /// The range was told to hold these rows, of at most `limit`.
+    /// Checks the answer of a scan of at most `limit` rows.
     pub(super) fn scanned(
         &mut self,
         oracle: &Oracle,
         (tree, bounds): (TreeId, Bounds),
         (is_ascending, limit): (bool, usize),
-        told: &[(Vec<u8>, Vec<u8>)],
+        answer: &[(Vec<u8>, Vec<u8>)],
     ) -> Result<(), String> {
         let (mut lower, mut upper) = bounds;
         if let Some(expected) = self.expected(oracle, tree, (&lower, &upper)) {
@@ -220,34 +222,34 @@ impl Transaction {
             } else {
                 rows.rev().take(limit).collect()
             };
-            let same = rows.len() == told.len()
+            let same = rows.len() == answer.len()
                 && rows
                     .iter()
-                    .zip(told)
+                    .zip(answer)
                     .all(|(one, other)| one.0 == other.0 && one.1[..] == other.1[..]);
             if !same {
                 let keys = |(key, _): &(Vec<u8>, Vec<u8>)| key.clone();
-                let told: Vec<_> = told.iter().map(keys).collect();
+                let answer: Vec<_> = answer.iter().map(keys).collect();
                 let rows: Vec<_> = rows.into_iter().map(|(key, _)| key).collect();
                 return Err(format!(
-                    "a scan of {tree} from {lower:?} to {upper:?} at {} told {told:?}, not {rows:?}",
+                    "a scan of {tree} from {lower:?} to {upper:?} at {} returned {answer:?} instead of {rows:?}",
                     self.point
                 ));
             }
         }
-        if told.len() == limit {
-            let last = Bound::Included(told[limit - 1].0.clone());
+        if answer.len() == limit {
+            let last = Bound::Included(answer[limit - 1].0.clone());
             *(if is_ascending { &mut upper } else { &mut lower }) = last;
         }
-        self.has_met_no_duplicate(oracle, tree, (&lower, &upper))?;
+        self.check_no_duplicate(oracle, tree, (&lower, &upper))?;
         let except = self.own_keys(tree);
         let range = Range { tree, lower, upper, except };
         let rows = range.rows(oracle, self.point);
-        self.see(ReadRecord::Range(range, rows));
+        self.record_read(ReadRecord::Range(range, rows));
         Ok(())
     }
 
-    /// It inserts the row where that is not known to be absent.
+    /// True if it inserts the row without knowing that it is absent.
     fn is_inserted(&self, tree: TreeId, key: &[u8]) -> bool {
         let own: Vec<&Write> = self.own(tree, key).collect();
         (0..own.len()).any(|at| {
@@ -256,8 +258,8 @@ impl Transaction {
         })
     }
 
-    /// A scan passed this range, so no row in it is inserted over one that is there.
-    fn has_met_no_duplicate(
+    /// A scan passed this range, so no insert in it may hit an existing row.
+    fn check_no_duplicate(
         &self,
         oracle: &Oracle,
         tree: TreeId,
@@ -272,11 +274,13 @@ impl Transaction {
         });
         passed.map_or(Ok(()), |key| {
             let chain = self.chain(oracle, (tree, &key), None);
-            Err(format!("a scan of {tree} took an insert over a row: {key:?}, {chain}"))
+            Err(format!(
+                "a scan of {tree} accepted an insert over an existing row: {key:?}, {chain}"
+            ))
         })
     }
 
-    /// The rows of a range as the transaction sees it; none if some write of it will be refused.
+    /// The rows of a range as the transaction sees them; none if one of its writes will be refused.
     fn expected(
         &self,
         oracle: &Oracle,
@@ -299,13 +303,13 @@ impl Transaction {
         Some(rows)
     }
 
-    /// A write was taken.
+    /// Records an accepted write.
     pub(super) fn wrote(&mut self, tree: TreeId, key: &[u8], write: Write) {
         self.writes.push((tree, key.to_vec(), write));
     }
 
-    /// Who refuses its writes to a row, with one more, for that reason: the data, as they are after a
-    /// commit, or its own writes before, whatever the row is.
+    /// The state that refuses its writes to a row, with one more, for that reason: the rows as they are after
+    /// a commit, or its own earlier writes, whatever the row is.
     pub(super) fn refuses(
         &self,
         oracle: &Oracle,
@@ -315,7 +319,7 @@ impl Transaction {
     ) -> Option<RefusalSource> {
         let base = oracle.row(tree, key, csn);
         let own: Vec<&Write> = self.own(tree, key).chain(write).collect();
-        // What it is after the last write that does not depend on what it was.
+        // The value after the last write that does not depend on the old value.
         let by_own = (0..own.len() - 1).rev().find_map(|at| match own[at] {
             Write::Put(row) | Write::Insert(row) | Write::Update(row) => Some((at, Some(row))),
             Write::Delete => Some((at, None)),
@@ -329,7 +333,7 @@ impl Transaction {
         (by_data == Some(why)).then_some(RefusalSource::Data)
     }
 
-    /// Its writes to a row and what they go to, for messages.
+    /// Its writes to a row and their target, for messages.
     pub(super) fn chain(
         &self,
         oracle: &Oracle,
@@ -346,7 +350,7 @@ impl Transaction {
         let own: Vec<_> = self.own(tree, key).map(name).collect();
         let is_there = oracle.row(tree, key, oracle.last).is_some();
         let (begin, write) = (self.begin, write.map(name));
-        format!("{begin:?}: {own:?}, then {write:?}, on a row that is there: {is_there}")
+        format!("{begin:?}: {own:?}, then {write:?}, on a row that exists: {is_there}")
     }
 
     pub(super) fn save(&mut self, savepoint: Savepoint) {
@@ -365,7 +369,7 @@ impl Transaction {
         self.savepoints.len()
     }
 
-    /// What its commit has done, which must be possible after the commit before.
+    /// The effects of its commit, which must be possible after the previous commit.
     pub(super) fn effects(&self, oracle: &Oracle, csn: u64) -> Result<Vec<Effect>, String> {
         let rows: BTreeSet<(TreeId, &[u8])> =
             self.writes.iter().map(|(tree, key, _)| (*tree, &key[..])).collect();
@@ -400,10 +404,10 @@ impl Transaction {
         writes.map(|(_, key, _)| key.clone()).collect()
     }
 
-    /// What those that only read have seen was right at once, and their read point stays.
-    fn see(&mut self, seen: ReadRecord) {
+    /// What a read-only transaction read was checked at once, and its read point stays.
+    fn record_read(&mut self, reads: ReadRecord) {
         if !self.is_read_only() {
-            self.seen.push(seen);
+            self.reads.push(reads);
         }
     }
 }
@@ -419,7 +423,7 @@ impl Range {
     }
 }
 
-/// The refusal that an error tells of.
+/// The refusal that an error describes.
 pub(super) fn refusal(error: &Error) -> Option<(WriteRefusal, TreeId, &[u8])> {
     match error {
         Error::Duplicate { tree, key } => Some((WriteRefusal::Duplicate, *tree, key)),

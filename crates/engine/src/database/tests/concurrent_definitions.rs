@@ -1,4 +1,5 @@
-//! Definitions beside writers on real threads: a writer commits while one is under way, by handshake.
+//! Definitions concurrent with writers on real threads: a handshake makes a writer commit while one is under
+//! way.
 
 use crate::error::{Error, Result};
 use crate::stop_on_drop::StopOnDrop;
@@ -38,9 +39,9 @@ fn database() -> (Database<NullDisk>, Table) {
     (database, table)
 }
 
-/// Runs `define`, and stops it at each of the first steps of a kind until a writer, on a thread of its own,
-/// has committed once more. How often that happened.
-fn beside_a_writer<R>(
+/// Runs `define`, and stops it at each of the first steps of a kind until a writer on another thread has
+/// committed once more. Returns the number of stops.
+fn with_concurrent_writer<R>(
     at: Step,
     write: impl FnMut(i64) -> Result<()> + Send,
     define: impl FnOnce() -> R,
@@ -61,7 +62,7 @@ fn beside_a_writer<R>(
             if step == at && counted.get() < 20 {
                 ask.send(()).unwrap();
                 let committed = answered.recv_timeout(GUARD);
-                committed.expect("a writer commits beside a definition");
+                committed.expect("a writer commits during a definition");
                 counted.set(counted.get() + 1);
             }
         };
@@ -81,16 +82,17 @@ fn writers_of_a_table_commit_while_an_index_of_it_is_built() {
     };
     let changed = table.schema().with_index("by_number", ["number"], false);
     let changed = changed.unwrap();
-    // Each chunk reads: the gate is open then, and what was read before is changed.
-    let (built, stops) = beside_a_writer(Step::Read, write, || database.change_table(&changed));
+    // Each chunk reads: the gate is open then, and rows that were read before change.
+    let (built, stops) =
+        with_concurrent_writer(Step::Read, write, || database.change_table(&changed));
     built.unwrap();
     assert_eq!(stops, 20);
     assert_eq!(database.verify().unwrap(), Vec::<String>::new());
 }
 
-/// Rows of a later schema are not damaged: the handle is old.
+/// A row with a later schema is not damage: the handle is stale.
 #[test]
-fn a_reader_that_meets_a_row_of_a_later_schema_is_told_that_the_table_has_changed() {
+fn a_reader_of_a_row_with_a_later_schema_gets_table_changed() {
     type Read = fn(&mut TypedSession<NullDisk>, &Table) -> Result<()>;
     let get: Read = |session, table| session.get(table, &[Value::Int(7)]).map(drop);
     let scan: Read = |session, table| {
@@ -111,7 +113,7 @@ fn a_reader_that_meets_a_row_of_a_later_schema_is_told_that_the_table_has_change
         let mut session = database.session().unwrap();
         session.begin(Begin::Serializable).unwrap();
         let (read, _) =
-            beside_a_writer(Step::Read, add_column_and_write, || read(&mut session, &table));
+            with_concurrent_writer(Step::Read, add_column_and_write, || read(&mut session, &table));
         assert!(matches!(read, Err(Error::TableChanged { .. })), "{read:?}");
     }
 }
@@ -125,10 +127,10 @@ fn writers_and_other_definitions_go_on_while_a_table_is_loaded() {
     };
     let schema = schema("loaded").with_index("by_number", ["number"], true);
     let schema = schema.unwrap();
-    // Every other key first: the table's own rows do not ascend either.
+    // Every other key first, so that the table's own rows do not ascend either.
     let ids = (0..ROWS).step_by(2).chain((0..ROWS).skip(1).step_by(2));
     let (loaded, stops) =
-        beside_a_writer(Step::Build, write, || database.load_table(schema, ids.map(row)));
+        with_concurrent_writer(Step::Build, write, || database.load_table(schema, ids.map(row)));
     let loaded = loaded.unwrap();
     assert_eq!(stops, 20);
     assert_eq!(database.verify().unwrap(), Vec::<String>::new());
@@ -141,7 +143,7 @@ fn writers_commit_while_the_pages_of_a_dropped_table_are_freed() {
     let (database, _table) = database();
     let other = database.create_table(schema("other")).unwrap();
     let write = |round| database.run(|tx| tx.insert(&other, &row(round)));
-    let (dropped, stops) = beside_a_writer(Step::Build, write, || database.drop_table("t"));
+    let (dropped, stops) = with_concurrent_writer(Step::Build, write, || database.drop_table("t"));
     dropped.unwrap();
     assert!(stops > 1, "{stops}");
     assert_eq!(database.verify().unwrap(), Vec::<String>::new());
@@ -187,7 +189,7 @@ fn an_iterator_of_a_load_may_use_the_database() {
         [Value::Int(id), Value::Int(number.unwrap())]
     });
     database.load_table(schema("loaded"), rows).unwrap();
-    // Its name may be taken meanwhile.
+    // The name of the new table may be taken meanwhile.
     let rows = (0..2).map(|id| {
         if id == 1 {
             database.create_table(schema("taken")).unwrap();
@@ -200,12 +202,12 @@ fn an_iterator_of_a_load_may_use_the_database() {
 }
 
 #[test]
-fn writers_commit_while_the_database_is_verified_and_are_never_taken_for_damage() {
+fn writers_commit_during_verify_and_are_never_reported_as_damage() {
     let (database, table) = database();
     let changed = table.schema().with_index("by_number", ["number"], false);
     let table = database.change_table(&changed.unwrap()).unwrap();
     for at in [Step::Build, Step::Read] {
-        // Whole leaves come and go, before and behind the walk.
+        // Whole leaves appear and disappear, before and after the walk's position.
         let write = |round: i64| {
             let from = (round * 389) % ROWS;
             database.run(|tx| {
@@ -218,14 +220,14 @@ fn writers_commit_while_the_database_is_verified_and_are_never_taken_for_damage(
                 })
             })
         };
-        let (found, stops) = beside_a_writer(at, write, || database.verify());
-        assert_eq!(found.unwrap(), Vec::<String>::new());
+        let (problems, stops) = with_concurrent_writer(at, write, || database.verify());
+        assert_eq!(problems.unwrap(), Vec::<String>::new());
         assert!(stops > 8, "{stops}");
     }
 }
 
 #[test]
-fn an_index_build_ends_although_writers_of_its_table_never_rest() {
+fn an_index_build_ends_although_writers_never_pause() {
     let (database, table) = database();
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -258,7 +260,7 @@ fn an_index_build_ends_although_writers_of_its_table_never_rest() {
 }
 
 #[test]
-fn a_build_that_meets_the_cap_on_memory_leaves_nothing() {
+fn a_build_that_reaches_the_memory_cap_leaves_nothing() {
     let database = Database::transient(Options::tiny()).unwrap();
     let schema = |name: &str| {
         let table = Schema::table(name).column("id", Kind::Int).column("text", Kind::Text);
@@ -270,7 +272,7 @@ fn a_build_that_meets_the_cap_on_memory_leaves_nothing() {
     assert!(matches!(refused, Err(Error::Capped { .. })), "{refused:?}");
     assert!(database.tables().is_empty());
     assert_eq!(database.verify().unwrap(), Vec::<String>::new());
-    // What the load took is free again: most of the cap fits, and then an index does not.
+    // The memory of the load is free again: most of the cap fits, and then an index does not.
     let rows = 30_000;
     let table = database.load_table(schema("t"), (0..rows).map(row)).unwrap();
     let changed = table.schema().with_index("by_text", ["text"], false);

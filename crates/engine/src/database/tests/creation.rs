@@ -1,5 +1,5 @@
-//! A making that is cut off at every I/O, its log in the database's directory or elsewhere: it is made
-//! again, or was made far enough to be opened, and a log of another database stays.
+//! A creation interrupted at every I/O, with its log in the database's directory or elsewhere: it can be
+//! repeated, or the database can be opened, and the log of another database stays.
 
 use crate::database::open::{create, open};
 use crate::error::Error;
@@ -13,7 +13,7 @@ fn options(log_directory: Option<&str>) -> Options {
     Options { log_directory: log_directory.map(PathBuf::from), ..Options::tiny() }
 }
 
-/// Opens what a crash left, or makes it; fails if neither can be done.
+/// Opens what a crash left, or creates it; fails if neither is possible.
 fn opened_or_made(disk: &SimulatedDisk, options: &Options, what: &str) {
     let at = Path::new("db");
     let opened = open(disk, at, options.clone(), Threads::None);
@@ -30,7 +30,7 @@ fn opened_or_made(disk: &SimulatedDisk, options: &Options, what: &str) {
     }
 }
 
-/// The I/Os of one making.
+/// The number of I/Os of one creation.
 fn operations(options: &Options) -> u64 {
     let disk = SimulatedDisk::new(1, Metadata::Strict);
     let before = disk.operations();
@@ -39,7 +39,7 @@ fn operations(options: &Options) -> u64 {
 }
 
 #[test]
-fn a_making_that_is_cut_off_anywhere_can_be_made_again() {
+fn a_creation_interrupted_anywhere_can_be_repeated() {
     for log_directory in [None, Some("log-elsewhere")] {
         let options = options(log_directory);
         let all = operations(&options);

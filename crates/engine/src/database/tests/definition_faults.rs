@@ -1,4 +1,4 @@
-//! A disk that is full, or fails, at every I/O of a change of tables: all of the change or nothing.
+//! A disk that is full, or fails, at every I/O of a definition: all of the change is there or nothing.
 
 use crate::access::schema::{Kind, Schema, Value};
 use crate::database::engine::Engine;
@@ -30,7 +30,7 @@ fn text(id: i64) -> String {
     format!("{:030}", id * 7919 % 1_000)
 }
 
-/// The changes that are tried.
+/// The changes to test.
 const CHANGES: [&str; 5] = ["create", "load", "index", "column", "drop"];
 
 fn change(engine: &TestEngine, change: &str) -> Result<()> {
@@ -58,7 +58,7 @@ fn change(engine: &TestEngine, change: &str) -> Result<()> {
 /// Where the disk is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Where {
-    /// At that I/O of the change, which so many commits come before.
+    /// At that I/O of the change, after this many commits.
     At { skip: u64, commits: i64 },
     /// In the log, whose last prepared file is used up.
     InLog,
@@ -93,16 +93,16 @@ fn assert_whole(engine: &TestEngine, what: &str) {
     assert_eq!(engine.verify().unwrap(), Vec::<String>::new(), "{what}");
 }
 
-/// One change with a fault; false if none struck.
-fn one(name: &str, fault: Fault, place: Where, full: &mut u64) -> bool {
-    let what = format!("{name}, {fault:?}, {place:?}");
+/// Runs one change with a fault; false if no fault struck.
+fn one(name: &str, fault: Fault, location: Where, full: &mut u64) -> bool {
+    let what = format!("{name}, {fault:?}, {location:?}");
     let disk = SimulatedDisk::new(1, Metadata::Strict);
     let engine = database(&disk);
     let before = definitions(&engine);
     let arm = |skip, under| {
         disk.arm(FaultRule { skip, repeat: true, ..FaultRule::next(fault, under) });
     };
-    match place {
+    match location {
         Where::At { skip, commits } => {
             (0..commits).for_each(|commit| put(&engine, commit..commit + 1).unwrap());
             arm(skip, "");
@@ -118,7 +118,7 @@ fn one(name: &str, fault: Fault, place: Where, full: &mut u64) -> bool {
     disk.disarm();
     match changed {
         Ok(()) => assert_ne!(definitions(&engine), before, "{what}"),
-        // A log segment that could not be made had promised nothing: the database goes on.
+        // The failed preparation of a log segment had promised nothing: the database goes on.
         Err(ref error)
             if matches!(error, Error::Full { .. }) || engine.core.log.check().is_ok() =>
         {
@@ -130,7 +130,7 @@ fn one(name: &str, fault: Fault, place: Where, full: &mut u64) -> bool {
             assert_whole(&engine, &what);
         }
         Err(error) => {
-            // The database is closed for good. What it holds is found by opening it again.
+            // The database is closed for good. Opening it again shows its contents.
             assert!(engine.core.log.check().is_err(), "{what}: {error}");
             let again = disk.crash(Crash::KeepAll);
             let engine = open(&again, Path::new("db"), Options::tiny(), Threads::None).unwrap();
@@ -152,7 +152,7 @@ fn one(name: &str, fault: Fault, place: Where, full: &mut u64) -> bool {
 }
 
 #[test]
-fn a_change_that_finds_the_disk_full_has_changed_nothing_and_succeeds_with_room() {
+fn a_change_on_a_full_disk_changes_nothing_and_succeeds_with_space() {
     let fault = Fault::PreallocateFull;
     let mut of_changes = [0; CHANGES.len()];
     for (name, full) in CHANGES.iter().zip(&mut of_changes) {
@@ -165,8 +165,7 @@ fn a_change_that_finds_the_disk_full_has_changed_nothing_and_succeeds_with_room(
             }
         }
     }
-    // What is built has to grow the data file at several places. A drop takes away: the log's reserve is
-    // for it.
+    // A build must grow the data file at several points. A drop frees space: the log's reserve exists for it.
     let (dropping, adding) = of_changes.split_last().expect("there are changes");
     assert!(adding.iter().all(|full| *full > 0), "{of_changes:?}");
     assert_eq!(*dropping, 0, "{of_changes:?}");
@@ -174,13 +173,13 @@ fn a_change_that_finds_the_disk_full_has_changed_nothing_and_succeeds_with_room(
 }
 
 #[test]
-fn a_change_that_fails_otherwise_is_whole_or_not_there_after_opening() {
+fn a_change_that_fails_otherwise_is_whole_or_absent_after_opening() {
     for name in CHANGES {
         for fault in [Fault::WriteFull, Fault::WriteError, Fault::SyncFull] {
             let (mut full, mut struck) = (0, 0);
             for skip in 0.. {
-                let place = Where::At { skip, commits: 3 };
-                if !one(name, fault, place, &mut full) {
+                let location = Where::At { skip, commits: 3 };
+                if !one(name, fault, location, &mut full) {
                     break;
                 }
                 struck += 1;

@@ -1,4 +1,4 @@
-//! Tables and indexes made beside transactions: who sees them from when on.
+//! Tables and indexes made during transactions: which transactions see them.
 
 use crate::planted_bug::{PlantedBug, with};
 use crate::{
@@ -32,7 +32,7 @@ fn with_index(database: &Database<NullDisk>, table: &Table) -> Table {
     database.change_table(&changed.unwrap()).unwrap()
 }
 
-/// How many rows a scan by the table's key, or by that index, hands out.
+/// The number of rows in a scan by the table's key, or by that index.
 fn count<D: Disk>(
     session: &mut TypedSession<D>,
     table: &Table,
@@ -47,14 +47,14 @@ fn count<D: Disk>(
     Ok(rows)
 }
 
-fn is_made_later<T: std::fmt::Debug>(told: &Result<T>) -> bool {
-    matches!(told, Err(Error::Conflict(Conflict::MadeLater)))
+fn is_made_later<T: std::fmt::Debug>(answer: &Result<T>) -> bool {
+    matches!(answer, Err(Error::Conflict(Conflict::MadeLater)))
 }
 
 const SNAPSHOTS: [Begin; 3] = [Begin::Snapshot, Begin::ReadOnly, Begin::ReadOnlyAtHorizon];
 
 #[test]
-fn a_snapshot_reads_on_but_not_through_an_index_that_was_built_after_its_begin() {
+fn a_snapshot_reads_on_but_not_by_an_index_built_after_its_begin() {
     let (database, table) = database();
     let mut sessions = SNAPSHOTS.map(|begin| {
         let mut session = database.session().unwrap();
@@ -65,9 +65,9 @@ fn a_snapshot_reads_on_but_not_through_an_index_that_was_built_after_its_begin()
     database.run(|tx| tx.insert(&table, &row(ROWS))).unwrap();
     for session in &mut sessions {
         assert_eq!(count(session, &table, None).unwrap(), ROWS);
-        let told = count(session, &table, Some("by_square"));
-        assert!(is_made_later(&told), "{told:?}");
-        // It is over, like after any other conflict.
+        let answer = count(session, &table, Some("by_square"));
+        assert!(is_made_later(&answer), "{answer:?}");
+        // The transaction is over, as after any other conflict.
         assert!(is_made_later(&session.get(&table, &[Value::Int(1)])));
         session.abort();
         session.begin(Begin::ReadOnly).unwrap();
@@ -77,18 +77,18 @@ fn a_snapshot_reads_on_but_not_through_an_index_that_was_built_after_its_begin()
 }
 
 #[test]
-fn the_silence_that_was_is_what_the_planted_bug_brings_back() {
+fn the_planted_bug_makes_an_index_made_later_look_empty() {
     let (database, table) = database();
     let mut session = database.session().unwrap();
     session.begin(Begin::ReadOnly).unwrap();
     let table = with_index(&database, &table);
-    let told =
+    let answer =
         with(Some(PlantedBug::UseMadeLater), || count(&mut session, &table, Some("by_square")));
-    assert_eq!(told.unwrap(), 0);
+    assert_eq!(answer.unwrap(), 0);
 }
 
 #[test]
-fn a_serializable_transaction_goes_on_to_where_the_index_was_built() {
+fn a_serializable_transaction_moves_to_the_commit_that_built_the_index() {
     let (database, table) = database();
     let other = Schema::table("other").column("id", Kind::Int).key(["id"]);
     let other = database.create_table(other.build().unwrap()).unwrap();
@@ -97,23 +97,23 @@ fn a_serializable_transaction_goes_on_to_where_the_index_was_built() {
     assert_eq!(count(&mut session, &other, None).unwrap(), 0);
     let before = session.read_point().unwrap();
     let table = with_index(&database, &table);
-    let told = count(&mut session, &table, Some("by_square"));
-    assert_eq!(told.unwrap(), ROWS);
+    let answer = count(&mut session, &table, Some("by_square"));
+    assert_eq!(answer.unwrap(), ROWS);
     assert!(session.read_point().unwrap() > before);
     session.insert(&table, &row(ROWS)).unwrap();
     session.commit().unwrap();
-    // If what it had read was changed meanwhile it cannot go on.
+    // It cannot go on if rows that it has read have changed meanwhile.
     session.begin(Begin::Serializable).unwrap();
     assert_eq!(count(&mut session, &other, None).unwrap(), 0);
     database.run(|tx| tx.insert(&other, &[Value::Int(1)])).unwrap();
     let unique = table.schema().with_index("once", ["square"], true);
     let table = database.change_table(&unique.unwrap()).unwrap();
-    let told = count(&mut session, &table, Some("once"));
-    assert!(matches!(told, Err(Error::Conflict(Conflict::Phantom))), "{told:?}");
+    let answer = count(&mut session, &table, Some("once"));
+    assert!(matches!(answer, Err(Error::Conflict(Conflict::Phantom))), "{answer:?}");
 }
 
 #[test]
-fn rows_that_were_loaded_are_there_from_the_load_on_and_not_before() {
+fn loaded_rows_are_visible_from_the_load_on_and_not_before() {
     let (database, _table) = database();
     let mut sessions = SNAPSHOTS.map(|begin| {
         let mut session = database.session().unwrap();
@@ -125,8 +125,8 @@ fn rows_that_were_loaded_are_there_from_the_load_on_and_not_before() {
     let rows = (0..ROWS).map(row);
     let loaded = database.load_table(loaded.build().unwrap(), rows).unwrap();
     for session in &mut sessions {
-        let told = session.get(&loaded, &[Value::Int(1)]).map(|row| row.is_some());
-        assert!(is_made_later(&told), "{told:?}");
+        let answer = session.get(&loaded, &[Value::Int(1)]).map(|row| row.is_some());
+        assert!(is_made_later(&answer), "{answer:?}");
         session.abort();
     }
     let mut session = database.session().unwrap();
@@ -135,14 +135,14 @@ fn rows_that_were_loaded_are_there_from_the_load_on_and_not_before() {
         assert_eq!(count(&mut session, &loaded, Some("by_square")).unwrap(), ROWS);
         session.abort();
     }
-    // Whoever is run again comes to where it is there.
+    // A transaction that runs again begins late enough to see it.
     let run = session
         .run(Begin::ReadOnlyAtHorizon, |tx| Ok(tx.get(&loaded, &[Value::Int(1)])?.is_some()));
     assert!(run.unwrap().0);
 }
 
 #[test]
-fn a_handle_has_the_trees_of_its_own_definition_whoever_changes_the_table_beside() {
+fn a_handle_has_the_trees_of_its_own_definition_despite_concurrent_changes() {
     let (database, _table) = database();
     let rounds = 300;
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! A database as its parts work together: rows come back after closing, checkpoints and definitions.
+//! The parts of a database together: rows survive closing, checkpoints and definitions.
 
 use crate::database::engine::Engine;
 use crate::database::open::{create, open, transient};
@@ -21,7 +21,7 @@ fn schema(name: &str) -> crate::Schema {
         .unwrap()
 }
 
-/// Writes rows of bytes into the table's tree: what is typed above is not the matter here.
+/// Writes a row of bytes into the table's tree; typed rows are not the subject here.
 fn put<D: Disk>(engine: &Arc<Engine<D>>, table: &str, key: u32, value: &[u8]) {
     let tree = engine.catalog().table(table).unwrap().tree;
     let tree = engine.tree_directory.tree(tree).unwrap();
@@ -159,12 +159,12 @@ fn parts_of_transactions_are_measured_and_the_sum_of_outcomes_holds() {
         assert!(part.count >= 10 && part.max > 0, "{parts:?}");
     }
     assert_eq!(parts.scan_ns.count, 0);
-    assert_eq!(stats.transactions.commits, 641, "the rows, and the table");
+    assert_eq!(stats.transactions.commits, 641, "one commit for each row and one for the table");
     assert_eq!(stats.log.group_commits.sum, 641, "all of them were written");
 }
 
 #[test]
-fn long_values_that_only_a_snapshot_still_saw_leave_no_pages_behind() {
+fn long_values_seen_only_by_a_snapshot_leave_no_pages() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("database");
     let engine = create(&RealDisk, &directory, Options::tiny(), Threads::None).unwrap();
@@ -186,7 +186,7 @@ fn long_values_that_only_a_snapshot_still_saw_leave_no_pages_behind() {
 }
 
 #[test]
-fn the_ways_of_one_in_so_many_commits_are_kept_with_all_their_steps() {
+fn the_paths_of_sampled_commits_have_all_their_steps() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("database");
     let engine = create(&RealDisk, &directory, Options::tiny(), Threads::None).unwrap();
@@ -214,16 +214,16 @@ fn the_ways_of_one_in_so_many_commits_are_kept_with_all_their_steps() {
 }
 
 #[test]
-fn a_dropped_database_is_closed_to_sessions_that_are_still_there() {
+fn sessions_that_outlive_the_database_cannot_commit() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("database");
     let database = Database::create(&directory, Options::default()).unwrap();
     let table = database.create_table(schema("one")).unwrap();
     let row = [Value::Int(1), Value::Text("kept")];
     database.run(|transaction| transaction.insert(&table, &row)).unwrap();
-    let (mut session, _scout) = (database.session().unwrap(), database.scout());
+    let (mut session, _prefetcher) = (database.session().unwrap(), database.scout());
     drop(database);
-    // Its threads have ended, so nobody makes a file where they are removed.
+    // The threads have ended, so no file appears in the removed directory.
     std::fs::remove_dir_all(&directory).unwrap();
     let refused = session.begin(Begin::Serializable).unwrap_err();
     assert!(refused.to_string().contains("was closed"), "{refused}");

@@ -1,4 +1,4 @@
-//! A full disk: deletes and a checkpoint work, and after them everything does, without space from outside.
+//! A full disk: deletes and a checkpoint work, and afterwards everything does, without space from outside.
 
 use crate::access::schema::{Kind, Schema, Value};
 use crate::database::engine::Engine;
@@ -86,7 +86,7 @@ fn fill_disk(disk: &SimulatedDisk) {
     disk.arm(FaultRule { repeat: true, ..FaultRule::next(Fault::PreallocateFull, "") });
 }
 
-/// Puts rows, some a transaction, until the disk is full; answers the first id that is not there.
+/// Inserts rows, some per transaction, until the disk is full. Returns the first id that is absent.
 fn put_until_full(engine: &Arc<TestEngine>, from: i64) -> i64 {
     for id in (from..100_000).step_by(10) {
         match put(engine, id..id + 10, 1) {
@@ -98,13 +98,13 @@ fn put_until_full(engine: &Arc<TestEngine>, from: i64) -> i64 {
     panic!("the log is never full")
 }
 
-/// D11: commits that only delete were refused, too, and the checkpoint that had found the disk full stayed in
-/// the way of one that needs less.
+/// D11: commits that only delete were refused as well, and the checkpoint that had found the disk full
+/// blocked a later one that needs less space.
 #[test]
-fn a_full_disk_is_left_by_deletes_and_a_checkpoint() {
+fn deletes_and_a_checkpoint_make_room_on_a_full_disk() {
     let disk = SimulatedDisk::new(1, Metadata::Strict);
     let engine = database(&disk);
-    // The log has two files, as the background thread sees to: one alone is never free to be used again.
+    // The background thread ensures two log files: a single one is never free for reuse.
     for _ in 0..30 {
         put(&engine, 0..20, 1).unwrap();
     }
@@ -134,7 +134,7 @@ fn a_full_disk_is_left_by_deletes_and_a_checkpoint() {
     assert_eq!(engine.verify().unwrap(), Vec::<String>::new());
 }
 
-/// A half-made log file gives back what it has taken.
+/// A half-prepared log file gives its space back.
 #[test]
 fn a_log_file_that_could_not_be_made_takes_no_space() {
     let disk = SimulatedDisk::new(1, Metadata::Strict);
@@ -153,9 +153,9 @@ fn a_log_file_that_could_not_be_made_takes_no_space() {
     assert!(lengths.iter().all(is_whole_or_empty), "{lengths:?}");
 }
 
-/// Random rows beside checkpoints that find the disk full in any of their steps, with pages that change
-/// meanwhile: whatever is abandoned is written by a later one.
-fn life(seed: u64) {
+/// Random rows with checkpoints that find the disk full in any of their steps, while pages change: a later
+/// checkpoint writes whatever an abandoned one did not.
+fn episode(seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
     let disk = SimulatedDisk::new(seed, Metadata::Strict);
     let mut engine = database(&disk);
@@ -218,5 +218,5 @@ fn life(seed: u64) {
 
 #[test]
 fn what_an_abandoned_checkpoint_has_not_written_a_later_one_writes() {
-    (0..60).for_each(life);
+    (0..60).for_each(episode);
 }

@@ -1,4 +1,4 @@
-//! Ghosts of deleted rows go once nobody needs them, whatever became of the table meanwhile.
+//! Ghosts of deleted rows disappear once no reader needs them, whatever happened to the table meanwhile.
 
 use crate::database::engine::Engine;
 use crate::database::open::transient;
@@ -23,8 +23,8 @@ fn run(
     session.commit().unwrap();
 }
 
-/// Deletes rows under an open snapshot, changes the table so often, and tells how many ghosts are left
-/// when nobody is open any more.
+/// Deletes rows under an open snapshot, changes the table `changes` times, and returns the number of ghosts
+/// left when no transaction is open any more.
 fn left(changes: usize) -> usize {
     let engine = transient(Options::tiny()).unwrap();
     let table = Schema::table("rows")
@@ -50,7 +50,7 @@ fn left(changes: usize) -> usize {
     }
     engine.core.log.flush().unwrap();
     engine.core.sweep();
-    assert_eq!(engine.core.waiting_ghosts() as i64, 2 * ROWS, "of rows and entries");
+    assert_eq!(engine.core.waiting_ghosts() as i64, 2 * ROWS, "ghosts of rows and entries");
     reader.abort();
     engine.core.sweep();
     assert_eq!(engine.core.waiting_ghosts(), 0);
@@ -60,7 +60,7 @@ fn left(changes: usize) -> usize {
 }
 
 #[test]
-fn ghosts_of_a_table_that_was_changed_go_as_others_do() {
+fn ghosts_of_a_changed_table_are_removed_like_others() {
     assert_eq!(left(0), 0);
     assert_eq!(left(1), 0);
     assert_eq!(left(3), 0);

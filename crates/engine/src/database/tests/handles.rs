@@ -1,4 +1,4 @@
-//! Handles of two databases in one hand: each works in its own alone, however they are mixed up.
+//! Handles of two databases side by side: each works only in its own database, however they are mixed up.
 
 use crate::planted_bug::{PlantedBug, with};
 use crate::{
@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use syncline_vfs::NullDisk;
 
-/// So many random histories find a handle that is trusted where it does not belong.
+/// This many random histories detect a handle that is trusted in the wrong database.
 const BUDGET: u64 = 4;
 
 const DATABASES: usize = 2;
 const TABLES: usize = 2;
 
-/// What the rows of a table are.
+/// The rows of a table.
 type Rows = BTreeMap<i64, i64>;
 
 struct Side {
@@ -27,7 +27,7 @@ struct Side {
 
 fn side(random: &mut Rng) -> Side {
     let database = Database::transient(Options::tiny()).unwrap();
-    // Trees have numbers in the order in which they were made, so that equal numbers mean different tables.
+    // Tables are made in random order, so that equal tree numbers mean different tables.
     let mut names: Vec<usize> = (0..TABLES).collect();
     random.shuffle(&mut names);
     for name in names {
@@ -43,7 +43,7 @@ fn side(random: &mut Rng) -> Side {
     }
 }
 
-/// One transaction of one call, with a table of whichever database; false if it was not as it must be.
+/// One transaction of one call, with a table of either database; false if its result is wrong.
 fn step(sides: &mut [Side; DATABASES], random: &mut Rng) -> bool {
     let (at, of, number) =
         (random.usize(..DATABASES), random.usize(..DATABASES), random.usize(..TABLES));
@@ -85,11 +85,11 @@ fn mixed_up_handles_change_nothing_and_a_trusted_one_is_found() {
         let history = AssertUnwindSafe(|| with(Some(PlantedBug::StaleHandle), || holds(seed)));
         !catch_unwind(history).unwrap_or(false)
     });
-    assert!(found, "no history finds a handle that is trusted where it does not belong");
+    assert!(found, "no history detects a handle that is trusted in the wrong database");
 }
 
-/// H1's kind: a closure that is shown a row holds its leaf, which a definition wants while it changes the
-/// catalogue. What waits for the catalogue there is refused, and tables are listed without it.
+/// Like H1: a closure with a borrowed row holds its leaf, which a definition needs while it holds the
+/// catalogue. Calls that wait for the catalogue are refused there, and tables are listed without it.
 #[test]
 fn a_closure_that_is_shown_a_row_does_not_wait_for_the_catalogue() {
     let database = side(&mut Rng::with_seed(1)).database;
@@ -104,12 +104,15 @@ fn a_closure_that_is_shown_a_row_does_not_wait_for_the_catalogue() {
             let mut sought = PrefetchKey::default();
             session.begin(Begin::Serializable).unwrap();
             session.seek(&table, &row[..1], &mut sought).unwrap();
-            let look = |_row: Row<'_>| (database.tables().len(), database.table("t0").err());
-            sender.send(session.show_sought(&table, &sought, look)).unwrap();
+            let read = |_row: Row<'_>| (database.tables().len(), database.table("t0").err());
+            sender.send(session.show_sought(&table, &sought, read)).unwrap();
         });
         let answer = answers.recv_timeout(std::time::Duration::from_secs(20));
         drop(held);
-        let (listed, refused) = answer.expect("it waits").unwrap().expect("the row is there");
+        let (listed, refused) = answer
+            .expect("the closure waits for the catalogue")
+            .unwrap()
+            .expect("the row is there");
         assert_eq!(listed, TABLES);
         assert!(matches!(refused, Some(Error::InShownRow)), "{refused:?}");
     });

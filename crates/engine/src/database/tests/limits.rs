@@ -1,4 +1,4 @@
-//! The log's length where the user checkpoints.
+//! The limit on the log's length where only the user runs checkpoints.
 
 use crate::access::schema::{Kind, Schema, Value};
 use crate::database::engine::Engine;
@@ -32,7 +32,7 @@ fn put(engine: &Arc<TestEngine>, id: i64) -> Result<()> {
     session.wait(run?.1)
 }
 
-/// Commits until that is refused.
+/// Commits until a commit is refused.
 fn fill(engine: &Arc<TestEngine>) {
     let refused = (0..10_000).find_map(|id| put(engine, id).err());
     let cap = 2 * options().checkpoint_segment_bytes;
@@ -63,7 +63,7 @@ fn a_log_that_waits_for_its_users_checkpoint_refuses_commits_until_there_is_one(
     };
     for _ in 0..2 {
         fill(&engine);
-        // It stays so, for tables too, and nothing is half done; reading goes on.
+        // It stays that way, for tables too, and nothing is half done; reading goes on.
         assert!(matches!(put(&engine, 1), Err(Error::LogLong { .. })));
         let made = engine.create_table(schema("more"));
         assert!(matches!(made, Err(Error::LogLong { .. })), "{made:?}");
@@ -72,12 +72,12 @@ fn a_log_that_waits_for_its_users_checkpoint_refuses_commits_until_there_is_one(
         checkpoints(&engine);
         put(&engine, 1).unwrap();
     }
-    // Whoever commits while a checkpoint is on its way moves it on.
+    // A commit during a checkpoint moves it on.
     fill(&engine);
     let running = engine.checkpoints.as_ref().expect("it is on a disk");
     assert!(running.begin(&engine.core, &engine.tree_directory).unwrap());
     put(&engine, 2).unwrap();
-    // A database opened again is as long as it was.
+    // The log is as long after opening as before.
     fill(&engine);
     let again = disk.crash(Crash::DropAll);
     let engine = open(&again, Path::new("db"), options(), Threads::None).unwrap();

@@ -1,4 +1,4 @@
-//! Memory of a whole database: it comes back when rows go, and a checkpoint does not stand in its way.
+//! Memory of a whole database: it is released when rows are deleted, and a checkpoint does not prevent that.
 
 use crate::access::schema::{Kind, Schema, Value};
 use crate::database::definitions::encoded;
@@ -36,10 +36,9 @@ fn put<D: Disk>(engine: &Arc<Engine<D>>, id: i64, value: &[u8]) -> Result<()> {
     session.wait(run?.1)
 }
 
-/// D4: pages that were freed behind a checkpoint's cut leave their images, which count, until it captures
-/// them.
+/// D4: images of pages that were freed after a checkpoint's snapshot stay, and count, until it captures them.
 #[test]
-fn a_long_row_is_updated_again_and_again_beside_a_checkpoint_that_does_not_move() {
+fn a_long_row_can_be_updated_again_and_again_during_a_stalled_checkpoint() {
     let options = Options { resident_bytes_max: 64 << 10, ..Options::tiny() };
     let disk = SimulatedDisk::new(1, Metadata::Strict);
     let engine = create(&disk, Path::new("db"), options.clone(), Threads::None).unwrap();
@@ -57,10 +56,11 @@ fn a_long_row_is_updated_again_and_again_beside_a_checkpoint_that_does_not_move(
     assert_eq!(engine.verify().unwrap(), Vec::<String>::new());
 }
 
-/// A load was refused memory that old versions and deleted rows took: only commits made it free.
+/// Fault: a load was refused memory held by old versions and deleted rows, since only commits released it.
 #[test]
-fn a_load_takes_the_memory_that_deleted_rows_had() {
-    // Ascending rows are appended, others inserted; values of 90 bytes lie in leaves, those of 1,000 do not.
+fn a_load_reclaims_the_memory_of_deleted_rows() {
+    // Ascending rows are appended, others inserted. Values of 90 bytes are in leaves, those of 1,000 in
+    // overflow pages.
     for (step, bytes) in [(1, 90), (1, 1_000), (7, 90), (7, 1_000)] {
         let options = Options {
             resident_bytes_max: 320 << 10,
@@ -70,7 +70,7 @@ fn a_load_takes_the_memory_that_deleted_rows_had() {
         let engine = transient(options).unwrap();
         engine.create_table(plain()).unwrap();
         let table = engine.table("rows").unwrap();
-        // A number that seven does not divide: all of 0, 7, 14 and so on.
+        // A number of rows that is not divisible by seven, so that the steps reach all of them.
         let ids = 0..if bytes == 90 { 1_000 } else { 120 };
         let mut session = TypedSession::new(&engine.core).unwrap();
         let value = vec![1; bytes];
@@ -79,7 +79,7 @@ fn a_load_takes_the_memory_that_deleted_rows_had() {
             let run = session.run(Begin::Serializable, |tx| tx.insert(&table, &row));
             session.wait(run.unwrap().1).unwrap();
         }
-        // The reader keeps every row; when it ends nobody commits any more.
+        // The reader keeps every row; when it ends no commit follows.
         let mut reader = TypedSession::new(&engine.core).unwrap();
         reader.begin(Begin::ReadOnly).unwrap();
         for id in ids.clone() {
@@ -109,14 +109,14 @@ fn a_load_takes_the_memory_that_deleted_rows_had() {
     }
 }
 
-/// All rows and entries go and come again: resident bytes come back each time, and are no more at the end.
+/// All rows and entries are deleted and inserted again: memory is released each time and does not grow.
 #[test]
-fn resident_bytes_come_back_each_time_that_all_rows_go() {
+fn resident_bytes_are_released_each_time_all_rows_are_deleted() {
     let engine = transient(Options::tiny()).unwrap();
     engine.create_table(schema()).unwrap();
     let table = engine.table("rows").unwrap();
     let mut session = TypedSession::new(&engine.core).unwrap();
-    let settled = |session: &mut TypedSession<_>, writes: bool, round: i64| {
+    let pages_at_rest = |session: &mut TypedSession<_>, writes: bool, round: i64| {
         for from in (0..1_000).step_by(50) {
             session.begin(Begin::Serializable).unwrap();
             for id in from..from + 50 {
@@ -139,8 +139,8 @@ fn resident_bytes_come_back_each_time_that_all_rows_go() {
     };
     let mut full = Vec::new();
     for round in 0..3 {
-        full.push(settled(&mut session, true, round));
-        let empty = settled(&mut session, false, round);
+        full.push(pages_at_rest(&mut session, true, round));
+        let empty = pages_at_rest(&mut session, false, round);
         assert!(empty <= 4, "round {round}: {empty} pages of the catalogue, rows and entries");
     }
     assert!(full[0] > 100, "{full:?}");
@@ -148,9 +148,9 @@ fn resident_bytes_come_back_each_time_that_all_rows_go() {
     assert!(full.iter().all(|pages| *pages <= most), "{full:?}");
 }
 
-/// `open` advised to delete rows, where none can be deleted.
+/// Fault: `open` advised to delete rows, which it cannot do.
 #[test]
-fn a_database_that_does_not_fit_says_what_to_do_at_open() {
+fn opening_a_database_that_does_not_fit_gives_advice() {
     let disk = SimulatedDisk::new(1, Metadata::Strict);
     let engine = create(&disk, Path::new("db"), Options::tiny(), Threads::None).unwrap();
     engine.create_table(plain()).unwrap();
@@ -163,7 +163,7 @@ fn a_database_that_does_not_fit_says_what_to_do_at_open() {
         assert!(matches!(error, Error::Capped { .. }), "{error}");
         assert!(error.to_string().ends_with("open it with a larger cap"), "{error}");
     };
-    // In redo, then as pages are read.
+    // In redo, then while pages are read.
     engine.core.log.flush().unwrap();
     refused(&disk);
     let checkpoints = engine.checkpoints.as_ref().expect("it is on a disk");

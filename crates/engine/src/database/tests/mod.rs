@@ -1,4 +1,4 @@
-//! A database as its parts work together.
+//! Tests of a whole database.
 
 mod concurrent_definitions;
 mod creation;

@@ -1,7 +1,7 @@
-//! A panic anywhere in the engine is seen by the next call of anybody; nobody waits for ever, and closing
+//! After a panic anywhere in the engine the next call reports it, no thread waits forever, and closing
 //! neither panics nor hangs.
 //!
-//! Panics come from a disk that panics once, at an I/O of a named thread under a named path.
+//! The panics come from a disk that panics once, at an I/O of a named thread under a given path.
 
 use crate::database::open::transient;
 use crate::database::preallocator::Preallocator;
@@ -125,7 +125,7 @@ impl File for PanickingFile {
 
 type TestDatabase = Database<PanickingDisk>;
 
-/// Runs a test on a thread of its own, by a name at which the disk may panic. A test that hangs fails.
+/// Runs a test on a named thread, on which the disk may panic. A test that hangs fails.
 fn on_thread(name: &str, body: impl FnOnce() + Send + 'static) {
     let (ended, end) = mpsc::channel();
     let thread = std::thread::Builder::new().name(name.to_owned());
@@ -134,8 +134,8 @@ fn on_thread(name: &str, body: impl FnOnce() + Send + 'static) {
         ended.send(()).expect("the test waits");
     });
     match end.recv_timeout(Duration::from_mins(1)) {
-        Err(mpsc::RecvTimeoutError::Timeout) => panic!("somebody waits for ever"),
-        _ => thread.expect("a thread").join().expect("the test has panicked"),
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("the test hangs"),
+        _ => thread.expect("a thread").join().expect("the test panicked"),
     }
 }
 
@@ -160,18 +160,18 @@ fn put(database: &TestDatabase, id: i64) -> Result<()> {
     database.run(|tx| tx.put(&table, &[Value::Int(id)]))
 }
 
-/// What the first call that fails says.
+/// The error of the first call that fails.
 fn first_failure(database: &TestDatabase) -> Error {
     let failed = (0..).find_map(|id| match put(database, id % 50) {
-        // The thread that is to panic comes late: the log may reach its cap before.
+        // The thread that must panic may be late: the log may reach its limit before.
         Err(Error::LogLong { .. }) => database.checkpoint().err(),
         written => written.err(),
     });
-    failed.expect("calls fail some day, or the hang guard ends this")
+    failed.expect("a call fails, or the hang guard ends this")
 }
 
-/// After a panic of a thread: the next calls say why, and closing ends.
-fn assert_says_why(database: TestDatabase, why: &str) {
+/// After a panic of a thread the next calls report the reason, and closing returns.
+fn assert_reports(database: TestDatabase, why: &str) {
     let failure = database.flush().expect_err("the log has failed");
     assert!(failure.to_string().contains(why), "{failure}");
     let failure = put(&database, 1).expect_err("the log has failed");
@@ -189,19 +189,19 @@ fn assert_says_why(database: TestDatabase, why: &str) {
 }
 
 #[test]
-fn a_panic_of_the_checkpoints_thread_is_told_by_the_next_call() {
+fn the_next_call_reports_a_panic_of_the_checkpoint_thread() {
     on_thread("caller", || {
         let disk = PanickingDisk::new();
         let database = made(&disk, true);
         disk.arm("checkpoints", "data");
         let failure = first_failure(&database);
         assert!(!matches!(failure, Error::Conflict(_)), "{failure}");
-        assert_says_why(database, "has panicked: a bug in the disk");
+        assert_reports(database, "panicked: a bug in the disk");
     });
 }
 
 #[test]
-fn a_panic_of_the_log_writer_wakes_who_waits_and_is_told_by_the_next_call() {
+fn a_panic_of_the_log_writer_wakes_waiters_and_the_next_call_reports_it() {
     on_thread("caller", || {
         let disk = PanickingDisk::new();
         let database = made(&disk, false);
@@ -211,30 +211,30 @@ fn a_panic_of_the_log_writer_wakes_who_waits_and_is_told_by_the_next_call() {
         for id in 0.. {
             let begun = session.begin(crate::Begin::Serializable);
             let wrote = begun.and_then(|()| session.put(&table, &[Value::Int(id % 50)]));
-            // The thread writes what nobody waits for.
+            // The thread writes commits for which no caller waits.
             if wrote.and_then(|()| session.commit_unsynced()).is_err() {
                 break;
             }
         }
         session.abort();
         drop(session);
-        assert_says_why(database, "a write of the log has panicked: a bug in the disk");
+        assert_reports(database, "a write of the log panicked: a bug in the disk");
     });
 }
 
 #[test]
-fn a_panic_while_a_log_file_is_prepared_is_told_by_the_next_call() {
+fn the_next_call_reports_a_panic_during_log_file_preparation() {
     on_thread("caller", || {
         let disk = PanickingDisk::new();
         let database = made(&disk, false);
         disk.arm("log files", "log");
         first_failure(&database);
-        assert_says_why(database, "the preparation of a log file has panicked: a bug in the disk");
+        assert_reports(database, "the preparation of a log file panicked: a bug in the disk");
     });
 }
 
 #[test]
-fn a_panic_of_the_thread_that_brings_blocks_is_told_by_the_next_call() {
+fn the_next_call_reports_a_panic_of_the_preallocator() {
     on_thread("caller", || {
         let engine = transient(Options::default()).expect("a database");
         let preallocator = Preallocator::start_with(&engine, |_| panic!("no block today"));
@@ -258,7 +258,7 @@ fn a_panic_in_a_checkpoint_that_a_call_drives_leaves_nothing_closed_or_locked() 
         disk.arm("caller", "data");
         let called = catch_unwind(AssertUnwindSafe(|| database.checkpoint()));
         assert!(called.is_err(), "the caller gets the panic");
-        assert_says_why(database, "checkpoint has panicked: a bug in the disk");
+        assert_reports(database, "checkpoint panicked: a bug in the disk");
     });
 }
 
@@ -270,12 +270,12 @@ fn a_panic_in_a_definition_leaves_nothing_closed_or_locked() {
         disk.arm("caller", "log");
         let called = catch_unwind(AssertUnwindSafe(|| database.create_table(schema("two"))));
         assert!(called.is_err(), "the caller gets the panic");
-        // Another thread is not held up either.
+        // Another thread does not hang either.
         std::thread::scope(|scope| {
             let other = scope.spawn(|| put(&database, 1).is_err());
             assert!(other.join().expect("it does not panic"));
         });
-        assert_says_why(database, "has panicked: a bug in the disk");
+        assert_reports(database, "panicked: a bug in the disk");
     });
 }
 
@@ -287,6 +287,6 @@ fn a_panic_of_a_caller_that_writes_the_log_fails_it_for_all() {
         disk.arm("caller", "log");
         let called = catch_unwind(AssertUnwindSafe(|| put(&database, 1)));
         assert!(called.is_err(), "the caller gets the panic");
-        assert_says_why(database, "a write of the log has panicked: a bug in the disk");
+        assert_reports(database, "a write of the log panicked: a bug in the disk");
     });
 }

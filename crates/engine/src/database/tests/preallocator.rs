@@ -1,4 +1,4 @@
-//! The preallocator brings the memory that a growing store will need next.
+//! The preallocator prepares the memory that a growing store needs next.
 
 use crate::database::open::transient;
 use crate::database::preallocator::Preallocator;
@@ -10,7 +10,7 @@ use std::thread::yield_now;
 use syncline_instrument::clock;
 
 #[test]
-fn what_runs_low_is_stocked_by_the_thread() {
+fn the_thread_replaces_used_blocks() {
     let engine = transient(Options::default()).unwrap();
     let schema = Schema::table("rows").column("id", Kind::Int);
     let schema = schema.column("text", Kind::Text).key(["id"]);
@@ -18,7 +18,7 @@ fn what_runs_low_is_stocked_by_the_thread() {
     let table = engine.table("rows").unwrap();
     let mut session = TypedSession::new(&engine.core).unwrap();
     let text = "x".repeat(1_000);
-    // Twice as much as makes blocks worth it.
+    // Twice the size at which blocks are used.
     for batch in 0..80 {
         session.begin(Begin::Serializable).unwrap();
         for id in batch * 100..(batch + 1) * 100 {
@@ -32,7 +32,7 @@ fn what_runs_low_is_stocked_by_the_thread() {
     let preallocator = Preallocator::start(&engine).unwrap();
     let since = clock::now();
     while buffer.runs_low() {
-        assert!(clock::now() - since < 60 * clock::SECOND, "nobody brings a block");
+        assert!(clock::now() - since < 60 * clock::SECOND, "the preallocator adds no block");
         yield_now();
     }
     drop(preallocator);

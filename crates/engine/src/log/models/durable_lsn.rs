@@ -1,8 +1,8 @@
-//! The durable LSN and those who wait for it, under loom: who registers and looks once more is woken or
-//! sees the durable LSN itself, whatever the order; after a failure too.
+//! The durable LSN and its waiters, under loom: a thread that registers and then checks once more is woken or
+//! sees the durable LSN itself, in every order, also after a failure.
 //!
-//! The waiter does what `log::wait` does and the mover what `Shared::end` does, on the real ring and
-//! durable LSN. `sleepers` runs the callers themselves.
+//! The waiter does what `log::wait` does and the mover what `Shared::end` does, on the real ring and durable
+//! LSN. `lost_wakeups` runs the real callers.
 
 use crate::error::Error;
 use crate::ids::Csn;
@@ -15,17 +15,17 @@ use crate::sync::thread;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-/// What goes wrong in a model.
+/// The fault injected into a model.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum InjectedFault {
     Nothing,
-    /// The waiter sleeps without another look after it has registered.
-    NoSecondLook,
+    /// The waiter sleeps without another check after it has registered.
+    NoSecondCheck,
     /// The mover wakes before the durable LSN has moved.
     WakeBeforeMoving,
     /// The mover wakes one waiter of a commit, not all.
     WakeOne,
-    /// Who fails the log wakes before it has failed.
+    /// The thread that fails the log wakes before it has failed.
     WakeBeforeFailing,
 }
 
@@ -66,7 +66,7 @@ fn wait(log: &Log, csn: Csn, wrong: InjectedFault) -> Result<(), Error> {
             return outcome;
         }
         name = log.ring.register(csn, NO_WORKER, &waker, name);
-        if wrong != InjectedFault::NoSecondLook
+        if wrong != InjectedFault::NoSecondCheck
             && let Some(outcome) = log.durable_lsn.outcome(csn)
         {
             log.ring.deregister(csn, name);
@@ -76,7 +76,7 @@ fn wait(log: &Log, csn: Csn, wrong: InjectedFault) -> Result<(), Error> {
     }
 }
 
-/// Makes the commits up to `to` complete, as a driver does who brings an I/O request back.
+/// Makes the commits up to `to` complete, as a driver does that returns an I/O request.
 fn complete(log: &Log, to: Csn, wrong: InjectedFault) {
     if wrong == InjectedFault::WakeBeforeMoving {
         wake(log, log.durable_lsn.get(), to, wrong);
@@ -99,7 +99,7 @@ fn wake(log: &Log, from: Csn, to: Csn, wrong: InjectedFault) {
     }
 }
 
-/// A client waits for its commit, another one for the same; a driver completes it.
+/// A client and another thread wait for a commit; a driver completes it.
 fn waking(wrong: InjectedFault) {
     let log = log(2);
     let csn = publish(&log);
@@ -117,8 +117,8 @@ fn waking(wrong: InjectedFault) {
     driver.join().unwrap();
 }
 
-/// One slot: while the first commit's driver has moved the durable LSN and not yet woken anybody, a second
-/// commit takes the slot over. Whoever waited there is woken all the same.
+/// One slot: when the first commit's driver has moved the durable LSN but not yet woken anyone, a second
+/// commit takes the slot over. The waiters there are woken nevertheless.
 fn overtaken(wrong: InjectedFault) {
     let log = log(1);
     let first = publish(&log);
@@ -145,7 +145,7 @@ fn overtaken(wrong: InjectedFault) {
             })
             .unwrap()
     };
-    // The claim comes back by a later group, before this one's driver has come to its wakers.
+    // A later group returns the claim before this one's driver has reached its wakers.
     let from = log.durable_lsn.advance(first);
     log.ring.complete(1);
     wake(&log, from, first, wrong);
@@ -153,8 +153,8 @@ fn overtaken(wrong: InjectedFault) {
     assert_eq!(later.join().unwrap(), Csn(2));
 }
 
-/// The log fails while one waits and the driver may already have completed the first of two commits:
-/// what is stable is acknowledged, the other not to be known, and nobody sleeps on.
+/// The log fails while threads wait and the driver may already have completed the first of two commits:
+/// stable commits are acknowledged, others are indeterminate, and no thread sleeps on.
 fn failing(wrong: InjectedFault) {
     let log = log(2);
     let (first, second) = (publish(&log), publish(&log));
@@ -176,19 +176,19 @@ fn failing(wrong: InjectedFault) {
 }
 
 #[test]
-fn nobody_who_waits_for_a_commit_misses_it() {
+fn no_waiter_misses_its_commit() {
     hold("durable_lsn: waking", Bound(3), || waking(InjectedFault::Nothing));
     for (name, wrong) in [
-        ("no second look before the sleep", InjectedFault::NoSecondLook),
+        ("no second check before the sleep", InjectedFault::NoSecondCheck),
         ("woken before the durable LSN moves", InjectedFault::WakeBeforeMoving),
-        ("only one of them woken", InjectedFault::WakeOne),
+        ("only one waiter woken", InjectedFault::WakeOne),
     ] {
         find("durable_lsn: waking", Fault::InModel(name), Bound(2), move || waking(wrong));
     }
 }
 
 #[test]
-fn a_slot_that_is_used_again_wakes_who_still_waits_there() {
+fn a_reused_slot_wakes_its_remaining_waiters() {
     hold("durable_lsn: overtaken", Bound(3), || overtaken(InjectedFault::Nothing));
     let planted = Fault::Planted(PlantedBug::ForgetSleepers);
     find("durable_lsn: overtaken", planted, Bound(2), || overtaken(InjectedFault::Nothing));
@@ -198,7 +198,7 @@ fn a_slot_that_is_used_again_wakes_who_still_waits_there() {
 fn a_failure_ends_every_wait() {
     hold("durable_lsn: failing", Bound(3), || failing(InjectedFault::Nothing));
     for (name, wrong) in [
-        ("no second look before the sleep", InjectedFault::NoSecondLook),
+        ("no second check before the sleep", InjectedFault::NoSecondCheck),
         ("woken before the log has failed", InjectedFault::WakeBeforeFailing),
     ] {
         find("durable_lsn: failing", Fault::InModel(name), Bound(2), move || failing(wrong));

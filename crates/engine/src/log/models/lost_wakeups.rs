@@ -1,8 +1,8 @@
-//! The whole log under shuttle, on a simulated disk: nobody who waits for a commit sleeps for ever.
+//! The whole log under shuttle, on a simulated disk: no thread that waits for a commit sleeps forever.
 //!
-//! The callers are the real ones: blocked threads, futures of workers and without one, numbers given
-//! up, a disk that fails, with and without the log's own threads. A thread that is never woken is found
-//! by the checker as a deadlock.
+//! The callers are the real ones: blocked threads, futures with and without a worker, numbers given up, a
+//! disk that fails, with and without the log's own threads. The checker reports a thread that is never woken
+//! as a deadlock.
 
 use crate::log::{Durability, Log, Options, Threads, Ticket, Writer};
 use crate::planted_bug::PlantedBug;
@@ -57,7 +57,7 @@ fn blocking() {
     }
 }
 
-/// A commit that nobody waits for fills the gap before one that somebody waits for.
+/// A commit that no thread waits for fills the gap before one that a thread waits for.
 fn gap() {
     let log = log(Threads::None, |_| {});
     let idle = {
@@ -70,7 +70,7 @@ fn gap() {
     idle.join().unwrap();
 }
 
-/// A number is given up before one that somebody waits for.
+/// A number is given up before a commit that a thread waits for.
 fn void() {
     let log = log(Threads::None, |_| {});
     let refused = {
@@ -94,8 +94,8 @@ impl Wake for RecordingExecutor {
     }
 }
 
-/// An executor with two clients, each of which commits twice: a pass over them whenever one was woken. If it
-/// has more clients, who do nothing, their groups are never ready to flush.
+/// An executor with two clients, each of which commits twice; it makes a pass whenever one was woken. If it
+/// has more clients, which do nothing, their groups are never ready to flush.
 fn run_worker(log: &TestLog, clients: usize) {
     let worker = log.worker();
     worker.has_clients(clients);
@@ -127,7 +127,7 @@ fn run_worker(log: &TestLog, clients: usize) {
     }
 }
 
-/// Clients of a worker, and a future without one, beside a blocked thread; the log has its threads.
+/// Clients of a worker and a future without one, next to a blocked thread; the log has its threads.
 fn futures(writer: Writer, writes_in_flight_max: u32, clients: usize) {
     let log = log(Threads::Own, |options| {
         options.writer = writer;
@@ -149,7 +149,7 @@ fn futures(writer: Writer, writes_in_flight_max: u32, clients: usize) {
     alone.join().unwrap();
 }
 
-/// The log fails while two wait: each ends as complete or as not to be known.
+/// The log fails while two threads wait: each wait ends as complete or as indeterminate.
 fn failing() {
     let log = log(Threads::None, |_| {});
     let committers = [0, 1].map(|_| {
@@ -166,7 +166,7 @@ fn failing() {
             }
         })
     });
-    // A number that is neither published nor given up: nothing behind it can become stable.
+    // A number that is neither published nor given up: nothing after it can become stable.
     if let Ok(permit) = log.reserve(3) {
         drop(permit.take());
     }
@@ -176,7 +176,7 @@ fn failing() {
     assert!(log.check().is_err(), "a failed log stays failed");
 }
 
-/// At durability none a commit is complete when it is published, and is written all the same.
+/// At durability none a commit is complete when it is published, and is still written.
 fn unsynced() {
     let log = log(Threads::Own, |options| options.durability = Durability::None);
     let committers = [0, 1].map(|_| {
@@ -220,7 +220,7 @@ fn futures_are_woken() {
 }
 
 #[test]
-fn a_failure_wakes_everybody() {
+fn a_failure_wakes_every_waiter() {
     hold("sleepers: failing", Bound(20_000), failing);
     find("sleepers: failing", Fault::Planted(PlantedBug::FailQuietly), Bound(20_000), failing);
 }

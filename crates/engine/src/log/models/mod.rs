@@ -2,10 +2,10 @@
 //!
 //! | model | checker | what it explores | what it would find |
 //! |---|---|---|---|
-//! | `ring` | loom | producers, the taker and a reader at the ring, slots used again | a record taken early, lost or overwritten; a commit that shows before it is applied |
-//! | `durable_lsn` | loom | waiters, and who moves the durable LSN or fails the log | a lost wake-up; a ticket complete before its commit is stable |
-//! | `write_handoff` | loom | the whole log, two threads that block | a look that memory may show too early |
-//! | `lost_wakeups` | shuttle | the whole log on a simulated disk: blocked threads, futures, voids, failures | a thread that sleeps for ever |
+//! | `ring` | loom | producers, the taker and a reader at the ring, slots reused | a record taken early, lost or overwritten; a commit that shows before it is applied |
+//! | `durable_lsn` | loom | waiters, and the thread that moves the durable LSN or fails the log | a lost wake-up; a ticket complete before its commit is stable |
+//! | `write_handoff` | loom | the whole log, two threads that block | a check that weak memory order lets happen too early |
+//! | `lost_wakeups` | shuttle | the whole log on a simulated disk: blocked threads, futures, voids, failures | a thread that sleeps forever |
 
 #[cfg(loom)]
 mod durable_lsn;

@@ -1,5 +1,5 @@
-//! The ring under loom: what the taker takes is published, whole and in order, and a slot is used again
-//! only when its record was taken.
+//! The ring under loom: the taker takes records published, whole and in order, and a slot is reused only when
+//! its record was taken.
 
 use crate::ids::Csn;
 use crate::log::frame::Kind;
@@ -12,15 +12,15 @@ use std::sync::Arc;
 const RECORD_BYTES: u64 = 512;
 const SOURCE: (&str, &str) = ("log/ring.rs", include_str!("../ring.rs"));
 
-/// What goes wrong in a model.
+/// The fault injected into a model.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum InjectedFault {
     Nothing,
     /// A producer takes its number without a claim.
     NoClaim,
-    /// The taker gives a slot back before it has taken the record.
+    /// The taker frees a slot before it has taken the record.
     CompleteBeforeTaking,
-    /// A claim is not given back.
+    /// A claim is not returned.
     KeepClaim,
 }
 
@@ -41,7 +41,7 @@ fn commit(ring: &Ring, wrong: InjectedFault) {
     assert!(record.is_empty(), "an empty buffer comes back");
 }
 
-/// Two producers, three commits, two slots: the third commit has the slot of the first.
+/// Two producers, three commits, two slots: the third commit gets the slot of the first.
 fn taking(wrong: InjectedFault) {
     let ring = ring(2);
     let producers = [1, 2].map(|commits| {
@@ -72,14 +72,14 @@ fn taking(wrong: InjectedFault) {
     for producer in producers {
         producer.join().unwrap();
     }
-    // Every claim has come back: all slots and all space can be claimed once more, and no more.
+    // Every claim has come back: all slots and all space can be claimed once more, and nothing beyond.
     assert_eq!(ring.claim(3 * RECORD_BYTES), Ok(()), "all bytes came back");
     assert_eq!(ring.claim(1), Err(ClaimError::Space));
     assert_eq!(ring.claim(0), Ok(()), "all slots came back");
     assert_eq!(ring.claim(0), Err(ClaimError::Slots));
 }
 
-/// A commit applies (here: a relaxed number), then publishes. Whoever learns from the prefix that it is
+/// A commit applies (here: a relaxed store), then publishes. A thread that learns from the prefix that it is
 /// published sees it applied.
 fn applying() {
     let (ring, applied) = (ring(4), Arc::new([AtomicU64::new(0), AtomicU64::new(0)]));
@@ -91,8 +91,8 @@ fn applying() {
     assert_eq!(ring.published_prefix(Csn(0)), Csn(2), "nothing is lost");
 }
 
-/// The same when the reader need not look at the slot, since another one has found the prefix out. The
-/// flag orders nothing: it keeps the reader back until there is something to hear.
+/// The same if the reader does not read the slot, because another thread has computed the prefix. The flag
+/// orders nothing: it holds the reader back until there is something to learn.
 fn applying_by_hearsay() {
     let (ring, applied) = (ring(4), Arc::new([AtomicU64::new(0), AtomicU64::new(0)]));
     let flag = Arc::new(AtomicU64::new(0));
@@ -143,7 +143,7 @@ fn records_are_taken_published_whole_in_order_and_once() {
 }
 
 #[test]
-fn what_is_published_is_applied() {
+fn a_published_commit_is_applied() {
     hold("ring: applying", Bound(3), applying);
     hold("ring: applying by hearsay", Bound(3), applying_by_hearsay);
     let mut found = find_weak("ring: applying", SOURCE, Bound(2), applying);

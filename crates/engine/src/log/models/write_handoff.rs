@@ -1,8 +1,8 @@
-//! The whole log under loom, with as little in it as can be: who publishes and finds somebody writing
-//! may sleep, since who writes looks again; the order in which memory shows the two looks included.
+//! The whole log under loom, as small as possible: a thread that publishes and finds another one writing may
+//! sleep, because the writer checks again; this includes the order in which memory shows the two checks.
 //!
-//! loom takes sequentially consistent loads and stores for weaker than they are, so what holds here
-//! rests on fences and read-modify-writes alone.
+//! loom treats sequentially consistent loads and stores as weaker than they are, so this result rests only on
+//! fences and read-modify-writes.
 
 use crate::DatabaseId;
 use crate::log::{Log, Options, Threads};
@@ -29,7 +29,7 @@ fn commit(log: &Log<SimulatedDisk>) {
     assert!(log.horizon() >= ticket.csn, "complete is stable");
 }
 
-/// Two threads commit and block: one writes, the other may find it at that.
+/// Two threads commit and block: one writes, and the other may find it writing.
 fn two() {
     let log = log();
     let other = {
@@ -41,7 +41,7 @@ fn two() {
 }
 
 #[test]
-fn two_who_commit_are_both_told() {
+fn two_concurrent_commits_both_complete() {
     hold("driving: two", Bound(2), two);
     let planted = Fault::Planted(PlantedBug::LookOnce);
     find("driving: two", planted, Bound(2), two);

@@ -1,7 +1,7 @@
-//! Files that vanish or change after a crash: refused, or everything is there all the same.
+//! Files that vanish or change after a crash: the log is refused, or everything is there nevertheless.
 //!
-//! The one limit: until a file was prepared behind it, nothing vouches for the newest segment but its own
-//! file; and, if that vanishes, a later name.
+//! The one limit: until a file is prepared after it, only the newest segment's own file vouches for it, or a
+//! file with a later name if it vanishes.
 
 use super::episode::{Harness, directory, names, recover};
 use crate::SegmentNumber;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use syncline_vfs::simulated::Crash;
 use syncline_vfs::{Disk, File, OpenOptions, SimulatedDisk};
 
-/// What becomes of a file.
+/// What happens to a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Loss {
     Vanished,
@@ -23,7 +23,7 @@ pub(crate) enum Loss {
     Lengthened,
 }
 
-/// Spoils one segment file by random and opens the log.
+/// Damages a random segment file and opens the log.
 pub(super) fn lose_file(harness: &mut Harness, disk: &SimulatedDisk) -> Result<(), String> {
     let (_, whole) = recover(&disk.crash(Crash::DropAll), &harness.options, &harness.oracle)
         .map_err(|error| error.to_string())?;
@@ -35,11 +35,11 @@ pub(super) fn lose_file(harness: &mut Harness, disk: &SimulatedDisk) -> Result<(
     loss.strike(&disk, &path).map_err(|error| error.to_string())?;
     match recover(&disk, &harness.options, &harness.oracle) {
         Err(Error::Missing { .. } | Error::Damaged { .. }) => Ok(()),
-        Err(error) => Err(format!("{loss:?} was refused as something else: {error}")),
+        Err(error) => Err(format!("{loss:?} was refused with another error: {error}")),
         Ok((_, handed)) if handed == whole => Ok(()),
         Ok(_) if is_unknown(&found, &victim, loss) => Ok(()),
         Ok((_, handed)) => Err(format!(
-            "segment-{}.log was {loss:?}, and {} records are taken for all {}; files {}",
+            "segment-{}.log was {loss:?}, and {} records were recovered instead of {}; files {}",
             victim.index,
             handed.len(),
             whole.len(),
@@ -54,7 +54,7 @@ impl Loss {
         losses[random.usize(0..losses.len())]
     }
 
-    /// Does it to a file.
+    /// Applies it to a file.
     pub(crate) fn strike(self, disk: &SimulatedDisk, path: &Path) -> syncline_vfs::Result<()> {
         if matches!(self, Loss::Vanished) {
             disk.remove(path)?;
@@ -73,7 +73,7 @@ impl Loss {
     }
 }
 
-/// The segment files of a log's directory; of each whether nothing else can know of it, if it is lost so.
+/// The segment files of a log's directory, each with whether no other file can reveal this loss.
 pub(crate) fn segment_files(
     disk: &SimulatedDisk,
     directory: &Path,
@@ -87,8 +87,8 @@ pub(crate) fn segment_files(
     Ok(files.collect())
 }
 
-/// True if the file holds the newest segment and no other file can know of it: no header was written after
-/// it, and no hole is left.
+/// True if the file holds the newest segment and no other file can reveal its loss: no header was written
+/// after it, and no hole is left.
 fn is_unknown(found: &[SegmentFileInfo], victim: &SegmentFileInfo, loss: Loss) -> bool {
     let number = |file: &SegmentFileInfo| match file.header {
         HeaderRead::Sound(header) => header.number,

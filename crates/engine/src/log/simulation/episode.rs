@@ -1,4 +1,4 @@
-//! A harness and one episode of its log.
+//! The harness, and one episode of its log.
 
 use super::oracle::{Oracle, RecoveredRecords};
 use crate::error::{Error, Result};
@@ -17,20 +17,20 @@ use syncline_vfs::{Disk, SimulatedDisk, SimulatedFile};
 pub(super) const DIRECTORY: &str = "log";
 
 const DATABASE: DatabaseId = DatabaseId([0x5e; 16]);
-const STRANGER: DatabaseId = DatabaseId([0x77; 16]);
+const OTHER_DATABASE: DatabaseId = DatabaseId([0x77; 16]);
 
-/// See the module.
+/// A simulated disk, the log's options, and what the log has promised.
 #[derive(Debug)]
 pub(super) struct Harness {
     pub(super) disk: SimulatedDisk,
     pub(super) options: Options,
     pub(super) oracle: Oracle,
     pub(super) random: Rng,
-    /// True once a log was made and may be expected to be there.
+    /// True once a log was made and must exist.
     pub(super) is_made: bool,
 }
 
-/// Jobs that an episode has left unfinished.
+/// I/O requests that an episode has left unfinished.
 #[derive(Debug)]
 pub(super) struct InFlightRequests {
     begun: Vec<IoRequest<SimulatedFile>>,
@@ -50,7 +50,7 @@ impl Harness {
         }
     }
 
-    /// The log of this harness's disk, made if it was not yet.
+    /// The log of this harness's disk; made if it does not exist yet.
     pub(super) fn open(&mut self) -> Result<Log<SimulatedDisk>> {
         if self.is_made {
             let (log, _) = recover(&self.disk, &self.options, &self.oracle)?;
@@ -58,7 +58,7 @@ impl Harness {
         }
         let opened = open::create(&self.disk, directory(), DATABASE, self.options.clone());
         if matches!(opened, Err(Error::Exists { .. })) {
-            // An interrupted making had come far enough.
+            // The interrupted making had got far enough.
             self.is_made = true;
             return self.open();
         }
@@ -67,8 +67,8 @@ impl Harness {
         Log::run(&self.disk, directory(), opened, Threads::None)
     }
 
-    /// Lets the log live for some steps, or until it fails; returns what is still on its way.
-    pub(super) fn live(&mut self, log: &Log<SimulatedDisk>, steps: u32) -> InFlightRequests {
+    /// Runs the log for some steps, or until it fails; returns the requests still in flight.
+    pub(super) fn run_steps(&mut self, log: &Log<SimulatedDisk>, steps: u32) -> InFlightRequests {
         let mut begun: Vec<IoRequest<SimulatedFile>> = Vec::new();
         let mut done: Vec<IoCompletion<SimulatedFile>> = Vec::new();
         let shared = log.shared();
@@ -96,11 +96,10 @@ impl Harness {
     }
 
     /// Drives the log until everything published is complete, or it fails.
-    pub(super) fn finish(&mut self, log: &Log<SimulatedDisk>, on_the_way: InFlightRequests) {
+    pub(super) fn finish(&mut self, log: &Log<SimulatedDisk>, in_flight: InFlightRequests) {
         let shared = log.shared();
-        let begun =
-            on_the_way.begun.into_iter().map(|io_request| io_request.perform(&shared.stats));
-        for done in begun.chain(on_the_way.done) {
+        let begun = in_flight.begun.into_iter().map(|io_request| io_request.perform(&shared.stats));
+        for done in begun.chain(in_flight.done) {
             shared.end(done, NO_WORKER);
         }
         while shared.durable_lsn.failure().is_none()
@@ -110,7 +109,7 @@ impl Harness {
                 Some(io_request) => {
                     shared.end(io_request.perform(&shared.stats), NO_WORKER);
                 }
-                // What was published had claimed its room: a segment is there, or can be had.
+                // Published commits had claimed their room: a segment is ready, or can be prepared.
                 None => match shared.prepare_segment(false) {
                     Ok(prepared) => assert!(prepared, "published commits can be written"),
                     Err(_) => break,
@@ -143,16 +142,16 @@ impl Harness {
             self.oracle.publish(csn, None);
             return;
         }
-        // Each byte depends on the number and on a draw, so no two episodes publish the same record.
+        // Each byte depends on the number and on a random draw, so no two episodes publish the same record.
         let (salt, step) = (self.random.u8(..), csn as u8);
         let mut record: Vec<u8> = (0..bytes).map(|i| salt ^ step.wrapping_add(i as u8)).collect();
         self.oracle.publish(csn, Some(record.clone()));
         reserved.publish(&mut record);
     }
 
-    /// Prepares a file if one is wanted, and sometimes releases commits.
+    /// Prepares a file if one is needed, and sometimes releases commits.
     fn housekeep(&mut self, log: &Log<SimulatedDisk>) {
-        // A full disk is no failure: it is tried again at the next occasion.
+        // A full disk is not a failure: preparing is tried again later.
         if let Err(error) = log.shared().prepare_segment(false) {
             assert!(matches!(error, Error::Full { .. } | Error::Disk(_)), "{error}");
         }
@@ -164,7 +163,7 @@ impl Harness {
     }
 }
 
-/// Recovers a disk: the log, and what it handed out. A log of another database must be refused.
+/// Recovers a disk: the log, and the commits that recovery delivered.
 pub(super) fn recover(
     disk: &SimulatedDisk,
     options: &Options,
@@ -182,10 +181,11 @@ pub(super) fn recover(
     Ok((Log::run(disk, directory(), opened, Threads::None)?, handed))
 }
 
-/// True if the log is refused to the wrong database.
-pub(super) fn refuses_stranger(disk: &SimulatedDisk, options: &Options) -> bool {
+/// True if the log is refused to another database.
+pub(super) fn refuses_other_database(disk: &SimulatedDisk, options: &Options) -> bool {
     let copy = disk.crash(Crash::DropAll);
-    let opened = open::open(&copy, directory(), Some(STRANGER), Csn::ZERO, options, &mut |_, _| {});
+    let opened =
+        open::open(&copy, directory(), Some(OTHER_DATABASE), Csn::ZERO, options, &mut |_, _| {});
     matches!(opened, Err(Error::WrongDatabase { .. }))
 }
 
@@ -193,7 +193,7 @@ pub(super) fn directory() -> &'static Path {
     Path::new(DIRECTORY)
 }
 
-/// The names in the log's directory; for messages.
+/// The names in the log's directory, for messages.
 pub(super) fn names(disk: &SimulatedDisk) -> String {
     format!("{:?}", disk.list(directory()))
 }

@@ -1,5 +1,5 @@
-//! Every cut of a small workload, under every kind of image, and every cut of every such recovery,
-//! and every cut of the recovery after that.
+//! Every power loss of a small workload, with every kind of crash image, then every power loss of every such
+//! recovery, and every power loss of the recovery after that.
 
 use super::episode::{Harness, recover};
 use super::oracle::RecoveredRecords;
@@ -7,16 +7,16 @@ use crate::log::options::Options;
 use syncline_vfs::SimulatedDisk;
 use syncline_vfs::simulated::Crash;
 
-/// The harness of a seed, run until the power goes off after `cut` operations; none if it never did.
-fn cut_world(seed: u64, cut: u64, options: &Options) -> Option<Harness> {
+/// The harness of a seed, run until the power fails after `cut` operations; none if it never did.
+fn interrupted_harness(seed: u64, cut: u64, options: &Options) -> Option<Harness> {
     let mut harness = Harness::new(seed);
     harness.options = options.clone();
     harness.disk.crash_after(cut);
     let log = harness.open();
     let mut power_is_on = log.is_ok();
     if let Ok(log) = log {
-        let on_the_way = harness.live(&log, 90);
-        harness.finish(&log, on_the_way);
+        let in_flight = harness.run_steps(&log, 90);
+        harness.finish(&log, in_flight);
         power_is_on = log.shared().durable_lsn.failure().is_none();
     }
     (!power_is_on).then_some(harness)
@@ -38,9 +38,9 @@ fn recovered(disk: &SimulatedDisk, harness: &Harness) -> RecoveredRecords {
     handed
 }
 
-/// Cuts the recovery of `disk` at every I/O; each time what is left must recover to `expected`.
-/// Returns how many recoveries that were.
-fn cut_recoveries(
+/// Interrupts the recovery of `disk` at every I/O; each resulting image must recover to `expected`. Returns
+/// the number of recoveries.
+fn interrupt_recoveries(
     disk: &SimulatedDisk,
     harness: &Harness,
     expected: &RecoveredRecords,
@@ -61,7 +61,7 @@ fn cut_recoveries(
                 "cut {cut}, {how:?}"
             );
             if depth > 1 && was_cut {
-                recoveries += cut_recoveries(&left, harness, expected, depth - 1);
+                recoveries += interrupt_recoveries(&left, harness, expected, depth - 1);
             }
         }
         if !was_cut {
@@ -74,7 +74,7 @@ fn cut_recoveries(
 fn every_cut(seed: u64, options: &Options) -> u64 {
     let mut recoveries = 0;
     for cut in 0.. {
-        let Some(harness) = cut_world(seed, cut, options) else {
+        let Some(harness) = interrupted_harness(seed, cut, options) else {
             assert!(cut > 20, "the workload was too small: {cut} operations");
             break;
         };
@@ -85,9 +85,9 @@ fn every_cut(seed: u64, options: &Options) -> u64 {
             let image = harness.disk.crash(how);
             let expected = recovered(&image.crash(Crash::DropAll), &harness);
             recoveries += 1;
-            // Two levels for every ninth image, in turn, else the count explodes without news.
+            // Two levels for every ninth image only: otherwise the count explodes without finding more.
             if (number as u64 + cut).is_multiple_of(9) {
-                recoveries += cut_recoveries(&image, &harness, &expected, 2);
+                recoveries += interrupt_recoveries(&image, &harness, &expected, 2);
             }
         }
     }
@@ -95,13 +95,13 @@ fn every_cut(seed: u64, options: &Options) -> u64 {
 }
 
 #[test]
-fn every_cut_of_a_small_workload_with_synced_writes_keeps_every_promise() {
+fn every_power_loss_with_synced_writes_keeps_every_promise() {
     let options = Options { direct: true, ..Options::tiny() };
     assert!(every_cut(3, &options) > 1_000);
 }
 
 #[test]
-fn every_cut_of_a_small_workload_with_sync_calls_keeps_every_promise() {
+fn every_power_loss_with_sync_calls_keeps_every_promise() {
     let options = Options { direct: false, writes_in_flight_max: 3, ..Options::tiny() };
     assert!(every_cut(5, &options) > 1_000);
 }

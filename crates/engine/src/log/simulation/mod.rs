@@ -1,15 +1,16 @@
 //! Deterministic simulation of the log: one thread, one seed, the same steps each time.
 //!
-//! A *harness* is a simulated disk, a log on it, and an *oracle* that remembers what was published,
-//! acknowledged and handed out. An *episode* is a number of random steps: commits, I/O requests begun, done
-//! and brought back in any order, files prepared, commits released, until the power goes off or a fault
-//! strikes. Then every kind of crash image is recovered and held against the oracle, recovery itself is cut
-//! at its I/Os, twice over, and one of the images goes on. Files of some images are lost or changed
-//! (`spoil`): such a log is refused, or everything is there all the same.
+//! A *harness* is a simulated disk, a log on it, and an *oracle* that remembers which commits were published,
+//! acknowledged and recovered. An *episode* is a number of random steps: commits, I/O requests begun,
+//! performed and completed in any order, files prepared, commits released, until the power fails or a fault
+//! occurs. Then every kind of crash image is recovered and checked against the oracle, recovery itself is
+//! interrupted at its I/Os, twice in a row, and the next episode continues from one of the images. Files of
+//! some images are lost or changed (`corruption`): such a log is refused, or everything is there
+//! nevertheless.
 //!
-//! That the simulation sees what it looks for is tested by planted bugs: it must find each of them
-//! within a budget of seeds. A seed that fails is replayed by its number, `SYNCLINE_SEED=n`; more seeds
-//! than the usual ones are tried by `SYNCLINE_SEEDS=count`.
+//! Planted bugs test that the simulation finds what it is meant to find: it must find each of them within a
+//! budget of seeds. `SYNCLINE_SEED=n` replays a failing seed, and `SYNCLINE_SEEDS=count` tries more seeds
+//! than the default ones.
 
 pub(crate) mod corruption;
 mod episode;

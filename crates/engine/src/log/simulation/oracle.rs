@@ -1,22 +1,22 @@
-//! What must hold after every recovery, kept beside the log in plain collections.
+//! The conditions that must hold after every recovery, tracked next to the log in plain collections.
 //!
-//! 1. What was acknowledged is there.
-//! 2. What an earlier recovery has handed out is there.
-//! 3. What is there is a prefix of what was published, in order, each record whole.
+//! 1. Acknowledged commits are recovered.
+//! 2. Commits that an earlier recovery delivered are recovered.
+//! 3. The recovered commits are a prefix of the published ones, in order, each record whole.
 
 use std::collections::BTreeMap;
 
-/// What recovery has handed out: numbers and records.
+/// The commits that recovery delivered: numbers and records.
 pub(super) type RecoveredRecords = Vec<(u64, Vec<u8>)>;
 
-/// See the module.
+/// The expected state of a log.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Oracle {
     /// Every number published and not lost, with its record; none for a void.
     published: BTreeMap<u64, Option<Vec<u8>>>,
-    /// Everything up to here must be found.
+    /// Every commit up to here must be recovered.
     pub(super) promised: u64,
-    /// Everything up to here is no longer wanted.
+    /// Commits up to here are no longer needed.
     pub(super) released: u64,
 }
 
@@ -35,7 +35,7 @@ impl Oracle {
         self.published.keys().next_back().copied().unwrap_or(0)
     }
 
-    /// Why what recovery handed out is wrong.
+    /// Checks the recovered commits; the error says what is wrong.
     pub(super) fn check(&self, handed: &RecoveredRecords) -> Result<(), String> {
         let wanted = self.published.range(self.released + 1..);
         let mut wanted = wanted.filter_map(|(csn, record)| Some((*csn, record.as_ref()?)));
@@ -43,12 +43,16 @@ impl Oracle {
             match wanted.next() {
                 Some((expected, content)) if expected == *csn => {
                     if content != record {
-                        return Err(format!("the record of csn {csn} is not what was published"));
+                        return Err(format!(
+                            "the record of csn {csn} differs from the published one"
+                        ));
                     }
                 }
                 expected => {
                     let expected = expected.map(|(csn, _)| csn);
-                    return Err(format!("csn {csn} was handed out where {expected:?} follows"));
+                    return Err(format!(
+                        "csn {csn} was recovered where {expected:?} should follow"
+                    ));
                 }
             }
         }
@@ -60,7 +64,7 @@ impl Oracle {
         }
     }
 
-    /// The log goes on behind `last`: what came later is lost for good, the rest stays.
+    /// The log continues after `last`: later commits are lost for good, the others stay.
     pub(super) fn go_on(&mut self, last: u64) {
         self.published.split_off(&(last + 1));
         self.promised = self.last();

@@ -1,29 +1,29 @@
-//! From a seed to a violation, or none: episodes, crashes, recoveries, and recoveries cut short.
+//! From a seed to a violation, or none: episodes, crashes, recoveries, and interrupted recoveries.
 
 use super::corruption::lose_file;
-use super::episode::{Harness, names, recover, refuses_stranger};
+use super::episode::{Harness, names, recover, refuses_other_database};
 use super::oracle::RecoveredRecords;
 use crate::error::Error;
 use crate::log::options::Durability;
 use syncline_vfs::SimulatedDisk;
 use syncline_vfs::simulated::{Crash, Fault, FaultRule, SyncFailure};
 
-/// How many episodes follow one another in a harness.
-const LIVES: u32 = 3;
+/// How many episodes a harness runs.
+const EPISODES: u32 = 3;
 
-/// What a search has done, so that a test can see that it did something.
+/// What a search has done, so that a test can check that it did something.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
-    /// Recoveries tried, cut ones included.
+    /// Recoveries tried, including interrupted ones.
     pub(super) recoveries: u64,
-    /// Faults that struck.
+    /// Faults that were injected.
     pub(super) faults: u64,
-    /// Recoveries that handed out something.
+    /// Recoveries that delivered commits.
     pub(super) fruitful: u64,
 }
 
 impl Tally {
-    /// Adds what another search has done.
+    /// Adds another search's counts.
     fn add(&mut self, other: &Tally) {
         self.recoveries += other.recoveries;
         self.faults += other.faults;
@@ -31,21 +31,21 @@ impl Tally {
     }
 }
 
-/// Lives through the harness of a seed; the first violation, in words.
+/// Runs the harness of a seed; returns the first violation.
 pub(super) fn search(seed: u64, tally: &mut Tally) -> Result<(), String> {
     let mut harness = Harness::new(seed);
-    for _ in 0..LIVES {
+    for _ in 0..EPISODES {
         if harness.random.u8(0..4) == 0 {
-            fault_life(&mut harness, tally)?;
+            fault_episode(&mut harness, tally)?;
         } else {
-            crash_life(&mut harness, tally)?;
+            crash_episode(&mut harness, tally)?;
         }
     }
     Ok(())
 }
 
-/// An episode that the power ends, and what every crash image of it recovers to.
-fn crash_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
+/// An episode that ends with a power loss, and the recovery of every crash image of it.
+fn crash_episode(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
     if harness.random.u8(0..8) > 0 {
         let cut = harness.random.u64(0..60);
         harness.disk.crash_after(cut);
@@ -54,10 +54,10 @@ fn crash_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
     let opened = harness.open();
     if let Ok(log) = opened {
         let steps = harness.random.u32(20..250);
-        // The power goes off with whatever is on its way.
-        drop(harness.live(&log, steps));
+        // The power fails with these requests in flight.
+        drop(harness.run_steps(&log, steps));
     } else if !was_made {
-        // The making was cut: nothing was promised, and it may be begun again.
+        // The making was interrupted: nothing was promised, and it may start again.
         let seed = harness.random.u64(..);
         let how = [Crash::DropAll, Crash::KeepAll, Crash::Torn { seed }];
         harness.disk = harness.disk.crash(how[harness.random.usize(0..how.len())]);
@@ -79,7 +79,7 @@ fn crash_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
     }
     let chosen = images[harness.random.usize(0..images.len())];
     let disk = harness.disk.crash(chosen);
-    cut_recovery(harness, &disk, tally).map_err(|why| format!("{chosen:?}, {why}"))?;
+    interrupt_recovery(harness, &disk, tally).map_err(|why| format!("{chosen:?}, {why}"))?;
     damage(harness, &disk)?;
     if harness.random.u8(0..3) == 0 {
         lose_file(harness, &disk)?;
@@ -87,9 +87,9 @@ fn crash_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
     restart(harness, disk)
 }
 
-/// An episode that a fault may end; the process starts again on the same disk. Then the power goes, at once
-/// or in the episode after.
-fn fault_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
+/// An episode that a fault may end; the process restarts on the same disk. Then the power fails, at once or
+/// in the next episode.
+fn fault_episode(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
     let was_made = harness.is_made;
     let fault = draw_fault(harness);
     let mut rule = FaultRule::next(fault, "");
@@ -101,12 +101,12 @@ fn fault_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
     harness.disk.arm(rule);
     let before = harness.disk.faults_injected();
     let steps = harness.random.u32(20..200);
-    let on_the_way = harness.live(&opened, steps);
+    let in_flight = harness.run_steps(&opened, steps);
     tally.faults += harness.disk.faults_injected() - before;
     harness.disk.disarm();
-    // What a process does that knows of no failure, or one that has freed some space.
+    // As a process does that has noticed no failure, or has freed some space.
     if opened.shared().durable_lsn.failure().is_none() && was_made {
-        harness.finish(&opened, on_the_way);
+        harness.finish(&opened, in_flight);
         if harness.random.bool() {
             drop(opened);
             let disk = harness.disk.crash(Crash::DropAll);
@@ -122,10 +122,10 @@ fn fault_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
     }
     let first = check_image(harness, &again, tally).map_err(|why| format!("{fault:?}: {why}"))?;
     again.disarm();
-    // What that recovery handed out must stand although some syncs had lied.
+    // The commits of that recovery must stay although some syncs had lied.
     let later = again.crash(Crash::DropAll);
     let second = check_image(harness, &later, tally).map_err(|why| format!("{fault:?}: {why}"))?;
-    same(&first, &second).map_err(|why| format!("after {fault:?} and a power cut {why}"))?;
+    same(&first, &second).map_err(|why| format!("after {fault:?} and a power loss {why}"))?;
     let next = if harness.random.bool() { again } else { later };
     restart(harness, next)
 }
@@ -144,7 +144,7 @@ fn draw_fault(harness: &mut Harness) -> Fault {
     faults[harness.random.usize(0..faults.len())]
 }
 
-/// Recovers an image as it is and holds it against the oracle.
+/// Recovers an image as it is and checks the result against the oracle.
 fn check_image(
     harness: &Harness,
     disk: &SimulatedDisk,
@@ -158,14 +158,14 @@ fn check_image(
     Ok(handed)
 }
 
-/// Cuts recovery at its I/Os, and the recovery after that: all must end where the uncut one does.
-fn cut_recovery(
+/// Interrupts recovery at its I/Os, and the recovery after that: all must end like the uninterrupted one.
+fn interrupt_recovery(
     harness: &mut Harness,
     disk: &SimulatedDisk,
     tally: &mut Tally,
 ) -> Result<(), String> {
     let uncut = check_image(harness, &disk.crash(Crash::DropAll), tally)?;
-    if !refuses_stranger(disk, &harness.options) {
+    if !refuses_other_database(disk, &harness.options) {
         return Err("a log of another database was opened".to_owned());
     }
     for cut in 0..2 {
@@ -177,7 +177,7 @@ fn cut_recovery(
                 harness.random.u64(0..6)
             };
             disk.crash_after(at);
-            // Whether the cut came in time does not matter: the image must be sound either way.
+            // It does not matter whether the power loss came in time: the image must be sound either way.
             let _cut = recover(&disk, &harness.options, &harness.oracle).is_err();
             tally.recoveries += 1;
             let seed = harness.random.u64(..);
@@ -185,14 +185,14 @@ fn cut_recovery(
                 [Crash::DropAll, Crash::KeepAll, Crash::Subset { seed }, Crash::Torn { seed }];
             disk = disk.crash(how[harness.random.usize(0..how.len())]);
             let handed = check_image(harness, &disk.crash(Crash::DropAll), tally)
-                .map_err(|why| format!("recovery cut at {at}, depth {depth}: {why}"))?;
-            same(&uncut, &handed).map_err(|why| format!("recovery cut at {at}: {why}"))?;
+                .map_err(|why| format!("recovery interrupted at {at}, depth {depth}: {why}"))?;
+            same(&uncut, &handed).map_err(|why| format!("recovery interrupted at {at}: {why}"))?;
         }
     }
     Ok(())
 }
 
-/// Spoils a stable frame that a later one names: the log must be refused, not cut short.
+/// Damages a stable frame that a later one names: the log must be refused, not truncated.
 fn damage(harness: &mut Harness, disk: &SimulatedDisk) -> Result<(), String> {
     use crate::log::scan::Reader;
     use crate::log::{segment, survey};
@@ -229,12 +229,12 @@ fn damage(harness: &mut Harness, disk: &SimulatedDisk) -> Result<(), String> {
     spoiled.map_err(|error| error.to_string())?;
     match recover(&disk, &harness.options, &harness.oracle) {
         Err(Error::Damaged { .. }) => Ok(()),
-        Err(error) => Err(format!("damage was refused as something else: {error}")),
+        Err(error) => Err(format!("damage was refused with another error: {error}")),
         Ok(_) => Err(format!("damage to a stable frame at {victim} was taken for the log's end")),
     }
 }
 
-/// The harness goes on with what this disk recovers to.
+/// The harness continues with the log that this disk recovers to.
 fn restart(harness: &mut Harness, disk: SimulatedDisk) -> Result<(), String> {
     let (log, handed) =
         recover(&disk, &harness.options, &harness.oracle).map_err(|e| e.to_string())?;

@@ -1,4 +1,4 @@
-//! What the log keeps, and what it refuses.
+//! The log's guarantees, and its refusals.
 
 use crate::log::{Durability, Log, Options, Ticket};
 use crate::planted_bug::PlantedBug;
@@ -43,14 +43,14 @@ pub(super) fn simulated() -> SimulatedDisk {
     SimulatedDisk::new(1, Metadata::Strict)
 }
 
-/// A new log of that disk, in the folder that [`reopen`]'s callers name too.
+/// A new log on that disk, in the directory that callers of [`reopen`] also use.
 pub(super) fn made(disk: &SimulatedDisk, options: &Options) -> Log<SimulatedDisk> {
     let id = DatabaseId::random();
     Log::create(disk, Path::new("log"), id, options.clone()).unwrap()
 }
 
 #[test]
-fn commits_of_every_durability_and_sync_method_are_found_again() {
+fn commits_of_every_durability_and_sync_method_are_recovered() {
     let folder = tempfile::tempdir().unwrap();
     for durability in [Durability::None, Durability::Data, Durability::Full] {
         for direct in [false, true] {
@@ -86,7 +86,7 @@ fn one_client_pays_one_sync_a_commit_and_none_at_durability_none() {
         let directory = folder.path().join(format!("{}-{direct}", durability.word()));
         let log = Log::create(&disk, &directory, DatabaseId::random(), options).unwrap();
         commit(&log, b"the first waits for nothing else").unwrap();
-        // The spare file is prepared beside the first commits; its syncs are not theirs.
+        // The spare file is prepared during the first commits; its syncs are not theirs.
         while log.shared().prepare_segment(false).unwrap() {}
         let before = log.stats().syncs;
         for number in 0..100_u64 {
@@ -115,7 +115,7 @@ fn a_record_longer_than_a_frame_is_whole_and_one_over_the_cap_is_refused() {
 }
 
 #[test]
-fn a_released_log_uses_its_files_again_and_opens_from_there_only() {
+fn a_released_log_reuses_its_files_and_opens_only_from_there() {
     let disk = simulated();
     let options = Options::tiny();
     let log = made(&disk, &options);
@@ -137,7 +137,7 @@ fn a_released_log_uses_its_files_again_and_opens_from_there_only() {
 }
 
 #[test]
-fn a_full_disk_refuses_the_commit_that_lacks_room_and_can_be_tried_again() {
+fn a_full_disk_refuses_the_commit_and_a_retry_succeeds_later() {
     let disk = simulated();
     let log = made(&disk, &Options::tiny());
     disk.arm(FaultRule { repeat: true, ..FaultRule::next(Fault::PreallocateFull, "log") });
@@ -207,24 +207,24 @@ fn a_voided_number_lets_those_behind_it_pass() {
     assert_eq!(found, BTreeMap::from([(2, b"behind the hole".to_vec())]));
 }
 
-/// At durability none, too, nobody is told of a commit that the next transaction would not see.
+/// At durability none, too, a commit is not acknowledged before the next transaction would see it.
 fn acknowledges_behind_a_gap(plant: Option<PlantedBug>) -> bool {
     let options = Options { durability: Durability::None, ..Options::tiny() };
     let log = Log::create(&simulated(), Path::new("log"), DatabaseId::random(), options).unwrap();
     let hole = log.reserve(100).unwrap().take();
-    let told = AtomicBool::new(false);
+    let acknowledged = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             crate::planted_bug::with(plant, || commit(&log, b"behind the hole").unwrap());
-            told.store(true, Ordering::SeqCst);
+            acknowledged.store(true, Ordering::SeqCst);
         });
         while !log.shared().ring.is_published(Csn(2)) {
             std::thread::yield_now();
         }
         std::thread::sleep(Duration::from_millis(50));
-        let told_early = told.load(Ordering::SeqCst);
+        let early = acknowledged.load(Ordering::SeqCst);
         hole.void();
-        told_early
+        early
     })
 }
 
@@ -236,7 +236,7 @@ fn without_durability_a_commit_waits_for_those_before_it() {
 }
 
 #[test]
-fn what_is_not_this_log_is_refused_in_one_sentence() {
+fn a_directory_without_this_log_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("log");
     let open = |database| {

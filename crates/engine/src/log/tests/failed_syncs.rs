@@ -1,5 +1,5 @@
-//! A process that restarts after a failed sync reads the page cache, which may hold what the disk does not:
-//! what it commits then must survive a power loss.
+//! A process that restarts after a failed sync reads the page cache, which may hold data that the disk does
+//! not: its later commits must survive a power loss.
 
 use super::behaviour::{commit, simulated};
 use crate::log::{Log, Options, Threads};
@@ -11,14 +11,14 @@ use syncline_vfs::simulated::{Crash, Fault, FaultRule, SyncFailure};
 /// Commits before the restart: three segments.
 const COMMITS: u64 = 80;
 
-/// Every sync of that many commits fails in one case, in each of two ways.
+/// Cases: every sync of these commits fails once, in each of two ways.
 const CASES: u64 = 400;
 
 fn content(number: u64) -> Vec<u8> {
     vec![number as u8; 100]
 }
 
-/// One sync fails, the process restarts and commits, and the power goes.
+/// One sync fails, the process restarts and commits, and the power fails.
 fn restart(case: u64) -> Result<(), String> {
     let failures = [SyncFailure::PagesKeptUntilEviction, SyncFailure::OneHandleOnly];
     let (failure, skip) = (failures[(case % 2) as usize], case / 2);
@@ -58,7 +58,7 @@ fn restart(case: u64) -> Result<(), String> {
 }
 
 #[test]
-fn what_is_committed_after_a_failed_sync_and_a_restart_survives_a_power_loss() {
+fn a_commit_after_a_failed_sync_and_a_restart_survives_a_power_loss() {
     for case in 0..CASES {
         restart(case).unwrap();
     }

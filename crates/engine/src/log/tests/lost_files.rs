@@ -1,5 +1,5 @@
-//! Segment files that vanish, or change, after a crash: refused, never taken for the end of the log. Files
-//! that a crash itself leaves unfinished are no reason to refuse.
+//! Segment files that vanish, or change, after a crash: refused, never treated as the end of the log. Files
+//! that a crash itself leaves unfinished are not refused.
 
 use super::behaviour::{commit, reopen, simulated};
 use crate::log::segment::{self, HEADER_BYTES, HeaderRead, read_header};
@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use syncline_vfs::simulated::Crash;
 use syncline_vfs::{Disk, File, OpenOptions, SimulatedDisk};
 
-/// How often the log goes on, and with it what its files are: never used, used once, used again.
+/// Numbers of commits for which the files differ: never used, used once, reused.
 const COMMITS: [u64; 5] = [2, 3, 70, 200, 400];
 
 fn directory() -> &'static Path {
     Path::new("log")
 }
 
-/// A disk whose log holds that many acknowledged commits and was not closed; the next file is prepared, and
-/// what is older than a few commits was released.
+/// A disk with a log of that many acknowledged commits that was not closed; the next file is prepared, and
+/// all but the last commits were released.
 fn left_open(commits: u64, options: &Options) -> SimulatedDisk {
     let disk = simulated();
     let id = DatabaseId([9; 16]);
@@ -39,7 +39,7 @@ fn released(commits: u64) -> u64 {
     commits.saturating_sub(40)
 }
 
-/// Opens the log: how many commits there are, none of them wanting.
+/// Opens the log and checks that no commit is missing; returns the last commit.
 fn opened(disk: &SimulatedDisk, commits: u64, options: &Options) -> crate::Result<u64> {
     let from = Csn(released(commits));
     let mut last = from.0;
@@ -87,7 +87,7 @@ fn newest(disk: &SimulatedDisk) -> PathBuf {
     files(disk).into_iter().max().unwrap().1
 }
 
-/// What is done to a file.
+/// A kind of damage: its name, and a function that applies it.
 type Damage = (&'static str, fn(&SimulatedDisk, &Path));
 
 const DAMAGES: [Damage; 7] = [
@@ -103,7 +103,7 @@ const DAMAGES: [Damage; 7] = [
         let bytes = read(disk, path);
         write(disk, path, &bytes[..bytes.len() / 2]);
     }),
-    ("cut within its header", |disk, path| {
+    ("truncated within its header", |disk, path| {
         write(disk, path, &read(disk, path)[..60]);
     }),
     ("lengthened", |disk, path| {
@@ -144,7 +144,7 @@ fn a_newest_segment_file_that_is_lost_is_refused_and_never_taken_for_the_end() {
 
 // H3
 #[test]
-fn any_file_below_a_known_one_that_is_lost_is_named() {
+fn a_missing_file_with_a_lower_index_is_named() {
     let options = Options::tiny();
     let disk = left_open(200, &options);
     let count = files(&disk).len();
@@ -152,10 +152,10 @@ fn any_file_below_a_known_one_that_is_lost_is_named() {
     for index in 0..count as u32 - 1 {
         let disk = disk.crash(Crash::DropAll);
         disk.remove(&segment::path(directory(), index)).unwrap();
-        let refusal = opened(&disk, 200, &options).expect_err("a hole is seen");
-        let said = refusal.to_string();
-        assert!(said.contains(&format!("segment-{index}.log")), "{said}");
-        assert!(said.contains("bring that file back"), "{said}");
+        let refusal = opened(&disk, 200, &options).expect_err("a hole is refused");
+        let message = refusal.to_string();
+        assert!(message.contains(&format!("segment-{index}.log")), "{message}");
+        assert!(message.contains("restore that file"), "{message}");
     }
 }
 
@@ -169,14 +169,14 @@ fn a_tail_that_reads_as_zeros_is_refused_if_a_prepared_file_says_that_it_was_sta
     for number in 1..=12 {
         commit(&log, &content(number)).unwrap();
     }
-    // Prepared late, beside commits that are stable.
+    // Prepared late, when commits are already stable.
     while log.shared().prepare_segment(false).unwrap() {}
     let disk = disk.crash(Crash::DropAll);
     let path = newest(&disk);
     let mut bytes = read(&disk, &path);
     bytes[options.frame_unit_bytes as usize..].fill(0);
     write(&disk, &path, &bytes);
-    let refusal = opened(&disk, 12, &options).expect_err("the frames had been stable");
+    let refusal = opened(&disk, 12, &options).expect_err("the frames were stable");
     assert!(matches!(refusal, Error::Damaged { .. }), "{refusal}");
 }
 
@@ -205,7 +205,7 @@ fn a_flipped_bit_in_a_last_frame_of_one_sector_is_refused() {
         let refusal = with_flipped(bit).expect_err("a bit was flipped");
         assert!(matches!(refusal, Error::Damaged { .. }), "{bit}: {refusal}");
     }
-    // A failed write that ended there may have left the same.
+    // A failed write that ended there may have left the same bytes.
     for bit in end * 8..(end + 1) * 8 {
         assert_eq!(with_flipped(bit).unwrap(), commits - 1, "{bit}");
     }
@@ -215,7 +215,7 @@ fn a_flipped_bit_in_a_last_frame_of_one_sector_is_refused() {
 #[test]
 fn a_failed_write_that_ended_within_a_sector_is_the_end_of_the_log() {
     let options = Options::tiny();
-    // Its last byte has one bit.
+    // The last byte of this commit's frame has one bit set.
     let commits = 4;
     let disk = left_open(commits, &options);
     let path = newest(&disk);
@@ -259,7 +259,7 @@ fn a_file_whose_making_was_interrupted_is_made_anew_and_never_left_behind() {
         write(&disk, &last, &vec![0; bytes]);
         assert_eq!(opened(&disk, 2, &options).unwrap(), 2, "{bytes} bytes");
         let count = files(&disk).len();
-        // So many commits that every file is used.
+        // Enough commits that every file is used.
         let id = Some(DatabaseId([9; 16]));
         let log = Log::open_with(
             &disk,

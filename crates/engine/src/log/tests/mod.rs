@@ -1,4 +1,4 @@
-//! The log through its public face.
+//! The log through its public interface.
 
 mod behaviour;
 mod failed_syncs;

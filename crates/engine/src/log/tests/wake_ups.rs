@@ -1,4 +1,4 @@
-//! Nobody who waits for a commit sleeps for ever: threads, futures, and both together.
+//! No thread or future that waits for a commit sleeps forever, alone or together.
 
 use super::behaviour::{commit, made, reopen, simulated, small};
 use crate::log::{Log, Options, Threads, Worker, Writer};
@@ -14,7 +14,7 @@ use std::time::Duration;
 use syncline_instrument::{Nanos, clock};
 use syncline_vfs::{Disk, RealDisk};
 
-/// Fails instead of hanging, should a wake-up be lost.
+/// Fails instead of hanging if a wake-up is lost.
 fn within_a_minute(body: impl FnOnce() + Send + 'static) {
     let (sender, receiver) = mpsc::channel();
     let thread = std::thread::spawn(move || {
@@ -23,11 +23,11 @@ fn within_a_minute(body: impl FnOnce() + Send + 'static) {
     });
     let ended = receiver.recv_timeout(Duration::from_mins(1));
     let hangs = ended == Err(mpsc::RecvTimeoutError::Timeout);
-    assert!(!hangs, "somebody sleeps for ever");
+    assert!(!hangs, "a thread sleeps forever");
     thread.join().unwrap();
 }
 
-/// Every thread commits under its own name; afterwards all of them must be found.
+/// Every thread commits its own records; afterwards all of them must be recovered.
 fn stress_threads<D: Disk>(disk: &D, directory: &Path, options: &Options, threads: u64, each: u64) {
     let log = Log::create(disk, directory, DatabaseId::random(), options.clone()).unwrap();
     let acknowledged = Mutex::new(BTreeMap::new());
@@ -55,7 +55,7 @@ fn stress_threads<D: Disk>(disk: &D, directory: &Path, options: &Options, thread
 }
 
 #[test]
-fn no_thread_of_many_sleeps_for_ever_in_a_tiny_ring() {
+fn no_thread_of_many_sleeps_forever_in_a_tiny_ring() {
     within_a_minute(|| {
         for (round, writes_in_flight_max) in [1, 1, 3].into_iter().enumerate() {
             let options = Options {
@@ -70,7 +70,7 @@ fn no_thread_of_many_sleeps_for_ever_in_a_tiny_ring() {
 }
 
 #[test]
-fn no_thread_of_many_sleeps_for_ever_on_a_real_disk() {
+fn no_thread_of_many_sleeps_forever_on_a_real_disk() {
     within_a_minute(|| {
         let folder = tempfile::tempdir().unwrap();
         for direct in [true, false] {
@@ -81,7 +81,7 @@ fn no_thread_of_many_sleeps_for_ever_on_a_real_disk() {
     });
 }
 
-/// A worker with clients that each commit some times, on this thread.
+/// Runs a worker with clients that each commit several times, on this thread.
 fn run_worker<D: Disk>(log: &Log<D>, worker: &Worker<D>, clients: usize, each: u64) -> u64 {
     let acknowledged = AtomicU64::new(0);
     let client = |_| async {
@@ -132,7 +132,7 @@ impl Wake for RecordingExecutor {
 }
 
 #[test]
-fn no_future_of_several_workers_beside_threads_sleeps_for_ever() {
+fn no_future_of_several_workers_sleeps_forever_next_to_threads() {
     within_a_minute(|| {
         for writer in [Writer::Worker, Writer::Thread] {
             for round in 0..3 {
@@ -200,9 +200,9 @@ fn a_future_without_a_worker_is_completed_by_the_writer_thread() {
 }
 
 #[test]
-fn a_worker_whose_woken_client_is_dropped_holds_nobody_back() {
-    /// Sixteen writes of ten milliseconds, which is what the first one is thought to take.
-    const OVERDUE_NS: Nanos = 160_000_000;
+fn a_worker_whose_woken_client_is_dropped_delays_no_other() {
+    /// Sixteen writes of ten milliseconds, the assumed duration of the first one.
+    const DEADLINE_NS: Nanos = 160_000_000;
     within_a_minute(|| {
         let began = clock::now();
         let log = made(&simulated(), &Options::tiny());
@@ -216,13 +216,13 @@ fn a_worker_whose_woken_client_is_dropped_holds_nobody_back() {
         assert!(of_one.as_mut().poll(context).is_pending());
         assert!(of_other.as_mut().poll(context).is_pending());
         one.uncork();
-        // What has been staged for long is written all the same, and this thread may have been off for long.
+        // Commits staged for long are written anyway, and this thread may have been descheduled for long.
         assert!(
-            log.horizon() == Csn(0) || clock::now() - began > OVERDUE_NS,
+            log.horizon() == Csn(0) || clock::now() - began > DEADLINE_NS,
             "the other worker may still add to the group"
         );
         other.uncork();
-        // The thread that prepares segments may be at the log just now, and then it is the one that writes.
+        // The thread that prepares segments may hold the log at this moment, and then it writes.
         reached(&log, Csn(2));
         // The first worker is expected now, and its only client goes away.
         drop(of_one);
@@ -235,22 +235,22 @@ fn a_worker_whose_woken_client_is_dropped_holds_nobody_back() {
     });
 }
 
-/// Waits until commits are complete up to that one; who waits in vain does so for a minute.
+/// Waits until commits are complete up to that one; fails after a minute.
 fn reached<D: Disk>(log: &Log<D>, csn: Csn) {
     while log.horizon() < csn {
         std::thread::yield_now();
     }
 }
 
-/// What is ready to flush, or overdue, does not wait for an uncork: while one worker makes a pass that does
-/// not end, a group of the others is written beside it.
+/// A group that is ready to flush or past its deadline does not wait for an uncork: while one worker makes a
+/// pass that does not end, a group of the others is written.
 #[test]
-fn a_group_is_written_beside_a_pass_that_does_not_end() {
+fn a_group_is_written_during_a_pass_that_does_not_end() {
     within_a_minute(|| {
         let log = made(&simulated(), &Options::tiny());
         let (busy, other) = (log.worker(), log.worker());
-        // All clients but one are in the group each time; until a write was seen, and where the other one is
-        // out for longer, it is written when it is overdue.
+        // All clients but one are in the group each time. Before the first write, and where the other client
+        // is out for longer, the group is written at its deadline.
         for clients in [0, 3] {
             busy.has_clients(1);
             other.has_clients(clients);
@@ -271,7 +271,7 @@ fn a_group_is_written_beside_a_pass_that_does_not_end() {
                 }
                 other.uncork();
                 if round % 10 == 0 {
-                    // Now and then all passes end, and the last worker writes.
+                    // From time to time all passes end, and the last worker writes.
                     let last = log.reserve(3).unwrap().take().publish(&mut b"one".to_vec());
                     busy.uncork();
                     while log.horizon() < last.csn {
@@ -284,9 +284,10 @@ fn a_group_is_written_beside_a_pass_that_does_not_end() {
     });
 }
 
-/// A commit that nobody waits for fills a gap: whoever sleeps behind it is woken, on one ticket or two.
+/// A commit that no thread waits for fills a gap: the threads that sleep behind it are woken, with one ticket
+/// or two.
 #[test]
-fn a_gap_that_is_filled_in_passing_wakes_those_behind_it() {
+fn a_commit_without_a_waiter_that_fills_a_gap_wakes_those_behind_it() {
     let log = Log::create(&simulated(), Path::new("log"), DatabaseId::random(), small()).unwrap();
     for _ in 0..50 {
         let first = log.reserve(1).unwrap().take();
@@ -315,10 +316,10 @@ fn a_gap_that_is_filled_in_passing_wakes_those_behind_it() {
     }
 }
 
-/// Who has read what a commit wrote waits for it too, beside its own client: futures of any worker or
-/// none, and blocked threads. None of them may lose its wake-up to another, or to one that goes away.
+/// Transactions that have read a commit's writes wait for it too, in addition to its own client: futures of
+/// any worker or none, and blocked threads. None of them may lose its wake-up to another one that leaves.
 #[test]
-fn all_who_wait_for_one_commit_are_woken() {
+fn all_waiters_of_one_commit_are_woken() {
     within_a_minute(|| {
         let disk = simulated();
         let directory = Path::new("log");
@@ -333,7 +334,8 @@ fn all_who_wait_for_one_commit_are_woken() {
             .collect();
         for round in 0..200 {
             worker.cork();
-            // The writer of the round before may be at work still, corked or not; it can't pass this one.
+            // The writer of the previous round may still be at work, corked or not; it cannot pass this
+            // commit.
             let earlier = log.reserve(3).unwrap().take();
             let ticket = log.reserve(3).unwrap().take().publish(&mut b"one".to_vec());
             let mut waiting: Vec<_> = recalls
@@ -346,7 +348,7 @@ fn all_who_wait_for_one_commit_are_woken() {
                     completion
                 })
                 .collect();
-            // One of them goes away, the first one too.
+            // One waiter leaves, in turn, including the first.
             drop(waiting.remove(round % 4));
             earlier.publish(&mut b"two".to_vec());
             std::thread::scope(|scope| {
@@ -366,7 +368,7 @@ fn all_who_wait_for_one_commit_are_woken() {
     });
 }
 
-/// A waker with a bug in it.
+/// A waker that panics.
 struct PanickingWaker;
 
 impl Wake for PanickingWaker {
@@ -376,17 +378,17 @@ impl Wake for PanickingWaker {
 }
 
 #[test]
-fn a_waker_that_panics_takes_nothing_from_those_behind_it() {
+fn a_panicking_waker_does_not_affect_the_ones_behind_it() {
     within_a_minute(|| {
         let options = Options { ring_records: 8, ..Options::tiny() };
         let (disk, id) = (simulated(), DatabaseId::random());
         let log = Log::create_with(&disk, Path::new("log"), id, options, Threads::None).unwrap();
-        // More rounds than the ring has slots: what a panic leaked would soon be missed.
+        // More rounds than the ring has slots: a leak would soon be noticed.
         for round in 0..40 {
             let woken = AtomicBool::new(false);
             let thread = std::thread::current();
             let recall = Arc::new(RecordingExecutor { woken, thread });
-            // Who reserves may write what is there.
+            // Reserving may write what is already staged.
             let permits = [(); 3].map(|()| log.reserve(3).unwrap());
             let tickets = permits.map(|permit| permit.take().publish(&mut b"one".to_vec()));
             let wakers = [

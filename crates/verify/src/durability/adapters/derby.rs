@@ -7,7 +7,7 @@ use crate::durability::adapter::{Adapter, Embedded, Expected, Running, Setting};
 use crate::error::{Error, Result};
 use crate::power::{Class, Classify};
 use std::path::{Path, PathBuf};
-use syncline_stores::private::derby_jars;
+use syncline_launcher::derby_jars;
 
 /// The adapter of Derby.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use crate::durability::adapter::{Expected, Setting};
 use crate::power::Class;
 use std::path::Path;
 use std::time::Duration;
-use syncline_stores::private::Product;
+use syncline_launcher::Product;
 
 /// Writing back a page first flushes the log; `innodb_max_dirty_pages_pct=90` delays that, so that the last
 /// two settings can lose transactions.

@@ -6,7 +6,7 @@ use crate::durability::adapter::{Expected, Setting};
 use crate::power::Class;
 use std::path::Path;
 use std::time::Duration;
-use syncline_stores::private::Product;
+use syncline_launcher::Product;
 
 const SETTINGS: &[Setting] = &[
     Setting { name: "default settings", options: "", expected: Expected::Hold },

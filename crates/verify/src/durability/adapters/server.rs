@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::power::Classify;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use syncline_stores::private::{AttachedInstance, Ending, NotStarted, Product};
+use syncline_launcher::{AttachedInstance, Ending, NotStarted, Product};
 
 /// A memory file system that every user may enter, if there is one.
 const MEMORY: &str = "/dev/shm";

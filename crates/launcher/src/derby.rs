@@ -1,0 +1,149 @@
+//! Derby's network server, from jar files that are named or stand in the local Maven repository.
+
+use crate::launch_command::{LaunchCommand, ListenAddress, program};
+use crate::launch_spec::LaunchSpec;
+use crate::secret::Secret;
+use crate::server_directory::ServerDirectory;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use syncline_contract::Durability;
+
+/// The parts that the network server and its client are made of.
+const PARTS: [&str; 5] = ["derby", "derbyshared", "derbytools", "derbynet", "derbyclient"];
+/// Bytes of a page of Derby's cache.
+const PAGE: u64 = 4_096;
+
+/// The user that may log in.
+const USER: &str = "syncline";
+
+/// The URL of one that listens there, whose driver is in these jars; `login` is options that say user and
+/// password.
+pub(crate) fn url(wanted: &LaunchSpec, port: u16, login: &str, jars: &[PathBuf]) -> String {
+    let jars: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
+    format!(
+        "jdbc:derby://127.0.0.1:{port}/syncline;create=true{}{login}&driver={}",
+        wanted.options("?"),
+        jars.join(":")
+    )
+}
+
+/// The settings for a durability, or that there are none.
+pub(crate) fn durable(wanted: &LaunchSpec) -> Result<Option<&'static str>, String> {
+    match wanted.durability {
+        Durability::Data => Ok(None),
+        Durability::None => Ok(Some("-Dderby.system.durability=test")),
+        Durability::Os | Durability::Full => {
+            Err(wanted.refused("Derby syncs the data of its log, or with none nothing"))
+        }
+    }
+}
+
+pub(crate) fn recipe(
+    wanted: &LaunchSpec,
+    ground: &ServerDirectory,
+) -> Result<LaunchCommand, String> {
+    let java = program(&["java"], "default-jre-headless")?;
+    let jars = if wanted.jars.is_empty() { derby_jars()? } else { wanted.jars.clone() };
+    // The server's user may not read ours: it gets copies.
+    let jars = jars.iter().map(|jar| copied(jar, ground));
+    let jars = jars.collect::<Result<Vec<_>, _>>()?;
+    let path = std::env::join_paths(&jars)
+        .map_err(|error| format!("a jar's path cannot be used: {error}"))?;
+    // So that whoever samples its stacks from outside can climb them.
+    let climbed: OsString = "-XX:+PreserveFramePointer".into();
+    let mut serves: Vec<OsString> = vec![java.into_os_string(), climbed];
+    serves.extend(wanted.jvm.iter().map(OsString::from));
+    serves.extend(["-cp".into(), path]);
+    serves.extend(durable(wanted)?.map(OsString::from));
+    if let Some(bytes) = wanted.cache_bytes {
+        let pages = (bytes / PAGE).max(40);
+        serves.push(format!("-Dderby.storage.pageCacheSize={pages}").into());
+    }
+    serves.push(format!("-Dderby.system.home={}", ground.text("")).into());
+    let port = ground.port.to_string();
+    let start = ["org.apache.derby.drda.NetworkServerControl", "start"];
+    serves.extend(start.map(OsString::from));
+    serves.extend(["-h", "127.0.0.1", "-p", &port, "-noSecurityManager"].map(OsString::from));
+    let secret = Secret::new(ground)?;
+    // Derby reads this file of its home; a property on the command line would be read by every user.
+    let properties = format!(
+        "derby.connection.requireAuthentication=true\nderby.authentication.provider=BUILTIN\n\
+         derby.user.{USER}={}\n",
+        secret.reveal()
+    );
+    ground.write("derby.properties", &properties)?;
+    let login = format!("&user={USER}{}", secret.option());
+    Ok(LaunchCommand {
+        prepares: Vec::new(),
+        serves,
+        stop: "KILL",
+        urls: vec![url(wanted, ground.port, &login, &jars)],
+        meets: ListenAddress::Port(ground.port),
+        sockets: None,
+        ready: None,
+    })
+}
+
+/// The jar files of Derby in the local Maven repository; the error says what to do.
+pub fn derby_jars() -> Result<Vec<PathBuf>, String> {
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    found(&home.join(".m2/repository/org/apache/derby"))
+}
+
+/// The jars of the newest version of which every part is in a Maven repository.
+fn found(repository: &Path) -> Result<Vec<PathBuf>, String> {
+    let versions = std::fs::read_dir(repository.join(PARTS[0])).into_iter().flatten();
+    let mut versions: Vec<String> =
+        versions.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let numbers = |version: &String| -> Vec<u64> {
+        version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+    };
+    versions.sort_by_key(numbers);
+    let jars = |version: &String| -> Vec<PathBuf> {
+        let jar =
+            |part: &&str| repository.join(part).join(version).join(format!("{part}-{version}.jar"));
+        PARTS.iter().map(jar).collect()
+    };
+    let whole = versions.iter().rev().map(jars);
+    let mut whole = whole.filter(|jars| jars.iter().all(|jar| jar.is_file()));
+    whole.next().ok_or_else(|| {
+        format!(
+            "Derby's jars ({}) are not in {}: name them with --jars, or fetch them with Maven",
+            PARTS.join(", "),
+            repository.display()
+        )
+    })
+}
+
+fn copied(jar: &Path, ground: &ServerDirectory) -> Result<PathBuf, String> {
+    let name = jar.file_name().ok_or_else(|| format!("{} is no jar", jar.display()))?;
+    let copy = ground.at("").join(name);
+    std::fs::copy(jar, &copy)
+        .map_err(|error| format!("{} cannot be copied: {error}", jar.display()))?;
+    Ok(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PARTS, found};
+    use std::fs;
+
+    #[test]
+    fn the_newest_version_with_every_part_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        for (version, parts) in
+            [("10.9.1.0", &PARTS[..]), ("10.16.1.1", &PARTS), ("10.17.1.0", &PARTS[..2])]
+        {
+            for part in parts {
+                let place = folder.path().join(part).join(version);
+                fs::create_dir_all(&place).unwrap();
+                fs::write(place.join(format!("{part}-{version}.jar")), "").unwrap();
+            }
+        }
+        let jars = found(folder.path()).unwrap();
+        assert!(jars[0].ends_with("derby/10.16.1.1/derby-10.16.1.1.jar"), "{jars:?}");
+        assert_eq!(jars.len(), PARTS.len());
+        let none = found(&folder.path().join("nowhere")).unwrap_err();
+        assert!(none.contains("--jars"), "{none}");
+    }
+}

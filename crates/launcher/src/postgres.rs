@@ -1,0 +1,188 @@
+//! PostgreSQL, of Debian's packages: `initdb`, then the server itself.
+
+use crate::launch_command::{CONNECTIONS, LaunchCommand, ListenAddress, as_host, words};
+use crate::launch_spec::LaunchSpec;
+use crate::secret::Secret;
+use crate::server_directory::ServerDirectory;
+use std::path::{Path, PathBuf};
+use syncline_contract::{Durability, encoded};
+
+/// Where Debian keeps a folder a version.
+const VERSIONS: &str = "/usr/lib/postgresql";
+/// The number in the name of a socket that is alone in its directory: the product's own.
+const PORT: u16 = 5432;
+/// The longest path of a Unix socket, less the socket's name.
+const SOCKET_DIRECTORY_MAX: usize = 107 - "/.s.PGSQL.65535".len();
+
+/// The URL of one that listens there; `login` is an option that says the password.
+pub(crate) fn url(wanted: &LaunchSpec, port: u16, login: &str) -> String {
+    format!("postgres://postgres@127.0.0.1:{port}/postgres{}{login}", wanted.options("?"))
+}
+
+pub(crate) fn recipe(
+    wanted: &LaunchSpec,
+    ground: &ServerDirectory,
+) -> Result<LaunchCommand, String> {
+    let programs = programs(Path::new(VERSIONS))?;
+    let data = ground.text("data");
+    let port = ground.port;
+    let secret = Secret::new(ground)?;
+    let prepares = words(
+        &programs.join("initdb"),
+        [
+            "--pgdata".to_owned(),
+            data.clone(),
+            // Whoever reaches its socket may enter the directory that it is in.
+            "--auth-local=trust".to_owned(),
+            "--auth-host=scram-sha-256".to_owned(),
+            format!("--pwfile={}", secret.file().display()),
+            "--username=postgres".to_owned(),
+            "--no-locale".to_owned(),
+            "--encoding=UTF8".to_owned(),
+            // Nothing of what initdb writes is to survive anything.
+            "--no-sync".to_owned(),
+        ],
+    );
+    let sockets = ground.text("");
+    let sockets = sockets.trim_end_matches('/');
+    let has_socket = sockets.len() <= SOCKET_DIRECTORY_MAX;
+    let mut settings = vec![
+        "listen_addresses=127.0.0.1".to_owned(),
+        format!("port={port}"),
+        format!("unix_socket_directories={}", if has_socket { sockets } else { "" }),
+        format!("max_connections={CONNECTIONS}"),
+        // Times of syncs, which observing reads; measured at 20 to 30 ns a call.
+        "track_wal_io_timing=on".to_owned(),
+    ];
+    settings.extend(durable(wanted.durability).iter().map(|&set| set.to_owned()));
+    if let Some(bytes) = wanted.cache_bytes {
+        settings.push(format!("shared_buffers={}kB", (bytes / 1_024).max(128)));
+    }
+    let mut serves = words(&programs.join("postgres"), ["-D".to_owned(), data]);
+    for setting in settings {
+        serves.extend(["-c".into(), setting.into()]);
+    }
+    let login = secret.option();
+    let mut urls = vec![url(wanted, port, &login)];
+    if has_socket {
+        urls.push(format!(
+            "postgres://postgres@:{port}/postgres{}&socket={}",
+            wanted.options("?"),
+            encoded(sockets)
+        ));
+    }
+    Ok(LaunchCommand {
+        prepares: vec![prepares],
+        serves,
+        stop: "QUIT",
+        urls,
+        meets: ListenAddress::Port(port),
+        sockets: None,
+        ready: Some((ground.at("data").join("postmaster.pid"), "ready")),
+    })
+}
+
+/// What `initdb` makes is made small: the two databases that nobody uses go, and the extension comes by
+/// which indexes and tables are checked. The first error ends it.
+const SMALL: &str = "CREATE EXTENSION amcheck;\nUPDATE pg_database SET datistemplate = false WHERE \
+     datname = 'template0';\nDROP DATABASE template0;\nDROP DATABASE postgres;\n";
+
+/// A small data directory with checksums, in a directory that is lent, and its server, with settings
+/// beside the product's own.
+pub(crate) fn lent(
+    ground: &ServerDirectory,
+    sockets: &Path,
+    settings: &[(String, String)],
+) -> Result<LaunchCommand, String> {
+    let programs = programs(Path::new(VERSIONS))?;
+    let (data, server) = (ground.text("data"), programs.join("postgres"));
+    let init = [
+        format!("--pgdata={data}"),
+        // Whoever reaches its socket may enter the directory that it is in.
+        "--auth-local=trust".to_owned(),
+        "--auth-host=reject".to_owned(),
+        "--username=postgres".to_owned(),
+        "--no-locale".to_owned(),
+        "--encoding=UTF8".to_owned(),
+        "--wal-segsize=1".to_owned(),
+        "--data-checksums".to_owned(),
+        "--no-sync".to_owned(),
+    ];
+    let alone = "printf %s \"$1\" | \"$2\" --single -D \"$3\" -c exit_on_error=on template1";
+    let small = [
+        "-c".to_owned(),
+        alone.to_owned(),
+        "sh".to_owned(),
+        SMALL.to_owned(),
+        server.display().to_string(),
+        data.clone(),
+    ];
+    let own = [
+        "listen_addresses=".to_owned(),
+        format!("port={PORT}"),
+        format!("unix_socket_directories={}", sockets.display()),
+    ];
+    let given = settings.iter().map(|(name, value)| format!("{name}={value}"));
+    let mut serves = words(&server, ["-D".to_owned(), data]);
+    // Of two values the last is taken: where it stands and listens is not for others to say.
+    for setting in given.chain(own) {
+        serves.extend(["-c".into(), setting.into()]);
+    }
+    Ok(LaunchCommand {
+        prepares: vec![words(&programs.join("initdb"), init), words(Path::new("/bin/sh"), small)],
+        serves,
+        stop: "QUIT",
+        urls: vec![format!("postgres://postgres@{}/template1", as_host(sockets))],
+        meets: ListenAddress::Socket(sockets.join(format!(".s.PGSQL.{PORT}"))),
+        sockets: None,
+        ready: Some((ground.at("data").join("postmaster.pid"), "ready")),
+    })
+}
+
+/// The settings for a durability.
+fn durable(durability: Durability) -> &'static [&'static str] {
+    match durability {
+        Durability::None => &["fsync=off", "synchronous_commit=off", "full_page_writes=off"],
+        Durability::Os => &["fsync=off", "synchronous_commit=on", "full_page_writes=off"],
+        Durability::Data => &["fsync=on", "synchronous_commit=on", "full_page_writes=on"],
+        Durability::Full => {
+            &["fsync=on", "synchronous_commit=on", "full_page_writes=on", "wal_sync_method=fsync"]
+        }
+    }
+}
+
+/// The programs of the newest version that is installed.
+fn programs(versions: &Path) -> Result<PathBuf, String> {
+    let found = std::fs::read_dir(versions).into_iter().flatten().flatten();
+    let version = |path: &Path| path.file_name()?.to_str()?.parse::<u32>().ok();
+    let mut found: Vec<PathBuf> = found.map(|entry| entry.path()).collect();
+    found.retain(|path| path.join("bin/initdb").is_file() && path.join("bin/postgres").is_file());
+    found.sort_by_key(|path| version(path));
+    found.pop().map(|path| path.join("bin")).ok_or_else(|| {
+        format!(
+            "no version of PostgreSQL is installed in {}: apt-get install postgresql",
+            versions.display()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::programs;
+    use std::fs;
+
+    #[test]
+    fn the_newest_whole_version_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(programs(folder.path()).unwrap_err().contains("apt-get install"));
+        for (version, whole) in [("9", true), ("15", true), ("18", false)] {
+            let programs = folder.path().join(version).join("bin");
+            fs::create_dir_all(&programs).unwrap();
+            fs::write(programs.join("initdb"), "").unwrap();
+            if whole {
+                fs::write(programs.join("postgres"), "").unwrap();
+            }
+        }
+        assert_eq!(programs(folder.path()).unwrap(), folder.path().join("15/bin"));
+    }
+}

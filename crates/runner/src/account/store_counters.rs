@@ -1,0 +1,190 @@
+//! What the store itself counts, before the first client connected and after the last had gone.
+//!
+//! Both readings are taken while no session of the run is open: some stores' sessions report what they
+//! did up to a second late, or when they end. So the span is the clients' whole life, warm-up and drain
+//! included, and what others did in the store meanwhile is in it.
+
+use crate::coordinate::coordinator::Measured;
+use crate::drive::executor::ask;
+use syncline_contract::{Counter, CounterUnit, Meaning, Target, Workload};
+use syncline_instrument::Nanos;
+
+/// One counter of the store around a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreCounter {
+    /// What it tells.
+    pub meaning: Meaning,
+    /// The store's own name for it.
+    pub name: String,
+    /// What its values are counted in.
+    pub unit: CounterUnit,
+    /// How it was read.
+    pub said_by: String,
+    /// Its value before, if there was one.
+    pub before: Option<u64>,
+    /// Its value after.
+    pub after: Option<u64>,
+    /// By how much it has grown, or why that is not known.
+    pub grown: Result<u64, String>,
+}
+
+/// What a store was asked around its run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CounterReadings {
+    before: Vec<Counter>,
+    pub(crate) round_trip_ns: Option<Nanos>,
+    /// Why something was not answered.
+    pub(crate) refusals: Vec<String>,
+}
+
+impl CounterReadings {
+    /// Asks before the clients connect.
+    pub(crate) fn before<T: Target>(target: &T) -> CounterReadings {
+        let mut asked = CounterReadings::default();
+        asked.round_trip_ns = asked.keep(ask(target.round_trip_ns())).flatten();
+        asked.before = asked.keep(ask(target.counters())).unwrap_or_default();
+        asked
+    }
+
+    /// Asks again when they are gone.
+    pub(crate) fn after<T: Target>(&mut self, target: &T) -> Vec<StoreCounter> {
+        if self.before.is_empty() {
+            return Vec::new();
+        }
+        let after = self.keep(ask(target.counters())).unwrap_or_default();
+        grown(&self.before, &after)
+    }
+
+    fn keep<V>(&mut self, answer: Result<V, syncline_contract::Failure>) -> Option<V> {
+        match answer {
+            Ok(value) => Some(value),
+            Err(failure) => {
+                self.refusals.push(failure.what);
+                None
+            }
+        }
+    }
+}
+
+pub(crate) fn grown(before: &[Counter], after: &[Counter]) -> Vec<StoreCounter> {
+    let pairs = before.iter().map(|before| {
+        let same = |after: &&Counter| after.name == before.name && after.meaning == before.meaning;
+        let after = after.iter().find(same);
+        StoreCounter {
+            meaning: before.meaning,
+            name: before.name.clone(),
+            unit: before.unit,
+            said_by: before.said_by.clone(),
+            before: before.value.as_ref().ok().copied(),
+            after: after.and_then(|after| after.value.as_ref().ok().copied()),
+            grown: after.map_or_else(
+                || Err("the store did not say it again after the run".to_owned()),
+                |after| after.grown_since(before),
+            ),
+        }
+    });
+    pairs.collect()
+}
+
+/// By how much the counter of a meaning has grown.
+pub(crate) fn grown_of(counters: &[StoreCounter], meaning: Meaning) -> Option<u64> {
+    let found = counters.iter().find(|counter| counter.meaning == meaning);
+    found?.grown.as_ref().ok().copied()
+}
+
+/// Of so many commits those that may have written: where the store's commits hold transactions that only
+/// read, at most as many as it gave out transaction ids. None if it does not tell them apart.
+pub(crate) fn writing_commits(counters: &[StoreCounter], commits: Option<u64>) -> Option<u64> {
+    if !commits_hold_reads(counters) {
+        return commits;
+    }
+    Some(grown_of(counters, Meaning::TransactionIds)?.min(commits?))
+}
+
+/// True if the store's commits are also those of transactions that only read.
+pub(crate) fn commits_hold_reads(counters: &[StoreCounter]) -> bool {
+    counters.iter().any(|counter| counter.meaning == Meaning::TransactionIds)
+}
+
+/// Of that many writing commits those that shared a sync of the log; none without a commit, without a
+/// sync, or if the log is known not to have grown.
+pub(crate) fn shared_syncs(counters: &[StoreCounter], writing: Option<u64>) -> Option<f64> {
+    let commits = writing.filter(|commits| *commits > 0)?;
+    let syncs = grown_of(counters, Meaning::LogSyncs).filter(|syncs| *syncs > 0)?;
+    let logged = grown_of(counters, Meaning::LogBytes) != Some(0);
+    logged.then_some(commits as f64 / syncs as f64)
+}
+
+/// Commits that may have written and shared a sync of the log, by the store's own counters; none where
+/// those do not tell.
+pub fn commits_per_sync(counters: &[StoreCounter]) -> Option<f64> {
+    let commits = grown_of(counters, Meaning::Commits);
+    shared_syncs(counters, writing_commits(counters, commits))
+}
+
+/// The share of the clients' time that they waited for one another's locks, by the store's own account.
+pub(crate) fn lock_wait_share<W: Workload>(
+    counters: &[StoreCounter],
+    measured: &Measured<W>,
+    clients: usize,
+) -> Option<f64> {
+    let waited_ns = grown_of(counters, Meaning::LockWaitTime)? as f64;
+    let (first, last) = &measured.whole;
+    let clients_ns = last.at.saturating_sub(first.at) as f64 * clients as f64;
+    (clients_ns > 0.0).then(|| (waited_ns / clients_ns).clamp(0.0, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{commits_per_sync, grown};
+    use syncline_contract::{Counter, Meaning};
+
+    fn readings(commits: u64, syncs: u64) -> Vec<Counter> {
+        vec![
+            Counter::read(Meaning::Commits, "xact_commit", commits, "SELECT"),
+            Counter::read(Meaning::LogSyncs, "wal_sync", syncs, "SELECT"),
+        ]
+    }
+
+    #[test]
+    fn commits_per_sync_come_from_what_grew() {
+        let counters = grown(&readings(100, 50), &readings(900, 250));
+        assert_eq!(commits_per_sync(&counters), Some(4.0));
+        assert_eq!((counters[0].before, counters[0].after), (Some(100), Some(900)));
+    }
+
+    /// A store whose commits hold those that only read: 1,000 commits, 10 syncs.
+    fn reading(ids: Option<u64>, bytes: u64) -> Option<f64> {
+        let at = |commits, syncs, ids: Option<u64>, bytes| {
+            let mut all = readings(commits, syncs);
+            all.push(Counter::read(Meaning::LogBytes, "wal_bytes", bytes, "SELECT"));
+            all.push(match ids {
+                Some(ids) => Counter::read(Meaning::TransactionIds, "xmax", ids, "SELECT"),
+                None => {
+                    Counter::unavailable(Meaning::TransactionIds, "xmax", "a follower", "SELECT")
+                }
+            });
+            all
+        };
+        let before = at(0, 0, ids.map(|_| 0), 0);
+        commits_per_sync(&grown(&before, &at(1_000, 10, ids, bytes)))
+    }
+
+    #[test]
+    fn transactions_that_only_read_share_no_sync() {
+        assert_eq!(reading(Some(40), 9_000), Some(4.0));
+        // Subtransactions take ids too.
+        assert_eq!(reading(Some(7_000), 9_000), Some(100.0));
+        assert_eq!(reading(Some(0), 9_000), None, "nobody wrote");
+        assert_eq!(reading(Some(40), 0), None, "the log did not grow");
+        assert_eq!(reading(None, 9_000), None, "it does not tell who wrote");
+    }
+
+    #[test]
+    fn no_sync_and_no_answer_are_unknown() {
+        assert_eq!(commits_per_sync(&grown(&readings(1, 5), &readings(9, 5))), None);
+        let gone = grown(&readings(1, 5), &[]);
+        assert_eq!(commits_per_sync(&gone), None);
+        assert!(gone[0].grown.as_ref().is_err_and(|why| why.contains("after the run")));
+    }
+}

@@ -1,0 +1,376 @@
+//! Loaded rows that stay for a later run, and the mark by which that run knows them.
+//!
+//! The mark is a row of a table of its own in the store. It is written when every row is loaded, so
+//! that an interrupted load has none, and says what the rows were made from and what they are
+//! (`fingerprint.rs`). States of the rows, by what the mark says of them:
+//!
+//! ```text
+//! no mark ── loaded ──> fingerprint ── a run that changes rows starts ──> changing
+//!                            ├──────── it has ended, rows read again ──────────┤
+//!                            └──────── its clients never started ──────────────┤
+//!                                        spent <── it leaves rows more or less ──┘
+//! ```
+//!
+//! Invariants:
+//! 1. A store whose mark is missing or another, whose rows are changing, are spent or have another
+//!    fingerprint, is refused, and left as it is.
+//! 2. A store that was there before the run is never removed by it.
+
+use crate::coordinate::fingerprint::FingerprintPlan;
+use crate::coordinate::interruptible::{
+    COMMIT_AFTER_STOP_NS, NO_LIMIT_NS, Unanswered, block_on_until_stopped,
+};
+use crate::drive::executor::block_on;
+use crate::error::Error;
+use crate::plan::RunPlan;
+use std::borrow::Cow;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+use syncline_contract::{
+    AccessPattern, Action, Failure, FailureKind, Int, Kind, Lock, Plan, Read, RequestTracker,
+    Session, Set, Stop, Table, Target, TargetResult, Text, Transaction, Workload, Write,
+};
+
+/// The most bytes of a mark.
+const MARK_BYTES: u32 = 500;
+/// The most bytes of what it says of the rows.
+const ROWS_BYTES: u32 = 100;
+/// What it says while a run changes them.
+const CHANGING: &str = "changing";
+/// What it says of rows from which no run can start any more.
+const SPENT: &str = "spent";
+/// What it says of rows that the store cannot read in order.
+const NOT_READ: &str = "not read";
+
+/// The one key of the table of marks.
+const KEY: i64 = 1;
+
+/// The tables of a run in its store: the workload's, and where rows are kept the mark's.
+#[derive(Debug)]
+pub(crate) struct Dataset<'w> {
+    pub(crate) plan: Cow<'w, Plan>,
+    mark: Option<Mark>,
+    /// True if it has no tables, and visits what stands there as it is.
+    visits: bool,
+    /// Set when the run is asked to stop.
+    stop: &'w AtomicBool,
+}
+
+#[derive(Debug)]
+struct Mark {
+    text: String,
+    write: Write<(Int, Text, Text)>,
+    change: Write<(Int, Text)>,
+    read: Read<(Int,), (Text, Text)>,
+    /// How many tables are the workload's.
+    tables: usize,
+    /// None unless rows are added to those that are there.
+    adds: Option<AppendPlan>,
+    /// True if transactions of the workload may change rows.
+    changes: bool,
+    /// True if it leaves other rows than were loaded.
+    spends: bool,
+    /// What it said of the rows before the run began.
+    left: OnceLock<String>,
+}
+
+/// How rows are added to those that are there.
+#[derive(Debug)]
+struct AppendPlan {
+    /// What the mark must say before.
+    before: String,
+    /// Writes the mark of the whole over it.
+    write: Write<(Int, Text, Text)>,
+}
+
+/// What a mark says.
+struct StoredMark {
+    loaded: String,
+    rows: String,
+}
+
+impl<'w> Dataset<'w> {
+    /// Of a workload in a run. The workload's operations keep their places.
+    pub(crate) fn of<W: Workload>(
+        workload: &'w W,
+        run: &RunPlan,
+        stop: &'w AtomicBool,
+    ) -> Dataset<'w> {
+        let mut plan = Cow::Borrowed(workload.plan());
+        if let Some(asked) = run.pipeline.filter(|asked| *asked != plan.pipeline) {
+            plan.to_mut().pipeline = asked;
+        }
+        let mark = workload.loaded_as().filter(|_| run.reuse).map(|rows| {
+            let tables = plan.tables().len();
+            let changes = plan.operations().iter().any(|one| {
+                // Nobody knows what a user's statement does.
+                one.action.writes() || matches!(one.action, Action::Statement { .. })
+            });
+            let plan = plan.to_mut();
+            let table = Table::new("syncline_mark")
+                .column("id", Kind::Int)
+                .text("loaded", MARK_BYTES)
+                .text("rows_are", ROWS_BYTES)
+                .key(&["id"]);
+            let table = plan.table(table);
+            let adds = run.adds_to.as_ref().map(|there| {
+                let sets = [("loaded", Set::To), ("rows_are", Set::To)];
+                AppendPlan {
+                    before: format!("{}: {there}", workload.name()),
+                    write: plan.update("change whole mark", table, &sets),
+                }
+            });
+            Mark {
+                text: format!("{}: {rows}", workload.name()),
+                adds,
+                write: plan.insert("insert mark", table),
+                change: plan.update("change mark", table, &[("rows_are", Set::To)]),
+                read: plan.get("read mark", table, &["loaded", "rows_are"], Lock::None),
+                tables,
+                changes,
+                spends: workload.leaves_other_rows(),
+                left: OnceLock::new(),
+            }
+        });
+        let visits = run.reuse && plan.tables().is_empty();
+        Dataset { plan, mark, visits, stop }
+    }
+
+    /// True if rows that the run has loaded itself are to stay after it.
+    pub(crate) fn stays(&self) -> bool {
+        self.mark.as_ref().is_some_and(|mark| !mark.spends)
+    }
+
+    /// Opens what an earlier run has kept, if the run keeps rows and there is anything.
+    pub(crate) fn reopen<T: Target>(&self, target: &T) -> Result<bool, Error> {
+        let failed = |why: Unanswered| why.into_error(target, "its kept rows were checked");
+        if self.mark.is_none() && !self.visits {
+            return Ok(false);
+        }
+        let there = block_on(target.reopen(&self.plan), &());
+        let there = there.map_err(|failure| failed(failure.into()))?;
+        if !there && self.adds() {
+            let nothing = refused("nothing is there to add rows to");
+            return nothing.map_err(|failure: Failure| failed(failure.into()));
+        }
+        if let Some(mark) = self.mark.as_ref().filter(|_| there) {
+            let found = self.read_mark(target, mark).map_err(failed)?;
+            let left = mark.compare_with(found);
+            let left = left.map_err(|failure| failed(failure.into()))?;
+            let now = self.rows_are(target, mark).map_err(failed)?;
+            Mark::compare(&left, &now).map_err(|failure| failed(failure.into()))?;
+            if mark.adds.is_none() {
+                mark.left.get_or_init(|| left);
+            }
+        }
+        Ok(there)
+    }
+
+    /// True if rows are loaded beside those that were found.
+    pub(crate) fn adds(&self) -> bool {
+        self.mark.as_ref().is_some_and(|mark| mark.adds.is_some())
+    }
+
+    /// Says in the mark that rows are being added, so that a load that does not end leaves rows that no run
+    /// starts from.
+    pub(crate) fn begin_adding<T: Target>(&self, target: &T) -> Result<(), Error> {
+        let Some(mark) = &self.mark else {
+            return Ok(());
+        };
+        let said = self.write_mark(target, mark, CHANGING);
+        said.map_err(|why| why.into_error(target, "its kept rows were marked as changing"))
+    }
+
+    /// Marks the rows as loaded to the end.
+    pub(crate) fn mark<T: Target>(&self, target: &T) -> Result<(), Error> {
+        let Some(mark) = &self.mark else {
+            return Ok(());
+        };
+        let failed = |why: Unanswered| why.into_error(target, "its rows were marked as loaded");
+        let rows = self.rows_are(target, mark).map_err(failed)?;
+        let written =
+            self.with(target, AccessPattern::Several, async |transaction| match &mark.adds {
+                None => transaction.write(&mark.write, (KEY, &mark.text, &rows)),
+                Some(adds) => transaction.write(&adds.write, (KEY, &mark.text, &rows)),
+            });
+        written.map_err(failed)?;
+        mark.left.get_or_init(|| rows);
+        Ok(())
+    }
+
+    /// True if rows are kept and the run may change them.
+    pub(crate) fn changes(&self) -> bool {
+        self.mark.as_ref().is_some_and(|mark| mark.changes)
+    }
+
+    /// Says in the mark that the rows are about to change, if they are kept and may.
+    pub(crate) fn begin_changes<T: Target>(&self, target: &T) -> Result<(), Error> {
+        match &self.mark {
+            Some(mark) if mark.changes && takes_writes(target) => {
+                let said = self.write_mark(target, mark, CHANGING);
+                said.map_err(|why| why.into_error(target, "its kept rows were marked as changing"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Says in the mark that no client has started, so that the rows are as they were. If it cannot be
+    /// said, the next run refuses them.
+    pub(crate) fn revert_changes_mark<T: Target>(&self, target: &T) -> Result<(), Unanswered> {
+        match &self.mark {
+            Some(mark) if mark.changes && takes_writes(target) => {
+                let left = mark.left.get();
+                let left = left.expect("rows that may change were loaded or found");
+                self.write_mark(target, mark, left)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Says in the mark what the rows are now, if they are kept and may have changed.
+    pub(crate) fn end_changes<T: Target>(&self, target: &T) -> Result<(), Unanswered> {
+        match &self.mark {
+            Some(mark) if mark.spends && takes_writes(target) => {
+                self.write_mark(target, mark, SPENT)
+            }
+            Some(mark) if mark.changes && takes_writes(target) => {
+                let rows = self.rows_are(target, mark)?;
+                self.write_mark(target, mark, &rows)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn write_mark<T: Target>(&self, target: &T, mark: &Mark, rows: &str) -> Result<(), Unanswered> {
+        self.with(target, AccessPattern::Several, async |transaction| {
+            transaction.write(&mark.change, (KEY, rows))
+        })
+    }
+
+    /// The fingerprint of the workload's rows, as the mark has it.
+    fn rows_are<T: Target>(&self, target: &T, mark: &Mark) -> Result<String, Unanswered> {
+        match FingerprintPlan::of(&self.plan, mark.tables, &target.capabilities()) {
+            Some(reading) => Ok(reading.take(target, self.stop)?.to_string()),
+            None => Ok(NOT_READ.to_owned()),
+        }
+    }
+
+    fn read_mark<T: Target>(
+        &self,
+        target: &T,
+        mark: &Mark,
+    ) -> Result<Option<StoredMark>, Unanswered> {
+        self.with(target, AccessPattern::ReadOnly, async |transaction| {
+            let found = transaction.read_if_any(&mark.read, (KEY,)).await?;
+            Ok(found.map(|(loaded, rows)| StoredMark {
+                loaded: loaded.to_owned(),
+                rows: rows.to_owned(),
+            }))
+        })
+    }
+
+    /// One transaction of its own.
+    fn with<T: Target, R>(
+        &self,
+        target: &T,
+        shape: AccessPattern,
+        perform: impl AsyncFnOnce(&mut Transaction<'_, T::Session>) -> Result<R, Stop>,
+    ) -> Result<R, Unanswered> {
+        let part = target.worker()?;
+        let ended = async {
+            let connected = target.connect(&self.plan, &part).await;
+            let mut session = connected.map_err(|failure| Stop::Failed(Box::new(failure)))?;
+            let mut asked = RequestTracker::new(false);
+            session.begin(shape);
+            let result = perform(&mut Transaction::new(&mut session, &mut asked)).await?;
+            session.commit().await?;
+            Ok(result)
+        };
+        let after_stop_ns = match shape {
+            AccessPattern::ReadOnly => NO_LIMIT_NS,
+            _ => COMMIT_AFTER_STOP_NS,
+        };
+        let ended = block_on_until_stopped(ended, &part, self.stop, after_stop_ns);
+        let ended = ended.ok_or(Unanswered::Stopped)?;
+        ended.map_err(|stop| {
+            Unanswered::Failed(match stop {
+                Stop::Failed(failure) | Stop::Unknown(failure) => *failure,
+                Stop::Abort | Stop::Conflict(_) => {
+                    let what = "another session was in the way of the only transaction";
+                    Failure::new(FailureKind::Statement, what)
+                }
+            })
+        })
+    }
+}
+
+/// What the rows that an earlier run of the workload has left at the target's place were made from, as
+/// [`Workload::loaded_as`] says it; none if nothing stands there, or rows of another workload, or some
+/// that were not loaded to the end. Leaves the place as it is.
+pub fn loaded_as<T: Target, W: Workload>(
+    target: &T,
+    workload: &W,
+) -> Result<Option<String>, Error> {
+    let run = RunPlan { reuse: true, ..RunPlan::default() };
+    let stop = AtomicBool::new(false);
+    let dataset = Dataset::of(workload, &run, &stop);
+    let Some(mark) = &dataset.mark else {
+        return Ok(None);
+    };
+    let look = || -> Result<Option<StoredMark>, Unanswered> {
+        if !block_on(target.reopen(&dataset.plan), &())? {
+            return Ok(None);
+        }
+        let found = dataset.read_mark(target, mark);
+        block_on(target.keep(), &())?;
+        found
+    };
+    let found = look().map_err(|why| why.into_error(target, "its kept rows were checked"))?;
+    let of = format!("{}: ", workload.name());
+    let text = found.map(|found| found.loaded);
+    Ok(text.and_then(|text| text.strip_prefix(&of).map(str::to_owned)))
+}
+
+impl Mark {
+    /// What the rows were when they were left, if they are those that the run needs.
+    fn compare_with(&self, found: Option<StoredMark>) -> TargetResult<String> {
+        match found {
+            None => refused("its rows were not loaded to the end"),
+            Some(found) if found.loaded != self.needs() => refused(&format!(
+                "it keeps rows of \"{}\" and the run needs \"{}\"",
+                found.loaded,
+                self.needs()
+            )),
+            Some(found) if found.rows == CHANGING => {
+                refused("a run that changes its rows has not ended, so their content is unknown")
+            }
+            Some(found) if found.rows == SPENT => {
+                refused("a run that inserts or deletes has left other rows there than were loaded")
+            }
+            Some(found) => Ok(found.rows),
+        }
+    }
+
+    /// What it must say when a run begins.
+    fn needs(&self) -> &str {
+        self.adds.as_ref().map_or(&self.text, |adds| &adds.before)
+    }
+
+    fn compare(left: &str, now: &str) -> TargetResult<()> {
+        if left == now {
+            return Ok(());
+        }
+        refused(&format!("its rows are not those that were left there: {now} instead of {left}"))
+    }
+}
+
+/// False if no row of the store can change in this run, so that the mark need not and cannot say so.
+fn takes_writes<T: Target>(target: &T) -> bool {
+    target.takes_no_writes().is_none()
+}
+
+fn refused<T>(what: &str) -> TargetResult<T> {
+    let what =
+        format!("{what}; remove it (in a server: syncline clean URL), or name another place");
+    Err(Failure::new(FailureKind::Limit, what))
+}

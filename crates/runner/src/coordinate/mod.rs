@@ -1,0 +1,39 @@
+//! The life of a run on the calling thread: from the preflight check to the removal of its tables.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `run.rs` | all phases of one run, in order |
+//! | `preflight.rs` | what is refused before a store is touched |
+//! | `disk_reserve.rs` | free disk space: required before a run, watched in it |
+//! | `dataset.rs`, `fingerprint.rs` | rows that stay for a later run, and how it knows them |
+//! | `load.rs` | loading rows, in parallel over sessions |
+//! | `interruptible.rs` | waits outside of clients, which a request to stop ends |
+//! | `worker_count.rs` | the number of workers, chosen by trial |
+//! | `coordinator.rs` | starts the workers and collects their reports |
+//! | `phases.rs` | warm-up, measured span with its intervals, drain |
+//! | `overhead.rs` | the A/B test of the profiler's overhead |
+//! | `observer.rs` | events of a run, for progress bars |
+//! | `repetition.rs` | several cases, several times, interleaved |
+//! | `calibration.rs` | the laboratory's own cost per transaction |
+//! | `observation.rs` | observing a server that others use |
+//! | `simulation.rs` | runs in simulated time, for tests |
+
+pub(crate) mod calibration;
+pub(crate) mod coordinator;
+pub(crate) mod dataset;
+pub(crate) mod disk_reserve;
+pub(crate) mod fingerprint;
+pub(crate) mod interruptible;
+pub(crate) mod load;
+pub(crate) mod observation;
+pub(crate) mod observer;
+pub(crate) mod overhead;
+pub(crate) mod phases;
+pub(crate) mod preflight;
+pub(crate) mod repetition;
+pub(crate) mod run;
+#[cfg(any(test, feature = "simulation"))]
+pub mod simulation;
+#[cfg(test)]
+mod simulation_tests;
+pub(crate) mod worker_count;

@@ -1,0 +1,187 @@
+//! Repetition: several cases, several times, one after another or in turns, and what may be said then.
+//!
+//! In turns (A B C A B C) what changes on the machine meanwhile meets every case alike. "Faster" is said
+//! only where the ranges of throughput do not meet.
+
+use crate::account::result::RunResult;
+use crate::coordinate::observer::{Event, Observer};
+use crate::coordinate::run::run_with_listener;
+use crate::drive::transaction_listener::TransactionListener;
+use crate::error::Error;
+use crate::plan::RunPlan;
+use std::sync::atomic::{AtomicBool, Ordering};
+use syncline_contract::{Target, TargetResult, Workload};
+
+/// One case: a store made anew for each run, a workload, a plan.
+pub struct Case<'c, T, W> {
+    /// What it is called in tables.
+    pub name: String,
+    /// Makes the target of one run.
+    pub make: Box<dyn Fn() -> TargetResult<T> + 'c>,
+    /// The workload.
+    pub workload: &'c W,
+    /// The plan.
+    pub plan: RunPlan,
+}
+
+/// The order of runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turns {
+    /// A B C A B C.
+    Interleaved,
+    /// A A B B C C.
+    InBlocks,
+}
+
+/// The runs of one case.
+#[derive(Debug)]
+pub struct CaseResult {
+    /// The case's name.
+    pub name: String,
+    /// Its runs, in order; those that have a result.
+    pub runs: Vec<RunResult>,
+    /// The first run without a result; the case was not run again after it.
+    pub error: Option<Error>,
+}
+
+/// Median and range of a figure over the runs of a case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// The least.
+    pub least: f64,
+    /// The median; of an even number of runs, the mean of the two in the middle.
+    pub median: f64,
+    /// The most.
+    pub most: f64,
+}
+
+impl Range {
+    /// Of any figures; none without any.
+    pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Range> {
+        let mut sorted: Vec<f64> = figures.into_iter().collect();
+        sorted.sort_by(f64::total_cmp);
+        let (least, most) = (*sorted.first()?, *sorted.last()?);
+        let upper = sorted.len() / 2;
+        let lower = (sorted.len() - 1) / 2;
+        Some(Range { least, median: f64::midpoint(sorted[lower], sorted[upper]), most })
+    }
+
+    /// True only if every figure here lies above every figure there.
+    pub fn above(&self, other: &Range) -> bool {
+        self.least > other.most
+    }
+}
+
+impl CaseResult {
+    /// The throughput of its runs; none without any.
+    pub fn throughput_per_s(&self) -> Option<Range> {
+        Range::of(self.runs.iter().map(|run| run.throughput_per_s))
+    }
+}
+
+/// True only if both cases ran more than once and every run of `a` beat every run of `b`.
+pub fn faster(a: &CaseResult, b: &CaseResult) -> bool {
+    let repeated = a.runs.len() > 1 && b.runs.len() > 1;
+    let ranges = a.throughput_per_s().zip(b.throughput_per_s());
+    repeated && ranges.is_some_and(|(a, b)| a.above(&b))
+}
+
+/// Runs every case so many times. A case that has no result is not run again, the others go on; a set
+/// `stop` ends the series after the run it met.
+pub fn repeat<T: Target, W: Workload>(
+    cases: &[Case<'_, T, W>],
+    repetitions: usize,
+    turns: Turns,
+    stop: &AtomicBool,
+    observer: &dyn Observer,
+) -> Vec<CaseResult> {
+    repeat_with_listener(cases, repetitions, turns, stop, observer, None)
+}
+
+/// The same; the listener is told of every transaction of every run.
+pub fn repeat_with_listener<T: Target, W: Workload>(
+    cases: &[Case<'_, T, W>],
+    repetitions: usize,
+    turns: Turns,
+    stop: &AtomicBool,
+    observer: &dyn Observer,
+    listener: Option<&dyn TransactionListener>,
+) -> Vec<CaseResult> {
+    let mut results: Vec<CaseResult> = cases
+        .iter()
+        .map(|case| CaseResult {
+            name: case.name.clone(),
+            runs: Vec::with_capacity(repetitions),
+            error: None,
+        })
+        .collect();
+    for (place, repetition) in order(cases.len(), repetitions, turns) {
+        let (case, result) = (&cases[place], &mut results[place]);
+        if result.error.is_some() || stop.load(Ordering::Relaxed) {
+            continue;
+        }
+        observer.event(Event::Case { name: &case.name, repetition, repetitions });
+        match case.run(stop, observer, listener) {
+            Ok(run) => result.runs.push(run),
+            Err(error) => result.error = Some(error),
+        }
+    }
+    results
+}
+
+impl<T: Target, W: Workload> Case<'_, T, W> {
+    fn run(
+        &self,
+        stop: &AtomicBool,
+        observer: &dyn Observer,
+        listener: Option<&dyn TransactionListener>,
+    ) -> Result<RunResult, Error> {
+        let target = (self.make)().map_err(|source| Error::Target {
+            target: self.name.clone(),
+            doing: "it was opened",
+            source,
+        })?;
+        run_with_listener(&target, self.workload, &self.plan, stop, observer, listener)
+    }
+}
+
+/// Places of cases and numbers of repetitions, in the order of running.
+fn order(cases: usize, repetitions: usize, turns: Turns) -> Vec<(usize, usize)> {
+    let numbers = 1..=repetitions;
+    match turns {
+        Turns::Interleaved => {
+            numbers.flat_map(|number| (0..cases).map(move |case| (case, number))).collect()
+        }
+        Turns::InBlocks => {
+            (0..cases).flat_map(|case| numbers.clone().map(move |number| (case, number))).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Range, Turns, order};
+
+    #[test]
+    fn turns_are_taken_or_not() {
+        let cases = |turns| -> Vec<usize> {
+            let order = order(3, 2, turns);
+            order.into_iter().map(|(case, _)| case).collect()
+        };
+        assert_eq!(cases(Turns::Interleaved), [0, 1, 2, 0, 1, 2]);
+        assert_eq!(cases(Turns::InBlocks), [0, 0, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn ranges_that_meet_decide_nothing() {
+        let range = |figures: &[f64]| Range::of(figures.iter().copied()).unwrap();
+        let slow = range(&[3.0, 1.0, 2.0]);
+        assert_eq!((slow.least, slow.median, slow.most), (1.0, 2.0, 3.0));
+        let even = range(&[1.0, 2.0, 3.0, 10.0]).median;
+        assert!((even - 2.5).abs() < 1e-9);
+        assert!(range(&[3.1, 9.0]).above(&slow));
+        assert!(!range(&[3.0, 9.0]).above(&slow));
+        assert!(!slow.above(&slow));
+        assert_eq!(Range::of([]), None);
+    }
+}

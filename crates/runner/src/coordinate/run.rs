@@ -1,0 +1,367 @@
+//! One run: the whole life of a store, from its tables to their removal.
+//!
+//! Phases: meet, refuse, create, evidence, load, connect, warm up, measure, drain, check, remove. Whatever
+//! happens after `create` was called, `remove` is called too; but rows that are to stay are kept when
+//! they are loaded to the end, and what was reopened is never removed.
+
+use crate::account::result::{ClientFacts, RunHead, RunResult, TargetFacts, WorkloadFacts};
+use crate::account::result_builder::{Around, assemble};
+use crate::account::sampler::Sampler;
+use crate::account::store_counters::CounterReadings;
+use crate::account::warning::Warning;
+use crate::coordinate::coordinator::{Coordinator, Measured};
+use crate::coordinate::dataset::Dataset;
+use crate::coordinate::disk_reserve::DiskGuard;
+use crate::coordinate::interruptible::{NO_LIMIT_NS, Unanswered, block_on_until_stopped};
+use crate::coordinate::load::load;
+use crate::coordinate::observer::{Event, Observer};
+use crate::coordinate::preflight::admit;
+use crate::drive::executor::block_on;
+use crate::drive::transaction_listener::TransactionListener;
+use crate::drive::worker::WorkerReport;
+use crate::error::Error;
+use crate::plan::RunPlan;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use syncline_contract::{
+    Check, CheckOutcome, Client, DryRunPlan, Failure, LogLocation, ReportedSettings, Stop, Target,
+    TargetResult, Workload,
+};
+use syncline_instrument::clock;
+use syncline_meters::{BlockDevice, FileSystemSpace, Machine};
+
+/// Runs a workload on a target. The target is private to the run: its tables are made first and
+/// removed last, on every path, unless the plan says that loaded rows are shared by several runs. A
+/// set `stop` ends the run with what was measured.
+///
+/// What the store does during the run is a result. An error means that nothing was measured, or that
+/// there is a bug.
+pub fn run<T: Target, W: Workload>(
+    target: &T,
+    workload: &W,
+    plan: &RunPlan,
+    stop: &AtomicBool,
+    observer: &dyn Observer,
+) -> Result<RunResult, Error> {
+    run_with_listener(target, workload, plan, stop, observer, None)
+}
+
+/// The same, with somebody who is told of every transaction.
+pub fn run_with_listener<T: Target, W: Workload>(
+    target: &T,
+    workload: &W,
+    plan: &RunPlan,
+    stop: &AtomicBool,
+    observer: &dyn Observer,
+    listener: Option<&dyn TransactionListener>,
+) -> Result<RunResult, Error> {
+    let met = block_on(target.meet(), &());
+    met.map_err(|source| Error::Target {
+        target: target.name(),
+        doing: "it was asked what it is",
+        source,
+    })?;
+    let workers = admit(target, workload, plan)?;
+    let dataset = Dataset::of(workload, plan, stop);
+    let life = RunLifecycle {
+        target,
+        workload,
+        dataset: &dataset,
+        plan,
+        workers,
+        stop,
+        observer,
+        listener,
+    };
+    let mut removal = Removal { target: Some(target), keeps: false };
+    let result = life.execute(&mut removal.keeps);
+    observer.event(Event::Removing);
+    let removed = removal.now().map_err(|failure| failure.what);
+    let result = match (result, removed) {
+        (Ok(result), Ok(())) => result,
+        (Ok(mut result), Err(why)) => {
+            result.warnings.push(Warning::NotRemoved { why });
+            result
+        }
+        (Err(error), Ok(())) => return Err(error),
+        (Err(error), Err(why)) => {
+            let error = Box::new(error);
+            return Err(Error::NotRemoved { error, why });
+        }
+    };
+    observer.event(Event::Ended(&result));
+    Ok(result)
+}
+
+/// Removes what a target made, or keeps it: when asked, or when dropped, by a panic too.
+struct Removal<'r, T: Target> {
+    target: Option<&'r T>,
+    keeps: bool,
+}
+
+impl<T: Target> Removal<'_, T> {
+    fn now(mut self) -> TargetResult<()> {
+        self.target.take().map_or(Ok(()), |target| end(target, self.keeps))
+    }
+}
+
+fn end<T: Target>(target: &T, keeps: bool) -> TargetResult<()> {
+    if keeps { block_on(target.keep(), &()) } else { block_on(target.remove(), &()) }
+}
+
+impl<T: Target> Drop for Removal<'_, T> {
+    fn drop(&mut self) {
+        if let Some(target) = self.target.take()
+            && end(target, self.keeps).is_err()
+        {
+            // Only a panic comes here, which is what is reported.
+        }
+    }
+}
+
+struct RunLifecycle<'r, T, W> {
+    target: &'r T,
+    workload: &'r W,
+    dataset: &'r Dataset<'r>,
+    plan: &'r RunPlan,
+    workers: usize,
+    stop: &'r AtomicBool,
+    observer: &'r dyn Observer,
+    listener: Option<&'r dyn TransactionListener>,
+}
+
+impl<T: Target, W: Workload> RunLifecycle<'_, T, W> {
+    /// `keeps` is set as soon as there are rows that must not be removed.
+    fn execute(&self, keeps: &mut bool) -> Result<RunResult, Error> {
+        let began_wall_ns = clock::wall();
+        self.observer.event(Event::Creating);
+        // Until it is known that nothing is there, nothing may be removed.
+        *keeps = self.plan.reuse;
+        let reopened = self.dataset.reopen(self.target)?;
+        *keeps = reopened;
+        let loads = !reopened || self.dataset.adds();
+        let disk = self.disk_guard(loads)?;
+        // The time is in the record, so that what it salts can be drawn again.
+        let salt = if reopened { began_wall_ns } else { 0 };
+        self.workload.run_begins(salt);
+        if reopened {
+            let looked = self.check_kept_rows();
+            looked.map_err(|why| why.into_error(self.target, "its kept rows were checked"))?;
+        } else {
+            let created = block_on(self.target.create(&self.dataset.plan), &());
+            created.map_err(|source| self.failed("its tables were made", source))?;
+        }
+        let evidence = block_on(self.target.evidence(), &());
+        let evidence =
+            evidence.map_err(|source| self.failed("its settings were read back", source))?;
+        // After `create`, which knows where the log is; before any worker, so that all are counted.
+        let sampler = Sampler::new(self.target.process(), self.place(), self.target.unseen_syncs());
+        let intent = self.target.intent(&self.dataset.plan, self.plan.clients);
+        let intent = intent.map_err(|source| self.failed("its statements were written", source))?;
+        let mut head = self.head(began_wall_ns, evidence, intent, reopened, &sampler, &disk);
+        self.go_on("its tables were made")?;
+        if loads {
+            if reopened {
+                self.dataset.begin_adding(self.target)?;
+            }
+            let (target, workload) = (self.target, self.workload);
+            let (stop, observer) = (self.stop, self.observer);
+            load(target, workload, self.dataset, &disk, stop, observer)?;
+            self.dataset.mark(target)?;
+            *keeps = reopened || self.dataset.stays();
+        }
+        self.dataset.begin_changes(self.target)?;
+        let coordinator = Coordinator {
+            target: self.target,
+            workload: self.workload,
+            dataset: self.dataset,
+            plan: self.plan,
+            workers: self.workers,
+            sampler: &sampler,
+            disk: &disk,
+            stop: self.stop,
+            observer: self.observer,
+            listener: self.listener,
+        };
+        let (coordinator, clients, trials) = coordinator.tune_worker_count()?;
+        head.worker_trials = trials;
+        head.client.workers = coordinator.workers;
+        let mut asked = CounterReadings::before(self.target);
+        self.observer.event(Event::Started(&head));
+        let mut measured = coordinator.measure(clients)?;
+        let waits = self.unfinished_wait(&measured);
+        let counters = asked.after(self.target);
+        self.observer.event(Event::Checking);
+        let (checks, warning) = self.check(&mut measured);
+        let refusals = asked.refusals.into_iter();
+        let refusals = refusals.map(|why| Warning::NotAnswered { why });
+        let unmarked = match &waits {
+            // A commit of the mark would wait as those do.
+            Some(why) => self.dataset.changes().then(|| why.clone()),
+            None => self.dataset.end_changes(self.target).err().map(Unanswered::what),
+        };
+        let unmarked = unmarked.map(|why| Warning::NotMarked { why });
+        let waits = waits.map(|why| Warning::SessionsWait { why });
+        let more = warning.into_iter().chain(refusals).chain(unmarked).chain(waits);
+        let more = more.collect();
+        Ok(assemble(
+            head,
+            self.workload,
+            measured,
+            &sampler,
+            Around { counters, round_trip_ns: asked.round_trip_ns, checks, warnings: more },
+        ))
+    }
+
+    fn disk_guard(&self, loads: bool) -> Result<DiskGuard, Error> {
+        let guard = DiskGuard::before(self.target, self.workload, loads, FileSystemSpace::of);
+        guard.map_err(|why| Error::Refused {
+            target: self.target.name(),
+            workload: self.workload.name().to_owned(),
+            why,
+        })
+    }
+
+    /// What sessions wait for whose transactions did not end; the store is only asked if there are some.
+    fn unfinished_wait(&self, measured: &Measured<W>) -> Option<String> {
+        let kinds = measured.reports.iter().flat_map(|report| &report.meter.kinds);
+        let unfinished: u64 = kinds.map(|kind| kind.outcomes.unfinished).sum();
+        if unfinished == 0 {
+            return None;
+        }
+        block_on(self.target.unfinished_wait(), &()).ok().flatten()
+    }
+
+    fn go_on(&self, doing: &'static str) -> Result<(), Error> {
+        if self.stop.load(Ordering::Relaxed) {
+            let waits_for = None;
+            return Err(Error::Stopped { doing, waits_for });
+        }
+        Ok(())
+    }
+
+    fn place(&self) -> Result<BlockDevice, String> {
+        match self.target.log_place() {
+            LogLocation::Directory(directory) => BlockDevice::of(&directory, Path::new("/")),
+            LogLocation::Nowhere(why) => Err(why),
+        }
+    }
+
+    fn head(
+        &self,
+        began_wall_ns: u64,
+        evidence: ReportedSettings,
+        intent: DryRunPlan,
+        reopened: bool,
+        sampler: &Sampler,
+        disk: &DiskGuard,
+    ) -> RunHead {
+        let options = self.workload.options().into_iter();
+        let can = self.target.capabilities();
+        RunHead {
+            began_wall_ns,
+            plan: RunPlan {
+                pipeline: Some(self.dataset.plan.pipeline && can.pipelines),
+                ..self.plan.clone()
+            },
+            target: TargetFacts {
+                name: self.target.name(),
+                evidence,
+                log_place: self.target.log_place(),
+                process: self.target.process(),
+                disk_space: disk.reserves().clone(),
+                intent,
+            },
+            workload: WorkloadFacts {
+                name: self.workload.name().to_owned(),
+                notice: self.workload.notice().map(str::to_owned),
+                options: options.map(|(name, value)| (name.to_owned(), value)).collect(),
+                unit: self.workload.unit(),
+                rows_kept: reopened,
+            },
+            client: ClientFacts {
+                model: can.client_model,
+                clients: self.plan.clients,
+                workers: self.workers,
+            },
+            worker_trials: None,
+            machine: Machine::read(Path::new("/")),
+            device: sampler.place().clone(),
+        }
+    }
+
+    /// The workload's checks, and why they were not made.
+    fn check(&self, measured: &mut Measured<W>) -> (Vec<Check>, Option<Warning>) {
+        if !self.target.capabilities().keeps_rows {
+            return (self.not_applicable("the target keeps no rows"), None);
+        }
+        let tallies = tallies(&mut measured.reports);
+        match self.run_checks(tallies) {
+            Ok(checks) => (checks, None),
+            Err(unanswered) => {
+                let why = unanswered.what();
+                let checks = self.not_applicable(&format!("it could not be checked: {why}"));
+                (checks, Some(Warning::ChecksNotMade { why }))
+            }
+        }
+    }
+
+    fn run_checks(
+        &self,
+        tallies: Vec<<W::Client as Client>::Tally>,
+    ) -> Result<Vec<Check>, Unanswered> {
+        self.alone(async |session| self.workload.check(tallies, session).await)
+    }
+
+    fn check_kept_rows(&self) -> Result<(), Unanswered> {
+        self.alone(async |session| self.workload.look_at_kept_rows(session).await)
+    }
+
+    /// On a session of its own, while there are no clients.
+    fn alone<R>(
+        &self,
+        looks: impl AsyncFnOnce(&mut T::Session) -> Result<R, Stop>,
+    ) -> Result<R, Unanswered> {
+        let part = self.target.worker()?;
+        let looked = async {
+            let session = self.target.connect(&self.dataset.plan, &part).await;
+            let mut session = session.map_err(|failure| Stop::Failed(Box::new(failure)))?;
+            looks(&mut session).await
+        };
+        // They only read, and at the end of a stopped run they may take as long as they need.
+        let looked = block_on_until_stopped(looked, &part, self.stop, NO_LIMIT_NS);
+        let looked = looked.ok_or(Unanswered::Stopped)?;
+        looked.map_err(|stop| {
+            Unanswered::Failed(match stop {
+                Stop::Failed(failure) | Stop::Unknown(failure) => *failure,
+                Stop::Abort | Stop::Conflict(_) => Failure::new(
+                    syncline_contract::FailureKind::Statement,
+                    "the checks conflicted with a transaction of another session",
+                ),
+            })
+        })
+    }
+
+    fn not_applicable(&self, why: &str) -> Vec<Check> {
+        let names = self.workload.check_names().into_iter();
+        names
+            .map(|name| Check {
+                name: name.to_owned(),
+                outcome: CheckOutcome::NotApplicable(why.to_owned()),
+            })
+            .collect()
+    }
+
+    fn failed(&self, doing: &'static str, source: Failure) -> Error {
+        Error::Target { target: self.target.name(), doing, source }
+    }
+}
+
+/// The tallies by client number; the reports keep everything else.
+fn tallies<W: Workload>(reports: &mut [WorkerReport<W>]) -> Vec<<W::Client as Client>::Tally> {
+    let clients = reports.iter_mut().flat_map(|report| &mut report.clients);
+    let mut tallies: Vec<_> =
+        clients.filter_map(|client| Some((client.number, client.client.take()?.tally()))).collect();
+    tallies.sort_by_key(|(number, _)| *number);
+    tallies.into_iter().map(|(_, tally)| tally).collect()
+}

@@ -1,0 +1,450 @@
+//! Runs on a store of known delay in simulated time, whose figures can be computed by hand.
+//!
+//! The real client loop runs on the real executor; only time is simulated: it stands still while a client
+//! runs and goes on to the next sleeper when all sleep. So a commit takes exactly the store's delay, and a
+//! run takes no real time. Workers run one after another, each from the same begin, since clients of two
+//! workers meet in nothing but the phase; so a budget that workers share needs a plan that gives each client
+//! its part (`transactions_each`), or one worker.
+//!
+//! What the machine did meanwhile is read at one moment and means nothing.
+
+use crate::account::live_counters::{LiveCounters, LiveTotals, OutcomeKind};
+use crate::account::result::{
+    Arrivals, ClientFacts, RunHead, RunResult, TargetFacts, WorkloadFacts,
+};
+use crate::account::result_builder::{Around, assemble};
+use crate::account::sampler::Sampler;
+use crate::account::worker_stats::WorkerStats;
+use crate::coordinate::coordinator::{Measured, StopCause, spans};
+use crate::drive::arrival::{PhaseTimes, Schedule};
+use crate::drive::client_loop::{ClientContext, ClientState, client_loop};
+use crate::drive::control::Control;
+use crate::drive::executor::{Executor, Timers};
+use crate::drive::transaction_listener::TransactionListener;
+use crate::drive::worker::{FinishedClient, WorkerReport};
+use crate::plan::{Arrival, RunPlan};
+use parking_lot::Mutex;
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::path::Path;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+use syncline_contract::{
+    AccessPattern, Capabilities, Check, Client, ClientModel, DryRunPlan, Durability, Ending,
+    Failure, FailureKind, Isolation, LogLocation, OperationId, Plan, ReportedSettings, Rows,
+    Session, Stop, StoreProcess, Target, TargetResult, Timer, Transaction, Value, Worker, Workload,
+};
+use syncline_instrument::{Nanos, Ticker, clock};
+use syncline_meters::Machine;
+
+/// When the clients of every run start.
+pub(crate) const BEGIN: Nanos = 7 * clock::SECOND;
+
+/// A store whose commits take a delay of simulated time.
+pub(crate) struct Store {
+    delay_ns: Nanos,
+}
+
+/// Its part of a worker.
+pub(crate) struct Part(Rc<Timers>);
+
+impl Worker for Part {
+    fn wait(&self, longest: Option<Duration>) {
+        panic!("in simulated time nobody waits for the clock, and here is {longest:?}");
+    }
+}
+
+/// A session, whose commits sleep.
+pub(crate) struct Connection {
+    timers: Rc<Timers>,
+    delay_ns: Nanos,
+    rows: Rows,
+}
+
+impl Session for Connection {
+    fn begin(&mut self, _shape: AccessPattern) {}
+
+    fn send(&mut self, _operation: OperationId, _values: &[Value<'_>]) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    async fn receive(&mut self) -> Result<&Rows, Stop> {
+        Ok(&self.rows)
+    }
+
+    async fn commit(&mut self) -> Result<(), Stop> {
+        let due = self.timers.now() + self.delay_ns;
+        let mut asleep = false;
+        poll_fn(|context| {
+            if self.timers.now() >= due {
+                return Poll::Ready(());
+            }
+            if !std::mem::replace(&mut asleep, true) {
+                self.timers.wake_at(due, context.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
+        Ok(())
+    }
+
+    async fn abort(&mut self) {}
+}
+
+impl Target for Store {
+    type Session = Connection;
+    type Worker = Part;
+
+    fn name(&self) -> String {
+        "known".to_owned()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::least()
+    }
+
+    fn log_place(&self) -> LogLocation {
+        LogLocation::Nowhere("it keeps no log".to_owned())
+    }
+
+    async fn create(&self, _plan: &Plan) -> TargetResult<()> {
+        Ok(())
+    }
+
+    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+        Err(Failure::new(FailureKind::Statement, "nobody asks for it"))
+    }
+
+    fn worker(&self) -> TargetResult<Part> {
+        Err(Failure::new(FailureKind::Statement, "the simulation makes its own"))
+    }
+
+    async fn connect(&self, _plan: &Plan, part: &Part) -> TargetResult<Connection> {
+        Ok(Connection { timers: part.0.clone(), delay_ns: self.delay_ns, rows: Rows::new(1) })
+    }
+
+    async fn remove(&self) -> TargetResult<()> {
+        Ok(())
+    }
+}
+
+/// Clients that do nothing but commit.
+#[derive(Debug)]
+pub(crate) struct Committing;
+
+impl Client for Committing {
+    type Tally = ();
+
+    fn draw(&mut self) -> usize {
+        0
+    }
+
+    fn shape(&self, _kind: usize) -> AccessPattern {
+        AccessPattern::Single
+    }
+
+    async fn perform<S: Session>(
+        &mut self,
+        _kind: usize,
+        _transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn ended(&mut self, _kind: usize, ending: Ending) {
+        assert_eq!(ending, Ending::Committed);
+    }
+
+    fn tally(self) {}
+}
+
+/// A workload of one type of transaction, which is only a commit.
+struct Commits {
+    plan: Plan,
+}
+
+impl Workload for Commits {
+    type Client = Committing;
+
+    fn name(&self) -> &'static str {
+        "commits"
+    }
+
+    fn options(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    fn transactions(&self) -> &'static [&'static str] {
+        &["read"]
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn client(&self, _number: usize, _clients: usize, _seed: u64) -> Committing {
+        Committing
+    }
+
+    async fn check<S: Session>(
+        &self,
+        _tallies: Vec<()>,
+        _session: &mut S,
+    ) -> Result<Vec<Check>, Stop> {
+        Ok(Vec::new())
+    }
+
+    fn check_names(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+}
+
+/// A store of known delay, and how many workers drive its clients.
+#[derive(Clone, Copy, Debug)]
+pub struct Simulation {
+    /// How long a commit takes.
+    pub delay_ns: Nanos,
+    /// Worker threads, at most one a client; clients are dealt out to them in turn.
+    pub workers: usize,
+}
+
+/// When the arrivals of one worker's clients are due, in nanoseconds from the begin of the run.
+#[derive(Clone, Debug)]
+pub struct Dues {
+    /// Those of the warm-up.
+    pub warm_up: Vec<Nanos>,
+    /// Those of the measured span, from its begin on; of a run without a duration the first so many.
+    pub measured: Vec<Nanos>,
+}
+
+impl Simulation {
+    /// What a plan comes to in simulated time, as `run_with_listener` would find it. Of the plan the
+    /// clients, the spans, the counts, the arrivals and the seed are used.
+    pub fn run(&self, plan: &RunPlan, listener: Option<&dyn TransactionListener>) -> RunResult {
+        let workload = Commits { plan: Plan::new() };
+        let times = times(plan);
+        // The end of the span is each worker's own, since time is.
+        let shared = Control::new(self.workers, plan.transactions);
+        let controls: Vec<Control> = (0..self.workers).map(|_| Control::new(1, None)).collect();
+        let lives: Vec<LiveCounters> =
+            (0..self.workers).map(|_| LiveCounters::new(false)).collect();
+        let worked = lives.iter().enumerate().map(|(worker, live)| {
+            let control = match plan.transactions {
+                Some(_) => &shared,
+                None => &controls[worker],
+            };
+            let (meter, schedule) = self.work(worker, plan, times, control, live, listener);
+            let numbers = worker_s_clients(worker, self.workers, plan.clients);
+            let clients = numbers.map(|number| FinishedClient { number, commits: 0, client: None });
+            let report = WorkerReport {
+                meter,
+                clients: clients.collect(),
+                cpu_ns: 0,
+                spun_ns: 0,
+                wall_ns: 0,
+            };
+            (report, schedule)
+        });
+        let (reports, schedules): (Vec<WorkerReport<Commits>>, Vec<_>) = worked.unzip();
+        let last_ended = reports.iter().map(|report| report.meter.last_ended).max();
+        let (span_end, span_ns) = spans(&shared, &times, last_ended);
+        let ended = times.measure.saturating_add(span_ns);
+        let arrivals = schedules.into_iter().flatten().map(|one| one.finish(ended));
+        let arrivals = arrivals.reduce(Arrivals::plus);
+        let mut tally = LiveTotals::new();
+        tally.read(&lives);
+        let sampler = Sampler::new(
+            StoreProcess::Unknown("it is simulated"),
+            Err("it is simulated".to_owned()),
+            None,
+        );
+        let reading = sampler.read();
+        let measured = Measured {
+            reports,
+            arrivals,
+            span_ns,
+            span_end,
+            to_last_end_ns: last_ended.unwrap_or(0).saturating_sub(times.measure),
+            intervals: Vec::new(),
+            span: (reading, reading),
+            commits_between: 0,
+            internals: Vec::new(),
+            commit_paths: None,
+            profile: None,
+            spent: None,
+            weighed: Vec::new(),
+            whole: (reading, reading),
+            commits_in_whole: tally.count_whole(OutcomeKind::Committed),
+            ended_in_whole: tally.all(),
+            coordinator_cpu_ns: 0,
+            idle_flushes_per_ns: None,
+            stopped_by: if shared.budget_taken() {
+                StopCause::Transactions
+            } else {
+                StopCause::Duration
+            },
+        };
+        let around = Around {
+            counters: Vec::new(),
+            round_trip_ns: None,
+            checks: Vec::new(),
+            warnings: Vec::new(),
+        };
+        assemble(self.head(plan), &workload, measured, &sampler, around)
+    }
+
+    /// When the arrivals of an open loop are due, a row a worker; of a run without a duration the first
+    /// `most` of the measured span.
+    pub fn dues(&self, plan: &RunPlan, most: usize) -> Vec<Dues> {
+        let warm_up_ns = clock::nanos(plan.warm_up);
+        let end = plan.duration.map(|length| warm_up_ns + clock::nanos(length));
+        let rows = (0..self.workers).map(|worker| {
+            let between = |from: Nanos, until: Nanos, warms: bool| -> Vec<Nanos> {
+                self.between(worker, plan, from, until, warms, most)
+            };
+            Dues {
+                warm_up: between(0, warm_up_ns, true),
+                measured: between(warm_up_ns, end.unwrap_or(Nanos::MAX), false),
+            }
+        });
+        rows.collect()
+    }
+
+    fn between(
+        &self,
+        worker: usize,
+        plan: &RunPlan,
+        from: Nanos,
+        until: Nanos,
+        warms: bool,
+        most: usize,
+    ) -> Vec<Nanos> {
+        if let Arrival::Fixed { rate_per_s } = plan.arrival {
+            let gap = 1e9 / rate_per_s;
+            let all = (0_u64..).map(|number| from + (number as f64 * gap) as Nanos);
+            let all = all.skip(worker).step_by(self.workers);
+            return all.take_while(|due| *due < until).take(most).collect();
+        }
+        // A schedule that everyone is late for gives all it has; which distances a seed draws is its own.
+        let length = until - from;
+        let times =
+            PhaseTimes { start: 0, measure: if warms { length } else { 0 }, deadline: length };
+        let schedule = Schedule::new(plan.arrival, worker, self.workers, plan.seed, times);
+        let Some(mut schedule) = schedule else {
+            return Vec::new();
+        };
+        let dues = std::iter::from_fn(|| schedule.take(0).map(|taken| from + taken.due));
+        dues.take_while(|due| *due < until).take(most).collect()
+    }
+
+    /// One worker's clients from the begin to the end of the run.
+    pub(crate) fn work(
+        &self,
+        worker: usize,
+        plan: &RunPlan,
+        times: PhaseTimes,
+        control: &Control,
+        live: &LiveCounters,
+        listener: Option<&dyn TransactionListener>,
+    ) -> (WorkerStats, Option<Schedule>) {
+        let store = Store { delay_ns: self.delay_ns };
+        let timers = Rc::new(Timers::simulated(times.start, times.deadline));
+        let part = Part(timers.clone());
+        let operations = Plan::new();
+        let schedule = Schedule::new(plan.arrival, worker, self.workers, plan.seed, times);
+        let schedule = schedule.map(Mutex::new);
+        let context = ClientContext {
+            target: &store,
+            part: &part,
+            plan: &operations,
+            retries: 0,
+            retry_within_ns: None,
+            skip_after_ns: plan.skip_after.map(clock::nanos),
+            connects_each: false,
+            waits: false,
+            goes_on_after_errors: false,
+            listener,
+            operations: false,
+            times,
+            control,
+            live,
+            schedule: schedule.as_ref(),
+            meter: RefCell::new(WorkerStats::new(1, 0)),
+            timers,
+            ticker: Ticker::exact(),
+        };
+        let numbers = worker_s_clients(worker, self.workers, plan.clients);
+        let mut states: Vec<ClientState<Committing>> = numbers
+            .map(|number| ClientState {
+                number,
+                client: Committing,
+                open: None,
+                left: plan.transactions_each.unwrap_or(u64::MAX),
+                commits: 0,
+            })
+            .collect();
+        let loops = states.iter_mut().map(|state| {
+            let session = crate::drive::executor::ask(store.connect(&operations, &part));
+            let session = session.expect("a connection of this store cannot fail");
+            client_loop(state, session, &context)
+        });
+        Executor::new(loops, &context.timers, context.part).drive(control.signal());
+        let meter = context.meter.replace(WorkerStats::new(0, 0));
+        drop(context);
+        (meter, schedule.map(Mutex::into_inner))
+    }
+
+    fn head(&self, plan: &RunPlan) -> RunHead {
+        RunHead {
+            began_wall_ns: 0,
+            plan: plan.clone(),
+            target: TargetFacts {
+                name: "a store of known delay".to_owned(),
+                evidence: ReportedSettings {
+                    product: "simulated".to_owned(),
+                    version: "0".to_owned(),
+                    durability: Durability::None,
+                    durability_evidence: "it keeps nothing".to_owned(),
+                    isolation: Isolation::NoneClaimed,
+                    settings: Vec::new(),
+                },
+                log_place: LogLocation::Nowhere("it keeps no log".to_owned()),
+                process: StoreProcess::Unknown("it is simulated"),
+                disk_space: Err("it keeps nothing".to_owned()),
+                intent: DryRunPlan::default(),
+            },
+            workload: WorkloadFacts {
+                name: "commits".to_owned(),
+                notice: None,
+                options: Vec::new(),
+                unit: Commits { plan: Plan::new() }.unit(),
+                rows_kept: false,
+            },
+            client: ClientFacts {
+                model: ClientModel::Futures,
+                clients: plan.clients,
+                workers: self.workers,
+            },
+            worker_trials: None,
+            machine: Machine::read(Path::new("/")),
+            device: Err("it keeps no log".to_owned()),
+        }
+    }
+}
+
+/// The phases of a plan.
+pub(crate) fn times(plan: &RunPlan) -> PhaseTimes {
+    let measure = BEGIN + clock::nanos(plan.warm_up);
+    let length = plan.duration.map_or(Nanos::MAX, clock::nanos);
+    PhaseTimes { start: BEGIN, measure, deadline: measure.saturating_add(length) }
+}
+
+/// The numbers of a worker's clients.
+pub(crate) fn worker_s_clients(
+    worker: usize,
+    workers: usize,
+    clients: usize,
+) -> impl Iterator<Item = usize> {
+    (worker..clients).step_by(workers)
+}

@@ -1,0 +1,266 @@
+//! Clients of a store of known delay in simulated time, held against arithmetic.
+//!
+//! How it is simulated is in `simulation.rs`.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
+
+use crate::account::live_counters::{LiveCounters, LiveTotals, OutcomeKind};
+use crate::account::measured_span::{self, Counts, SpanEnd};
+use crate::account::worker_stats::WorkerStats;
+use crate::coordinate::simulation::{BEGIN, Dues, Simulation, times, worker_s_clients};
+use crate::drive::control::Control;
+use crate::drive::executor::Phase;
+use crate::plan::{Arrival, RunPlan};
+use std::time::Duration;
+use syncline_instrument::{Nanos, clock};
+
+/// A run to simulate.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    clients: usize,
+    workers: usize,
+    delay_ns: Nanos,
+    warm_up_ns: Nanos,
+    /// The span of a run by time; none ends it by `transactions`, on one worker.
+    duration_ns: Option<Nanos>,
+    transactions: Option<u64>,
+    arrival: Arrival,
+    seed: u64,
+}
+
+/// What a run found.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    rate_per_s: f64,
+    span_ns: Nanos,
+    commits_in_span: u64,
+    /// Of the transactions that started in the span.
+    committed: u64,
+    late: u64,
+    to_last_end_ns: Nanos,
+    /// Counted live until the end of the span, and at all.
+    live: (u64, u64),
+    mean_service_ns: f64,
+}
+
+impl Run {
+    fn plan(&self) -> RunPlan {
+        RunPlan {
+            clients: self.clients,
+            duration: self.duration_ns.map(Duration::from_nanos),
+            transactions: self.transactions,
+            warm_up: Duration::from_nanos(self.warm_up_ns),
+            arrival: self.arrival,
+            seed: self.seed,
+            ..RunPlan::default()
+        }
+    }
+
+    fn simulation(&self) -> Simulation {
+        Simulation { delay_ns: self.delay_ns, workers: self.workers }
+    }
+
+    fn go(&self) -> Found {
+        let times = times(&self.plan());
+        let control = Control::new(self.workers, self.transactions);
+        let mut all = WorkerStats::new(1, 0);
+        let mut live = Vec::new();
+        for worker in 0..self.workers {
+            let one = LiveCounters::new(false);
+            let control = match self.transactions {
+                Some(_) => &control,
+                // The end of the span is each worker's own, since time is.
+                None => &Control::new(1, None),
+            };
+            all.merge(&self.work(worker, control, &one));
+            live.push(one);
+        }
+        let end = match self.duration_ns {
+            Some(_) => SpanEnd::Time { ended_at: control.ended_at() },
+            None => SpanEnd::Count { last_ended: all.last_ended },
+        };
+        let kind = &all.kinds[0];
+        let counted = measured_span::counted(end, kind.in_span, kind.started());
+        let span_ns = measured_span::length(&times, end);
+        let mut tally = LiveTotals::new();
+        tally.read(&live);
+        Found {
+            rate_per_s: counted.committed as f64 * 1e9 / span_ns as f64,
+            span_ns,
+            commits_in_span: counted.committed,
+            committed: kind.outcomes.committed,
+            late: kind.late,
+            to_last_end_ns: all.last_ended.saturating_sub(times.measure),
+            live: (tally.count(OutcomeKind::Committed), tally.count_whole(OutcomeKind::Committed)),
+            mean_service_ns: kind.service.mean(),
+        }
+    }
+
+    fn work(&self, worker: usize, control: &Control, live: &LiveCounters) -> WorkerStats {
+        let plan = self.plan();
+        let simulation = self.simulation();
+        let (meter, _schedule) = simulation.work(worker, &plan, times(&plan), control, live, None);
+        meter
+    }
+
+    fn numbers(&self, worker: usize) -> impl Iterator<Item = usize> {
+        worker_s_clients(worker, self.workers, self.clients)
+    }
+
+    /// Commits in the span by arithmetic, and the length of the span.
+    fn arithmetic(&self) -> (u64, Nanos) {
+        let (clients, delay) = (self.clients as u64, self.delay_ns);
+        match (self.arrival, self.duration_ns) {
+            (Arrival::Closed, Some(duration)) => {
+                // A client's k-th commit is k delays behind its begin.
+                let each = (self.warm_up_ns + duration) / delay - self.warm_up_ns / delay;
+                (clients * each, duration)
+            }
+            (Arrival::Closed, None) => {
+                // All clients commit at the same times; the budget begins with the first start in the span.
+                let budget = self.transactions.unwrap();
+                let first = self.warm_up_ns.div_ceil(delay) * delay - self.warm_up_ns;
+                (budget, first + budget.div_ceil(clients) * delay)
+            }
+            (_, duration) => {
+                let duration = duration.unwrap();
+                let dues = self.simulation().dues(&self.plan(), usize::MAX);
+                let groups = dues.into_iter().enumerate();
+                let groups = groups.map(|(group, dues)| self.queued(group, dues, duration));
+                (groups.sum(), duration)
+            }
+        }
+    }
+
+    /// Commits in the span of one worker's clients, who take arrivals in turn: a queue of known service time.
+    fn queued(&self, group: usize, dues: Dues, duration: Nanos) -> u64 {
+        let end = self.warm_up_ns + duration;
+        let mut free: Vec<Nanos> = self.numbers(group).map(|_| 0).collect();
+        let mut commits = 0;
+        let mut serve = |due: Nanos, free: &mut Vec<Nanos>| {
+            let next = (0..free.len()).min_by_key(|client| free[*client]).unwrap();
+            free[next] = free[next].max(due) + self.delay_ns;
+            commits += u64::from(free[next] > self.warm_up_ns && free[next] <= end);
+        };
+        for due in dues.warm_up {
+            // The backlog of the warm-up is left when the span begins.
+            if *free.iter().min().unwrap() < self.warm_up_ns {
+                serve(due, &mut free);
+            }
+        }
+        for due in dues.measured {
+            if *free.iter().min().unwrap() < Nanos::MAX {
+                serve(due, &mut free);
+            }
+        }
+        commits
+    }
+}
+
+/// One of fifty: by time or by count, closed or open, with and without a warm-up.
+fn configuration(random: &mut fastrand::Rng) -> Run {
+    let clients = random.usize(1..=40);
+    let delay_ns = random.u64(20_000..900_000_000);
+    let by_count = random.u32(0..4) == 0;
+    let capacity_per_s = clients as f64 * 1e9 / delay_ns as f64;
+    let rate_per_s = capacity_per_s * (0.3 + 1.2 * random.f64());
+    let arrival = match random.u32(0..4) {
+        _ if by_count => Arrival::Closed,
+        0 | 1 => Arrival::Closed,
+        2 => Arrival::Fixed { rate_per_s },
+        _ => Arrival::Poisson { rate_per_s },
+    };
+    let delays = |most: f64, random: &mut fastrand::Rng| -> Nanos {
+        (delay_ns as f64 * most * random.f64()) as Nanos
+    };
+    Run {
+        clients,
+        workers: if by_count { 1 } else { random.usize(1..=clients.min(3)) },
+        delay_ns,
+        warm_up_ns: if random.bool() { delays(20.0, random) } else { 0 },
+        duration_ns: (!by_count).then(|| delay_ns + delays(150.0, random)),
+        transactions: by_count.then(|| random.u64(1..5_000)),
+        arrival,
+        seed: random.u64(..),
+    }
+}
+
+/// f01: the definition of docs/method.md, held by 50 random configurations.
+#[test]
+fn a_rate_is_what_arithmetic_says_of_a_store_of_known_delay() {
+    let mut random = fastrand::Rng::with_seed(20_261_128);
+    for number in 0..50 {
+        let run = configuration(&mut random);
+        let (commits, span_ns) = run.arithmetic();
+        let expected = commits as f64 * 1e9 / span_ns as f64;
+        let found = run.go();
+        let off = (found.rate_per_s - expected).abs();
+        assert!(off <= expected * 0.01, "{number}: {found:?}, expected {expected} of {run:?}");
+        // What a rate can be off by at the ends of its span: a transaction a client.
+        let capacity = run.clients as f64 * 1e9 / run.delay_ns as f64;
+        let one_each = run.clients as f64 * 1e9 / found.span_ns as f64;
+        assert!(found.rate_per_s <= capacity + one_each, "{found:?} {run:?}");
+        if run.warm_up_ns == 0 {
+            assert!(found.rate_per_s <= capacity * 1.000_001, "{found:?} {run:?}");
+        }
+        assert!((found.mean_service_ns / run.delay_ns as f64 - 1.0).abs() < 0.001);
+        if run.duration_ns.is_some() {
+            assert_eq!(found.live.0 - warmed(&run, &found), found.commits_in_span);
+        }
+    }
+}
+
+/// Commits of the warm-up: all but those of the span and those behind it.
+fn warmed(run: &Run, found: &Found) -> u64 {
+    let (_, all) = found.live;
+    let late = all - found.live.0;
+    assert_eq!(late, found.late, "{run:?}");
+    all - late - found.commits_in_span
+}
+
+/// f01 itself: 20 clients that take 0.9 s each can do 22.2/s, and were said to do 40/s.
+#[test]
+fn transactions_that_end_after_the_deadline_are_in_no_rate() {
+    let run = Run {
+        clients: 20,
+        workers: 2,
+        delay_ns: 900_000_000,
+        warm_up_ns: 0,
+        duration_ns: Some(clock::SECOND),
+        transactions: None,
+        arrival: Arrival::Closed,
+        seed: 1,
+    };
+    let found = run.go();
+    assert_eq!((found.committed, found.late), (40, 20));
+    assert_eq!((found.commits_in_span, found.span_ns), (20, clock::SECOND));
+    // What pgbench and sysbench say: all of them, by the time to the last one's end.
+    let by_all = found.committed as f64 * 1e9 / found.to_last_end_ns as f64;
+    assert!((by_all - 20.0 / 0.9).abs() < 1e-6, "{found:?}");
+    let warm = Run { warm_up_ns: clock::SECOND, duration_ns: Some(100 * clock::SECOND), ..run };
+    let found = warm.go();
+    assert!((found.rate_per_s / (20.0 / 0.9) - 1.0).abs() < 0.01, "{found:?}");
+}
+
+#[test]
+fn a_run_that_is_stopped_counts_what_had_ended_by_then() {
+    let run = Run {
+        clients: 3,
+        workers: 1,
+        delay_ns: 1_000,
+        warm_up_ns: 0,
+        duration_ns: Some(clock::SECOND),
+        transactions: None,
+        arrival: Arrival::Closed,
+        seed: 1,
+    };
+    let (control, live) = (Control::new(1, None), LiveCounters::new(false));
+    control.advance(Phase::Ending);
+    let meter = run.work(0, &control, &live);
+    assert_eq!(meter.kinds[0].in_span, Counts::default());
+    let times = times(&run.plan());
+    let stopped = |ended_at| measured_span::length(&times, SpanEnd::Time { ended_at });
+    assert_eq!(stopped(BEGIN + 400), 400);
+    assert_eq!(stopped(Nanos::MAX), clock::SECOND);
+    assert_eq!(stopped(BEGIN - 1), 0);
+}

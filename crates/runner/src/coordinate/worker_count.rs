@@ -1,0 +1,278 @@
+//! How many workers drive the clients of a store that works in this process, found out by trying.
+//!
+//! A worker a processor is right for most loads. But where a pass over all clients takes less than the write
+//! of the log that they then wait for, one worker commits more than two: nobody must be woken on another
+//! processor, and the write begins and ends on one. No rule tells beforehand which it is, since both times
+//! are the machine's. So before the warm-up the clients run for some slices under as many workers as there
+//! are processors, under half of them, and so on down to one, in turns; those under which most was committed
+//! drive the run.
+//!
+//! Two short slices of each decide where one number of workers commits far more in each of its slices than
+//! any other in any. Else the choice is within the noise of such slices, and is made again from longer ones.
+//! What was committed in each stands in the record, and whether the choice was clear.
+//!
+//! What is committed meanwhile is not measured, as in the warm-up. A client goes on where it was: its next
+//! draw is the one behind its last.
+
+use crate::account::live_counters::{LiveCounters, committed};
+use crate::account::result::{WorkerTrial, WorkerTrials};
+use crate::coordinate::coordinator::Coordinator;
+use crate::coordinate::phases::POLL_NS;
+use crate::coordinate::repetition::Range;
+use crate::drive::arrival::PhaseTimes;
+use crate::drive::control::{Control, Start};
+use crate::drive::executor::Phase;
+use crate::error::Error;
+use crate::plan::Arrival;
+use syncline_contract::{ClientModel, LogLocation, StoreProcess, Target, Workload};
+use syncline_instrument::{Nanos, clock};
+
+/// Each number of workers has so many short slices,
+const SLICES: usize = 2;
+/// and so many long ones if those do not decide.
+const LONG_SLICES: usize = 4;
+/// A long slice is so many times as long as a short one.
+const LONG_SLICE_FACTOR: u64 = 2;
+/// By how much the worst slice of one number must beat the best of any other to decide at once,
+const CLEAR_LEAD: f64 = 1.25;
+/// and by how much its median after the long slices, whose ranges must not meet, to be called clear.
+const LEAD: f64 = 1.03;
+
+/// A slice lasts so much of the warm-up, one part in so many, within these bounds.
+const WARM_UP_PARTS: u64 = 8;
+const SLICE_NS_MIN: Nanos = 60_000_000;
+const SLICE_NS_MAX: Nanos = 250_000_000;
+
+/// Clients between two crews, each with its number, in the order of the numbers.
+pub(crate) type Clients<W> = Vec<(usize, <W as Workload>::Client)>;
+
+/// A coordinator, the clients that go on under it (none if they have not run yet), and how it was chosen
+/// (none if nothing was tried).
+type TunedWorkers<'r, T, W> = (Coordinator<'r, T, W>, Option<Clients<W>>, Option<WorkerTrials>);
+
+/// What came of a slice: commits a nanosecond, and the clients.
+struct Trial<W: Workload> {
+    rate: f64,
+    clients: Clients<W>,
+}
+
+impl<'r, T: Target, W: Workload> Coordinator<'r, T, W> {
+    /// The coordinator with the number of workers that serves best, and the clients if they have run under
+    /// it.
+    pub(crate) fn tune_worker_count(self) -> Result<TunedWorkers<'r, T, W>, Error> {
+        if !self.should_tune() {
+            return Ok((self, None, None));
+        }
+        let slice_ns = clock::nanos(self.plan.warm_up) / WARM_UP_PARTS;
+        let slice_ns = slice_ns.clamp(SLICE_NS_MIN, SLICE_NS_MAX);
+        let mut tried: Vec<WorkerTrial> = halves(self.workers)
+            .map(|workers| WorkerTrial { workers, commits_per_s: Vec::new() })
+            .collect();
+        let mut clients = None;
+        for _ in 0..SLICES {
+            self.try_each(slice_ns, &mut tried, &mut clients)?;
+        }
+        if clear_winner(&tried).is_none() {
+            // Short slices begin colder and hold less: what they said is not added to what longer ones say.
+            for one in &mut tried {
+                one.commits_per_s.clear();
+            }
+            for _ in 0..LONG_SLICES {
+                self.try_each(slice_ns * LONG_SLICE_FACTOR, &mut tried, &mut clients)?;
+            }
+        }
+        let (workers, clear) = chosen(&tried);
+        let trials = WorkerTrials { tried, clear };
+        Ok((Coordinator { workers, ..self }, clients, Some(trials)))
+    }
+
+    /// A slice under each number of workers.
+    fn try_each(
+        &self,
+        slice_ns: Nanos,
+        tried: &mut [WorkerTrial],
+        clients: &mut Option<Clients<W>>,
+    ) -> Result<(), Error> {
+        for one in tried {
+            let coordinator = Coordinator { workers: one.workers, ..*self };
+            let trial = coordinator.trial(slice_ns, clients.take())?;
+            one.commits_per_s.push(trial.rate * clock::SECOND as f64);
+            *clients = Some(trial.clients);
+        }
+        Ok(())
+    }
+
+    /// True if nobody has said how many workers there are, the clients are futures that wait for nothing but
+    /// a log in this process, and there is a warm-up.
+    fn should_tune(&self) -> bool {
+        let (plan, target) = (self.plan, self.target);
+        self.workers > 1
+            && plan.workers.is_none()
+            && plan.pin.is_empty()
+            && !plan.warm_up.is_zero()
+            && plan.arrival == Arrival::Closed
+            && target.capabilities().client_model == ClientModel::Futures
+            && target.process() == StoreProcess::InProcess
+            && matches!(target.log_place(), LogLocation::Directory(_))
+    }
+
+    fn trial(&self, slice_ns: Nanos, clients: Option<Clients<W>>) -> Result<Trial<W>, Error> {
+        let control = Control::new(self.workers, None);
+        let live: Vec<LiveCounters> = (0..self.workers).map(|_| LiveCounters::new(false)).collect();
+        let watch = || self.measure_slice(&control, &live, slice_ns);
+        let (rate, reports) = self.run_workers(&control, &live, clients, watch)?;
+        if let Some(source) = control.take_failure() {
+            return Err(self.target_failed("workers were tried", source));
+        }
+        let clients = reports.into_iter().flat_map(|report| report.clients);
+        let clients = clients.filter_map(|client| Some((client.number, client.client?)));
+        let mut clients: Clients<W> = clients.collect();
+        clients.sort_by_key(|(number, _)| *number);
+        match rate {
+            Some(rate) if clients.len() == self.plan.clients => Ok(Trial { rate, clients }),
+            _ => Err(match self.disk.shortage() {
+                Some(why) => self.disk_space("workers were tried", why),
+                None => Error::Stopped { doing: "workers were tried", waits_for: None },
+            }),
+        }
+    }
+
+    /// Lets the clients run for a slice; commits a nanosecond of its later half, or none if it was cut short.
+    fn measure_slice(
+        &self,
+        control: &Control,
+        live: &[LiveCounters],
+        slice_ns: Nanos,
+    ) -> Option<f64> {
+        if !self.all_connect(control) {
+            return None;
+        }
+        let start = clock::now();
+        control.open(Start {
+            times: PhaseTimes { start, measure: Nanos::MAX, deadline: Nanos::MAX },
+            schedules: Vec::new(),
+        });
+        let settled = self.rest_until(control, start + slice_ns / 2);
+        let (before, since) = (committed(live), clock::now());
+        let lasted = settled && self.rest_until(control, start + slice_ns);
+        let (commits, span_ns) = (committed(live) - before, clock::now() - since);
+        control.advance(Phase::Ending);
+        control.wait_for_all(self.drained(clock::now()));
+        lasted.then(|| commits as f64 / span_ns.max(1) as f64)
+    }
+
+    /// False if the run is over before.
+    fn rest_until(&self, control: &Control, until: Nanos) -> bool {
+        loop {
+            let left = until.saturating_sub(clock::now());
+            if self.asked_to_stop() || control.ending() || self.disk.shortage().is_some() {
+                return false;
+            }
+            if left == 0 {
+                return true;
+            }
+            Control::rest(POLL_NS.min(left));
+        }
+    }
+}
+
+/// So many, half of them, and so on down to one.
+fn halves(most: usize) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(most), |few| Some(few / 2).filter(|half| *half > 0))
+}
+
+/// The number of workers whose every slice lies far above every slice of all others.
+fn clear_winner(tried: &[WorkerTrial]) -> Option<usize> {
+    let best = best(tried)?;
+    beats(best, tried, CLEAR_LEAD, |one| one.least).then_some(best.workers)
+}
+
+/// The number of workers that committed most in the median, the lowest of equals, and whether it clearly did.
+fn chosen(tried: &[WorkerTrial]) -> (usize, bool) {
+    let Some(best) = best(tried) else {
+        return (1, true);
+    };
+    let apart = beats(best, tried, 1.0, |one| one.least);
+    let ahead = clear_winner(tried).is_some() || {
+        let mut others = tried.iter().filter(|other| other.workers != best.workers);
+        others.all(|other| best.median() >= other.median() * LEAD)
+    };
+    (best.workers, apart && ahead)
+}
+
+/// True if what `of` tells of the best lies that many times above the best slice of every other.
+fn beats(best: &WorkerTrial, tried: &[WorkerTrial], times: f64, of: impl Fn(Range) -> f64) -> bool {
+    let Some(best_range) = Range::of(best.commits_per_s.iter().copied()) else {
+        return false;
+    };
+    let mut others = tried.iter().filter(|other| other.workers != best.workers);
+    others.all(|other| {
+        let range = Range::of(other.commits_per_s.iter().copied());
+        range.is_some_and(|range| of(best_range) > range.most * times)
+    })
+}
+
+fn best(tried: &[WorkerTrial]) -> Option<&WorkerTrial> {
+    tried.iter().max_by(|one, other| {
+        let rates = one.median().total_cmp(&other.median());
+        rates.then(other.workers.cmp(&one.workers))
+    })
+}
+
+impl WorkerTrial {
+    fn median(&self) -> f64 {
+        Range::of(self.commits_per_s.iter().copied()).map_or(0.0, |range| range.median)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{WorkerTrial, chosen, clear_winner, halves};
+
+    #[test]
+    fn numbers_are_halved_down_to_one() {
+        assert_eq!(halves(1).collect::<Vec<_>>(), [1]);
+        assert_eq!(halves(2).collect::<Vec<_>>(), [2, 1]);
+        assert_eq!(halves(12).collect::<Vec<_>>(), [12, 6, 3, 1]);
+    }
+
+    fn tried(each: &[(usize, &[f64])]) -> Vec<WorkerTrial> {
+        let each = each.iter();
+        each.map(|(workers, rates)| WorkerTrial {
+            workers: *workers,
+            commits_per_s: rates.to_vec(),
+        })
+        .collect()
+    }
+
+    #[test]
+    fn the_highest_rate_is_chosen_and_the_fewest_workers_of_equals() {
+        let choice = |each: &[(usize, &[f64])]| chosen(&tried(each)).0;
+        assert_eq!(choice(&[(4, &[1.0]), (2, &[3.0]), (1, &[2.0])]), 2);
+        assert_eq!(choice(&[(4, &[3.0]), (2, &[3.0]), (1, &[2.0])]), 2);
+        assert_eq!(choice(&[(2, &[0.0]), (1, &[0.0])]), 1);
+    }
+
+    /// Item 2: two workers were taken after a slice or two, where one made 332k/s in place of 284k/s.
+    #[test]
+    fn slices_that_differ_by_their_noise_decide_nothing_at_once() {
+        let close = tried(&[(2, &[330e3, 290e3]), (1, &[280e3, 335e3])]);
+        assert_eq!(clear_winner(&close), None);
+        // Apart, but by less than such slices differ.
+        let apart = tried(&[(2, &[330e3, 325e3]), (1, &[300e3, 280e3])]);
+        assert_eq!(clear_winner(&apart), None);
+        let far = tried(&[(2, &[57e3, 60e3]), (1, &[110e3, 100e3])]);
+        assert_eq!(clear_winner(&far), Some(1));
+    }
+
+    #[test]
+    fn a_choice_is_clear_only_where_the_slices_do_not_meet() {
+        let long = tried(&[(2, &[284e3, 290e3, 280e3, 286e3]), (1, &[332e3, 325e3, 340e3, 330e3])]);
+        assert_eq!(chosen(&long), (1, true));
+        let meeting =
+            tried(&[(2, &[284e3, 330e3, 280e3, 286e3]), (1, &[332e3, 325e3, 340e3, 290e3])]);
+        assert_eq!(chosen(&meeting), (1, false));
+        let near = tried(&[(2, &[100.0, 100.1]), (1, &[101.0, 101.1])]);
+        assert_eq!(chosen(&near), (1, false), "less than 3 % apart");
+    }
+}

@@ -1,0 +1,513 @@
+//! One client: draws, begins, performs, commits, retries, and tells how it ended.
+//!
+//! A drawn transaction is told its ending exactly once. What is under way when the future is dropped
+//! stands in `ClientState::open`, which outlives the future.
+//!
+//! In a closed loop a client may wait around its transactions ([`Waits`]): the start, and with it the
+//! times, come after the keying.
+//!
+//! The clock is read once a transaction: the end of one is the start of the next, as long as nobody
+//! else ran in between; after a turn was given to others it is read again.
+
+use crate::account::live_counters::LiveCounters;
+use crate::account::measured_span::{When, inside_ns};
+use crate::account::worker_stats::{End, Span, WorkerStats};
+use crate::drive::arrival::{ClaimedArrival, PhaseTimes, Schedule};
+use crate::drive::control::Control;
+use crate::drive::executor::{Timers, yield_now};
+use crate::drive::transaction_listener::{
+    TransactionEvent, TransactionListener, TransactionOutcome,
+};
+use parking_lot::Mutex;
+use std::cell::RefCell;
+use std::rc::Rc;
+use syncline_contract::{
+    Client, Ending, Failure, FailureKind, Plan, RequestTracker, Session, Stop, Target, Timer,
+    Transaction, Waits,
+};
+use syncline_instrument::{Nanos, Ticker, clock};
+
+/// A client gives the others a turn after that many transactions that never had to wait.
+const TRANSACTIONS_PER_TURN: u32 = 16;
+/// The first pause before a lost connection is made again; it doubles up to the longest.
+const RECONNECT_BACKOFF_NS: Nanos = 10_000_000;
+const RECONNECT_BACKOFF_NS_MAX: Nanos = clock::SECOND;
+/// A client that cannot connect for that long ends the run.
+const RECONNECT_TIMEOUT_NS: Nanos = 30 * clock::SECOND;
+
+/// What a worker's clients share.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each says one thing of the plan, and none excludes another"
+)]
+pub(crate) struct ClientContext<'r, T: Target> {
+    pub target: &'r T,
+    pub part: &'r T::Worker,
+    pub plan: &'r Plan,
+    pub retries: u32,
+    /// How long after it was due a transaction is tried again; none sets no limit.
+    pub retry_within_ns: Option<Nanos>,
+    /// How late an arrival may start; none starts all.
+    pub skip_after_ns: Option<Nanos>,
+    /// A connection for each transaction.
+    pub connects_each: bool,
+    /// Clients wait around their transactions as the workload says: in a closed loop, unless the plan
+    /// leaves it out.
+    pub waits: bool,
+    /// A refused statement fails its transaction only.
+    pub goes_on_after_errors: bool,
+    pub listener: Option<&'r dyn TransactionListener>,
+    pub operations: bool,
+    pub times: PhaseTimes,
+    pub control: &'r Control,
+    pub live: &'r LiveCounters,
+    pub schedule: Option<&'r Mutex<Schedule>>,
+    pub meter: RefCell<WorkerStats>,
+    pub timers: Rc<Timers>,
+    /// The clock of this thread; exact where a listener may compare the times of several.
+    pub ticker: Ticker,
+}
+
+impl<T: Target> ClientContext<'_, T> {
+    /// Now, by the clock of this thread.
+    #[inline]
+    fn tick(&self) -> Nanos {
+        self.timers.tick(&self.ticker)
+    }
+
+    /// A client has not been in a transaction since `now`, which becomes the time now.
+    fn between(&self, now: &mut Nanos) {
+        let until = self.tick();
+        self.between_until(*now, until);
+        *now = until;
+    }
+
+    /// The same, of a time that is known.
+    #[inline]
+    fn between_until(&self, from: Nanos, until: Nanos) {
+        if until > from {
+            self.meter.borrow_mut().between_ns += inside_ns(from, until, &self.times);
+        }
+    }
+
+    /// True if a transaction that was due then is still to be tried again.
+    fn may_retry(&self, due: Nanos) -> bool {
+        let limit = self.retry_within_ns;
+        limit.is_none_or(|most| self.timers.now() <= due.saturating_add(most))
+    }
+
+    /// Keeps the times of the operations of one try, where they are timed.
+    #[inline(never)]
+    fn record_operations(&self, connection: &mut Connection<T::Session>) {
+        connection.asked.settle(&mut connection.session);
+        self.meter.borrow_mut().operations(connection.asked.times());
+    }
+
+    /// True if a client goes on, on its connection, after a failure of that kind: the abort behind it
+    /// has left the session usable.
+    fn goes_on_after(&self, kind: FailureKind) -> bool {
+        self.goes_on_after_errors && kind == FailureKind::Statement
+    }
+}
+
+/// A client and what must outlive its future.
+#[derive(Debug)]
+#[repr(C)] // What every client needs first, then the client itself, which may be long.
+pub(crate) struct ClientState<C> {
+    pub number: usize,
+    /// The drawn transaction that has not been told its ending.
+    pub open: Option<OpenTransaction>,
+    /// Transactions of the measured span that it may still attempt.
+    pub left: u64,
+    /// Commits in the measured span.
+    pub commits: u64,
+    pub client: C,
+}
+
+/// A transaction under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenTransaction {
+    kind: usize,
+    measured: bool,
+    span: Span,
+}
+
+impl<C: Client> ClientState<C> {
+    /// Ends what was under way when the future was dropped: its outcome is not known.
+    pub(crate) fn close(
+        &mut self,
+        meter: &mut WorkerStats,
+        live: &LiveCounters,
+        times: &PhaseTimes,
+        listener: Option<&dyn TransactionListener>,
+    ) {
+        if let Some(open) = self.open.take() {
+            let span = Span { ended: clock::now(), ..open.span };
+            let (kind, measured) = (open.kind, open.measured);
+            // What was cut was cut behind the span.
+            meter.busy_ns += inside_ns(span.started, span.ended, times);
+            meter.ended(kind, measured, When::After, End::Unknown, 1, span, live);
+            if let Some(listener) = listener.filter(|_| open.measured) {
+                let cut = followed(self.number, open.kind, End::Unknown, 1, span);
+                listener.ended(&TransactionEvent { late: true, ..cut });
+            }
+            self.client.ended(open.kind, Ending::Unknown);
+        }
+    }
+}
+
+/// A connection, and what its transaction has asked for. Side by side, so that both are reached from one
+/// place: two references that were just handed on and are read back at once as a pair stall the processor.
+struct Connection<S> {
+    session: S,
+    asked: RequestTracker,
+}
+
+/// What became of a drawn transaction, and how many tries it took.
+struct Attempt {
+    end: End,
+    tries: u32,
+    failure: Option<Box<Failure>>,
+}
+
+/// Runs a client until the run ends, or its store fails for good.
+///
+/// Many clients' futures are more than a core's cache holds, so this one is short. Its line is captured: what
+/// is an argument of an `async fn` has a place in its future twice. And what only a new connection needs is
+/// in memory of its own.
+pub(crate) fn client_loop<'r, T: Target, C: Client>(
+    state: &'r mut ClientState<C>,
+    session: T::Session,
+    context: &'r ClientContext<'_, T>,
+) -> impl Future<Output = ()> + 'r {
+    let timer: Rc<dyn Timer> = Rc::<Timers>::clone(&context.timers);
+    let asked = RequestTracker::new(context.operations).with_timer(timer);
+    let mut connection = Connection { session, asked };
+    async move {
+        let mut turn = 0;
+        let mut now = context.times.start;
+        context.between(&mut now);
+        while !context.control.ending() && state.left > 0 {
+            let due = match context.schedule {
+                None if now >= context.times.deadline => break,
+                None => now,
+                Some(schedule) => {
+                    let (number, left) = (state.number, &mut state.left);
+                    let Some(taken) = next_arrival(number, left, schedule, now, context).await
+                    else {
+                        break;
+                    };
+                    now = now.max(context.tick());
+                    taken.due
+                }
+            };
+            let kind = state.client.draw();
+            let mut waits = Waits::default();
+            if context.waits {
+                waits = state.client.waits(kind);
+            }
+            let Some(due) = wait_keying_time(due, waits, context).await else {
+                context.between(&mut now);
+                state.client.ended(kind, Ending::Undone);
+                break;
+            };
+            context.between_until(now, due);
+            now = now.max(due);
+            let measured = due >= context.times.measure;
+            if measured && !context.control.take_one() {
+                state.client.ended(kind, Ending::Undone);
+                break;
+            }
+            state.left -= u64::from(measured);
+            let mut span = Span { due, started: now, ended: now };
+            state.open = Some(OpenTransaction { kind, measured, span });
+            if measured {
+                context.meter.borrow_mut().started(kind);
+            }
+            let drawn = DrawnTransaction { kind, measured, due };
+            let attempt = attempt(&mut state.client, &drawn, &mut connection, context).await;
+            now = context.tick();
+            span.ended = now;
+            finish(state, kind, measured, &attempt, span, &connection.asked, context);
+            let failure = attempt.failure;
+            if let Some(failure) = failure.filter(|failure| !context.goes_on_after(failure.kind)) {
+                if failure.kind.stops_run() {
+                    context.control.fail(*failure);
+                    break;
+                }
+                context.meter.borrow_mut().connection_lost(*failure);
+                drop(connection.session);
+                connection.session = match Box::pin(reconnect(context)).await {
+                    Some(session) => session,
+                    None => break,
+                };
+                context.between(&mut now);
+            } else if context.connects_each {
+                drop(connection.session);
+                connection.session = match Box::pin(connect_again(context)).await {
+                    Some(session) => session,
+                    None => break,
+                };
+                context.between(&mut now);
+            }
+            if waits.after_ns > 0 {
+                context.timers.sleep_until(now + waits.after_ns).await;
+                context.between(&mut now);
+            }
+            turn += 1;
+            if turn == TRANSACTIONS_PER_TURN {
+                turn = 0;
+                yield_now().await;
+                context.between(&mut now);
+            }
+        }
+    }
+}
+
+/// When the drawn transaction starts in a closed loop: at once, or when it has been keyed in. None if
+/// the run ends first.
+#[inline]
+async fn wait_keying_time<T: Target>(
+    due: Nanos,
+    waits: Waits,
+    context: &ClientContext<'_, T>,
+) -> Option<Nanos> {
+    if waits.before_ns == 0 {
+        return Some(due);
+    }
+    context.timers.sleep_until(due + waits.before_ns).await;
+    let now = context.timers.now();
+    let over = context.control.ending() || now >= context.times.deadline;
+    (!over).then_some(now)
+}
+
+#[inline]
+fn finish<T: Target, C: Client>(
+    state: &mut ClientState<C>,
+    kind: usize,
+    measured: bool,
+    attempt: &Attempt,
+    span: Span,
+    asked: &RequestTracker,
+    context: &ClientContext<'_, T>,
+) {
+    let (end, tries) = (attempt.end, attempt.tries);
+    let when = When::of(span.ended, &context.times, context.control.still_counts());
+    if let Some(listener) = context.listener {
+        let carried = !measured && when == When::Inside && !context.control.has_budget();
+        if measured || carried {
+            if context.operations {
+                listener.operations(state.number, asked.times());
+            }
+            listener.ended(&TransactionEvent {
+                late: when == When::After,
+                began_in_warm_up: carried,
+                ..followed(state.number, kind, end, tries, span)
+            });
+        }
+    }
+    let mut meter = context.meter.borrow_mut();
+    meter.busy_ns += inside_ns(span.started, span.ended, &context.times);
+    meter.ended(kind, measured, when, end, tries, span, context.live);
+    state.commits += u64::from(measured && end == End::Committed);
+    state.open = None;
+    state.client.ended(kind, end.ending());
+}
+
+#[cold]
+fn followed(client: usize, kind: usize, end: End, tries: u32, span: Span) -> TransactionEvent {
+    TransactionEvent {
+        client,
+        kind: Some(kind),
+        due: span.due,
+        started: span.started,
+        ended: span.ended,
+        outcome: end.outcome(),
+        tries,
+        late: false,
+        began_in_warm_up: false,
+    }
+}
+
+impl End {
+    /// What a listener is told.
+    fn outcome(self) -> TransactionOutcome {
+        match self {
+            End::Committed => TransactionOutcome::Committed,
+            End::Aborted => TransactionOutcome::Aborted,
+            End::Conflicted(cause) => TransactionOutcome::Conflicted(cause),
+            End::Failed(kind) => TransactionOutcome::Failed(kind),
+            End::Unknown => TransactionOutcome::Unknown,
+        }
+    }
+
+    /// What the client is told.
+    fn ending(self) -> Ending {
+        match self {
+            End::Committed => Ending::Committed,
+            End::Aborted | End::Conflicted(_) | End::Failed(_) => Ending::Undone,
+            End::Unknown => Ending::Unknown,
+        }
+    }
+}
+
+/// A drawn transaction, as those who try it need to know it. Handed on by reference: a copy of what was just
+/// written in pieces stalls the processor.
+struct DrawnTransaction {
+    kind: usize,
+    measured: bool,
+    due: Nanos,
+}
+
+/// Tries a drawn transaction as often as the plan allows.
+#[inline]
+async fn attempt<T: Target, C: Client>(
+    client: &mut C,
+    drawn: &DrawnTransaction,
+    connection: &mut Connection<T::Session>,
+    context: &ClientContext<'_, T>,
+) -> Attempt {
+    let mut tries = 1;
+    loop {
+        let Err(stop) = once(client, drawn.kind, connection, context).await else {
+            return Attempt { end: End::Committed, tries, failure: None };
+        };
+        connection.session.abort().await;
+        let (end, failure) = match stop {
+            Stop::Abort => (End::Aborted, None),
+            Stop::Failed(failure) => (End::Failed(failure.kind), Some(failure)),
+            Stop::Unknown(failure) => (End::Unknown, Some(failure)),
+            Stop::Conflict(cause) => {
+                context.meter.borrow_mut().conflicts += 1;
+                if tries <= context.retries && context.may_retry(drawn.due) {
+                    tries += 1;
+                    context.meter.borrow_mut().retried(drawn.kind, drawn.measured, cause);
+                    // Whoever was in the way may be a client of this very worker.
+                    yield_now().await;
+                    continue;
+                }
+                (End::Conflicted(cause), None)
+            }
+        };
+        return Attempt { end, tries, failure };
+    }
+}
+
+/// One try.
+#[inline]
+async fn once<T: Target, C: Client>(
+    client: &mut C,
+    kind: usize,
+    connection: &mut Connection<T::Session>,
+    context: &ClientContext<'_, T>,
+) -> Result<(), Stop> {
+    connection.asked.clear();
+    connection.session.begin(client.shape(kind));
+    let mut transaction = Transaction::new(&mut connection.session, &mut connection.asked);
+    // What was performed is looked at here and not kept during the commit, for the same reason as a line.
+    let ended = match client.perform(kind, &mut transaction).await {
+        Ok(()) => connection.session.commit().await,
+        Err(stop) => Err(stop),
+    };
+    if context.operations {
+        context.record_operations(connection);
+    }
+    ended
+}
+
+/// Waits for the next arrival that is not too late; none if the run ends first.
+async fn next_arrival<T: Target>(
+    client: usize,
+    left: &mut u64,
+    schedule: &Mutex<Schedule>,
+    mut now: Nanos,
+    context: &ClientContext<'_, T>,
+) -> Option<ClaimedArrival> {
+    let mut taken = schedule.lock().take(now)?;
+    while context.skip_after_ns.is_some_and(|most| now > taken.due.saturating_add(most)) {
+        skip(client, schedule, taken, now, context);
+        // A skipped one is one of as many as are asked for, or a plan of a count might never end.
+        let counted = taken.due >= context.times.measure;
+        if context.control.ending() || (counted && !context.control.take_one()) {
+            return None;
+        }
+        *left -= u64::from(counted);
+        if *left == 0 {
+            return None;
+        }
+        now = context.timers.now();
+        taken = schedule.lock().take(now)?;
+    }
+    if taken.due > now {
+        context.timers.sleep_until(taken.due).await;
+    }
+    if context.control.ending() {
+        schedule.lock().return_arrival(taken, context.timers.now());
+        return None;
+    }
+    schedule.lock().started(taken);
+    Some(taken)
+}
+
+#[cold]
+fn skip<T: Target>(
+    client: usize,
+    schedule: &Mutex<Schedule>,
+    taken: ClaimedArrival,
+    now: Nanos,
+    context: &ClientContext<'_, T>,
+) {
+    schedule.lock().skip(taken);
+    if let Some(listener) = context.listener.filter(|_| taken.due >= context.times.measure) {
+        listener.ended(&TransactionEvent {
+            client,
+            kind: None,
+            due: taken.due,
+            started: now,
+            ended: now,
+            outcome: TransactionOutcome::Skipped,
+            tries: 0,
+            late: false,
+            began_in_warm_up: false,
+        });
+    }
+}
+
+/// A connection for the next transaction, in place of one that was good.
+async fn connect_again<T: Target>(context: &ClientContext<'_, T>) -> Option<T::Session> {
+    match context.target.connect(context.plan, context.part).await {
+        Ok(session) => Some(session),
+        Err(failure) if failure.kind == FailureKind::Connection => reconnect(context).await,
+        Err(failure) => {
+            context.control.fail(failure);
+            None
+        }
+    }
+}
+
+/// Makes a lost connection again, with growing pauses; none if the run ends first. A run that ends while a
+/// client still tries in vain has failed: its store is gone, and the rate is that of a shorter run.
+async fn reconnect<T: Target>(context: &ClientContext<'_, T>) -> Option<T::Session> {
+    let hopeless = context.timers.now() + RECONNECT_TIMEOUT_NS;
+    let mut pause_ns = RECONNECT_BACKOFF_NS;
+    let mut in_vain = None;
+    while !context.control.ending() {
+        let now = context.timers.now();
+        context.timers.sleep_until(now + pause_ns).await;
+        match context.target.connect(context.plan, context.part).await {
+            Ok(session) => {
+                context.meter.borrow_mut().reconnects += 1;
+                return Some(session);
+            }
+            Err(failure) if failure.kind == FailureKind::Connection && now < hopeless => {
+                pause_ns = (pause_ns * 2).min(RECONNECT_BACKOFF_NS_MAX);
+                in_vain = Some(failure);
+            }
+            Err(failure) => context.control.fail(failure),
+        }
+    }
+    if let Some(failure) = in_vain {
+        context.control.fail(failure);
+    }
+    None
+}

@@ -1,0 +1,202 @@
+//! One worker: a thread with its part of the target, its clients and their accounting.
+
+use crate::account::live_counters::LiveCounters;
+use crate::account::worker_stats::WorkerStats;
+use crate::coordinate::dataset::Dataset;
+use crate::coordinate::worker_count::Clients;
+use crate::drive::client_loop::{ClientContext, ClientState, client_loop};
+use crate::drive::control::Control;
+use crate::drive::cpu_affinity::{pin, precise_timers};
+use crate::drive::executor::{Executor, PrefetchRange, Timers};
+use crate::drive::transaction_listener::TransactionListener;
+use crate::error::Error;
+use crate::plan::RunPlan;
+use std::cell::RefCell;
+use std::rc::Rc;
+use syncline_contract::{Failure, Target, TargetResult, Worker, Workload};
+use syncline_instrument::{Nanos, Ticker, clock};
+
+/// Bytes of a client's state that it likely needs: the state's own, and as much as most clients have.
+const CLIENT_PREFETCH_BYTES: usize = 512;
+
+/// What a worker needs.
+pub(crate) struct WorkerTask<'r, T, W> {
+    pub number: usize,
+    pub workers: usize,
+    pub target: &'r T,
+    pub workload: &'r W,
+    pub dataset: &'r Dataset<'r>,
+    pub plan: &'r RunPlan,
+    pub control: &'r Control,
+    pub live: &'r LiveCounters,
+    pub listener: Option<&'r dyn TransactionListener>,
+}
+
+/// What a worker leaves behind.
+pub(crate) struct WorkerReport<W: Workload> {
+    pub meter: WorkerStats,
+    pub clients: Vec<FinishedClient<W::Client>>,
+    /// Processor time from the start to the end of the clients, spinning taken off.
+    pub cpu_ns: Nanos,
+    /// Processor time spent spinning until an arrival was due.
+    pub spun_ns: Nanos,
+    /// Wall clock of the same.
+    pub wall_ns: Nanos,
+}
+
+/// What a client leaves behind.
+pub(crate) struct FinishedClient<C> {
+    pub number: usize,
+    pub commits: u64,
+    /// The client itself: taken by the checks, or by the coordinator under which it goes on.
+    pub client: Option<C>,
+}
+
+impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
+    /// The whole life of a worker, on its own thread; none if the run ended before the start. Its clients are
+    /// new ones, or those that have run before.
+    pub(crate) fn work(
+        &self,
+        clients: Option<Clients<W>>,
+    ) -> Result<Option<WorkerReport<W>>, Error> {
+        let _presence = self.control.enter();
+        if let Some(cpu) = self.cpu() {
+            pin(cpu)?;
+        }
+        let Some((part, sessions)) = self.connect() else {
+            return Ok(None);
+        };
+        let Some(start) = self.control.wait_for_start() else {
+            return Ok(None);
+        };
+        let schedule = self.number.checked_rem(start.schedules.len());
+        let schedule = schedule.map(|group| &start.schedules[group]);
+        if schedule.is_some() {
+            precise_timers();
+        }
+        let operations =
+            if self.plan.operations { self.dataset.plan.operations().len() } else { 0 };
+        let context = ClientContext {
+            target: self.target,
+            part: &part,
+            plan: &self.dataset.plan,
+            retries: self.plan.retries,
+            retry_within_ns: self.plan.retry_within.map(clock::nanos),
+            skip_after_ns: self.plan.skip_after.map(clock::nanos),
+            connects_each: self.plan.connects_each,
+            waits: self.plan.waits && schedule.is_none(),
+            goes_on_after_errors: self.plan.goes_on_after_errors,
+            listener: self.listener,
+            operations: self.plan.operations,
+            times: start.times,
+            control: self.control,
+            live: self.live,
+            schedule,
+            meter: RefCell::new(WorkerStats::new(self.workload.transactions().len(), operations)),
+            timers: Rc::default(),
+            ticker: match self.listener {
+                Some(_) => Ticker::exact(),
+                None => Ticker::new(),
+            },
+        };
+        Ok(Some(self.run(&context, sessions, clients)))
+    }
+
+    fn run(
+        &self,
+        context: &ClientContext<'_, T>,
+        sessions: Vec<T::Session>,
+        clients: Option<Clients<W>>,
+    ) -> WorkerReport<W> {
+        let clients = clients.unwrap_or_else(|| self.new_clients());
+        let mut states: Vec<ClientState<W::Client>> =
+            clients.into_iter().map(|(number, client)| self.state(number, client)).collect();
+        let prefetch = PrefetchRange::of(&states, CLIENT_PREFETCH_BYTES);
+        let (wall, cpu) = (clock::now(), clock::thread_cpu());
+        let loops = states
+            .iter_mut()
+            .zip(sessions)
+            .map(|(state, session)| client_loop(state, session, context));
+        let mut executor =
+            Executor::new(loops, &context.timers, context.part).with_prefetch(prefetch);
+        executor.drive(self.control.signal());
+        let spun_ns = executor.spun_ns();
+        // Sessions go first: what they leave open is undone before anyone looks at the store.
+        drop(executor);
+        let cpu_ns = (clock::thread_cpu() - cpu).saturating_sub(spun_ns);
+        let wall_ns = clock::now() - wall;
+        let mut meter = context.meter.replace(WorkerStats::new(0, 0));
+        for state in &mut states {
+            state.close(&mut meter, self.live, &context.times, self.listener);
+        }
+        WorkerReport {
+            meter,
+            clients: states.into_iter().map(report).collect(),
+            cpu_ns,
+            spun_ns,
+            wall_ns,
+        }
+    }
+
+    fn new_clients(&self) -> Clients<W> {
+        let (all, seed) = (self.plan.clients, self.plan.seed);
+        let client = |number| (number, self.workload.client(number, all, seed));
+        self.numbers().map(client).collect()
+    }
+
+    fn state(&self, number: usize, client: W::Client) -> ClientState<W::Client> {
+        ClientState {
+            number,
+            client,
+            open: None,
+            left: self.plan.transactions_each.unwrap_or(u64::MAX),
+            commits: 0,
+        }
+    }
+
+    /// The worker's own part and a session a client; none if that failed or the run ended meanwhile.
+    fn connect(&self) -> Option<(T::Worker, Vec<T::Session>)> {
+        let part = self.or_fail(self.target.worker())?;
+        self.control.waits_by(part.waker());
+        let mut sessions: Vec<Option<TargetResult<T::Session>>> =
+            self.numbers().map(|_| None).collect();
+        let timers = Timers::default();
+        let plan = &*self.dataset.plan;
+        let connecting = sessions.iter_mut().map(|place| {
+            let part = &part;
+            async move {
+                if !self.control.ending() {
+                    *place = Some(self.target.connect(plan, part).await);
+                }
+            }
+        });
+        Executor::new(connecting, &timers, &part).drive(self.control.signal());
+        let sessions: TargetResult<Option<Vec<T::Session>>> =
+            sessions.into_iter().map(Option::transpose).collect();
+        let sessions = self.or_fail(sessions)??;
+        Some((part, sessions))
+    }
+
+    fn or_fail<X>(&self, result: Result<X, Failure>) -> Option<X> {
+        match result {
+            Ok(value) => Some(value),
+            Err(failure) => {
+                self.control.fail(failure);
+                None
+            }
+        }
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = usize> {
+        (self.number..self.plan.clients).step_by(self.workers)
+    }
+
+    fn cpu(&self) -> Option<usize> {
+        let place = self.number.checked_rem(self.plan.pin.len())?;
+        Some(self.plan.pin[place])
+    }
+}
+
+fn report<C>(state: ClientState<C>) -> FinishedClient<C> {
+    FinishedClient { number: state.number, commits: state.commits, client: Some(state.client) }
+}
