@@ -1,11 +1,11 @@
-//! What a store can do, as data, so that a run is refused before it starts and not in its middle.
+//! The abilities of a store as data, so that an unsuitable run is refused before it starts.
 
-/// What "committed" promises, in one word for all stores.
+/// The guarantee of a commit, on one scale for all stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Durability {
-    /// Nothing: it may live in memory only.
+    /// None: the data may be in memory only.
     None,
-    /// Handed to the operating system: survives the process, not a power cut.
+    /// Handed to the operating system: survives a process kill, not a power loss.
     Os,
     /// Data synced.
     Data,
@@ -14,11 +14,11 @@ pub enum Durability {
 }
 
 impl Durability {
-    /// Every level, weakest first.
+    /// All levels, weakest first.
     pub const ALL: [Durability; 4] =
         [Durability::None, Durability::Os, Durability::Data, Durability::Full];
 
-    /// The word in URLs, options, tables and records.
+    /// The name in URLs, options, tables and records.
     pub fn word(self) -> &'static str {
         match self {
             Durability::None => "none",
@@ -28,7 +28,7 @@ impl Durability {
         }
     }
 
-    /// The level of that word.
+    /// The level with this name.
     pub fn from_word(word: &str) -> Option<Durability> {
         Durability::ALL.into_iter().find(|level| level.word() == word)
     }
@@ -39,23 +39,23 @@ impl Durability {
     }
 }
 
-/// How far transactions are kept apart.
+/// How strictly transactions are isolated from each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Isolation {
-    /// The store claims nothing.
+    /// The store claims no level.
     NoneClaimed,
     /// No dirty writes or reads.
     ReadCommitted,
-    /// What was read stays as it was.
+    /// A value that was read does not change within the transaction.
     RepeatableRead,
     /// Reads from one snapshot, first committer wins.
     Snapshot,
-    /// As if one after another.
+    /// The result equals that of some serial order.
     Serializable,
 }
 
 impl Isolation {
-    /// The words in tables and records.
+    /// The name in tables and records.
     pub fn words(self) -> &'static str {
         match self {
             Isolation::NoneClaimed => "none claimed",
@@ -67,19 +67,19 @@ impl Isolation {
     }
 }
 
-/// How clients reach the store; ratios in headlines compare equal models only.
+/// How clients reach the store. Headline ratios only compare targets with the same model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClientModel {
-    /// A thread a client: the store blocks its caller.
+    /// One thread per client: the store blocks its caller.
     Threads,
-    /// Many clients a thread: the store answers through futures.
+    /// Many clients per thread: the store answers through futures.
     Futures,
-    /// Many clients a thread, whose transactions share one connection and one commit.
+    /// Many clients per thread; their transactions share one connection and one commit.
     Queue,
 }
 
 impl ClientModel {
-    /// The word in URLs, tables and records.
+    /// The name in URLs, tables and records.
     pub fn word(self) -> &'static str {
         match self {
             ClientModel::Threads => "threads",
@@ -89,22 +89,19 @@ impl ClientModel {
     }
 }
 
-/// What a store, as opened, can do.
+/// The abilities of a store, as opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each ability stands alone; none excludes another"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "the abilities are independent of each other")]
 pub struct Capabilities {
     /// How its clients run.
     pub client_model: ClientModel,
-    /// The most workers it allows (a queue has one); none if it sets no limit.
+    /// The most workers that it allows (a queue has one); none if there is no limit.
     pub workers_max: Option<usize>,
-    /// The most clients it allows; none if it sets no limit.
+    /// The most clients that it allows; none if there is no limit.
     pub clients_max: Option<usize>,
-    /// True if it keeps rows; the null target does not, and its checks are not applicable.
+    /// True if it keeps rows. The null target does not, so checks do not apply to it.
     pub keeps_rows: bool,
-    /// True if an abort undoes what a transaction wrote.
+    /// True if an abort rolls back the transaction's writes.
     pub aborts: bool,
     /// True if it can scan a range in key order.
     pub scans: bool,
@@ -114,25 +111,25 @@ pub struct Capabilities {
     pub joins: bool,
     /// True if it can aggregate in one operation.
     pub aggregates: bool,
-    /// True if it can count up a table's key.
+    /// True if it can generate the keys of a table by counting up.
     pub keys_by_server: bool,
-    /// True if [`Session::load`](crate::Session::load) works.
+    /// True if it supports [`Session::load`](crate::Session::load).
     pub loads: bool,
-    /// True if rows can stay for a later run: [`Target::reopen`](crate::Target::reopen) and
-    /// [`Target::keep`](crate::Target::keep) work.
+    /// True if rows can be kept for a later run: it supports [`Target::reopen`](crate::Target::reopen) and
+    /// [`Target::keep`](crate::Target::keep).
     pub reopens: bool,
-    /// True if what does not wait for one another's answer travels together where the plan says so
-    /// ([`Plan::pipeline`](crate::Plan::pipeline)); a store of calls has no round trips to share.
+    /// True if independent operations share a round trip where the plan permits it
+    /// ([`Plan::pipeline`](crate::Plan::pipeline)); an embedded store has no round trips to share.
     pub pipelines: bool,
-    /// The dialect of the statements that a user may bring (`Action::Statement`): "sqlite"; none if it
-    /// takes none.
+    /// The SQL dialect of user statements (`Action::Statement`), "sqlite"; none if it takes no such
+    /// statements.
     pub statements: Option<&'static str>,
-    /// True if it sends them by every [`Protocol`](crate::Protocol); false if it prepares them always.
+    /// True if it sends them by every [`Protocol`](crate::Protocol); false if it always prepares them.
     pub protocols: bool,
 }
 
 impl Capabilities {
-    /// A blocking store of points and inserts, the least a target may be: switch on what more it does.
+    /// The minimum: a blocking store with point operations and inserts. Enable further abilities as needed.
     pub fn least() -> Capabilities {
         Capabilities {
             client_model: ClientModel::Threads,

@@ -1,32 +1,32 @@
-//! A commit's way through a store, step by step, where the store times it.
+//! The steps of a commit through a store, where the store times them.
 
 use syncline_instrument::Nanos;
 
-/// How long the steps of one commit took, from begin to acknowledgement, by the store's own word.
+/// The durations of one commit's steps, from begin to acknowledgement, as timed by the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitPath {
-    /// In the order of [`CommitPaths::steps`], in nanoseconds.
+    /// One duration per step, in nanoseconds, in the order of [`CommitPaths::steps`].
     pub step_ns: Vec<Nanos>,
 }
 
 impl CommitPath {
-    /// From begin to acknowledgement.
+    /// The time from begin to acknowledgement.
     pub fn total_ns(&self) -> Nanos {
         self.step_ns.iter().sum()
     }
 }
 
-/// The ways of some commits.
+/// The paths of a sample of commits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommitPaths {
-    /// The steps' names, in their order.
+    /// The names of the steps, in order.
     pub steps: Vec<&'static str>,
-    /// One in so many commits was timed.
+    /// One in this many commits was timed.
     pub one_in: u64,
-    /// How many were timed.
+    /// Number of timed commits.
     pub timed: u64,
-    /// A fair sample of those.
+    /// A random sample of the timed commits.
     pub sample: Vec<CommitPath>,
-    /// The slowest of all that were timed, the slowest first.
+    /// The slowest timed commits, slowest first.
     pub slowest: Vec<CommitPath>,
 }

@@ -1,16 +1,16 @@
-//! A store's own running counters: commits, log syncs, log bytes, as the store itself counts them.
+//! A store's own cumulative counters: commits, log syncs, log bytes, as counted by the store.
 //!
-//! Counters only grow while the store runs, so that two readings can be subtracted. What a store has no
-//! counter for, or does not count as it is set, is there too, with the reason in place of the value:
-//! unknown is data. The laboratory finds a counter by its [`Meaning`], never by its name.
+//! Counters only grow while the store runs, so two readings can be subtracted. A value that the store does
+//! not count, or not with its present settings, is listed with the reason instead of a value: unknown is
+//! data. The laboratory identifies a counter by its [`Meaning`], never by its name.
 
-/// What a counter tells, in the laboratory's words.
+/// The meaning of a counter, in Syncline's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Meaning {
-    /// Transactions that were committed, by whomever; also those that only read, where there is a counter
-    /// of [`Meaning::TransactionIds`].
+    /// Committed transactions of all clients; includes read-only ones if there is a counter of
+    /// [`Meaning::TransactionIds`].
     Commits,
-    /// Transactions that were undone.
+    /// Transactions that were rolled back.
     Aborts,
     /// Syncs of the log.
     LogSyncs,
@@ -24,22 +24,21 @@ pub enum Meaning {
     WriteTime,
     /// Time that transactions waited for one another's locks.
     LockWaitTime,
-    /// Commits of the data files, apart from the log, each of which syncs them.
+    /// Commits of the data files, separate from the log, each with a sync of those files.
     DataCommits,
-    /// Time spent in those.
+    /// Time spent in commits of the data files.
     DataCommitTime,
-    /// Syncs of the log that were put off because another was still under way, or writes that had to wait for
-    /// it.
+    /// Syncs of the log that were delayed because another was in progress, or writes that waited for one.
     DelayedSyncs,
-    /// Transaction ids that were given out. Where [`Meaning::Commits`] counts transactions that only read
-    /// too, this tells those that may have written; a store whose commits all write has no such counter.
+    /// Transaction ids assigned. If [`Meaning::Commits`] includes read-only transactions, this counts those
+    /// that may have written; a store whose commits all write does not have this counter.
     TransactionIds,
-    /// Something else that the store counts.
+    /// Anything else that the store counts.
     Other,
 }
 
 impl Meaning {
-    /// Every meaning that each store answers for, available or not, in the order of tables.
+    /// The meanings that every store lists, available or not, in the order of tables.
     pub const ALL: [Meaning; 8] = [
         Meaning::Commits,
         Meaning::Aborts,
@@ -70,7 +69,7 @@ impl Meaning {
         }
     }
 
-    /// What its values are counted in; [`CounterUnit::Count`] for what is neither bytes nor time.
+    /// The unit of its values; [`CounterUnit::Count`] unless they are bytes or times.
     pub fn unit(self) -> CounterUnit {
         match self {
             Meaning::LogBytes => CounterUnit::Bytes,
@@ -90,14 +89,14 @@ impl Meaning {
     }
 }
 
-/// What a counter's value is counted in.
+/// The unit of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CounterUnit {
     /// Events.
     Count,
     /// Bytes.
     Bytes,
-    /// Nanoseconds, whatever the store's own unit is.
+    /// Nanoseconds, converted from the store's own unit.
     Nanoseconds,
 }
 
@@ -115,13 +114,13 @@ impl CounterUnit {
 /// One counter at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// What it tells.
+    /// Its meaning.
     pub meaning: Meaning,
     /// The store's own name for it: `pg_stat_wal.wal_sync`.
     pub name: String,
-    /// Its value since the store began to count, or why there is none: "not counted by this version".
+    /// The value since the store began to count, or why there is none: "not counted by this version".
     pub value: Result<u64, String>,
-    /// What the value is counted in.
+    /// The unit of the value.
     pub unit: CounterUnit,
     /// How it was read: the statement, call or file.
     pub said_by: String,
@@ -144,7 +143,7 @@ impl Counter {
         }
     }
 
-    /// A value that the store does not give, and why, in words that follow "not available: ".
+    /// A value that the store does not provide, with the reason: a text that follows "not available: ".
     pub fn unavailable(
         meaning: Meaning,
         name: impl Into<String>,
@@ -160,8 +159,8 @@ impl Counter {
         }
     }
 
-    /// By how much it has grown since an earlier reading of the same counter, or why that is not known:
-    /// also when the store has started anew or its counters were reset, so that it shrank.
+    /// The growth since an earlier reading of the same counter, or why it is unknown, for example because the
+    /// counter shrank after a restart or a reset.
     pub fn grown_since(&self, before: &Counter) -> Result<u64, String> {
         let (now, before) = (self.value.clone()?, before.value.clone()?);
         now.checked_sub(before).ok_or_else(|| {
@@ -187,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_fell_is_unknown_and_says_why() {
+    fn a_counter_that_fell_is_unknown_with_a_reason() {
         let why = reading(3).grown_since(&reading(7)).unwrap_err();
         assert!(why.contains("from 7 to 3"), "{why}");
     }
 
     #[test]
-    fn what_was_not_available_at_either_end_stays_unknown() {
+    fn a_missing_reading_makes_the_growth_unknown() {
         let none = Counter::unavailable(Meaning::LogBytes, "lsn", "not granted", "SELECT");
         assert_eq!(reading(1).grown_since(&none), Err("not granted".to_owned()));
         assert_eq!(none.grown_since(&reading(1)), Err("not granted".to_owned()));

@@ -1,34 +1,33 @@
-//! What a target would do for a plan, said before it is done: `--dry-run`, and what a record keeps of
-//! the statements.
+//! The actions of a target for a plan, known before they are performed: for `--dry-run`, and for the
+//! statements in a record.
 //!
-//! Texts are in the store's own language, as it would be sent; a target of calls says its calls in
-//! words, or nothing. No text holds a password.
+//! Texts are in the store's own language, as they would be sent. A target with an API describes its calls in
+//! words, or lists none. No text contains a password.
 
 use crate::schema::Name;
 
-/// What a target would do for a plan and a number of clients. Nothing is touched to find it out.
+/// The actions of a target for a plan and a number of clients. Computing it touches nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DryRunPlan {
-    /// What makes the tables, in order.
+    /// The statements that create the tables, in order.
     pub makes: Vec<String>,
-    /// What each operation of the plan sends.
+    /// The statements of each operation in the plan.
     pub operations: Vec<PlannedOperation>,
-    /// What begins and ends a transaction: "BEGIN ISOLATION LEVEL SERIALIZABLE", "COMMIT".
+    /// The statements that begin and end a transaction: "BEGIN ISOLATION LEVEL SERIALIZABLE", "COMMIT".
     pub transactions: Vec<String>,
-    /// What it would set on its own sessions; never anything of the server's.
+    /// The settings for its own sessions; never settings of the server.
     pub settings: Vec<String>,
-    /// Connections at the same time, those beside the clients' included; none for a store in this
-    /// process.
+    /// The number of concurrent connections, including those not used by clients; none for an embedded store.
     pub connections: Option<usize>,
-    /// What removes everything again.
+    /// The statements that remove everything again.
     pub removes: Vec<String>,
 }
 
-/// What one operation sends.
+/// The statements of one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedOperation {
     /// Its name in the plan.
     pub name: Name,
-    /// One statement, or a few that follow one another.
+    /// One statement, or several in sequence.
     pub statements: Vec<String>,
 }

@@ -1,9 +1,9 @@
-//! Typed rows: tuples of markers give an operation's parameters and answers their Rust types.
+//! Typed rows: tuples of markers determine the Rust types of an operation's parameters and answers.
 //!
-//! `Write<(Int, Text)>` takes `(i64, &str)`; `Read<Int, (Int, Text)>` is asked with `i64` and answers
-//! `(i64, &str)`. The plan checks markers against the schema once, when it is made, so that a wrong
-//! type shows at start-up and never in a run. Where only the options say how many columns there are,
-//! [`Many`] stands for any number of one type.
+//! `Write<(Int, Text)>` takes `(i64, &str)`; `Read<Int, (Int, Text)>` takes `i64` and returns `(i64, &str)`.
+//! The plan checks markers against the schema once, when it is made, so a wrong type is detected at start-up
+//! and never during a run. If the number of columns depends on options, [`Many`] stands for any number of
+//! fields of one type.
 
 use crate::rows::Row;
 use crate::value::{Decimal, Kind, Value};
@@ -11,19 +11,19 @@ use std::marker::PhantomData;
 
 /// One column's or parameter's type.
 pub trait Field {
-    /// What Rust code gives and takes.
+    /// The Rust type.
     type Of<'a>;
 
-    /// True if the schema's kind is this marker's.
+    /// True if the marker fits this kind.
     fn fits(kind: Kind) -> bool;
 
-    /// True if the marker takes null.
+    /// True if the marker permits null.
     const NULLABLE: bool = false;
 
-    /// As a value.
-    fn put(given: Self::Of<'_>) -> Value<'_>;
+    /// Converts to a value.
+    fn put(values: Self::Of<'_>) -> Value<'_>;
 
-    /// From a value; none if the store answered another kind than the plan declares.
+    /// Converts from a value; none if the store returned another kind than the plan declares.
     fn take(value: Value<'_>) -> Option<Self::Of<'_>>;
 }
 
@@ -41,8 +41,8 @@ macro_rules! field {
             }
 
             #[inline]
-            fn put(given: Self::Of<'_>) -> Value<'_> {
-                Value::$value(given)
+            fn put(values: Self::Of<'_>) -> Value<'_> {
+                Value::$value(values)
             }
 
             #[inline]
@@ -69,7 +69,7 @@ field!(/// Bytes.
 field!(/// Microseconds since 1970.
     Timestamp, i64, Kind::Timestamp, Timestamp);
 
-/// A value of whatever kind: for statements of a user, whose kinds only the store knows.
+/// A value of any kind: for user statements, whose kinds only the store knows.
 #[derive(Clone, Copy, Debug)]
 pub struct Any;
 
@@ -83,8 +83,8 @@ impl Field for Any {
     const NULLABLE: bool = true;
 
     #[inline]
-    fn put(given: Self::Of<'_>) -> Value<'_> {
-        given
+    fn put(values: Self::Of<'_>) -> Value<'_> {
+        values
     }
 
     #[inline]
@@ -107,8 +107,8 @@ impl<F: Field> Field for Nullable<F> {
     const NULLABLE: bool = true;
 
     #[inline]
-    fn put(given: Self::Of<'_>) -> Value<'_> {
-        given.map_or(Value::Null, F::put)
+    fn put(values: Self::Of<'_>) -> Value<'_> {
+        values.map_or(Value::Null, F::put)
     }
 
     #[inline]
@@ -122,38 +122,38 @@ impl<F: Field> Field for Nullable<F> {
 
 /// A tuple of fields: the parameters of an operation, or a row of its answer.
 pub trait Fields {
-    /// What Rust code gives and takes.
+    /// The Rust type.
     type Of<'a>;
 
-    /// True if there are so many of them.
+    /// True if the tuple has this many fields.
     fn holds(count: usize) -> bool;
 
-    /// True if field `index` fits that kind and nullability.
+    /// True if field `index` fits this kind and nullability.
     fn fits(index: usize, kind: Kind, nullable: bool) -> bool;
 
-    /// Lends the values as a slice.
-    fn put<'a, T>(given: Self::Of<'a>, then: impl FnOnce(&[Value<'a>]) -> T) -> T;
+    /// Passes the values to `then` as a slice.
+    fn put<'a, T>(values: Self::Of<'a>, then: impl FnOnce(&[Value<'a>]) -> T) -> T;
 
-    /// Takes a row apart; none if a cell is of another kind or the width differs.
+    /// Converts a row; none if a cell has another kind or the width differs.
     fn take(row: Row<'_>) -> Option<Self::Of<'_>>;
 }
 
-/// Any number of fields of one type: given as a list of values, taken as a row that is asked for one
-/// field after another.
+/// Any number of fields of one type: values as a list of values, returned as a row whose fields are read one
+/// by one.
 #[derive(Clone, Copy, Debug)]
 pub struct Many<F>(PhantomData<F>);
 
-/// What [`Many`] gives and takes.
+/// The Rust type of [`Many`].
 #[derive(Debug)]
 pub enum Several<'a, F> {
-    /// Values to be sent, of that kind each.
+    /// Values to send, all of the field's kind.
     Values(&'a [Value<'a>]),
-    /// A row that was answered, whose kinds were looked at.
+    /// A returned row, whose kinds have been checked.
     Answered(Row<'a>, PhantomData<F>),
 }
 
 impl<'a, F: Field> Several<'a, F> {
-    /// How many.
+    /// Number of values.
     pub fn len(&self) -> usize {
         match self {
             Several::Values(values) => values.len(),
@@ -161,19 +161,19 @@ impl<'a, F: Field> Several<'a, F> {
         }
     }
 
-    /// True if there is none.
+    /// True if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// One of them; panics beyond the end.
+    /// One value; panics beyond the end.
     #[inline]
     pub fn get(&self, index: usize) -> F::Of<'a> {
         let value = match self {
             Several::Values(values) => values[index],
             Several::Answered(row, _) => row.value(index),
         };
-        F::take(value).expect("the kinds were looked at")
+        F::take(value).expect("the kinds were checked")
     }
 }
 
@@ -189,8 +189,8 @@ impl<F: Field> Fields for Many<F> {
     }
 
     #[inline]
-    fn put<'a, T>(given: Self::Of<'a>, then: impl FnOnce(&[Value<'a>]) -> T) -> T {
-        match given {
+    fn put<'a, T>(values: Self::Of<'a>, then: impl FnOnce(&[Value<'a>]) -> T) -> T {
+        match values {
             Several::Values(values) => then(values),
             Several::Answered(row, _) => then(&row.values().collect::<Vec<_>>()),
         }
@@ -213,7 +213,7 @@ macro_rules! fields {
                 count == $count
             }
 
-            #[allow(unused_variables, reason = "the empty tuple has no field to ask")]
+            #[allow(unused_variables, reason = "the empty tuple has no fields")]
             fn fits(index: usize, kind: Kind, nullable: bool) -> bool {
                 $(if index == $index {
                     return $field::fits(kind) && (!nullable || $field::NULLABLE);
@@ -223,8 +223,8 @@ macro_rules! fields {
 
             #[inline]
             #[allow(unused_variables, clippy::unused_unit, reason = "the empty tuple has no value")]
-            fn put<'a, T>(given: Self::Of<'a>, then: impl FnOnce(&[Value<'a>]) -> T) -> T {
-                then(&[$($field::put(given.$index)),*])
+            fn put<'a, T>(values: Self::Of<'a>, then: impl FnOnce(&[Value<'a>]) -> T) -> T {
+                then(&[$($field::put(values.$index)),*])
             }
 
             #[inline]

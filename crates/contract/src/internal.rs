@@ -1,27 +1,27 @@
-//! What a store counts and times inside itself, where it does: reads, scans, flushes.
+//! A store's internal counts and times, if it keeps them: reads, scans, flushes.
 //!
-//! Times fall into classes that double: class `i` holds those from `2^i` to `2^(i+1)` nanoseconds, class
-//! 0 also zero. So a percentile is known to a factor of two; it is placed in its class as if the times
-//! were spread evenly there. Counts only grow, so that two readings can be subtracted.
+//! Times are grouped into classes that double: class `i` holds those from `2^i` to `2^(i+1)` nanoseconds;
+//! class 0 also holds zero. So a percentile is known to a factor of two; it is interpolated as if times were
+//! spread evenly in their class. Counts only grow, so two readings can be subtracted.
 
-/// Classes of times; the last also holds whatever is longer.
+/// Number of classes; the last one also holds all longer times.
 pub const TIME_CLASSES: usize = 40;
 
-/// A part of a store's work, by its own word, since the store was opened.
+/// One kind of a store's internal work since the store was opened, under the store's own name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Internal {
-    /// What the store does there: "read", "flush".
+    /// The work: "read", "flush".
     pub name: &'static str,
-    /// How often it was timed, by length; what stands for `one_in` times each.
+    /// Number of timed executions by duration; each stands for `one_in` executions.
     pub classes: [u64; TIME_CLASSES],
-    /// The sum of the timed lengths, in nanoseconds.
+    /// Sum of the timed durations, in nanoseconds.
     pub sum_ns: u64,
-    /// One in so many was timed.
+    /// One in this many executions was timed.
     pub one_in: u64,
 }
 
 impl Internal {
-    /// What was added since an earlier reading of the same part.
+    /// The growth since an earlier reading of the same work.
     #[must_use]
     pub fn since(&self, before: &Internal) -> Internal {
         let grown = |class: usize| self.classes[class].saturating_sub(before.classes[class]);
@@ -32,34 +32,34 @@ impl Internal {
         }
     }
 
-    /// How many were timed.
+    /// Number of timed executions.
     pub fn timed(&self) -> u64 {
         self.classes.iter().sum()
     }
 
-    /// How often the part was done; an estimate where only some were timed.
+    /// Number of executions; an estimate if only some were timed.
     pub fn count(&self) -> u64 {
         self.timed() * self.one_in
     }
 
-    /// The length that a share of all does not exceed, 0 to 1; none of none.
+    /// The duration that a share (0 to 1) of the executions does not exceed; none without executions.
     pub fn quantile_ns(&self, share: f64) -> Option<f64> {
         let timed = self.timed();
-        let wanted = share.clamp(0.0, 1.0) * timed as f64;
+        let target = share.clamp(0.0, 1.0) * timed as f64;
         let mut below = 0.0;
         for (class, count) in self.classes.iter().enumerate().filter(|(_, count)| **count > 0) {
             let count = *count as f64;
-            if below + count >= wanted {
+            if below + count >= target {
                 let least = if class == 0 { 0.0 } else { (1_u64 << class) as f64 };
                 let most = (1_u64 << (class + 1)) as f64;
-                return Some(least + (most - least) * ((wanted - below) / count).clamp(0.0, 1.0));
+                return Some(least + (most - least) * ((target - below) / count).clamp(0.0, 1.0));
             }
             below += count;
         }
         None
     }
 
-    /// The mean length; none of none.
+    /// The mean duration; none without executions.
     pub fn mean_ns(&self) -> Option<f64> {
         let timed = self.timed();
         (timed > 0).then(|| self.sum_ns as f64 / timed as f64)

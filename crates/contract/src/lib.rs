@@ -1,21 +1,21 @@
-//! What a store offers and what a workload asks: the seam of the laboratory.
+//! The interface between workloads and stores.
 //!
-//! M stores and N workloads meet here, so that nobody writes M x N programs:
+//! With it, M stores and N workloads need M + N programs instead of M x N:
 //!
 //! - a [`Workload`] declares a [`Plan`]: tables, and prepared operations as data behind typed handles
 //!   ([`Read`], [`Write`]); its [`Client`]s draw transactions and perform them on a [`Transaction`],
-//!   which can ask, take answers and write, but not commit;
-//! - a [`Target`] makes [`Session`]s, each of which turns the plan's operations into what the store
-//!   speaks, once, and answers in [`Rows`]; what it cannot do is data ([`Capabilities`]); a store of
-//!   keys and values needs only a [`KeyValue`], of which [`KeyValueTarget`] makes the rest;
+//!   which can read and write, but not commit;
+//! - a [`Target`] makes [`Session`]s, each of which prepares the plan's operations for its store once, and
+//!   returns [`Rows`]; its abilities are data ([`Capabilities`]); a store of keys and values only needs
+//!   to implement [`KeyValue`], and [`KeyValueTarget`] does the rest;
 //! - how a transaction ends is data too: committed, or a [`Stop`].
 //!
-//! Nothing here knows a store, a workload, threads or a terminal. [`conformance`] is the suite that
-//! every target must pass.
+//! This crate knows no store, workload, thread or terminal. [`conformance`] is the suite that every target
+//! must pass.
 
 #![allow(
     async_fn_in_trait,
-    reason = "sessions never leave their thread, so no Send bound is missing"
+    reason = "sessions never leave their thread, so futures need no Send bound"
 )]
 
 mod capabilities;

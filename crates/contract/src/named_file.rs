@@ -1,27 +1,26 @@
-//! Files that a user names: read whole, up to a length, so that a device or a pipe without an end
-//! (`/dev/zero`) ends in a sentence instead of the machine's memory.
+//! Files named by a user: read whole up to a limit, so that an endless device or pipe (`/dev/zero`) leads to
+//! an error instead of exhausting memory.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// The bytes of a file that has at most `most` of them.
+/// Reads a file of at most `most` bytes.
 pub fn read_named(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        let what = format!("it has more than {most} bytes, which no such file needs");
+        let what = format!("it has more than {most} bytes; is it the right file?");
         return Err(io::Error::new(ErrorKind::InvalidData, what));
     }
     Ok(bytes)
 }
 
-/// The same of a text.
+/// Reads a text file of at most `most` bytes.
 pub fn read_named_text(path: &Path, most: u64) -> io::Result<String> {
     let bytes = read_named(path, most)?;
-    String::from_utf8(bytes).map_err(|_error| {
-        io::Error::new(ErrorKind::InvalidData, "it holds bytes that are no text (UTF-8)")
-    })
+    String::from_utf8(bytes)
+        .map_err(|_error| io::Error::new(ErrorKind::InvalidData, "it is not a text in UTF-8"))
 }
 
 #[cfg(test)]
@@ -31,7 +30,7 @@ mod tests {
 
     // A.D3
     #[test]
-    fn a_file_without_an_end_is_refused_and_a_short_one_is_read() {
+    fn an_endless_file_is_refused_and_a_short_one_is_read() {
         let why = read_named(Path::new("/dev/zero"), 1_000).unwrap_err();
         assert!(why.to_string().contains("more than 1000 bytes"), "{why}");
         assert_eq!(read_named(Path::new("/dev/null"), 0).unwrap(), b"");

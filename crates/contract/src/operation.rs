@@ -1,11 +1,11 @@
-//! Operations as data: what is read, scanned, joined, computed or written, and how.
+//! Operations as data: reads, scans, joins, aggregates and writes.
 //!
-//! A target turns each operation into what it speaks, once, when a session connects. Parameters and
-//! answers stand in these orders:
+//! A target prepares each operation for its store once, when a session connects. The orders of parameters and
+//! answers are:
 //!
 //! | operation | parameters | answer |
 //! |---|---|---|
-//! | get | key columns | the named columns, no row or one |
+//! | get | key columns | the named columns, zero rows or one |
 //! | scan | equal columns, then `from`, then `to` (both inclusive), then the limit | the named columns, any number of rows |
 //! | join | as the scan of its left side | the named columns of both sides, in any order |
 //! | sorted | as a scan without limit | the named column, in its own order |
@@ -13,9 +13,10 @@
 //! | insert, put | all columns but a key given by the server | none |
 //! | update, change | key columns, then one value per set | none |
 //! | delete, remove | key columns | none |
-//! | statement | as many as it says, of any kind | whatever the store answers, if it answers |
+//! | statement | its stated number, of any kind | the rows that the store returns, if it returns rows |
 //!
-//! Insert, update and delete name a row that must be absent or there; put, change and remove take either.
+//! Insert requires that its row is absent; update and delete that it exists; put, change and remove accept
+//! both.
 
 use crate::schema::{ColumnId, IndexId, Name, TableId};
 
@@ -23,12 +24,12 @@ use crate::schema::{ColumnId, IndexId, Name, TableId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OperationId(pub usize);
 
-/// Whether a read locks what it finds until the transaction ends.
+/// Whether a read locks its rows until the transaction ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
     /// No.
     None,
-    /// For update; on an optimistic store, a validated read.
+    /// For update; in an optimistic store, a validated read.
     Update,
 }
 
@@ -41,7 +42,7 @@ pub enum Order {
     Descending,
 }
 
-/// What a scan walks over.
+/// The key that a scan follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// The primary key.
@@ -50,38 +51,38 @@ pub enum By {
     Index(IndexId),
 }
 
-/// Which part of the next key column, after the equal ones, a scan takes.
+/// The range of the next key column, after the equal ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
     /// All of it.
     All,
-    /// From a parameter on, inclusive.
+    /// From a parameter, inclusive.
     From,
-    /// From a parameter to a parameter, both inclusive.
+    /// Between two parameters, both inclusive.
     Between,
 }
 
-/// How many rows a scan answers at most.
+/// The most rows that a scan returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// All.
     None,
-    /// That many.
+    /// This number.
     Fixed(u64),
-    /// As many as the last parameter, an integer, says.
+    /// The value of the last parameter, an integer.
     Parameter,
 }
 
-/// An access path: a table, a key or index, and the part of it that parameters choose.
+/// An access path: a table, a key or index, and the part of it that parameters select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
     /// The table.
     pub table: TableId,
-    /// What is walked over.
+    /// The key that is followed.
     pub by: By,
-    /// How many leading columns are fixed by parameters.
+    /// Number of leading columns fixed by parameters.
     pub equal: usize,
-    /// Which part of the next column.
+    /// The range of the next column.
     pub range: Range,
 }
 
@@ -90,11 +91,11 @@ pub struct Path {
 pub enum Set {
     /// To the parameter.
     To,
-    /// By the parameter, which is added; null plus anything stays null.
+    /// Adds the parameter; null plus anything stays null.
     Add,
 }
 
-/// What an aggregate computes.
+/// The function of an aggregate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aggregate {
     /// The number of rows.
@@ -112,13 +113,13 @@ pub enum Aggregate {
 /// A side of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The side that the path walks over.
+    /// The rows of the access path.
     Left,
-    /// The side that is looked up.
+    /// The matching rows.
     Right,
 }
 
-/// What an operation does; see the module's table for parameters and answers.
+/// The action of an operation; see the module's table for parameters and answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// One row by its whole primary key.
@@ -130,13 +131,13 @@ pub enum Action {
         /// Whether the row is locked.
         lock: Lock,
     },
-    /// Rows of an access path in its order.
+    /// Rows of an access path, in its order.
     Scan {
         /// Which rows.
         path: Path,
         /// In which order.
         order: Order,
-        /// How many at most.
+        /// The most rows.
         limit: Limit,
         /// The answered columns.
         columns: Vec<ColumnId>,
@@ -154,20 +155,20 @@ pub enum Action {
         /// The answered columns.
         columns: Vec<(Side, ColumnId)>,
     },
-    /// One column over the rows of an access path, sorted by its values: what a sort costs.
+    /// One column of the rows of an access path, sorted by value: measures the cost of sorting.
     Sorted {
         /// Which rows.
         path: Path,
         /// The answered column.
         column: ColumnId,
-        /// True if equal values are answered once.
+        /// True if equal values are returned once.
         distinct: bool,
     },
-    /// One figure over the rows of an access path.
+    /// One value computed from the rows of an access path.
     Aggregate {
         /// Which rows.
         path: Path,
-        /// What is computed.
+        /// The function.
         function: Aggregate,
     },
     /// A new row.
@@ -175,48 +176,48 @@ pub enum Action {
         /// The table.
         table: TableId,
     },
-    /// A row, new or in place of the one of that key.
+    /// A row, new or replacing the row with its key.
     Put {
         /// The table.
         table: TableId,
     },
-    /// A change of the row of that key, which must exist.
+    /// Changes the row with a key, which must exist.
     Update {
         /// The table.
         table: TableId,
         /// The changed columns.
         sets: Vec<(ColumnId, Set)>,
     },
-    /// A change of the row of that key, if there is one.
+    /// Changes the row with a key, if it exists.
     Change {
         /// The table.
         table: TableId,
         /// The changed columns.
         sets: Vec<(ColumnId, Set)>,
     },
-    /// The end of the row of that key, which must exist.
+    /// Deletes the row with a key, which must exist.
     Delete {
         /// The table.
         table: TableId,
     },
-    /// The end of the row of that key, if there is one.
+    /// Deletes the row with a key, if it exists.
     Remove {
         /// The table.
         table: TableId,
     },
-    /// A statement that a user brought, in the store's own language.
+    /// A statement provided by the user, in the store's own language.
     Statement {
-        /// Its text, parameters as `$1`, `$2` and on.
+        /// Its text, with parameters as `$1`, `$2`, ...
         text: String,
-        /// How many parameters.
+        /// Number of parameters.
         parameters: usize,
-        /// True if it answers rows.
+        /// True if it returns rows.
         answers: bool,
     },
 }
 
 impl Action {
-    /// True if it changes rows and answers none.
+    /// True if it changes rows and returns none.
     pub fn writes(&self) -> bool {
         match self {
             Action::Get { .. }
@@ -240,6 +241,6 @@ impl Action {
 pub struct Operation {
     /// Its name in records and messages: "insert row".
     pub name: Name,
-    /// What it does.
+    /// Its action.
     pub action: Action,
 }

@@ -1,30 +1,30 @@
-//! How a transaction ends when it does not commit: outcomes are data, failures are one sentence.
+//! How a transaction ends if it does not commit: outcomes are data, failures are one sentence.
 
 use crate::operation::OperationId;
 use std::fmt;
 
 /// Why a transaction stopped before its commit was acknowledged.
 ///
-/// Its tag is a whole word. Every answer on the hot path is a result with this error: with a tag of one
-/// byte, moving it copied the rest of the word in pieces that were never written as such, and each move
-/// waited for the store before it.
+/// The tag is a whole word. Every answer on the hot path is a result with this error: with a tag of one byte,
+/// a move copied the rest of the word in pieces that were never written as such, and each move stalled on
+/// store forwarding.
 #[derive(Debug)]
 #[repr(u64)]
 pub enum Stop {
-    /// The workload's own rule asked for it (TPC-C's 1 %): expected, not an error.
+    /// The workload's own rule aborted it (TPC-C's 1 %): expected, not an error.
     Abort,
-    /// Another transaction was in the way; nothing of this one remains, and it may be retried.
+    /// Another transaction conflicted; nothing of this one remains, and it may be retried.
     Conflict(Cause),
     /// It failed; nothing of it remains.
     Failed(Box<Failure>),
-    /// It failed, and whether it committed is not known: counted as unfinished.
+    /// It failed, and whether it committed is unknown: counted as unfinished.
     Unknown(Box<Failure>),
 }
 
-/// What was in the way of a conflicted transaction.
+/// The cause of a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Cause {
-    /// The store gave up waiting for a lock, or refused to wait (`SQLITE_BUSY`, lock time-out).
+    /// The store gave up waiting for a lock, or refused to wait (`SQLITE_BUSY`, lock timeout).
     Locked,
     /// The store broke a cycle of waits.
     Deadlock,
@@ -46,17 +46,17 @@ impl Cause {
     }
 }
 
-/// What failed, and hence whether going on makes sense.
+/// What failed, which determines whether the run can continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FailureKind {
     /// The connection was lost; a new one may work.
     Connection,
     /// No space is left where the store writes. Stops the run.
     DiskFull,
-    /// The store could not read or write, or has closed itself. Stops the run.
+    /// The store could not read or write, or has shut down. Stops the run.
     Storage,
-    /// The store refused a statement, or answered something that the plan rules out: wrong row
-    /// count, wrong kind. Stops the run, since the figures would measure something else.
+    /// The store refused a statement, or returned something that the plan rules out: wrong row count, wrong
+    /// kind. Stops the run, because the figures would measure something else.
     Statement,
     /// A limit of the store: too many connections, transaction too large. Stops the run.
     Limit,
@@ -83,30 +83,30 @@ impl FailureKind {
         }
     }
 
-    /// True if the run must end: whatever comes next would fail too, or mean something else.
+    /// True if the run must end, because later transactions would fail too or measure something else.
     pub fn stops_run(self) -> bool {
         self != FailureKind::Connection
     }
 }
 
-/// A failure: what kind, in which operation, and the sentence a user reads.
+/// A failure: its kind, its operation, and the sentence for the user.
 #[derive(Debug)]
 pub struct Failure {
-    /// What failed.
+    /// The kind.
     pub kind: FailureKind,
-    /// The operation, where one was under way.
+    /// The operation, if one was in progress.
     pub operation: Option<OperationId>,
     /// One clear sentence without a final period.
     pub what: String,
 }
 
 impl Failure {
-    /// A failure outside any one operation.
+    /// A failure that belongs to no operation.
     pub fn new(kind: FailureKind, what: impl Into<String>) -> Failure {
         Failure { kind, operation: None, what: what.into() }
     }
 
-    /// The same, in an operation.
+    /// The same failure in an operation.
     #[must_use]
     pub fn in_operation(mut self, operation: OperationId) -> Failure {
         self.operation = Some(operation);
@@ -128,13 +128,13 @@ impl From<Failure> for Stop {
     }
 }
 
-/// How a transaction ended, as its client is told.
+/// How a transaction ended, as reported to its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Acknowledged as committed.
     Committed,
     /// Nothing of it remains: aborted, conflicted or failed.
     Undone,
-    /// Not known: the run ended first, or the store could not say.
+    /// Unknown: the run ended first, or the store could not determine it.
     Unknown,
 }

@@ -1,7 +1,6 @@
-//! A pause inside a transaction: the client sleeps, whoever drives it wakes it.
+//! A pause inside a transaction: the client sleeps until the executor wakes it.
 //!
-//! Only scripts of a user ask for one (`\sleep`); what a client waits between its transactions is
-//! [`Waits`](crate::Waits).
+//! Only user scripts pause (`\sleep`); waits between transactions are [`Waits`](crate::Waits).
 
 use std::fmt::Debug;
 use std::pin::Pin;
@@ -9,24 +8,24 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use syncline_instrument::{Nanos, clock};
 
-/// Who wakes a sleeping client: the timers of the executor that drives it.
+/// Wakes sleeping clients: the timers of the executor that drives them.
 pub trait Timer: Debug {
-    /// Will call the waker at that time of the one clock.
+    /// Wakes the waker at this time of the monotonic clock.
     fn wake_at(&self, due: Nanos, waker: Waker);
 }
 
-/// A wait until a time. A stray wake does not end it.
+/// A wait until a time. A spurious wake-up does not end it.
 #[derive(Debug)]
 pub(crate) struct Pause {
     timer: Rc<dyn Timer>,
     due: Nanos,
-    asked: bool,
+    is_registered: bool,
 }
 
 impl Pause {
-    /// Until that time of the one clock.
+    /// A pause until this time of the monotonic clock.
     pub(crate) fn until(timer: Rc<dyn Timer>, due: Nanos) -> Pause {
-        Pause { timer, due, asked: false }
+        Pause { timer, due, is_registered: false }
     }
 }
 
@@ -37,9 +36,9 @@ impl Future for Pause {
         if clock::now() >= self.due {
             return Poll::Ready(());
         }
-        if !self.asked {
+        if !self.is_registered {
             self.timer.wake_at(self.due, context.waker().clone());
-            self.asked = true;
+            self.is_registered = true;
         }
         Poll::Pending
     }

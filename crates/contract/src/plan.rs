@@ -1,7 +1,7 @@
-//! A plan: the tables of a workload and its prepared operations, behind typed handles.
+//! A plan: a workload's tables and prepared operations, behind typed handles.
 //!
-//! Declaring an operation gives a handle whose type says with what it is asked and what it answers; the
-//! plan holds the markers against the schema at once, so that a wrong type shows at start-up.
+//! Declaring an operation returns a handle whose type determines the parameters and the answer. The plan
+//! checks the markers against the schema at once, so a wrong type is detected at start-up.
 
 use crate::capabilities::Capabilities;
 use crate::fields::{Any, Fields, Many};
@@ -14,20 +14,20 @@ use crate::value::Kind;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A handle to an operation that answers rows: asked with `K`, answers rows of `R`.
+/// A handle to an operation that returns rows: takes `K`, returns rows of `R`.
 pub struct Read<K, R> {
     pub(crate) id: OperationId,
     types: PhantomData<fn(K) -> R>,
 }
 
-/// A handle to an operation that changes rows: given `K`.
+/// A handle to an operation that changes rows: takes `K`.
 pub struct Write<K> {
     pub(crate) id: OperationId,
     types: PhantomData<fn(K)>,
 }
 
-// By hand, since a derive would ask the markers to be `Copy` and `Debug` too, and tuples of more than
-// twelve are not.
+// Implemented by hand, because a derive would require the markers to be `Copy` and `Debug` too, and tuples of
+// more than twelve are not.
 impl<K, R> fmt::Debug for Read<K, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Read({})", self.id.0)
@@ -56,30 +56,30 @@ impl<K> Clone for Write<K> {
 
 impl<K> Copy for Write<K> {}
 
-/// A scan to be declared; see [`Plan::scan`].
+/// A scan to declare; see [`Plan::scan`].
 #[derive(Clone, Copy, Debug)]
 pub struct Scan<'a> {
-    /// Which rows.
+    /// The access path.
     pub path: Path,
-    /// In which order.
+    /// The order.
     pub order: Order,
-    /// How many at most.
+    /// The most rows.
     pub limit: Limit,
-    /// The answered columns.
+    /// The returned columns.
     pub columns: &'a [&'a str],
     /// Whether the rows are locked.
     pub lock: Lock,
 }
 
-/// The tables and operations of a workload. Declaring panics on a bug in the workload: a column that
-/// is not there, a marker that does not fit its column.
+/// The tables and operations of a workload. Declaring panics on a bug in the workload: an unknown column, a
+/// marker that does not fit its column.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     tables: Vec<Table>,
     operations: Vec<Operation>,
-    /// True if independent operations may share a round trip; false sends one a round trip.
+    /// True if independent operations may share a round trip; false sends one per round trip.
     pub pipeline: bool,
-    /// How a user's statements are sent.
+    /// How user statements are sent.
     pub protocol: Protocol,
 }
 
@@ -91,8 +91,8 @@ impl Plan {
 
     /// Declares a table.
     pub fn table(&mut self, table: Table) -> TableId {
-        let fresh = self.tables.iter().all(|other| other.name != table.name);
-        assert!(fresh, "table {} is declared twice", table.name);
+        let is_new = self.tables.iter().all(|other| other.name != table.name);
+        assert!(is_new, "table {} is declared twice", table.name);
         self.tables.push(table);
         TableId(self.tables.len() - 1)
     }
@@ -122,7 +122,7 @@ impl Plan {
         self.read(name, Action::Scan { path, order, limit, columns, lock })
     }
 
-    /// Declares a join of the path's rows with the rows of `right` where the pairs `on` are equal.
+    /// Declares a join of the path's rows with the rows of `right` for which all pairs in `on` are equal.
     pub fn join<K: Fields, R: Fields>(
         &mut self,
         name: impl Into<Name>,
@@ -143,7 +143,7 @@ impl Plan {
         self.read(name, Action::Join { path, right, on, columns })
     }
 
-    /// Declares a sorted answer of one column, each value once if it is to be `distinct`.
+    /// Declares a sorted read of one column, each value once if `distinct`.
     pub fn sorted<K: Fields, R: Fields>(
         &mut self,
         name: impl Into<Name>,
@@ -175,7 +175,7 @@ impl Plan {
         let name = name.into();
         let of = &self.tables[table.0];
         let given = !of.key.is_empty() && of.key_given_by == KeyGivenBy::Client;
-        assert!(given, "{name}: a put names its row's key");
+        assert!(given, "{name}: a put needs a key given by the client");
         self.write(name, Action::Put { table })
     }
 
@@ -211,7 +211,7 @@ impl Plan {
         self.write(name, Action::Remove { table })
     }
 
-    /// Declares a statement of a user's that answers rows.
+    /// Declares a user statement that returns rows.
     pub fn statement(
         &mut self,
         name: impl Into<Name>,
@@ -222,7 +222,7 @@ impl Plan {
         self.read(name, action)
     }
 
-    /// Declares a statement of a user's that answers nothing.
+    /// Declares a user statement that returns nothing.
     pub fn command(
         &mut self,
         name: impl Into<Name>,
@@ -248,7 +248,7 @@ impl Plan {
         &self.operations[id.0]
     }
 
-    /// The columns that an access path walks over, in order.
+    /// The columns that an access path follows, in order.
     pub fn path_columns(&self, path: &Path) -> &[ColumnId] {
         let table = &self.tables[path.table.0];
         match path.by {
@@ -257,11 +257,11 @@ impl Plan {
         }
     }
 
-    /// Why a target of those capabilities cannot run this plan; none if it can.
+    /// Why a target with these abilities cannot run this plan; none if it can.
     pub fn refusal(&self, can: &Capabilities) -> Option<String> {
         let by_server = |table: &Table| table.key_given_by == KeyGivenBy::Server;
         if !can.keys_by_server && self.tables.iter().any(by_server) {
-            return Some("it cannot count up a table's key".to_owned());
+            return Some("it cannot generate a table's keys".to_owned());
         }
         if !can.indexes && self.tables.iter().any(|table| !table.indexes.is_empty()) {
             return Some("it has no secondary indexes".to_owned());
@@ -269,23 +269,21 @@ impl Plan {
         let lacks = self.lacks(can);
         if lacks.is_none() && !can.protocols && self.protocol != Protocol::Prepared {
             return Some(format!(
-                "it prepares every statement once and has no {} protocol: choose prepared",
+                "it prepares every statement once and has no {} protocol; choose prepared",
                 self.protocol.word()
             ));
         }
         lacks
     }
 
-    /// Which operation such a target cannot do; none if it can do all.
+    /// The first operation that the target cannot perform, in words; none if it can perform all.
     fn lacks(&self, can: &Capabilities) -> Option<String> {
         self.operations.iter().find_map(|operation| {
             let lacks = match &operation.action {
                 Action::Scan { .. } | Action::Sorted { .. } if !can.scans => "cannot scan",
                 Action::Join { .. } if !can.joins => "cannot join",
                 Action::Aggregate { .. } if !can.aggregates => "cannot aggregate",
-                Action::Statement { .. } if can.statements.is_none() => {
-                    "takes no statements of its user"
-                }
+                Action::Statement { .. } if can.statements.is_none() => "takes no user statements",
                 _ => return None,
             };
             Some(format!("it {lacks}, which operation \"{}\" needs", operation.name))
@@ -339,13 +337,13 @@ impl Plan {
                 parameters.extend(sets.iter().map(|(column, _)| self.of_column(*table, *column)));
                 parameters
             }
-            // Any kind fits, so one stands for all.
+            // Every kind fits, so one stands for all.
             Action::Statement { parameters, .. } => vec![(Kind::Int, true); *parameters],
         }
     }
 
-    /// Kind and nullability of each column of an action's answer; empty for a write, and for a
-    /// statement, of which only the store knows.
+    /// Kind and nullability of each column of an action's answer; empty for a write, and for a statement,
+    /// whose columns only the store knows.
     pub fn answer(&self, action: &Action) -> Vec<(Kind, bool)> {
         match action {
             Action::Get { table, columns, .. } => {
@@ -402,12 +400,12 @@ impl Plan {
     }
 }
 
-fn assert_fits<F: Fields>(name: &str, what: &str, wanted: &[(Kind, bool)]) {
-    let count = wanted.len();
-    assert!(F::holds(count), "{name}: {count} is the number of {what}");
-    for (index, (kind, nullable)) in wanted.iter().enumerate() {
+fn assert_fits<F: Fields>(name: &str, what: &str, expected: &[(Kind, bool)]) {
+    let count = expected.len();
+    assert!(F::holds(count), "{name}: the handle must have {count} {what}");
+    for (index, (kind, nullable)) in expected.iter().enumerate() {
         let fits = F::fits(index, *kind, *nullable);
-        assert!(fits, "{name}: {what}, position {index}, must fit {kind:?}");
+        assert!(fits, "{name}: position {index} of the {what} must fit {kind:?}");
     }
 }
 
@@ -436,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn markers_that_fit_are_taken() {
+    fn fitting_markers_are_accepted() {
         let mut plan = Plan::new();
         let table = accounts(&mut plan);
         let _: Read<(Int, Int), (Text, Nullable<Int>)> =
@@ -468,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn markers_that_do_not_fit_are_refused_when_declared() {
+    fn misfitting_markers_are_refused_on_declaration() {
         assert!(panics(|plan, table| {
             let _: Read<(Int, Text), (Text,)> = plan.get("key", table, &["owner"], Lock::None);
         }));
@@ -484,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_store_lacks_is_said_with_the_operation_that_needs_it() {
+    fn a_refusal_names_the_operation_and_the_missing_ability() {
         let mut plan = Plan::new();
         let table = accounts(&mut plan);
         assert_eq!(plan.refusal(&Capabilities::least()), None);

@@ -1,23 +1,23 @@
-//! How a user's statements reach a server.
+//! How user statements reach a server.
 
-/// How a user's statement is sent to a server. Operations of the plan's own are not concerned.
+/// How a user statement is sent to a server. Does not affect other operations of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
-    /// Prepared once a session; parameters are sent as values.
+    /// Prepared once per session; parameters are sent as values.
     #[default]
     Prepared,
-    /// Its text and its parameters each time, so that the server reads the text each time.
+    /// Text and parameters are sent each time, so the server parses the text each time.
     Extended,
-    /// One text each time, which is the operation's only parameter: whoever sends it has put the values
-    /// in. A text that ends in a semicolon is sent together with the next one, as one request.
+    /// One text each time, which is the operation's only parameter: the caller has inserted the values. A
+    /// text that ends in a semicolon is sent together with the next one, as one request.
     Simple,
 }
 
 impl Protocol {
-    /// All of them.
+    /// All protocols.
     pub const ALL: [Protocol; 3] = [Protocol::Prepared, Protocol::Extended, Protocol::Simple];
 
-    /// The word in options and records.
+    /// The name in options and records.
     pub fn word(self) -> &'static str {
         match self {
             Protocol::Prepared => "prepared",

@@ -1,12 +1,12 @@
-//! A queue in reused memory: a list, and where its oldest stands.
+//! A queue in reused memory: a list, and the position of its oldest item.
 //!
-//! Most transactions ask a question or a few and take the answers at once; then the list is empty again, and
-//! nothing ever has to turn round as in a ring.
+//! Most transactions make a few requests and take the answers at once; then the list is empty again, so it
+//! does not need to wrap around like a ring.
 
-/// What waits, oldest first.
+/// Waiting items, oldest first.
 #[derive(Debug)]
 pub struct Queue<T> {
-    /// What was taken, then what waits.
+    /// Taken items, followed by waiting ones.
     items: Vec<T>,
     first: usize,
 }
@@ -18,18 +18,18 @@ impl<T> Default for Queue<T> {
 }
 
 impl<T: Copy> Queue<T> {
-    /// Adds one behind the others.
+    /// Adds an item at the end.
     #[inline]
     pub fn push(&mut self, item: T) {
         if self.first == self.items.len() {
             self.clear();
         } else if self.items.len() == self.items.capacity() {
-            self.close_up();
+            self.compact();
         }
         self.items.push(item);
     }
 
-    /// Takes the oldest.
+    /// Takes the oldest item.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         let oldest = self.items.get(self.first).copied();
@@ -37,16 +37,16 @@ impl<T: Copy> Queue<T> {
         oldest
     }
 
-    /// Forgets all.
+    /// Removes all items.
     #[inline]
     pub fn clear(&mut self) {
         self.items.clear();
         self.first = 0;
     }
 
-    /// Those that wait move to where taken ones stood, if those are many.
+    /// Moves the waiting items to the front if more than half of the items have been taken.
     #[cold]
-    fn close_up(&mut self) {
+    fn compact(&mut self) {
         if self.first > self.items.len() / 2 {
             self.items.drain(..self.first);
             self.first = 0;
@@ -60,7 +60,7 @@ mod tests {
     use std::collections::VecDeque;
 
     #[test]
-    fn the_oldest_comes_first_whatever_waits() {
+    fn the_oldest_item_comes_first() {
         let (mut queue, mut model) = (Queue::default(), VecDeque::new());
         let mut words = fastrand::Rng::with_seed(5);
         for step in 0..100_000 {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_never_empty_does_not_grow() {
+    fn a_queue_that_is_never_empty_does_not_grow() {
         let mut queue = Queue::default();
         queue.push(0);
         for next in 1..10_000 {

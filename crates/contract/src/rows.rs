@@ -2,10 +2,10 @@
 //!
 //! Invariants:
 //! 1. `cells.len()` is a multiple of `width` (or zero rows).
-//! 2. A bytes cell names a range inside `bytes`, a text cell one inside `text` between two characters
-//!    (it was pushed as `&str`), so that reading a text looks at its two ends alone.
-//! 3. Rows without columns are counted apart (`columnless`), which is zero where rows have columns.
-//! 4. Clearing keeps the memory, so that the steady state allocates nothing.
+//! 2. A bytes cell is a range of `bytes`; a text cell is a range of `text` between two characters (it was
+//!    pushed as `&str`), so that reading a text only checks its two ends.
+//! 3. Rows without columns are counted separately in `columnless`, which is zero if rows have columns.
+//! 4. Clearing keeps the memory, so the steady state does not allocate.
 
 use crate::value::{Decimal, Kind, Value};
 
@@ -34,7 +34,7 @@ impl Cell {
         }
     }
 
-    /// The value, of the text or bytes that it names.
+    /// The value, with the text or bytes that it refers to.
     #[inline]
     fn value<'a>(self, text: &'a str, bytes: &'a [u8]) -> Value<'a> {
         match self {
@@ -56,12 +56,12 @@ pub struct Rows {
     text: String,
     bytes: Vec<u8>,
     width: usize,
-    /// Rows of no columns, which have no cells by which they could be counted.
+    /// Rows without columns, which have no cells to be counted by.
     columnless: usize,
 }
 
 impl Rows {
-    /// No rows, of that many columns.
+    /// No rows, with this number of columns.
     pub fn new(width: usize) -> Rows {
         Rows { width, ..Rows::default() }
     }
@@ -73,7 +73,7 @@ impl Rows {
         (numbers + self.text.len() + self.bytes.len()) as u64
     }
 
-    /// Forgets all rows and sets the width, keeping the memory.
+    /// Removes all rows and sets the width, keeping the memory.
     pub fn reset(&mut self, width: usize) {
         self.cells.clear();
         self.text.clear();
@@ -82,14 +82,14 @@ impl Rows {
         self.columnless = 0;
     }
 
-    /// Adds a row of no columns, which a user's statement may answer (`SELECT`); panics if rows have some (a
-    /// bug in a target).
+    /// Adds a row without columns, which a user statement may return (`SELECT`); panics if rows have columns
+    /// (a bug in a target).
     pub fn push_columnless(&mut self) {
         assert_eq!(self.width, 0, "a row has as many cells as its rows are wide");
         self.columnless += 1;
     }
 
-    /// Adds the next cell; a row is whole after `width` cells.
+    /// Adds the next cell; a row is complete after `width` cells.
     #[inline]
     pub fn push(&mut self, value: Value<'_>) {
         let cell = match value {
@@ -114,8 +114,8 @@ impl Rows {
         self.cells.push(cell);
     }
 
-    /// Adds text cells that lie back to back: their text, and where in it each ends, ascending and
-    /// between characters; looking at a cell that is not so panics (a bug in a target).
+    /// Adds adjacent text cells: their text, and the end of each in it, ascending and between characters;
+    /// reading a cell that violates this panics (a bug in a target).
     #[inline]
     pub fn push_texts(&mut self, text: &str, ends: impl Iterator<Item = usize>) {
         let base = self.text.len();
@@ -124,7 +124,7 @@ impl Rows {
         for end in ends {
             debug_assert!(
                 start <= end && text.is_char_boundary(end),
-                "a text cell lies between characters"
+                "a text cell ends between characters"
             );
             let (from, to) = range(base + start, base + end);
             self.cells.push(Cell::Text { start: from, end: to });
@@ -140,22 +140,22 @@ impl Rows {
         }
     }
 
-    /// Columns in a row.
+    /// Number of columns.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Whole rows.
+    /// Number of complete rows.
     #[inline]
     pub fn len(&self) -> usize {
-        // Most answers are one row, which needs no division to be seen.
+        // Most answers are one row: skip the division.
         if self.cells.len() == self.width && self.width > 0 {
             return 1;
         }
         self.cells.len().checked_div(self.width).unwrap_or(self.columnless)
     }
 
-    /// True if there is no row.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty() && self.columnless == 0
     }
@@ -166,11 +166,11 @@ impl Rows {
         Row { cells: &self.cells[start..start + self.width], text: &self.text, bytes: &self.bytes }
     }
 
-    /// Sorts rows of one column by its values, null first; `distinct` keeps one of equal values.
+    /// Sorts rows of one column by value, null first; `distinct` keeps one of each set of equal values.
     ///
     /// For stores that cannot sort. The bytes of dropped values stay until the next reset.
     pub fn sort(&mut self, distinct: bool) {
-        assert_eq!(self.width, 1, "rows of one column are sorted");
+        assert_eq!(self.width, 1, "only rows of one column can be sorted");
         let (text, bytes) = (&*self.text, &*self.bytes);
         let value = |cell: &Cell| cell.value(text, bytes);
         self.cells.sort_by(|a, b| value(a).order(&value(b)));
@@ -185,14 +185,14 @@ impl Rows {
     }
 }
 
-/// The two ends of what was added.
+/// The range of newly added bytes.
 #[inline]
 fn range(start: usize, end: usize) -> (u32, u32) {
     let end = u32::try_from(end).expect("one answer holds less than 4 GiB");
     (start as u32, end)
 }
 
-/// One row, lent.
+/// One borrowed row.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     cells: &'a [Cell],
@@ -201,7 +201,7 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// Columns.
+    /// Number of columns.
     pub fn width(&self) -> usize {
         self.cells.len()
     }
@@ -230,26 +230,26 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The answers of an embedded store that wait to be received, oldest first, in reused memory that stays
-/// where it is.
+/// The answers of an embedded store that have not been received yet, oldest first, in reused memory at stable
+/// addresses.
 #[derive(Debug, Default)]
 pub struct Replies {
-    /// Those that were received, those that wait, and memory for more.
+    /// Received answers, waiting answers, and spare memory.
     rows: Vec<Rows>,
-    /// Where those that wait begin and end.
+    /// The range of the waiting answers.
     first: usize,
     end: usize,
 }
 
 impl Replies {
-    /// Adds an empty answer of that width at the end, to be filled.
+    /// Appends an empty answer of this width, to be filled.
     #[inline]
     pub fn push(&mut self, width: usize) -> &mut Rows {
         if self.is_empty() {
             self.clear();
         }
         if self.end == self.rows.len() {
-            self.make_room();
+            self.make_space();
         }
         self.end += 1;
         let rows = &mut self.rows[self.end - 1];
@@ -257,9 +257,10 @@ impl Replies {
         rows
     }
 
-    /// Room behind the answers that wait: that of those that were received, if they are many, or more.
+    /// Makes space after the waiting answers: that of received answers, if they are more than half, or new
+    /// memory.
     #[cold]
-    fn make_room(&mut self) {
+    fn make_space(&mut self) {
         if self.first > self.rows.len() / 2 {
             self.rows.rotate_left(self.first);
             self.end -= self.first;
@@ -269,19 +270,19 @@ impl Replies {
         }
     }
 
-    /// The answer added last, to be changed; panics if there is none (a bug in a target).
+    /// The answer that was added last, for changes; panics if there is none (a bug in a target).
     pub fn newest(&mut self) -> &mut Rows {
-        assert!(!self.is_empty(), "an answer was added");
+        assert!(!self.is_empty(), "there is no answer to change");
         &mut self.rows[self.end - 1]
     }
 
-    /// True if no answer waits.
+    /// True if no answer is waiting.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.first == self.end
     }
 
-    /// Lends the oldest answer until the next call; none if every answer was received.
+    /// The oldest answer, borrowed until the next call; none if all have been received.
     #[inline]
     pub fn receive(&mut self) -> Option<&Rows> {
         if self.is_empty() {
@@ -291,7 +292,7 @@ impl Replies {
         Some(&self.rows[self.first - 1])
     }
 
-    /// Forgets all answers, as an abort does.
+    /// Removes all answers, as an abort does.
     #[inline]
     pub fn clear(&mut self) {
         (self.first, self.end) = (0, 0);
@@ -317,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_come_back_as_they_were_pushed() {
+    fn cells_come_back_unchanged() {
         let row = [
             Value::Null,
             Value::Int(-7),
@@ -335,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_lie_back_to_back_are_cells_of_their_own() {
+    fn adjacent_texts_are_separate_cells() {
         let mut rows = Rows::new(4);
         rows.push(Value::Int(1));
         rows.push_texts("søkpear", [4, 4, 8].into_iter());
@@ -346,10 +347,10 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "char")]
-    fn a_text_that_ends_within_a_character_is_never_lent() {
+    fn a_text_that_ends_within_a_character_is_never_returned() {
         let mut rows = Rows::new(1);
         rows.push_texts("søk", [2].into_iter());
-        let _lent = rows.row(0).value(0);
+        let _text = rows.row(0).value(0);
     }
 
     #[test]
@@ -372,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_are_received_in_the_order_they_were_asked() {
+    fn replies_are_received_in_the_order_of_requests() {
         let mut replies = Replies::default();
         replies.push(1).push(Value::Int(1));
         replies.push(1).push(Value::Int(2));
@@ -384,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_wait_outlast_others_that_come_and_go() {
+    fn waiting_answers_survive_later_ones() {
         let mut replies = Replies::default();
         let (mut pushed, mut received) = (0, 0);
         for round in 0..200_i64 {

@@ -17,23 +17,23 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 use syncline_instrument::Nanos;
 
-/// The result of what a target does outside transactions.
+/// The result of a target's operations outside transactions.
 pub type TargetResult<T> = Result<T, Failure>;
 
-/// A worker's own part of a target: told when a pass of the executor over its ready clients starts
-/// and when it ends, and asked to wait when no client is ready. The engine holds its log back between
-/// the two ends of a pass, a queue commits its group, a network store waits for its sockets.
+/// A worker's own part of a target. It is notified when the executor starts and ends a pass over its ready
+/// clients, and waits when no client is ready. The engine holds its log between the two ends of a pass, a
+/// queue commits its group at the end, and a network store waits for its sockets.
 pub trait Worker {
-    /// Some clients are ready and will now run.
+    /// Called before the ready clients run.
     fn pass_started(&self) {}
 
-    /// Every ready client has run as far as it could.
+    /// Called after every ready client has run as far as it could.
     fn pass_ended(&self) {}
 
-    /// Waits on the worker's own thread until something may have woken a client, until [`waker`] is
-    /// woken, or for at most that long; may also end early for no reason. A wake of the waker since the
-    /// last wait ends the next one at once. A length of zero only looks what has happened: clients that
-    /// are always ready must not starve those who wait.
+    /// Waits on the worker's own thread until something may have woken a client, until [`waker`] is woken, or
+    /// for at most `longest`; may also return early without a reason. A wake-up since the last wait ends the
+    /// next one at once. With a length of zero it only polls, so that clients that are always ready do not
+    /// starve waiting ones.
     ///
     /// [`waker`]: Worker::waker
     fn wait(&self, longest: Option<Duration>) {
@@ -44,7 +44,7 @@ pub trait Worker {
         }
     }
 
-    /// What ends [`Worker::wait`] from any thread; asked for on the worker's own thread.
+    /// A waker that ends [`Worker::wait`] from any thread; requested on the worker's own thread.
     fn waker(&self) -> Waker {
         Waker::from(Arc::new(Unpark(thread::current())))
     }
@@ -52,7 +52,7 @@ pub trait Worker {
 
 impl Worker for () {}
 
-/// Ends a thread's park.
+/// Unparks a thread.
 struct Unpark(Thread);
 
 impl Wake for Unpark {
@@ -65,7 +65,7 @@ impl Wake for Unpark {
     }
 }
 
-/// One setting in force, and who says so.
+/// A setting in force, and how it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The store's own name for it.
@@ -76,7 +76,7 @@ pub struct Setting {
     pub said_by: String,
 }
 
-/// What a store says of itself, read back from it and not assumed.
+/// The settings of a store, read back from it and not assumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportedSettings {
     /// The product: "SQLite".
@@ -85,29 +85,29 @@ pub struct ReportedSettings {
     pub version: String,
     /// The durability in force.
     pub durability: Durability,
-    /// Why that word is true, in words: "synchronous=2 (FULL) read back from the connection".
+    /// How the durability is known: "synchronous=2 (FULL) read back from the connection".
     pub durability_evidence: String,
     /// The isolation in force.
     pub isolation: Isolation,
-    /// Settings that bear on speed or safety.
+    /// Settings that affect speed or safety.
     pub settings: Vec<Setting>,
 }
 
-/// Where the store's log goes, hence whose sync line it is judged by.
+/// Where the store's log goes, and so the directory whose sync line is used for comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogLocation {
     /// A directory of this machine.
     Directory(PathBuf),
-    /// No line: the store keeps no log, or keeps it elsewhere. The reason, in words.
+    /// No directory: the store keeps no log, or keeps it elsewhere. The text is the reason.
     Nowhere(String),
 }
 
-/// The segments by which a store's log grows.
+/// The segments in which a store's log grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogSegments {
-    /// The size of each.
+    /// The size of a segment.
     pub bytes: u64,
-    /// The option of the store that sets the size.
+    /// The store's option that sets the size.
     pub set_by: &'static str,
 }
 
@@ -116,9 +116,9 @@ pub struct LogSegments {
 pub enum StoreProcess {
     /// The store is a library in this process.
     InProcess,
-    /// Another process of this machine, with its children.
+    /// Another process on this machine, with its children.
     Other(u32),
-    /// Not on this machine, or not known: the reason, in words.
+    /// Not on this machine, or unknown; the text is the reason.
     Unknown(&'static str),
 }
 
@@ -133,162 +133,161 @@ pub trait Target: Sync {
     /// A client's connection.
     type Session: Session;
 
-    /// A worker's own part; `()` where the store needs none.
+    /// The state of one worker; `()` if the store needs none.
     type Worker: Worker;
 
     /// The name in tables and records: "sqlite", "engine".
     fn name(&self) -> String;
 
-    /// Asked once, before anything is made or measured. A server is asked for its version, its log
-    /// directory, its process, its free connections and whoever else works there; refused is what the
-    /// run could harm and what the settings cannot honour; of an embedded store, a place in which something
-    /// stands that [`Target::create`] would refuse. Only reads. Of a store in another process,
-    /// [`Target::capabilities`], [`Target::log_place`] and [`Target::process`] hold after it.
+    /// The preflight check, called once before anything is created or measured; read-only. It connects to a
+    /// server and determines its version, log directory, process, free connections and other users. It
+    /// refuses a run that could do harm or whose settings cannot be honoured, and for an embedded store a
+    /// place whose contents [`Target::create`] would refuse. For a store in another process,
+    /// [`Target::capabilities`], [`Target::log_place`] and [`Target::process`] are valid only afterwards.
     async fn meet(&self) -> TargetResult<()> {
         Ok(())
     }
 
-    /// What it can do as opened, and met.
+    /// Its abilities as opened, after [`Target::meet`].
     fn capabilities(&self) -> Capabilities;
 
     /// Where its log goes.
     fn log_place(&self) -> LogLocation;
 
-    /// Where its data goes, if that is not where the log goes. A local store must not fill the file systems
-    /// under the two. Holds after [`Target::meet`].
+    /// Where its data goes, if not where the log goes. A local store must not fill either file system. Valid
+    /// after [`Target::meet`].
     fn data_place(&self) -> LogLocation {
         self.log_place()
     }
 
-    /// Further directories that a run writes to, as far as they are known: tablespaces, a log beside the log.
-    /// Holds after [`Target::meet`].
+    /// Further directories that a run is known to write to: tablespaces, a second log. Valid after
+    /// [`Target::meet`].
     fn further_places(&self) -> Vec<LogLocation> {
         Vec::new()
     }
 
-    /// Why [`Capabilities::clients_max`] is no more than it is, a clause: the limit, who holds the
-    /// connections, and how to raise it. None if nobody says.
+    /// Why [`Capabilities::clients_max`] is not higher, as a clause: the limit, who uses the connections, and
+    /// how to raise it. None if unknown.
     fn clients_max_reason(&self) -> Option<String> {
         None
     }
 
-    /// Why it takes no writes, a sentence: it follows another server, or its sessions are read-only. None if
-    /// it takes them, or if that is not known. Holds after [`Target::meet`].
+    /// Why it accepts no writes, as a sentence: it is a replica, or its sessions are read-only. None if it
+    /// accepts them, or if that is unknown. Valid after [`Target::meet`].
     fn takes_no_writes(&self) -> Option<String> {
         None
     }
 
-    /// What sessions wait for whose transactions did not end in the drain, by the store's word. None if none
-    /// waits, or if it does not say.
+    /// What the sessions are waiting for whose transactions did not end in the drain, as reported by the
+    /// store. None if none is waiting, or if the store does not report it.
     async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
         Ok(None)
     }
 
-    /// The segments by which its log grows; none if it does not grow by segments, or if that is not known.
-    /// Holds after [`Target::meet`].
+    /// The segments in which its log grows; none if it does not grow in segments, or if that is unknown.
+    /// Valid after [`Target::meet`].
     fn log_segments(&self) -> Option<LogSegments> {
         None
     }
 
-    /// Whose system calls are counted as the store's.
+    /// The process whose system calls count as the store's.
     fn process(&self) -> StoreProcess {
         StoreProcess::InProcess
     }
 
-    /// Writes that were syncs themselves (to a file opened with `O_DSYNC`, or by io_uring), by the
-    /// store's own count since it was opened; none if it keeps no such count. Sync system calls are
-    /// counted from outside and do not belong here.
+    /// Synced writes (to a file opened with `O_DSYNC`, or through io_uring), counted by the store since it
+    /// was opened; none if it does not count them. Sync system calls are counted from outside and not
+    /// included.
     fn synced_writes(&self) -> Option<u64> {
         None
     }
 
-    /// Why its syncs are not among the sync system calls of its process: it writes its log to files opened
-    /// with `O_DSYNC` or `O_SYNC`, which calls do not show. None where it syncs by calls. Holds after
-    /// [`Target::meet`].
+    /// Why its syncs do not appear as sync system calls of its process: it writes its log to files opened
+    /// with `O_DSYNC` or `O_SYNC`. None if it syncs by system calls. Valid after [`Target::meet`].
     fn unseen_syncs(&self) -> Option<&'static str> {
         None
     }
 
-    /// What it counts and times inside itself, since it was opened; nothing if it does not.
+    /// Its internal counts and times since it was opened; empty if it keeps none.
     fn internals(&self) -> Vec<Internal> {
         Vec::new()
     }
 
-    /// The ways of commits through the store since this was last asked; none if it does not time them.
+    /// The commit paths since the last call; none if the store does not time them.
     fn take_commit_paths(&self) -> Option<CommitPaths> {
         None
     }
 
-    /// The store's own running counters, by its own account; nothing if it keeps none. Asked when no
-    /// session of a run is open: before the clients connect, and after the last has gone, so that a
-    /// store whose sessions report late has heard of all of them when it answers.
+    /// The store's own cumulative counters; empty if it keeps none. Called while no session of the run is
+    /// open: before the clients connect, and after the last has disconnected, so that a store whose sessions
+    /// report late has received all reports.
     async fn counters(&self) -> TargetResult<Vec<Counter>> {
         Ok(Vec::new())
     }
 
-    /// How long an empty request takes there and back, where the store is another process: the least
-    /// of a few hundred, on a session of its own; none for a store in this process.
+    /// The round trip of an empty request to a store in another process: the minimum of a few hundred, on a
+    /// separate session; none for an embedded store.
     async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {
         Ok(None)
     }
 
-    /// What it would do for that plan and so many clients. Touches nothing, so it also holds before
+    /// What it would do for this plan and number of clients. Touches nothing, so it also works before
     /// [`Target::meet`].
     fn intent(&self, _plan: &Plan, _clients: usize) -> TargetResult<DryRunPlan> {
         Ok(DryRunPlan::default())
     }
 
-    /// Looks at the store as it runs, read-only, on a session that stays open for the next look.
+    /// Observes the running store, read-only, on a session that stays open for the next observation.
     async fn observe(&self) -> TargetResult<StoreObservation> {
         let what =
-            format!("{} cannot be observed: it is no server with counters of its own", self.name());
+            format!("{} cannot be observed, because it is not a server with counters", self.name());
         Err(Failure::new(FailureKind::Limit, what))
     }
 
-    /// What a session of the user's own finds: which of these tables it has without us, and whether its
-    /// commits wait for their log. A store that no other program shares has nothing to show.
+    /// What a user's own session sees: which of these tables exist outside Syncline's management, and whether
+    /// commits wait for their log. Empty for a store that no other program shares.
     async fn user_view(&self, _tables: &[String]) -> TargetResult<UserView> {
         Ok(UserView::default())
     }
 
-    /// Removes what earlier runs of this laboratory have left in the store, and nothing else; says what
-    /// it removed, a line each.
+    /// Removes what earlier runs of Syncline have left in the store, and nothing else; returns one line per
+    /// removed object.
     async fn clean(&self) -> TargetResult<Vec<String>> {
         let what = format!(
-            "{} is no server, so nothing of ours stays in it: remove the files that the run named",
+            "{} is not a server, so runs leave nothing in it; remove the files that the run named",
             self.name()
         );
         Err(Failure::new(FailureKind::Limit, what))
     }
 
-    /// Makes the plan's tables, empty; refuses what is there and is not ours.
+    /// Creates the plan's tables, empty; refuses existing unmanaged objects.
     async fn create(&self, plan: &Plan) -> TargetResult<()>;
 
-    /// Opens the plan's tables as an earlier run has left them, in place of [`Target::create`]; refuses
-    /// others. `false` if there are none. A plan without tables takes whatever of ours stands there as it
-    /// is, and in a server needs nothing of ours. Needs [`Capabilities::reopens`].
+    /// Opens the plan's tables as an earlier run has left them, instead of [`Target::create`]; refuses other
+    /// tables. `false` if there are none. A plan without tables accepts whatever managed tables exist, and in
+    /// a server needs none. Needs [`Capabilities::reopens`].
     async fn reopen(&self, _plan: &Plan) -> TargetResult<bool> {
-        let what = format!("{} cannot be opened again", self.name());
+        let what = format!("{} cannot reopen the tables of an earlier run", self.name());
         Err(Failure::new(FailureKind::Limit, what))
     }
 
-    /// Lets go of what it made or opened, so that [`Target::remove`] and the end of the target leave it
-    /// for a later run. Needs [`Capabilities::reopens`].
+    /// Releases the tables, so that [`Target::remove`] and the end of the target leave them for a later run.
+    /// Needs [`Capabilities::reopens`].
     async fn keep(&self) -> TargetResult<()> {
-        let what = format!("{} cannot be kept", self.name());
+        let what = format!("{} cannot keep tables for a later run", self.name());
         Err(Failure::new(FailureKind::Limit, what))
     }
 
-    /// What the store's own check of its files finds wrong, a sentence each; nothing if they are whole.
-    /// None where it offers no such check. Asked of an open store in which nothing runs.
+    /// The damage that the store's own check of its files finds, one sentence each; empty if there is none.
+    /// None if the store has no such check. Called on an open store without load.
     async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
         Ok(None)
     }
 
-    /// What it says of itself, after [`Target::create`].
+    /// The settings that it reports, after [`Target::create`].
     async fn evidence(&self) -> TargetResult<ReportedSettings>;
 
-    /// Makes a worker's own part, on that worker's thread.
+    /// Makes a worker's state, on that worker's thread.
     fn worker(&self) -> TargetResult<Self::Worker>;
 
     /// Opens a session and prepares every operation of the plan, on the worker's thread.

@@ -1,7 +1,7 @@
-//! What workload code sees of a session: it asks, takes answers and writes, and cannot commit.
+//! The workload's view of a session: it can read and write, but not commit.
 //!
-//! Questions and answers are separate calls, so that everything independent can travel in one round
-//! trip: ask all, then take the answers in the order of asking.
+//! Requests and answers are separate calls, so that independent requests can share a round trip: make all
+//! requests, then take the answers in the same order.
 
 use crate::fields::Fields;
 use crate::operation::OperationId;
@@ -14,8 +14,8 @@ use crate::session::Session;
 use std::rc::Rc;
 use syncline_instrument::{Nanos, clock};
 
-/// The questions of a transaction that wait for their answers, and the times of those that were
-/// timed. One a client, reused.
+/// The requests of a transaction that wait for their answers, and the times of those that were timed. One per
+/// client, reused.
 #[derive(Debug, Default)]
 pub struct RequestTracker {
     waiting: Queue<(OperationId, Nanos)>,
@@ -26,7 +26,7 @@ pub struct RequestTracker {
 }
 
 impl RequestTracker {
-    /// Nothing asked; `timed` measures each operation from its sending to its answer.
+    /// No requests; `timed` measures each operation from its request to its answer.
     pub fn new(timed: bool) -> RequestTracker {
         RequestTracker {
             waiting: Queue::default(),
@@ -43,7 +43,7 @@ impl RequestTracker {
         self
     }
 
-    /// Forgets what waits for an answer and what was timed.
+    /// Removes the waiting requests and the times.
     pub fn clear(&mut self) {
         self.waiting.clear();
         self.answered.clear();
@@ -52,9 +52,9 @@ impl RequestTracker {
         }
     }
 
-    /// The transaction has ended: the times of its writes are known where the session tells them
-    /// ([`Session::answered_writes`]). A question that went out behind such a write did so when that was
-    /// answered, not when it was asked.
+    /// Completes the times after the transaction has ended, with those of its writes if the session reports
+    /// them ([`Session::answered_writes`]). A read that was sent after such a write counts from the write's
+    /// answer, not from its request.
     #[inline]
     pub fn settle<S: Session>(&mut self, session: &mut S) {
         let Some(times) = &mut self.timed else {
@@ -74,8 +74,8 @@ impl RequestTracker {
         }));
     }
 
-    /// The operations answered since the last [`RequestTracker::clear`], with nanoseconds from send to
-    /// answer; of a network store's writes those of which that is known, once settled.
+    /// The operations answered since the last [`RequestTracker::clear`], with nanoseconds from request to
+    /// answer. Includes a network store's writes as far as their times are known, once settled.
     pub fn times(&self) -> &[(OperationId, Nanos)] {
         self.timed.as_deref().unwrap_or_default()
     }
@@ -96,51 +96,55 @@ impl RequestTracker {
 
     #[inline]
     fn oldest(&mut self, expected: OperationId) -> Nanos {
-        let (operation, since) = self.waiting.pop().expect("an answer needs a question");
-        assert!(operation == expected, "answers are taken in the order of asking");
+        let (operation, since) = self.waiting.pop().expect("an answer needs a request");
+        assert!(operation == expected, "answers are taken in the order of the requests");
         since
     }
 }
 
-/// A transaction under way.
+/// A transaction in progress.
 #[derive(Debug)]
 pub struct Transaction<'t, S> {
     session: &'t mut S,
-    asked: &'t mut RequestTracker,
+    requests: &'t mut RequestTracker,
 }
 
 impl<'t, S: Session> Transaction<'t, S> {
-    /// Around a session whose transaction has begun; for runners and tests.
-    pub fn new(session: &'t mut S, asked: &'t mut RequestTracker) -> Transaction<'t, S> {
-        Transaction { session, asked }
+    /// Wraps a session whose transaction has begun; for runners and tests.
+    pub fn new(session: &'t mut S, requests: &'t mut RequestTracker) -> Transaction<'t, S> {
+        Transaction { session, requests }
     }
 
     /// Sends a write.
     #[inline]
-    pub fn write<K: Fields>(&mut self, operation: &Write<K>, given: K::Of<'_>) -> Result<(), Stop> {
-        let since = self.asked.now();
-        K::put(given, |values| self.session.send(operation.id, values))?;
-        if self.asked.timed.is_some() && self.session.answered_writes().is_none() {
-            self.asked.answered(operation.id, since);
+    pub fn write<K: Fields>(
+        &mut self,
+        operation: &Write<K>,
+        parameters: K::Of<'_>,
+    ) -> Result<(), Stop> {
+        let since = self.requests.now();
+        K::put(parameters, |values| self.session.send(operation.id, values))?;
+        if self.requests.timed.is_some() && self.session.answered_writes().is_none() {
+            self.requests.answered(operation.id, since);
         }
         Ok(())
     }
 
-    /// Sends a question.
+    /// Sends a read.
     #[inline]
     pub fn ask<K: Fields, R>(
         &mut self,
         operation: &Read<K, R>,
-        given: K::Of<'_>,
+        parameters: K::Of<'_>,
     ) -> Result<(), Stop> {
-        let since = self.asked.now();
-        K::put(given, |values| self.session.send(operation.id, values))?;
-        self.asked.waiting.push((operation.id, since));
+        let since = self.requests.now();
+        K::put(parameters, |values| self.session.send(operation.id, values))?;
+        self.requests.waiting.push((operation.id, since));
         Ok(())
     }
 
-    /// The rows of the oldest question's answer, lent until the next call. Each row says whether the
-    /// store answered the declared kinds.
+    /// The rows of the oldest read's answer, borrowed until the next call. Each row is an error if its kinds
+    /// are not the declared ones.
     #[inline]
     pub async fn answers<K, R: Fields>(
         &mut self,
@@ -151,7 +155,7 @@ impl<'t, S: Session> Transaction<'t, S> {
         Ok(rows.iter().map(move |row| take::<R>(id, row)))
     }
 
-    /// The one row of the oldest question's answer; no row is a failure that stops the run.
+    /// The only row of the oldest read's answer; no row is a failure that stops the run.
     #[inline]
     pub async fn answer<K, R: Fields>(
         &mut self,
@@ -159,10 +163,10 @@ impl<'t, S: Session> Transaction<'t, S> {
     ) -> Result<R::Of<'_>, Stop> {
         let id = operation.id;
         let found = self.answer_if_any(operation).await?;
-        found.ok_or_else(|| misanswered(id, "no row where the workload loaded one"))
+        found.ok_or_else(|| misanswered(id, "no row, although the workload loaded one"))
     }
 
-    /// The row of the oldest question's answer, if it has one.
+    /// The row of the oldest read's answer, if it has one.
     #[inline]
     pub async fn answer_if_any<K, R: Fields>(
         &mut self,
@@ -176,43 +180,43 @@ impl<'t, S: Session> Transaction<'t, S> {
                 None => Err(of_other_kinds(id)),
                 some => Ok(some),
             },
-            _ => Err(misanswered(id, "several rows where one was asked for")),
+            _ => Err(misanswered(id, "several rows instead of one")),
         }
     }
 
-    /// Asks and takes the one row of the answer.
+    /// Sends a read and takes the only row of its answer.
     #[inline]
     pub async fn read<K: Fields, R: Fields>(
         &mut self,
         operation: &Read<K, R>,
-        given: K::Of<'_>,
+        parameters: K::Of<'_>,
     ) -> Result<R::Of<'_>, Stop> {
-        self.ask(operation, given)?;
+        self.ask(operation, parameters)?;
         self.answer(operation).await
     }
 
-    /// Asks and takes the row of the answer, if it has one.
+    /// Sends a read and takes the row of its answer, if it has one.
     #[inline]
     pub async fn read_if_any<K: Fields, R: Fields>(
         &mut self,
         operation: &Read<K, R>,
-        given: K::Of<'_>,
+        parameters: K::Of<'_>,
     ) -> Result<Option<R::Of<'_>>, Stop> {
-        self.ask(operation, given)?;
+        self.ask(operation, parameters)?;
         self.answer_if_any(operation).await
     }
 
-    /// The names of the columns that a statement answers, as the store says them; none where it does
-    /// not say.
+    /// The names of the columns that a statement returns, as reported by the store; none if it does not
+    /// report them.
     pub fn columns<K, R>(&self, operation: &Read<K, R>) -> Option<Vec<String>> {
         self.session.columns(operation.id)
     }
 
-    /// Sleeps inside the transaction, which lasts that much longer; a run that ends meanwhile waits for it
-    /// as it waits for any transaction under way.
+    /// Sleeps inside the transaction. A run that ends meanwhile waits for it as for any transaction in
+    /// progress.
     pub async fn pause(&mut self, length_ns: Nanos) -> Result<(), Stop> {
-        let Some(timer) = &self.asked.timer else {
-            let what = "there is no timer here that could end a pause inside a transaction";
+        let Some(timer) = &self.requests.timer else {
+            let what = "a pause inside a transaction needs an executor with a timer";
             return Err(Failure::new(FailureKind::Limit, what).into());
         };
         let due = clock::now().saturating_add(length_ns);
@@ -222,9 +226,9 @@ impl<'t, S: Session> Transaction<'t, S> {
 
     #[inline]
     async fn rows(&mut self, operation: OperationId) -> Result<&Rows, Stop> {
-        let since = self.asked.oldest(operation);
+        let since = self.requests.oldest(operation);
         let rows = self.session.receive().await?;
-        self.asked.answered(operation, since);
+        self.requests.answered(operation, since);
         Ok(rows)
     }
 }
@@ -236,7 +240,7 @@ fn take<R: Fields>(operation: OperationId, row: Row<'_>) -> Result<R::Of<'_>, St
 
 #[cold]
 fn of_other_kinds(operation: OperationId) -> Stop {
-    misanswered(operation, "a row of other kinds than the plan declares")
+    misanswered(operation, "a row whose kinds differ from the plan's")
 }
 
 #[cold]
@@ -259,7 +263,7 @@ mod tests {
     use crate::value::{Kind, Value};
     use syncline_instrument::clock;
 
-    /// Answers each operation with the receive or commit behind it, as over a network; or at once.
+    /// Answers each operation at the next receive or commit, like a network store; or at once.
     #[derive(Default)]
     struct Far {
         sent: Vec<OperationId>,
@@ -267,7 +271,7 @@ mod tests {
         rows: Rows,
     }
 
-    /// How long an answer takes.
+    /// The time until an answer.
     const ANSWER_NS: u64 = 3_000_000;
 
     impl Far {
@@ -314,35 +318,37 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_is_answered_later_has_the_time_to_its_answer_and_no_question_has_it_too() {
+    fn a_later_answered_write_is_timed_separately_from_reads() {
         let mut plan = Plan::new();
         let table = plan.table(Table::new("t").column("id", Kind::Int).key(&["id"]));
         let insert: Write<(Int,)> = plan.insert("insert", table);
         let get: Read<(Int,), (Int,)> = plan.get("get", table, &["id"], Lock::None);
         assert_eq!(insert.id, OperationId(0));
         let mut session = Far { writes: Some(Vec::new()), ..Far::default() };
-        let mut asked = RequestTracker::new(true);
+        let mut requests = RequestTracker::new(true);
         block_on(&(), async {
-            let mut transaction = Transaction::new(&mut session, &mut asked);
+            let mut transaction = Transaction::new(&mut session, &mut requests);
             transaction.write(&insert, (1,)).unwrap();
             transaction.read(&get, (1,)).await.unwrap();
             transaction.write(&insert, (2,)).unwrap();
             session.commit().await.unwrap();
         });
-        asked.settle(&mut session);
+        requests.settle(&mut session);
         let of = |id| {
-            let times = asked.times().iter().filter(move |(operation, _)| *operation == id);
+            let times = requests.times().iter().filter(move |(operation, _)| *operation == id);
             times.map(|(_, time_ns)| *time_ns).collect::<Vec<_>>()
         };
         assert_eq!(of(insert.id).len(), 2);
         assert!(of(insert.id).iter().all(|time_ns| *time_ns >= ANSWER_NS));
-        let [question] = of(get.id)[..] else { panic!("one question: {:?}", asked.times()) };
-        assert!(question < ANSWER_NS, "{question}");
-        // Where a write is answered as it is sent, its time is that.
-        let (mut near, mut asked) = (Far::default(), RequestTracker::new(true));
-        let mut transaction = Transaction::new(&mut near, &mut asked);
+        let [read_time] = of(get.id)[..] else {
+            panic!("expected one read: {:?}", requests.times())
+        };
+        assert!(read_time < ANSWER_NS, "{read_time}");
+        // If a write is answered when it is sent, that is its time.
+        let (mut near, mut requests) = (Far::default(), RequestTracker::new(true));
+        let mut transaction = Transaction::new(&mut near, &mut requests);
         transaction.write(&insert, (1,)).unwrap();
-        asked.settle(&mut near);
-        assert_eq!(asked.times().len(), 1);
+        requests.settle(&mut near);
+        assert_eq!(requests.times().len(), 1);
     }
 }

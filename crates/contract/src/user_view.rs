@@ -1,11 +1,11 @@
-//! What a session of the user's own finds in a store, one that sets nothing and knows no schema of ours.
+//! What a user's own session sees in a store: one without Syncline's settings and schema.
 
-/// See the module.
+/// The view of a user's own session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserView {
-    /// Those tables of the names that were asked for that this program does not manage, each with its schema:
+    /// The requested tables that exist outside Syncline's management, each with its schema:
     /// `public.pgbench_accounts`.
     pub tables: Vec<String>,
-    /// False if a commit returns before its log is on the disk; none if that is not known.
+    /// False if a commit returns before its log is on the disk; none if unknown.
     pub waits_for_log: Option<bool>,
 }

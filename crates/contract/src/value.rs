@@ -1,4 +1,4 @@
-//! Values: what a row's column or an operation's parameter can hold.
+//! Values of columns and parameters.
 
 use std::cmp::Ordering;
 
@@ -31,7 +31,7 @@ pub struct Decimal {
     pub scale: u8,
 }
 
-/// One value, borrowed from whoever holds its bytes.
+/// One value, borrowed from the owner of its bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
     /// SQL's null.
@@ -64,8 +64,8 @@ impl Value<'_> {
         }
     }
 
-    /// The order of two values of one column: null before all, numbers by size, text by its bytes.
-    /// Values of different kinds, which no column holds, are equal.
+    /// The order of two values of one column: null first, numbers by size, text by its bytes. Values of
+    /// different kinds, which no column holds, are equal.
     pub fn order(&self, other: &Value<'_>) -> Ordering {
         match (*self, *other) {
             (Value::Null, Value::Null) => Ordering::Equal,

@@ -1,13 +1,13 @@
-//! Does a store keep its promises?
+//! Tests whether a store keeps its promises.
 //!
-//! | module | the question |
+//! | module | the question it answers |
 //! |---|---|
-//! | [`durability`] | is what was acknowledged still there? |
-//! | [`isolation`] | did transactions stay apart? |
-//! | [`disk`] | does a disk keep what it synced, when its plug is pulled? |
-//! | [`power`] | what could a loss of power leave of these files? |
+//! | [`durability`] | is everything that was acknowledged still there? |
+//! | [`isolation`] | were concurrent transactions isolated from each other? |
+//! | [`disk`] | does a disk keep what it synced when its plug is pulled? |
+//! | [`power`] | which states can a power loss leave a set of files in? |
 //!
-//! Nothing here prints; findings are results, an [`Error`] means that there is none.
+//! Nothing here prints. Results are findings; an [`Error`] means that there is no finding.
 
 pub mod disk;
 pub mod durability;

@@ -1,7 +1,11 @@
-//! Words that sentences of several findings share.
+//! Phrases that the sentences of several findings share.
 
-/// So many of something: "1 kill", "2 kills".
+/// A count with its noun: "1 kill", "2 kills".
 pub(crate) fn many(count: u64, word: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
+    let ending = match (count, word.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
     format!("{count} {word}{ending}")
 }

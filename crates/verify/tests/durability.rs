@@ -1,13 +1,13 @@
-//! Whole verifications of real stores, in miniature: what must hold holds, what must lose loses, and
-//! with the feature `plants` the engine's planted bugs are caught from outside.
+//! Small but complete verifications of real stores: settings that must hold do hold, those that must lose do
+//! lose, and with the feature `plants` the engine's planted bugs are caught from outside.
 //!
-//! Stores that are servers stand in `servers.rs`. The program starts itself as the child that runs the
-//! store. Without root and /dev/fuse it tests what is said then, and that nothing is claimed.
+//! Servers are tested in `servers.rs`. The program starts itself as the child that runs the store. Without
+//! root and /dev/fuse it tests the messages for that case, and that no conclusion is drawn.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a test without a harness speaks for itself"
+    reason = "a test without a harness prints its own results"
 )]
 
 #[path = "durability/support.rs"]
@@ -29,38 +29,38 @@ fn main() -> ExitCode {
     if std::env::args().any(|argument| argument == CHILD) {
         return child();
     }
-    a_store_that_is_there_is_refused();
-    no_store_is_left_out();
+    an_existing_store_is_refused();
+    every_store_is_tested();
     if Mount::refusal().is_some() {
-        without_a_file_system_of_ours_nothing_is_claimed();
+        without_a_mount_the_verdict_is_unknown();
         return ExitCode::SUCCESS;
     }
-    without_the_right_to_mount_processes_are_killed_and_nothing_is_claimed();
+    without_the_mount_capability_only_kills_are_tested();
     if cfg!(feature = "plants") {
         planted_bugs_are_caught_from_outside();
     }
     if cfg!(feature = "rocksdb") {
-        what_syncs_holds_in("rocksdb");
+        synced_settings_hold_in("rocksdb");
     }
     sqlite_holds_in_full_and_loses_as_documented();
-    what_syncs_holds_in("engine");
+    synced_settings_hold_in("engine");
     a_failing_image_is_kept_and_fails_again();
-    a_full_recording_ends_a_load_and_not_the_verification();
-    histories_go_on_behind_crashes();
+    a_full_recording_ends_the_load_but_not_the_verification();
+    histories_continue_after_crashes();
     ExitCode::SUCCESS
 }
 
-fn a_store_that_is_there_is_refused() {
+fn an_existing_store_is_refused() {
     let crashes = "verify isolation --crashes";
     for (verb, target, words, not) in [
-        (VERB, "sqlite:live.db", "say sqlite,", "--like"),
+        (VERB, "sqlite:live.db", "give only sqlite,", "--like"),
         (
             VERB,
             "postgres://host/db",
-            "say postgres, with its options behind a question mark, or --like",
+            "give only postgres, with its options after a question mark, or use --like",
             "does not support",
         ),
-        (VERB, "postgres:private", "say postgres,", "is there"),
+        (VERB, "postgres:private", "give only postgres,", "existing"),
         (VERB, "nothing", "; it supports engine, sqlite", "--like"),
         (VERB, "redis://host", "does not support", "--like"),
         (VERB, "lmdb", "does not support", "this build"),
@@ -72,7 +72,7 @@ fn a_store_that_is_there_is_refused() {
     }
 }
 
-fn without_a_file_system_of_ours_nothing_is_claimed() {
+fn without_a_mount_the_verdict_is_unknown() {
     let scratch = tempfile::tempdir().unwrap();
     let finding = verified(&request("sqlite", &scratch));
     assert!(matches!(finding.verdict, Verdict::Unknown(_)));
@@ -81,19 +81,19 @@ fn without_a_file_system_of_ours_nothing_is_claimed() {
     assert!(text.contains("rests on process kills alone"), "{text}");
 }
 
-/// Root of a container may open /dev/fuse and still not mount: the kills count, and the reason is told.
-fn without_the_right_to_mount_processes_are_killed_and_nothing_is_claimed() {
+/// Root in a container may open /dev/fuse and still lack the right to mount: only the kills count then.
+fn without_the_mount_capability_only_kills_are_tested() {
     let without = || {
         let mut rights = capabilities(None).unwrap();
         rights.effective.remove(CapabilitySet::SYS_ADMIN);
-        // Of this thread alone.
+        // For this thread only.
         set_capabilities(None, rights).unwrap();
         let scratch = tempfile::tempdir().unwrap();
         let finding = verified(&request("sqlite", &scratch));
         let Verdict::Unknown(why) = &finding.verdict else {
             panic!("{:?}", finding.verdict);
         };
-        assert!(why.contains("no right to mount"), "{why}");
+        assert!(why.contains("lacks the capability"), "{why}");
         assert_eq!((finding.kills.kills, finding.kills.bad()), (2, 0));
         assert!(finding.images.is_none() && finding.controls.is_empty());
     };
@@ -110,7 +110,7 @@ fn sqlite_holds_in_full_and_loses_as_documented() {
     assert_eq!(finding.verdict, survived);
     let images = finding.images.as_ref().unwrap();
     assert_eq!(images.count(Class::Ok, None), 40);
-    assert!(images.exercised["log"].lost > 0, "the log was exercised");
+    assert!(images.exercised["log"].lost > 0, "the log must be exercised");
     let [off, normal] = &finding.controls[..] else {
         panic!("SQLite has two controls: {:?}", finding.controls);
     };
@@ -137,16 +137,16 @@ fn sqlite_holds_in_full_and_loses_as_documented() {
     assert!(text.contains("Not known from here"), "{text}");
     let gone = scratch.path().join("scratch");
     assert!(!text.contains(gone.to_str().unwrap()), "{text}");
-    let advice = "never use WAL, synchronous=OFF; use WAL, synchronous=NORMAL only where";
+    let advice = "never use WAL, synchronous=OFF; use WAL, synchronous=NORMAL only if";
     assert!(text.contains(advice), "{text}");
     let speed = ["per second", "transactions/s", "commits/s"];
     assert!(!speed.iter().any(|words| text.contains(words)), "{text}");
 }
 
-fn what_syncs_holds_in(store: &str) {
+fn synced_settings_hold_in(store: &str) {
     let scratch = tempfile::tempdir().unwrap();
     let mut request = request(store, &scratch);
-    // Long enough for checkpoints, and for tables of RocksDB.
+    // Long enough for checkpoints, and for sorted tables of RocksDB.
     request.load = Duration::from_secs(2);
     let finding = verified(&request);
     let survived = matches!(finding.verdict, Verdict::Survived { .. });
@@ -157,16 +157,16 @@ fn what_syncs_holds_in(store: &str) {
     assert!(data.lost > 0, "{store}: {images:?}");
 }
 
-/// Stores are tested by name, here and in `servers.rs`.
-fn no_store_is_left_out() {
+/// Checks that every store is tested, here or in `servers.rs`.
+fn every_store_is_tested() {
     let tested = ["engine", "sqlite", "rocksdb", "postgres", "mariadb", "derby"];
     let stores = stores().into_iter();
     let left: Vec<_> = stores.filter(|one| !tested.contains(one)).collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// Lists of both stores outlive crashes whole; a setting that does not sync loses the latest, whole too.
-fn histories_go_on_behind_crashes() {
+/// Lists of both stores survive crashes; a setting that does not sync loses only the latest transactions, whole.
+fn histories_continue_after_crashes() {
     for (target, holds) in [
         ("engine?isolation=serializable", true),
         ("engine?isolation=snapshot", true),
@@ -183,7 +183,7 @@ fn histories_go_on_behind_crashes() {
         assert_eq!((found.kills.crashes, cuts.crashes), (2, 40));
         assert!(cuts.committed > 1000, "{cuts:?}");
         assert_eq!(cuts.lost == 0, holds, "{cuts:?}");
-        // What is not even written before it is acknowledged goes with its process.
+        // A transaction that is acknowledged before it is written is lost with its process.
         assert!(!found.kills.is_broken() && (found.kills.lost == 0 || !holds));
     }
 }
@@ -201,9 +201,9 @@ fn a_failing_image_is_kept_and_fails_again() {
     }
 }
 
-/// A store that writes much fills a recording before its load is over: its clients are then told of a
-/// power that is gone, and are not at fault.
-fn a_full_recording_ends_a_load_and_not_the_verification() {
+/// A store that writes a lot fills its recording before the load ends: the errors that its clients then
+/// report come from the power cut, and do not fail the verification.
+fn a_full_recording_ends_the_load_but_not_the_verification() {
     let scratch = tempfile::tempdir().unwrap();
     let mut request = request("sqlite", &scratch);
     (request.images, request.control_images) = (10, 10);
@@ -222,8 +222,8 @@ fn fails_again(kept: &Path, program: &ChildProgram, scratch: &TempDir) {
     }
 }
 
-/// A planted bug makes the engine lose what it acknowledged, or worse, in some of 300 images: the budget.
-/// The last is a bug of checkpoints, of which a load makes several.
+/// A planted bug makes the engine lose acknowledged data, or worse, in some of 300 images.
+/// The last one is a bug in checkpoints, of which a load makes several.
 fn planted_bugs_are_caught_from_outside() {
     for plant in ["AcknowledgeBeforeSync", "SkipDirectorySync", "RootBeforePages"] {
         let scratch = tempfile::tempdir().unwrap();

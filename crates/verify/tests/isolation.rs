@@ -1,5 +1,5 @@
-//! Isolation of the stores of every build: what each level declares is what the schedules and histories
-//! show.
+//! Isolation of the stores in every build: schedules and histories show only the anomalies that each level
+//! declares.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
@@ -28,12 +28,12 @@ fn seen(row: &Row) -> Vec<&str> {
 
 fn found(url: &str, transactions: usize) -> Finding {
     let target = open(url).unwrap();
-    let (told, never) = (RefCell::new(Vec::new()), AtomicBool::new(false));
-    let begun = |count| told.borrow_mut().push(count);
+    let (counts, never) = (RefCell::new(Vec::new()), AtomicBool::new(false));
+    let begun = |count| counts.borrow_mut().push(count);
     let loaded = load(&target, of(transactions), &never, &begun).unwrap();
-    let told = told.into_inner();
-    assert!(!told.is_empty() && told.is_sorted(), "{told:?}");
-    assert!(told.iter().all(|&count| count <= transactions), "{told:?}");
+    let counts = counts.into_inner();
+    assert!(!counts.is_empty() && counts.is_sorted(), "{counts:?}");
+    assert!(counts.iter().all(|&count| count <= transactions), "{counts:?}");
     Finding::of(url, &loaded.product, loaded.claimed, &loaded.history)
 }
 
@@ -41,7 +41,7 @@ fn of(transactions: usize) -> Load {
     Load { transactions, clients: 4, seed: 3 }
 }
 
-/// The row of a private server at a level of its own, as the table has it.
+/// The table's row for a private server.
 fn row_of_server(url: &str) -> String {
     let private = PrivateServer::start(&launch_spec(url).unwrap().unwrap()).unwrap();
     let row = played(private.url());
@@ -51,7 +51,7 @@ fn row_of_server(url: &str) -> String {
 }
 
 #[test]
-fn postgresql_and_mariadb_show_the_rows_that_hermitage_published() {
+fn postgresql_and_mariadb_match_hermitages_published_rows() {
     let rows = [
         ("postgres:private?isolation=read_committed", "read committed ok ok ok ok ok - - - - -"),
         ("postgres:private?isolation=repeatable_read", "snapshot ok ok ok ok ok ok ok ok - -"),
@@ -75,10 +75,10 @@ fn a_targets_levels_are_those_that_it_lists() {
 }
 
 #[test]
-fn the_engine_shows_its_declared_rows_of_hermitages_table() {
+fn the_engine_shows_only_the_anomalies_it_declares() {
     let rows: Vec<_> = levels("engine").iter().map(|url| played(url)).collect();
     let [serializable, snapshot] = &rows[..] else {
-        panic!("two levels: {rows:?}");
+        panic!("expected two levels: {rows:?}");
     };
     assert_eq!(seen(serializable), [""; 0], "{}", table(&rows));
     assert_eq!(seen(snapshot), ["G2-item", "G2"], "{}", table(&rows));
@@ -94,7 +94,7 @@ fn sqlite_shows_nothing_in_any_schedule() {
 }
 
 #[test]
-fn the_engine_is_serializable_under_load_and_its_snapshots_show_write_skew_alone() {
+fn the_engine_is_serializable_under_load_and_its_snapshots_show_only_write_skew() {
     let serializable = found("engine?durability=none&isolation=serializable", 4000);
     assert!(serializable.forbidden.is_empty(), "{:#?}", serializable.forbidden);
     assert!(serializable.committed > 1000, "{}", serializable.committed);
@@ -112,20 +112,20 @@ fn sqlite_is_serializable_under_load() {
 }
 
 #[test]
-fn a_store_that_claims_more_than_it_does_is_found_out() {
-    // Snapshots judged as if they were serializable.
+fn a_store_that_claims_too_much_is_found_out() {
+    // Snapshot isolation judged as serializable.
     let target = open("engine?durability=none&isolation=snapshot").unwrap();
     let is_skewed = |finding: &Finding| {
         let mut kinds = finding.forbidden.iter().map(|one| one.kind);
         kinds.any(|kind| kind == Kind::G2Item)
     };
-    // Some five in 6,000 transactions; fewer on a machine that runs one client at a time.
+    // About five per 6,000 transactions; fewer on a machine that runs one client at a time.
     let mut findings = (0..20).map(|seed| {
         let of = Load { seed, ..of(6000) };
         let loaded = load(&target, of, &AtomicBool::new(false), &|_| {}).unwrap();
         Finding::of("engine", &loaded.product, Isolation::Serializable, &loaded.history)
     });
-    let finding = findings.find(is_skewed).expect("120,000 transactions");
+    let finding = findings.find(is_skewed).expect("a write skew in 120,000 transactions");
     assert!(!finding.holds());
     let text = finding.sentences().join("\n");
     assert!(text.contains("not serializable: write skew (G2-item)"), "{text}");

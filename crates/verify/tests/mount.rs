@@ -1,11 +1,11 @@
-//! A real mount: what passes through, what is recorded, and what a cut leaves.
+//! A real mount: calls that pass through, their recording, and the files that a power cut leaves.
 //!
-//! Needs root and /dev/fuse; without them each test says so and tests nothing.
+//! Needs root and /dev/fuse; without them each test prints a note and passes.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "helpers of tests fail as tests do, and say what is not tested"
+    reason = "helpers of tests fail as tests do, and print what is not tested"
 )]
 
 use std::fs;
@@ -21,7 +21,7 @@ use syncline_vfs::{
 };
 use tempfile::TempDir;
 
-/// A mount over an empty directory, in folders that go with it.
+/// A mount over a directory with one file, in temporary folders.
 struct Scene {
     mount: Option<Mount>,
     folder: TempDir,
@@ -65,7 +65,7 @@ impl Scene {
         fs::File::options().append(true).open(path)?.write_all(what)
     }
 
-    /// Ends the mount and writes what a loss leaves to a new folder.
+    /// Ends the mount and writes the image of a power loss to a new folder.
     fn lost(&mut self, loss: Loss) -> (Recording, TempDir) {
         let recording = self.mount.take().unwrap().end().unwrap();
         let left = image(&recording, recording.steps.len(), loss);
@@ -78,24 +78,24 @@ fn class(path: &Path) -> Class {
 }
 
 fn image(recording: &Recording, steps: usize, loss: Loss) -> TempDir {
-    let mut machine = Replay::new(&recording.base, Metadata::Strict);
+    let mut replay = Replay::new(&recording.base, Metadata::Strict);
     for step in &recording.steps[..steps] {
-        machine.step(step).unwrap();
+        replay.step(step).unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
-    machine.image(loss).unwrap().write_to(folder.path()).unwrap();
+    replay.image(loss).unwrap().write_to(folder.path()).unwrap();
     folder
 }
 
 #[test]
-fn a_mount_is_tried_and_what_forbids_it_is_told() {
+fn a_trial_mount_reports_why_it_fails() {
     let folder = tempfile::tempdir().unwrap();
     if Mount::refusal().is_some() {
         assert_eq!(Mount::tried(folder.path()), Mount::refusal());
         return;
     }
     assert_eq!(Mount::tried(folder.path()), None);
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing stays");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing remains");
     let absent = folder.path().join("file");
     fs::write(&absent, "").unwrap();
     let why = Mount::tried(&absent).unwrap();
@@ -103,7 +103,7 @@ fn a_mount_is_tried_and_what_forbids_it_is_told() {
 }
 
 #[test]
-fn what_was_synced_before_the_cut_is_left_and_the_rest_is_lost() {
+fn synced_data_survives_a_cut_and_the_rest_is_lost() {
     let Some(mut scene) = Scene::new() else {
         return;
     };
@@ -114,9 +114,9 @@ fn what_was_synced_before_the_cut_is_left_and_the_rest_is_lost() {
     scene.acknowledge(b"first").unwrap();
     file.write_at(&[2; 8192], 4096).unwrap();
     scene.open("old").write_at(&[8; 10], 100).unwrap();
-    let mut seen = vec![0; 12_288];
-    assert_eq!(file.read_at(&mut seen, 0).unwrap(), 12_288);
-    assert_eq!((seen[0], seen[4096]), (1, 2));
+    let mut visible = vec![0; 12_288];
+    assert_eq!(file.read_at(&mut visible, 0).unwrap(), 12_288);
+    assert_eq!((visible[0], visible[4096]), (1, 2));
 
     scene.mount().cut();
     assert!(file.write_at(&[3; 10], 0).is_err());
@@ -135,7 +135,7 @@ fn what_was_synced_before_the_cut_is_left_and_the_rest_is_lost() {
     drop(scene.folder);
 }
 
-/// Runs something in a thread of its own; when it is under way, and before it is over, acknowledges.
+/// Calls a function in another thread, and writes an acknowledgement while its sync is in flight.
 fn acknowledged_during(scene: &Scene, call: impl FnOnce() + Send) {
     let pause = Duration::from_millis(400);
     scene.mount().arm(FaultRule { fault: Fault::SlowSync(pause), class: None, skip: 0, times: 1 });
@@ -152,7 +152,7 @@ fn acknowledged_during(scene: &Scene, call: impl FnOnce() + Send) {
 }
 
 #[test]
-fn what_is_acknowledged_while_its_sync_is_under_way_is_lost_by_a_cut_there() {
+fn data_acknowledged_before_its_sync_returns_is_lost_by_a_cut_there() {
     for method in [SyncMethod::Fdatasync, SyncMethod::DirectODsync] {
         let Some(mut scene) = Scene::new() else {
             return;
@@ -175,7 +175,7 @@ fn what_is_acknowledged_while_its_sync_is_under_way_is_lost_by_a_cut_there() {
 }
 
 #[test]
-fn every_method_of_sync_makes_what_it_wrote_stable() {
+fn every_sync_method_makes_its_writes_stable() {
     let Some(mut scene) = Scene::new() else {
         return;
     };
@@ -212,7 +212,7 @@ fn every_method_of_sync_makes_what_it_wrote_stable() {
 }
 
 #[test]
-fn names_pass_through_and_are_lost_without_a_sync_of_their_directory() {
+fn names_are_lost_without_a_sync_of_their_directory() {
     let Some(mut scene) = Scene::new() else {
         return;
     };
@@ -224,7 +224,7 @@ fn names_pass_through_and_are_lost_without_a_sync_of_their_directory() {
     assert_eq!(fs::read(scene.at("link")).unwrap(), b"text");
     let refused = fs::remove_dir(scene.at("d")).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::DirectoryNotEmpty);
-    // A file without a name lives as long as it is open.
+    // A file without a name exists as long as it is open.
     let mut open = fs::File::open(scene.at("c")).unwrap();
     fs::remove_file(scene.at("c")).unwrap();
     fs::remove_file(scene.at("d/b")).unwrap();
@@ -240,13 +240,13 @@ fn names_pass_through_and_are_lost_without_a_sync_of_their_directory() {
 
     let (recording, left) = scene.lost(Loss::Drop);
     let names = fs::read_dir(left.path()).unwrap().count();
-    assert_eq!(names, 1, "only what was there before is stable");
+    assert_eq!(names, 1, "only the old file is stable");
     let kept = image(&recording, recording.steps.len(), Loss::Keep);
     assert!(kept.path().join("e").is_dir());
 }
 
 #[test]
-fn faults_strike_the_class_they_are_armed_for() {
+fn faults_strike_only_their_class() {
     let Some(scene) = Scene::new() else { return };
     let rule = |fault, class| FaultRule { fault, class: Some(class), skip: 0, times: 1 };
     let (log, data) = (scene.open("log"), scene.open("data"));
@@ -268,12 +268,12 @@ fn faults_strike_the_class_they_are_armed_for() {
     assert!(clock::now() - before >= 60_000_000);
     scene.mount().arm(rule(Fault::FlippedBit, Class::Data));
     drop(data);
-    // A file that is opened anew is read anew.
+    // Opening the file again reads it again.
     assert!(fs::read(scene.at("data")).unwrap().iter().any(|byte| *byte != 1));
     let struck = scene.mount().struck();
     assert_eq!(struck.values().sum::<u64>(), 5, "{struck:?}");
     assert_eq!(struck[&(Class::Log, "failed sync (EIO)")], 1);
-    // What the failed sync should have covered is covered by none.
+    // No later sync covers what the failed sync should have covered.
     let mut scene = scene;
     drop(log);
     let (_, left) = scene.lost(Loss::Drop);
@@ -281,7 +281,7 @@ fn faults_strike_the_class_they_are_armed_for() {
 }
 
 #[test]
-fn a_full_recording_takes_the_power_away() {
+fn a_full_recording_cuts_the_power() {
     if Mount::refusal().is_some() {
         return;
     }
@@ -299,7 +299,7 @@ fn a_full_recording_takes_the_power_away() {
 
 // A.E5
 #[test]
-fn other_users_are_held_to_owners_and_modes() {
+fn other_users_are_subject_to_owners_and_modes() {
     let Some(scene) = Scene::new() else {
         return;
     };
@@ -307,7 +307,7 @@ fn other_users_are_held_to_owners_and_modes() {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
         fs::set_permissions(scene.at(name), mode).unwrap();
     };
-    // Everybody may come as far as the mount itself.
+    // All users may enter the directories down to the mount.
     for path in [scene.folder.path().to_owned(), scene.at("")] {
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(path, open).unwrap();
@@ -335,7 +335,7 @@ fn other_users_are_held_to_owners_and_modes() {
             .status();
         status.unwrap().success()
     };
-    assert!(other("cat \"$1/store.db\" >/dev/null"), "who may read, reads");
+    assert!(other("cat \"$1/store.db\" >/dev/null"), "a readable file can be read");
     for script in [
         "printf GARBAGE | dd of=\"$1/store.db\" conv=notrunc",
         "rm -f \"$1/store.db-wal\" && test ! -e \"$1/store.db-wal\"",

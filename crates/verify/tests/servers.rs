@@ -1,12 +1,12 @@
-//! Whole verifications of servers that run unmodified, in miniature; with the feature `jdbc` of Derby.
+//! Small but complete verifications of unmodified servers; with the feature `jdbc` also of Derby.
 //!
-//! What is not installed fails here; `./test` installs it first. Without root and /dev/fuse no power can
-//! be lost, and each says that it tests nothing.
+//! A missing product fails the test; `./test` installs them first. Without root and /dev/fuse power losses
+//! cannot be simulated: the program prints a note and passes.
 
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a test without a harness speaks for itself"
+    reason = "a test without a harness prints its own results"
 )]
 
 #[path = "durability/support.rs"]
@@ -35,16 +35,16 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if cfg!(feature = "jdbc") {
-        derby_holds_where_pages_are_written_whole();
+        derby_holds_if_pages_are_written_atomically();
     }
-    a_torn_first_page_is_put_in_place_from_its_newest_whole_copy();
-    postgresql_holds_and_its_settings_lose_what_they_may();
-    mariadb_loses_nothing_it_has_synced_but_where_first_pages_are_torn();
-    histories_of_servers_go_on_behind_crashes();
+    a_torn_first_page_is_restored_from_its_newest_intact_copy();
+    postgresql_holds_and_its_weaker_settings_lose_data();
+    mariadb_holds_except_for_torn_first_pages();
+    histories_of_servers_continue_after_crashes();
     ExitCode::SUCCESS
 }
 
-/// Where every user may enter.
+/// A scratch directory that every user may enter.
 fn scratch(store: &str) -> TempDir {
     let scratch = tempfile::tempdir_in(place(store).unwrap()).unwrap();
     set_permissions(scratch.path(), Permissions::from_mode(0o755)).unwrap();
@@ -57,16 +57,16 @@ fn control<'f>(finding: &'f Finding, name: &str) -> &'f Control {
     found.unwrap_or_else(|| panic!("no control {name}: {:?}", finding.controls))
 }
 
-/// Images in which damage was seen, rather than rows that are gone.
+/// Images with damage, as opposed to missing rows.
 fn damaged(images: &Images) -> u64 {
     let classes = [Class::Torn, Class::Unreadable, Class::WillNotOpen];
     classes.iter().map(|class| images.count(*class, None)).sum()
 }
 
-/// Whole transactions are gone, in their order, and never all of them: the load is longer than the store's
-/// window. How far back in time they reach is told and not held against a bound here, since a machine that
-/// stands still for a second makes it a second more; a test beside the control's own verdict has the bound.
-fn loses_the_latest_alone(late: &Control) {
+/// Checks that only the latest transactions are gone, whole, and never all of them: the load is longer than
+/// the store's window. Their reach in time has no bound here, because a machine that stalls for a second
+/// extends it by a second; a unit test of the control's verdict checks the bound.
+fn assert_only_the_latest_lost(late: &Control) {
     for class in [Class::Torn, Class::OutOfOrder] {
         assert_eq!(late.images.count(class, None), 0, "{late:?}");
     }
@@ -80,7 +80,7 @@ fn struck<'f>(finding: &'f Finding, fault: &str, class: &str) -> &'f InjectedFau
     found.unwrap()
 }
 
-fn postgresql_holds_and_its_settings_lose_what_they_may() {
+fn postgresql_holds_and_its_weaker_settings_lose_data() {
     let scratch = scratch("postgres");
     let mut request = request("postgres", &scratch);
     (request.control_images, request.faults) = (20, true);
@@ -95,32 +95,32 @@ fn postgresql_holds_and_its_settings_lose_what_they_may() {
     assert!(damaged(&torn.images) > 0, "{torn:?}");
     let late = control(&finding, "synchronous_commit=off");
     assert!(late.images.lost_max > 0, "{late:?}");
-    assert_eq!(damaged(&late.images), 0, "whole transactions: {late:?}");
-    loses_the_latest_alone(late);
+    assert_eq!(damaged(&late.images), 0, "only whole transactions: {late:?}");
+    assert_only_the_latest_lost(late);
     let failed = struck(&finding, "failed sync (EIO)", "log");
     let log = failed.gravest.as_deref().unwrap();
     assert!(log.starts_with("PANIC:") && log.contains("sync"), "{log}");
-    assert!(!failed.stopped.is_empty(), "the server went on: {failed:?}");
+    assert!(!failed.stopped.is_empty(), "the server continued: {failed:?}");
     let bad = matches!(finding.fault_verdict, Some(FaultVerdict::NotDurable(_)));
     assert!(!bad, "{:?}", finding.fault_verdict);
     let text = finding.sentences().join("\n");
     assert!(text.contains("Not known from here"), "{text}");
 }
 
-/// Recovery of this version leaves torn first pages as they are where the file has not grown since the last
+/// Recovery in this version does not repair torn first pages if the file has not grown since the last
 /// checkpoint.
 const LEAVES_FIRST_PAGES: &str = "10.11.19";
 
-/// So many transactions write the first page of a table for certain.
+/// A load of this many transactions is certain to write the first page of a table.
 const ENOUGH: u64 = 500;
 
-/// MariaDB 10.11 does not restore the first page of a tablespace that was torn, although its copy stands
-/// whole in the doublewrite buffer: such an image has a table that cannot be read, and none fails else.
-fn mariadb_loses_nothing_it_has_synced_but_where_first_pages_are_torn() {
+/// MariaDB 10.11 does not restore the torn first page of a tablespace, although the doublewrite buffer holds
+/// an intact copy: a table of such an image cannot be read. No other image may fail.
+fn mariadb_holds_except_for_torn_first_pages() {
     let scratch = scratch("mariadb");
     let mut request = request("mariadb", &scratch);
-    // So many that some of them fall where first pages are being written, and those of controls where
-    // the most of the log, and of the data, waits.
+    // Enough images that some strike while first pages are being written, and enough of the controls that
+    // some strike while the most log and data bytes wait.
     (request.images, request.control_images, request.kills) = (60, 20, 1);
     let finding = verified(&request);
     let images = finding.images.as_ref().unwrap();
@@ -139,9 +139,9 @@ fn mariadb_loses_nothing_it_has_synced_but_where_first_pages_are_torn() {
         let torn = format!("the first page of a data file {unreadable} of {}", images.heads.0);
         assert!(text.contains(&torn), "{text}");
     }
-    // On a version that mends it too, no image is left to mend by hand.
+    // On a version that repairs them, no image is kept.
     for kept in &images.kept {
-        mends_by_hand(kept, &scratch);
+        restore_by_hand(kept, &scratch);
     }
     assert_eq!(finding.kills.bad(), 0);
     let torn = control(&finding, "innodb_doublewrite=0");
@@ -150,25 +150,25 @@ fn mariadb_loses_nothing_it_has_synced_but_where_first_pages_are_torn() {
     let lost = [0, 2].map(|value| late(value).images.lost_max);
     assert!(lost.iter().sum::<u64>() > 0, "{lost:?}");
     for value in [0, 2] {
-        loses_the_latest_alone(late(value));
+        assert_only_the_latest_lost(late(value));
     }
 }
 
 /// InnoDB's default.
 const PAGE_BYTES: usize = 16384;
 
-/// Where a page says its number, its log sequence number, the low half of that, and its tablespace.
+/// Offsets in a page: its number, its log sequence number, the low half of that, and its tablespace.
 const NUMBER: Range<usize> = 4..8;
 const LSN: Range<usize> = 16..24;
 const LSN_LOW: Range<usize> = 20..24;
 const SPACE: Range<usize> = 34..38;
 
-/// The low half again: of a whole page the same.
+/// The low half again at the end; the two match in an intact page.
 const LSN_LOW_AT_END: Range<usize> = PAGE_BYTES - 8..PAGE_BYTES - 4;
 
-/// An image that fails holds all that recovery wants, and what was built is what a disk may leave: with the
-/// first page put in place from its copy in the doublewrite buffer, as recovery should, all is there.
-fn mends_by_hand(kept: &Path, scratch: &TempDir) {
+/// Shows that a failing image is a valid crash state and holds all that recovery needs: once the first page
+/// is restored from its copy in the doublewrite buffer, as recovery should do, all data is there.
+fn restore_by_hand(kept: &Path, scratch: &TempDir) {
     let program = ChildProgram::this(CHILD).unwrap();
     let (case, before) = recheck_images(kept, &program, &scratch.path().join("again")).unwrap();
     assert_eq!(before.class, Class::Unreadable, "{before:?}");
@@ -177,15 +177,15 @@ fn mends_by_hand(kept: &Path, scratch: &TempDir) {
     let data = kept.join("image/data");
     let (table, system) = (data.join(table), fs::read(data.join("ibdata1")).unwrap());
     let mut bytes = fs::read(&table).unwrap();
-    put_in_place(&mut bytes, &system);
+    restore_first_page(&mut bytes, &system);
     fs::write(&table, bytes).unwrap();
     let (_, after) = recheck_images(kept, &program, &scratch.path().join("again")).unwrap();
     assert_eq!(after.class, Class::Ok, "{after:?}");
 }
 
-/// Puts the first page of a table in place from the newest whole copy of it in the system tablespace, where
-/// the doublewrite buffer is.
-fn put_in_place(table: &mut [u8], system: &[u8]) {
+/// Restores the first page of a table from its newest intact copy in the system tablespace, which holds
+/// the doublewrite buffer.
+fn restore_first_page(table: &mut [u8], system: &[u8]) {
     let space = &table[SPACE];
     let is_copy = |page: &&[u8]| {
         page[NUMBER] == [0; 4] && &page[SPACE] == space && page[LSN_LOW] == page[LSN_LOW_AT_END]
@@ -195,9 +195,9 @@ fn put_in_place(table: &mut [u8], system: &[u8]) {
     table[..PAGE_BYTES].copy_from_slice(newest);
 }
 
-/// A table torn behind its first sector, and a system tablespace with copies of its page and of others: an
-/// older one, one that is torn itself, another page's, another table's.
-fn a_torn_first_page_is_put_in_place_from_its_newest_whole_copy() {
+/// A table torn after its first sector, and a system tablespace with copies of its first page and others: an
+/// older copy, a torn copy, copies of another page and of another table.
+fn a_torn_first_page_is_restored_from_its_newest_intact_copy() {
     let page = |space: u32, number: u32, lsn: u64| {
         let mut page = vec![lsn as u8; PAGE_BYTES];
         page[NUMBER].copy_from_slice(&number.to_be_bytes());
@@ -218,13 +218,13 @@ fn a_torn_first_page_is_put_in_place_from_its_newest_whole_copy() {
     ];
     let rest = page(7, 1, 350);
     let mut table = [torn(&new, &old), rest.clone()].concat();
-    put_in_place(&mut table, &copies.concat());
+    restore_first_page(&mut table, &copies.concat());
     assert_eq!(table, [new, rest].concat());
 }
 
-/// Lists of servers outlive kills and losses of power whole, at the level that is asked for; but for what is
-/// known of PostgreSQL's commits on a machine as busy as those that tests run on, which is told.
-fn histories_of_servers_go_on_behind_crashes() {
+/// Lists of servers survive kills and power losses at the requested level, except for the known behaviour of
+/// PostgreSQL's commits on a busy machine, which is reported as such.
+fn histories_of_servers_continue_after_crashes() {
     for target in ["postgres?isolation=serializable", "mariadb"] {
         let store = target.split('?').next().unwrap();
         let scratch = scratch(store);
@@ -247,19 +247,19 @@ fn histories_of_servers_go_on_behind_crashes() {
     let found = across(&late, &program, &AtomicBool::new(false), &|_| {}).unwrap();
     println!("{}\n", found.sentences().join("\n"));
     let cuts = found.cuts.as_ref().unwrap();
-    // It loses the latest, whole and in order.
+    // It loses the latest transactions, whole and in order.
     assert!(cuts.lost > 0 && found.holds(), "{found:?}");
 }
 
-/// Derby mends no page that was torn, and syncs no directory.
-fn derby_holds_where_pages_are_written_whole() {
+/// Derby does not repair torn pages, and does not sync directories.
+fn derby_holds_if_pages_are_written_atomically() {
     let scratch = scratch("derby");
     let mut request = request("derby", &scratch);
     (request.images, request.control_images, request.tears) = (20, 10, false);
     let finding = verified(&request);
     let survived = matches!(finding.verdict, Verdict::Survived { images: 10.., kills: 2, .. });
     assert!(survived, "{:?}", finding.verdict);
-    assert!(finding.kills.acknowledged > 0, "it was killed under load");
+    assert!(finding.kills.acknowledged > 0, "the load acknowledged transactions before the kill");
     let test = control(&finding, "derby.system.durability=test");
     assert!(test.images.lost_max > 0, "{test:?}");
     let text = finding.sentences().join("\n");

@@ -29,9 +29,7 @@ fn a_setting_that_holds_ends_with_0_and_says_what_is_not_known() {
     assert_eq!(said.code, 0, "{said:?}");
     let first = said.out.lines().next().unwrap();
     assert!(
-        first.contains(
-            "survived 2 cuts (of kind simulated power loss; 20 crash images) and 1 process kill:"
-        ),
+        first.contains("survived 2 simulated power losses (20 crash images) and 1 process kill:"),
         "{first}"
     );
     assert!(said.out.contains("Not known from here"), "{said:?}");

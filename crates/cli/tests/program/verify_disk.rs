@@ -71,9 +71,9 @@ fn a_killed_writer_loses_nothing_and_kills_add_up() {
         writer.wait().unwrap();
         let said = say(folder.path(), &witness.line("--check"));
         assert_eq!(said.code, 0, "{said:?}");
-        // Another method is another question.
-        let cuts = if run == 2 { "2 cuts" } else { "1 cut" };
-        let words = format!("survived {cuts} (of kind process kill)");
+        // Another method is judged separately.
+        let cuts = if run == 2 { "2 process kills" } else { "1 process kill" };
+        let words = format!("survived {cuts}:");
         assert!(said.out.contains(&words), "{said:?}");
         assert!(said.out.contains("Not known from here"), "{said:?}");
     }
@@ -86,13 +86,13 @@ fn blocks_that_are_not_what_was_promised_are_named_and_the_exit_is_one() {
     let mut writer = writing(folder.path(), &witness.line("--slots 32"), 1);
     let early = say(folder.path(), &witness.line("--check"));
     assert_eq!(early.code, 2, "{early:?}");
-    assert!(early.err.contains("a writer is at work"), "{early:?}");
+    assert!(early.err.contains("a writer is running"), "{early:?}");
     writer.kill().unwrap();
     writer.wait().unwrap();
 
     let plug = say(folder.path(), &witness.line("--check --cut plug-pull"));
     assert_eq!(plug.code, 2, "{plug:?}");
-    assert!(plug.err.contains("has not started anew"), "{plug:?}");
+    assert!(plug.err.contains("has not been restarted"), "{plug:?}");
 
     let mut bytes = std::fs::read(blocks(folder.path())).unwrap();
     bytes[3 * 4096..5 * 4096].fill(0);
@@ -123,7 +123,7 @@ fn a_writer_that_is_stopped_ends_in_good_order_and_tests_nothing() {
     assert!(said.out.contains("ended in good order"), "{said:?}");
     let said = say(folder.path(), &witness.line("--check"));
     assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("nothing was cut off"), "{said:?}");
+    assert!(said.err.contains("nothing was interrupted"), "{said:?}");
 }
 
 #[test]
@@ -140,9 +140,9 @@ fn a_disk_cannot_be_tested_without_a_witness_or_with_nonsense() {
     drop(gone);
     for (line, words) in [
         (format!("verify disk --witness {nobody} ."), "cannot reach the witness"),
-        (witness.line("--slots 33"), "no power of two"),
+        (witness.line("--slots 33"), "not a power of two"),
         (witness.line("--block 700"), "multiple of 512"),
-        (witness.line("--check"), "nothing was ever promised for"),
+        (witness.line("--check"), "nothing has been promised for"),
         (witness.line("--cut plug-pull"), "--check"),
         (format!("verify disk --witness {} absent", witness.address), "absent"),
         ("verify disk .".to_owned(), "--witness"),

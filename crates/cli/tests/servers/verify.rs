@@ -98,14 +98,13 @@ fn a_mariadb_has_a_twin_of_its_version_with_its_settings() {
 }
 
 #[test]
-fn servers_without_a_twin_are_refused_by_name() {
+fn servers_without_replicas_are_refused_by_name() {
     for (product, name) in [(Product::Redis, "Redis"), (Product::Etcd, "etcd")] {
         let (_server, url, _ground) = stranger(product);
         let folder = folder();
         let said = say(folder.path(), &format!("verify durability --like {url}"));
         assert_eq!(said.code, 2, "{said:?}");
-        let words =
-            format!("is {name}: of PostgreSQL and MariaDB a twin can be made, and of no other");
+        let words = format!("is {name}; --like makes replicas of PostgreSQL and MariaDB only");
         assert!(said.err.contains(&words), "{said:?}");
         assert_eq!(said.out, "", "{said:?}");
     }

@@ -1,4 +1,4 @@
-//! A small executor for tests: one thread, one future, and the worker told of every pass.
+//! A small executor for tests: one thread, one future, and a worker that is notified of every pass.
 
 use crate::target::Worker;
 use std::future::Future;
@@ -9,14 +9,14 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-/// Runs a future to its end on this thread, each poll between [`Worker::pass_started`] and
-/// [`Worker::pass_ended`], so that stores whose commits wait for the end of a pass answer.
+/// Runs a future to completion on this thread. Each poll happens between [`Worker::pass_started`] and
+/// [`Worker::pass_ended`], so stores that delay commits until the end of a pass make progress.
 pub fn block_on<F: Future>(worker: &impl Worker, future: F) -> F::Output {
     let mut future = pin!(future);
     let alarm = Arc::new(ThreadWaker {
         owner: thread::current().id(),
         wait: worker.waker(),
-        rung: AtomicBool::new(false),
+        is_woken: AtomicBool::new(false),
     });
     let waker = Waker::from(Arc::clone(&alarm));
     let mut context = Context::from_waker(&waker);
@@ -27,7 +27,8 @@ pub fn block_on<F: Future>(worker: &impl Worker, future: F) -> F::Output {
         match polled {
             Poll::Ready(output) => return output,
             Poll::Pending => {
-                // A future that stays ready for ever may wait for a socket's word.
+                // The future may be waiting for a socket, even if it is always ready: let the worker poll
+                // once.
                 worker.wait(Some(Duration::ZERO));
                 alarm.wait(worker);
             }
@@ -41,12 +42,12 @@ struct ThreadWaker {
     owner: ThreadId,
     /// Ends the owner's wait.
     wait: Waker,
-    rung: AtomicBool,
+    is_woken: AtomicBool,
 }
 
 impl ThreadWaker {
     fn wait(&self, worker: &impl Worker) {
-        while !self.rung.swap(false, Ordering::Acquire) {
+        while !self.is_woken.swap(false, Ordering::Acquire) {
             worker.wait(None);
         }
     }
@@ -58,15 +59,15 @@ impl Wake for ThreadWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.rung.store(true, Ordering::Release);
-        // The owner itself looks at the flag before it waits.
+        self.is_woken.store(true, Ordering::Release);
+        // The owner checks the flag before it waits.
         if thread::current().id() != self.owner {
             self.wait.wake_by_ref();
         }
     }
 }
 
-/// Lets the executor finish a pass before the future goes on.
+/// Ends the current pass before the future continues.
 pub(super) async fn pass() {
     let mut waited = false;
     std::future::poll_fn(|context| {
@@ -79,8 +80,8 @@ pub(super) async fn pass() {
     .await;
 }
 
-/// Runs two futures side by side to their ends; both share one waker, so each is polled when either
-/// may go on.
+/// Runs two futures concurrently to completion. They share one waker, so each is polled when either may
+/// continue.
 pub(super) async fn both<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
     let (mut a, mut b) = (pin!(a), pin!(b));
     let (mut of_a, mut of_b) = (None, None);
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_future_that_waits_for_the_end_of_the_pass_is_woken_by_it() {
+    fn the_end_of_a_pass_wakes_a_future_that_waits_for_it() {
         let worker = Counting::default();
         let output = block_on(
             &worker,
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn two_futures_end_whichever_waits_longer() {
+    fn two_futures_complete_in_either_order() {
         let slow = async {
             pass().await;
             pass().await;

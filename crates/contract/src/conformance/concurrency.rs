@@ -1,4 +1,4 @@
-//! Cases about two clients at once: what one may see of the other, and who gives way.
+//! Cases for two concurrent clients: what one sees of the other, and which one yields.
 
 use super::block_on::pass;
 use super::fixture::{Fixture, TestClient};
@@ -10,58 +10,58 @@ use crate::target::Target;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use syncline_instrument::clock;
 
-/// How long one client keeps its transaction open for the other, at most.
+/// The longest time for which one client keeps its transaction open for the other.
 const HOLD_TIMEOUT_NS: u64 = 2 * clock::SECOND;
 
-/// How long one client waits for the other to read what it has locked: in vain, mostly.
+/// How long a client waits for the other to read a row that it has locked; the other usually cannot.
 const BLOCKED_READ_NS: u64 = clock::SECOND / 10;
 
-/// Additions that each of two clients makes.
+/// Number of additions per client.
 const ADDITIONS: i64 = 50;
 
-/// How long one addition may conflict. Time and not tries: who spins beside a client that waits makes
-/// as many tries as the processor can.
+/// How long one addition may conflict. A time instead of a number of tries, because a client that spins next
+/// to a waiting one makes as many tries as the processor permits.
 const RETRY_TIMEOUT_NS: u64 = 60 * clock::SECOND;
 
-/// Lets others run until something holds or patience ends.
-async fn until(holds: impl Fn() -> bool, patience_ns: u64) {
-    let end = clock::now() + patience_ns;
+/// Lets others run until a condition holds or the time is over.
+async fn until(holds: impl Fn() -> bool, timeout_ns: u64) {
+    let end = clock::now() + timeout_ns;
     while !holds() && clock::now() < end {
         let_others_run().await;
     }
 }
 
-/// Lets the other client go on, be it on this thread or on another.
+/// Lets the other client continue, whether it is on this thread or another.
 async fn let_others_run() {
     std::thread::yield_now();
     pass().await;
 }
 
-/// Nobody sees another's uncommitted rows; waiting or giving way is allowed.
+/// No client sees another's uncommitted rows; waiting or conflicting is allowed.
 pub(super) fn uncommitted_is_hidden<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     let scene = fixture.scene;
     fixture.run(async {
-        let mut seat = fixture.client().await?;
-        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1)).await?;
+        let mut client = fixture.client().await?;
+        client.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1)).await?;
         Ok::<(), CaseFailure>(())
     })?;
-    let (written, looked) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (written, has_read) = (AtomicBool::new(false), AtomicBool::new(false));
     let hold = async |fixture: &Fixture<'_, T>| {
-        let mut seat = fixture.client().await?;
-        let mut tx = seat.begin(AccessPattern::Several);
+        let mut client = fixture.client().await?;
+        let mut tx = client.begin(AccessPattern::Several);
         scene.plain(&mut tx, 2, 2)?;
         tx.write(&scene.set_whole, (1, 100))?;
-        // A pipelining store has sent nothing before an answer is asked for.
+        // A pipelining store sends nothing before an answer is required.
         same(tx.read(&scene.get_whole, (1,)).await?, (100,), "a row updated in the transaction")?;
         written.store(true, Ordering::Release);
-        until(|| looked.load(Ordering::Acquire), HOLD_TIMEOUT_NS).await;
-        seat.session.abort().await;
+        until(|| has_read.load(Ordering::Acquire), HOLD_TIMEOUT_NS).await;
+        client.session.abort().await;
         Ok(())
     };
-    let look = async |fixture: &Fixture<'_, T>| {
-        let mut seat = fixture.client().await?;
+    let read_rows = async |fixture: &Fixture<'_, T>| {
+        let mut client = fixture.client().await?;
         until(|| written.load(Ordering::Acquire), HOLD_TIMEOUT_NS).await;
-        let seen = seat
+        let result = client
             .commits(AccessPattern::ReadOnly, async |tx| {
                 tx.ask(&scene.get_whole, (1,))?;
                 tx.ask(&scene.get_whole, (2,))?;
@@ -69,61 +69,61 @@ pub(super) fn uncommitted_is_hidden<T: Target>(fixture: &Fixture<'_, T>) -> Verd
                 Ok((whole, tx.answer_if_any(&scene.get_whole).await?))
             })
             .await;
-        looked.store(true, Ordering::Release);
-        match seen {
+        has_read.store(true, Ordering::Release);
+        match result {
             Err(Stop::Conflict(_)) => Ok(()),
-            seen => same(seen?, (1, None), "what another client sees of an open transaction"),
+            result => same(result?, (1, None), "another client's view of an open transaction"),
         }
     };
-    fixture.side_by_side(hold, look).map(|_| ())
+    fixture.side_by_side(hold, read_rows).map(|_| ())
 }
 
-/// Two clients that read, add and write one row lose no addition: each is made once or conflicts.
+/// Two clients that read, add to and write one row lose no addition: each takes effect once or conflicts.
 pub(super) fn no_update_is_lost<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     let scene = fixture.scene;
     fixture.run(async {
-        let mut seat = fixture.client().await?;
-        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 0)).await?;
+        let mut client = fixture.client().await?;
+        client.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 0)).await?;
         Ok::<(), CaseFailure>(())
     })?;
     let (ready, read) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let add = async |fixture: &Fixture<'_, T>| {
-        let mut seat = fixture.client().await?;
-        meet(&ready, HOLD_TIMEOUT_NS).await;
+        let mut client = fixture.client().await?;
+        wait_for_both(&ready, HOLD_TIMEOUT_NS).await;
         for _ in 0..ADDITIONS {
-            add_one(&mut seat, scene, &read).await?;
+            add_one(&mut client, scene, &read).await?;
         }
         Ok(())
     };
     fixture.side_by_side(add, add)?;
     fixture.run(async {
-        let mut seat = fixture.client().await?;
+        let mut client = fixture.client().await?;
         let total =
-            seat.commits(AccessPattern::Single, async |tx| tx.read(&scene.get_whole, (1,)).await);
+            client.commits(AccessPattern::Single, async |tx| tx.read(&scene.get_whole, (1,)).await);
         same(total.await?, (2 * ADDITIONS,), "the sum of two clients' additions")
     })
 }
 
-/// Waits until both clients have come here for the first time.
-async fn meet(come: &AtomicUsize, patience_ns: u64) {
-    come.fetch_add(1, Ordering::AcqRel);
-    until(|| come.load(Ordering::Acquire) >= 2, patience_ns).await;
+/// Waits until both clients have arrived here once.
+async fn wait_for_both(arrived: &AtomicUsize, timeout_ns: u64) {
+    arrived.fetch_add(1, Ordering::AcqRel);
+    until(|| arrived.load(Ordering::Acquire) >= 2, timeout_ns).await;
 }
 
-/// Adds one, trying again after each conflict. The first time both clients wait after their read, so
-/// that a store which lets both read and both write loses one for certain; where the other cannot
-/// read meanwhile, they wait for it in vain.
+/// Adds one, retrying after each conflict. The first time, both clients wait after their read, so that a
+/// store that lets both read and both write is certain to lose an addition. If the store makes the other
+/// client wait for the read, the wait times out.
 async fn add_one<S: Session>(
-    seat: &mut TestClient<S>,
+    client: &mut TestClient<S>,
     scene: &TestSchema,
     read: &AtomicUsize,
 ) -> Verdict {
     let end = clock::now() + RETRY_TIMEOUT_NS;
     while clock::now() < end {
-        let added = seat
+        let added = client
             .commits(AccessPattern::Several, async |tx| {
                 let (whole,) = tx.read(&scene.get_whole_for_update, (1,)).await?;
-                meet(read, BLOCKED_READ_NS).await;
+                wait_for_both(read, BLOCKED_READ_NS).await;
                 tx.write(&scene.set_whole, (1, whole + 1))
             })
             .await;
@@ -133,6 +133,6 @@ async fn add_one<S: Session>(
         }
     }
     holds(false, || {
-        format!("an addition conflicted for {} seconds", RETRY_TIMEOUT_NS / clock::SECOND)
+        format!("an addition kept conflicting for {} seconds", RETRY_TIMEOUT_NS / clock::SECOND)
     })
 }

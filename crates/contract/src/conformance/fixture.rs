@@ -1,4 +1,4 @@
-//! A fresh store for one case: its clients, and two of them side by side.
+//! A fresh store for one case, with its clients, and two of them running concurrently.
 
 use super::block_on::{block_on, both};
 use super::outcome::CaseFailure;
@@ -12,7 +12,7 @@ use crate::transaction::{RequestTracker, Transaction};
 use std::panic;
 use std::thread;
 
-/// A created store and a worker on it.
+/// A created store, a worker on it, and the plan.
 pub(super) struct Fixture<'g, T: Target> {
     pub(super) target: &'g T,
     pub(super) worker: &'g T::Worker,
@@ -28,10 +28,10 @@ impl<T: Target> Fixture<'_, T> {
     /// A new client.
     pub(super) async fn client(&self) -> Result<TestClient<T::Session>, CaseFailure> {
         let session = self.target.connect(&self.scene.plan, self.worker).await?;
-        Ok(TestClient { session, asked: RequestTracker::new(false) })
+        Ok(TestClient { session, requests: RequestTracker::new(false) })
     }
 
-    /// Runs two at once: on two threads where clients block their threads, else on this one.
+    /// Runs two clients concurrently: on two threads if clients block their threads, otherwise on this one.
     pub(super) fn side_by_side<A, B: Send>(
         &self,
         one: impl AsyncFnOnce(&Fixture<'_, T>) -> Result<A, CaseFailure>,
@@ -55,32 +55,32 @@ impl<T: Target> Fixture<'_, T> {
     }
 }
 
-/// A client in its seat.
+/// A client with its session.
 pub(super) struct TestClient<S> {
     pub(super) session: S,
-    asked: RequestTracker,
+    requests: RequestTracker,
 }
 
 impl<S: Session> TestClient<S> {
-    /// Begins a transaction that the case ends itself.
-    pub(super) fn begin(&mut self, shape: AccessPattern) -> Transaction<'_, S> {
-        self.session.begin(shape);
+    /// Begins a transaction that the case itself ends.
+    pub(super) fn begin(&mut self, pattern: AccessPattern) -> Transaction<'_, S> {
+        self.session.begin(pattern);
         self.resume()
     }
 
-    /// The transaction that was begun.
+    /// The current transaction.
     pub(super) fn resume(&mut self) -> Transaction<'_, S> {
-        self.asked.clear();
-        Transaction::new(&mut self.session, &mut self.asked)
+        self.requests.clear();
+        Transaction::new(&mut self.session, &mut self.requests)
     }
 
-    /// Performs a transaction and commits it; aborts it if either stops.
+    /// Performs a transaction and commits it; aborts it if either step stops.
     pub(super) async fn commits<R>(
         &mut self,
-        shape: AccessPattern,
+        pattern: AccessPattern,
         perform: impl AsyncFnOnce(&mut Transaction<'_, S>) -> Result<R, Stop>,
     ) -> Result<R, Stop> {
-        let performed = perform(&mut self.begin(shape)).await;
+        let performed = perform(&mut self.begin(pattern)).await;
         let ended = match performed {
             Ok(done) => self.session.commit().await.map(|()| done),
             Err(stop) => Err(stop),
@@ -101,26 +101,28 @@ impl<S: Session> TestClient<S> {
         performed
     }
 
-    /// Performs a transaction that must fail as a refused statement of that operation, by its commit
-    /// at the latest.
+    /// Performs a transaction that must fail as a refused statement of this operation, at its commit at the
+    /// latest.
     pub(super) async fn is_refused(
         &mut self,
-        shape: AccessPattern,
+        pattern: AccessPattern,
         operation: OperationId,
         what: &str,
         perform: impl AsyncFnOnce(&mut Transaction<'_, S>) -> Result<(), Stop>,
     ) -> Result<(), CaseFailure> {
-        let wrong = match self.commits(shape, perform).await {
+        let wrong = match self.commits(pattern, perform).await {
             Err(Stop::Failed(failure)) if failure.kind != FailureKind::Statement => {
-                format!("is a failure of kind {} instead of statement", failure.kind.name())
+                format!("fails with kind {} instead of statement", failure.kind.name())
             }
             Err(Stop::Failed(failure)) if failure.operation == Some(operation) => return Ok(()),
             Err(Stop::Failed(failure)) => {
                 format!("fails without naming its operation: {failure}")
             }
-            Err(Stop::Conflict(_)) => "comes as a conflict, which a retry would repeat".to_owned(),
+            Err(Stop::Conflict(_)) => {
+                "is reported as a conflict, which a retry would repeat".to_owned()
+            }
             Err(Stop::Unknown(_)) => "leaves the outcome unknown".to_owned(),
-            Err(Stop::Abort) => "comes as the workload's own abort".to_owned(),
+            Err(Stop::Abort) => "is reported as the workload's own abort".to_owned(),
             Ok(()) => "commits".to_owned(),
         };
         Err(CaseFailure(format!("{what} {wrong}")))

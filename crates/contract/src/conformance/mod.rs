@@ -1,9 +1,9 @@
-//! The suite that every target must pass.
+//! The conformance suite that every target must pass.
 //!
-//! [`conforms`] makes a target, runs case after case on a fresh store and answers what was tested,
-//! what was not and why, and every finding as one sentence. A case needs abilities; what a target does
-//! not claim is not asked of it. [`refuses_foreign`] is apart, since only whoever writes a target
-//! knows what a stranger's belongings look like there.
+//! [`conforms`] makes a target, runs each case on a fresh store, and returns the cases that were tested,
+//! those that were skipped with the reason, and every finding as one sentence. A case may need abilities;
+//! cases for abilities that the target does not claim are skipped. [`refuses_foreign`] is separate, because
+//! only the author of a target knows how unmanaged objects look there.
 //!
 //! ```
 //! use syncline_contract::{Target, conformance::conforms};
@@ -14,14 +14,14 @@
 //! }
 //! ```
 //!
-//! | file | what stands in it |
+//! | file | what it holds |
 //! |---|---|
 //! | `block_on.rs` | an executor for tests |
-//! | `outcome.rs` | findings and their collection |
-//! | `test_schema.rs` | the tables and operations that the cases use |
-//! | `fixture.rs` | a fresh store, its clients, two of them side by side |
+//! | `outcome.rs` | the findings of a run |
+//! | `test_schema.rs` | the tables and operations of the cases |
+//! | `fixture.rs` | a fresh store, its clients, two concurrent clients |
 //! | `value_kinds.rs`, `point_operations.rs`, `scans.rs`, `aggregates.rs`, `transactions.rs`, `concurrency.rs`, `lifecycle.rs` | the cases |
-//! | `suite.rs` | which case needs what |
+//! | `suite.rs` | the list of cases, with the abilities that they need |
 
 mod aggregates;
 mod block_on;

@@ -1,14 +1,14 @@
-//! What a conformance run found.
+//! The outcome of a conformance run.
 
 use crate::outcome::{Failure, Stop};
 use std::fmt;
 
-/// Something that a target does otherwise than the contract says.
+/// A difference between a target's behaviour and the contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The case that found it.
     pub case: &'static str,
-    /// What was found, in one sentence.
+    /// The difference, in one sentence.
     pub what: String,
 }
 
@@ -23,9 +23,9 @@ impl fmt::Display for Finding {
 pub struct Conformance {
     /// The cases that ran.
     pub tested: Vec<&'static str>,
-    /// The cases that did not, each with what the target does not claim.
+    /// The skipped cases, each with the ability that the target does not claim.
     pub skipped: Vec<(&'static str, &'static str)>,
-    /// What was found; empty if the target conforms.
+    /// The findings; empty if the target conforms.
     pub findings: Vec<Finding>,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Conformance {
     }
 }
 
-/// What a case finds wrong; every failure that it did not expect is a finding too.
+/// A failure of a case; an unexpected failure of the store becomes a finding too.
 #[derive(Debug)]
 pub(super) struct CaseFailure(pub(super) String);
 
@@ -54,8 +54,10 @@ pub(super) type Verdict = Result<(), CaseFailure>;
 impl From<Stop> for CaseFailure {
     fn from(stop: Stop) -> CaseFailure {
         CaseFailure(match stop {
-            Stop::Abort => "it stopped as if the workload had asked for it".to_owned(),
-            Stop::Conflict(cause) => format!("it conflicted ({}) with nobody", cause.name()),
+            Stop::Abort => "it stopped as if by the workload's own rule".to_owned(),
+            Stop::Conflict(cause) => {
+                format!("it reported a conflict ({}) without another transaction", cause.name())
+            }
             Stop::Failed(failure) => format!("it failed: {failure}"),
             Stop::Unknown(failure) => format!("its outcome became unknown: {failure}"),
         })
@@ -68,20 +70,20 @@ impl From<Failure> for CaseFailure {
     }
 }
 
-/// Holds a case to a claim.
+/// Fails the case unless the claim is true.
 pub(super) fn holds(claim: bool, otherwise: impl FnOnce() -> String) -> Verdict {
     if claim { Ok(()) } else { Err(CaseFailure(otherwise())) }
 }
 
-/// Holds a case to an equality.
+/// Fails the case unless the values are equal.
 #[allow(
     clippy::needless_pass_by_value,
-    reason = "cases pass what they just read, and a reference would stand at each of them"
+    reason = "cases pass values they just read; references would clutter every call"
 )]
 pub(super) fn same<A: PartialEq<B> + fmt::Debug, B: fmt::Debug>(
     got: A,
-    wanted: B,
+    expected: B,
     of: &str,
 ) -> Verdict {
-    holds(got == wanted, || format!("{of} is {got:?} where {wanted:?} was due"))
+    holds(got == expected, || format!("{of} is {got:?} instead of {expected:?}"))
 }

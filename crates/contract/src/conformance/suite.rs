@@ -1,4 +1,4 @@
-//! The suite: which case needs what, and the running of one.
+//! The suite: the list of cases with the abilities that they need, and running one case.
 
 use super::block_on::block_on;
 use super::fixture::Fixture;
@@ -10,14 +10,14 @@ use super::{
 use crate::capabilities::{Capabilities, Isolation};
 use crate::target::Target;
 
-/// Runs every case that the target claims to pass, each on a store freshly made by `make`, created
-/// before the case and removed after it.
+/// Runs every case whose abilities the target claims, each on a store freshly made by `make`, created before
+/// the case and removed after it.
 pub fn conforms<T: Target>(make: impl Fn() -> T) -> Conformance {
     let mut suite = Suite { can: make().capabilities(), make, outcome: Conformance::default() };
     suite.values_and_rows();
-    suite.walks();
+    suite.scans_and_aggregates();
     suite.transactions();
-    suite.life();
+    suite.lifecycle();
     suite.outcome
 }
 
@@ -27,7 +27,7 @@ struct Suite<M> {
     outcome: Conformance,
 }
 
-/// An ability that a case needs: whether it is claimed, and how it is called.
+/// An ability that a case needs: whether it is claimed, and the text for a target without it.
 type Need = (bool, &'static str);
 
 impl<T: Target, M: Fn() -> T> Suite<M> {
@@ -52,7 +52,7 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
         self.case("delete frees the key", &[rows], point_operations::delete_frees_the_key);
     }
 
-    fn walks(&mut self) {
+    fn scans_and_aggregates(&mut self) {
         let rows = (self.can.keeps_rows, "it keeps no rows");
         let scanning = (self.can.scans, "it cannot scan");
         let indexes = (self.can.indexes, "it has no secondary indexes");
@@ -71,7 +71,7 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
     fn transactions(&mut self) {
         use transactions as of;
         let rows = (self.can.keeps_rows, "it keeps no rows");
-        let aborts = (self.can.aborts, "its aborts undo nothing");
+        let aborts = (self.can.aborts, "its aborts do not roll back");
         let indexes = (self.can.indexes && self.can.scans, "it cannot scan by index");
         self.case("answers keep the order of asking", &[rows, aborts], of::answers_keep_order);
         self.case("own writes are read", &[rows, aborts], of::own_writes_are_read);
@@ -91,10 +91,10 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
         self.case("no update is lost", &[isolated, aborts], concurrency::no_update_is_lost);
     }
 
-    fn life(&mut self) {
+    fn lifecycle(&mut self) {
         let rows = (self.can.keeps_rows, "it keeps no rows");
-        let loads = (self.can.loads, "it has no bulk path");
-        let keys = (self.can.keys_by_server, "it cannot count up a key");
+        let loads = (self.can.loads, "it has no bulk load");
+        let keys = (self.can.keys_by_server, "it cannot generate keys");
         let scanning = (self.can.scans, "it cannot scan");
         self.case("evidence is given", &[], lifecycle::evidence_is_given);
         self.case("batches are loaded", &[rows, loads], lifecycle::loads);
@@ -113,7 +113,7 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
         }
         self.outcome.tested.push(name);
         let target = (self.make)();
-        let ran = on_fresh_ground(&target, &self.can, case);
+        let ran = on_fresh_store(&target, &self.can, case);
         let removed = block_on(&(), target.remove());
         self.find(name, ran);
         self.find(
@@ -122,7 +122,7 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
         );
     }
 
-    /// What was never created can be removed: nothing happens.
+    /// Removing a store that was never created must succeed and do nothing.
     fn removes_nothing(&mut self) {
         let name = "remove without create";
         self.outcome.tested.push(name);
@@ -145,14 +145,14 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
             Ok(())
         };
         let target = (self.make)();
-        let isolated = on_fresh_ground(&target, &self.can, claimed).is_ok();
-        // Whether it could be removed is found by the cases.
+        let isolated = on_fresh_store(&target, &self.can, claimed).is_ok();
+        // The cases report failures to remove.
         drop(block_on(&(), target.remove()));
         isolated
     }
 }
 
-fn on_fresh_ground<T: Target>(
+fn on_fresh_store<T: Target>(
     target: &T,
     can: &Capabilities,
     case: impl FnOnce(&Fixture<'_, T>) -> Verdict,

@@ -1,4 +1,4 @@
-//! The tables and operations that the cases use; what the target does not claim is not declared.
+//! The tables and operations of the cases; what the target does not claim is not declared.
 
 use crate::capabilities::Capabilities;
 use crate::fields::{Bytes, Exact, Float, Int, Nullable, Text, Timestamp};
@@ -48,7 +48,7 @@ pub(super) struct TestSchema {
 pub(super) struct Scans {
     pub(super) of_box: Read<(Int,), (Int,)>,
     pub(super) of_box_backwards: Read<(Int,), (Int, Text)>,
-    pub(super) from_asked: Read<(Int, Int, Int), (Int,)>,
+    pub(super) from_parameter: Read<(Int, Int, Int), (Int,)>,
     pub(super) between_backwards_two: Read<(Int, Int, Int), (Int,)>,
     pub(super) all: Read<(), (Int, Int)>,
     pub(super) from_box: Read<(Int,), (Int, Int)>,
@@ -88,7 +88,7 @@ pub(super) struct Figures {
     pub(super) sample_parts: Read<(), (Nullable<Float>,)>,
 }
 
-/// A table whose key the store counts up.
+/// A table whose keys the store generates.
 #[derive(Debug)]
 pub(super) struct ByServer {
     pub(super) notes: TableId,
@@ -97,11 +97,11 @@ pub(super) struct ByServer {
     pub(super) get: Read<(Int,), (Text,)>,
 }
 
-/// A part: box, number, colour, stock, price in units of a hundredth, code.
+/// A part: box, number, colour, stock, price in hundredths, code.
 pub(super) type Part = (i64, i64, &'static str, i64, i64, i64);
 
-/// The parts that scans and figures walk over. Numbers are negative, and of one and two digits, so
-/// that an order by text or by unsigned bytes shows.
+/// The parts that scans and aggregates read. Numbers are negative and positive, with one and two digits, so
+/// that sorting by text or by unsigned bytes is detected.
 pub(super) const PARTS: [Part; 7] = [
     (1, 1, "red", 5, 250, 100),
     (1, 2, "blue", 0, 199, 101),
@@ -170,7 +170,7 @@ impl TestSchema {
         }
     }
 
-    /// Inserts [`PARTS`], and boxes 1, 2 and 3, of which the last is empty.
+    /// Inserts [`PARTS`] and the boxes 1, 2 and 3; the last is empty.
     pub(super) fn fill<S: Session>(
         &self,
         transaction: &mut Transaction<'_, S>,
@@ -185,7 +185,7 @@ impl TestSchema {
         Ok(())
     }
 
-    /// Inserts a plain sample with that key and whole number.
+    /// Inserts a plain sample with this key and whole number.
     pub(super) fn plain<S: Session>(
         &self,
         transaction: &mut Transaction<'_, S>,
@@ -197,7 +197,7 @@ impl TestSchema {
     }
 }
 
-/// A decimal of two digits after the point.
+/// A decimal with two digits after the point.
 pub(super) fn cents(units: i64) -> Decimal {
     Decimal { units, scale: 2 }
 }
@@ -260,7 +260,7 @@ impl Scans {
                 "scan box backwards",
                 scan(by_key(1, Range::All), Descending, None, &["number", "colour"]),
             ),
-            from_asked: plan.scan(
+            from_parameter: plan.scan(
                 "scan box from",
                 scan(by_key(1, Range::From), Ascending, Parameter, &["number"]),
             ),

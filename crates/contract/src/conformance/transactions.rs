@@ -1,4 +1,4 @@
-//! Cases about transactions of one client: order of answers, own writes, abort, errors, visibility.
+//! Cases for the transactions of one client: order of answers, own writes, abort, errors, visibility.
 
 use super::fixture::Fixture;
 use super::outcome::{Verdict, same};
@@ -7,16 +7,17 @@ use super::test_schema::cents;
 use crate::session::{AccessPattern, Session};
 use crate::target::Target;
 
-/// Questions asked together are answered in the order of asking, with writes between them.
+/// Reads requested together are answered in the order of the requests, with writes between them.
 pub(super) fn answers_keep_order<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     let scene = fixture.scene;
     fixture.run(async {
-        let mut seat = fixture.client().await?;
-        seat.commits(AccessPattern::Several, async |tx| {
-            (1..=9).try_for_each(|id| scene.plain(tx, id, id * 10))
-        })
-        .await?;
-        let mut tx = seat.begin(AccessPattern::Several);
+        let mut client = fixture.client().await?;
+        client
+            .commits(AccessPattern::Several, async |tx| {
+                (1..=9).try_for_each(|id| scene.plain(tx, id, id * 10))
+            })
+            .await?;
+        let mut tx = client.begin(AccessPattern::Several);
         for id in [3, 1, 99, 9] {
             tx.ask(&scene.get_whole, (id,))?;
         }
@@ -29,8 +30,8 @@ pub(super) fn answers_keep_order<T: Target>(fixture: &Fixture<'_, T>) -> Verdict
         same(tx.answer_if_any(&scene.get_whole).await?, None, "the third answer, of no row,")?;
         same(tx.answer(&scene.get_whole).await?, (90,), "the fourth answer of five")?;
         same(tx.answer(&scene.get_whole).await?, (11,), "the answer after a write")?;
-        same(tx.answer(&scene.get_whole).await?, (20,), "the answer asked for last")?;
-        seat.session.commit().await?;
+        same(tx.answer(&scene.get_whole).await?, (20,), "the answer to the last request")?;
+        client.session.commit().await?;
         Ok(())
     })
 }
@@ -39,8 +40,8 @@ pub(super) fn answers_keep_order<T: Target>(fixture: &Fixture<'_, T>) -> Verdict
 pub(super) fn own_writes_are_read<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     let scene = fixture.scene;
     fixture.run(async {
-        let mut seat = filled(fixture).await?;
-        let mut tx = seat.begin(AccessPattern::Several);
+        let mut client = filled(fixture).await?;
+        let mut tx = client.begin(AccessPattern::Several);
         scene.plain(&mut tx, 1, 5)?;
         same(tx.read(&scene.get_whole, (1,)).await?, (5,), "a row inserted in the transaction")?;
         tx.write(&scene.set_whole, (1, 6))?;
@@ -48,15 +49,15 @@ pub(super) fn own_writes_are_read<T: Target>(fixture: &Fixture<'_, T>) -> Verdic
         tx.write(&scene.delete, (1,))?;
         let gone = tx.read_if_any(&scene.get_whole, (1,)).await?;
         same(gone, None, "a row deleted in the transaction")?;
-        seat.session.abort().await;
+        client.session.abort().await;
         let Some(scans) = &scene.scans else {
             return Ok(());
         };
-        let mut tx = seat.begin(AccessPattern::Several);
+        let mut tx = client.begin(AccessPattern::Several);
         tx.write(&scene.insert_part, (3, 1, "red", 1, cents(1), 5))?;
         let (number,) = tx.read(&scans.of_box, (3,)).await?;
         same(number, 1, "a scan of a box filled in the transaction")?;
-        seat.session.commit().await?;
+        client.session.commit().await?;
         Ok(())
     })
 }
@@ -65,25 +66,27 @@ pub(super) fn own_writes_are_read<T: Target>(fixture: &Fixture<'_, T>) -> Verdic
 pub(super) fn abort_undoes<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     let scene = fixture.scene;
     fixture.run(async {
-        let mut seat = filled(fixture).await?;
-        seat.commits(AccessPattern::Several, async |tx| {
-            scene.plain(tx, 1, 1)?;
-            scene.plain(tx, 2, 2)
-        })
-        .await?;
-        seat.aborts(async |tx| {
-            scene.plain(tx, 3, 3)?;
-            tx.write(&scene.set_whole, (1, 100))?;
-            tx.write(&scene.delete, (2,))
-        })
-        .await?;
-        let mut tx = seat.begin(AccessPattern::ReadOnly);
+        let mut client = filled(fixture).await?;
+        client
+            .commits(AccessPattern::Several, async |tx| {
+                scene.plain(tx, 1, 1)?;
+                scene.plain(tx, 2, 2)
+            })
+            .await?;
+        client
+            .aborts(async |tx| {
+                scene.plain(tx, 3, 3)?;
+                tx.write(&scene.set_whole, (1, 100))?;
+                tx.write(&scene.delete, (2,))
+            })
+            .await?;
+        let mut tx = client.begin(AccessPattern::ReadOnly);
         let inserted = tx.read_if_any(&scene.get_whole, (3,)).await?;
         same(inserted, None, "a row whose insert was aborted")?;
         same(tx.read(&scene.get_whole, (1,)).await?, (1,), "a row whose update was aborted")?;
         same(tx.read(&scene.get_whole, (2,)).await?, (2,), "a row whose delete was aborted")?;
-        seat.session.commit().await?;
-        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 3, 33)).await?;
+        client.session.commit().await?;
+        client.commits(AccessPattern::Single, async |tx| scene.plain(tx, 3, 33)).await?;
         Ok(())
     })
 }
@@ -91,53 +94,58 @@ pub(super) fn abort_undoes<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
 /// An abort undoes index entries too.
 pub(super) fn abort_undoes_index_entries<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     let scene = fixture.scene;
-    let indexed = scene.indexed.as_ref().expect("the scene declares what the case needs");
+    let indexed = scene.indexed.as_ref().expect("the schema declares the case's operations");
     fixture.run(async {
-        let mut seat = filled(fixture).await?;
-        seat.aborts(async |tx| {
-            tx.write(&scene.insert_part, (3, 1, "red", 99, cents(1), 500))?;
-            tx.write(&scene.set_colour, (1, 1, "green"))?;
-            tx.write(&scene.delete_part, (1, 3))
-        })
-        .await?;
-        let stock = numbers(&mut seat, &indexed.of_colour_from_backwards, ("red", 3)).await?;
+        let mut client = filled(fixture).await?;
+        client
+            .aborts(async |tx| {
+                tx.write(&scene.insert_part, (3, 1, "red", 99, cents(1), 500))?;
+                tx.write(&scene.set_colour, (1, 1, "green"))?;
+                tx.write(&scene.delete_part, (1, 3))
+            })
+            .await?;
+        let stock = numbers(&mut client, &indexed.of_colour_from_backwards, ("red", 3)).await?;
         same(stock, [7, 5, 3], "a scan by index after an abort")?;
-        // The key of the unique index that the abort set free can be used.
-        seat.commits(AccessPattern::Single, async |tx| {
-            tx.write(&scene.insert_part, (3, 1, "red", 99, cents(1), 500))
-        })
-        .await?;
+        // The aborted transaction's key in the unique index can be used again.
+        client
+            .commits(AccessPattern::Single, async |tx| {
+                tx.write(&scene.insert_part, (3, 1, "red", 99, cents(1), 500))
+            })
+            .await?;
         Ok(())
     })
 }
 
-/// After a refused statement nothing of its transaction remains, and the session goes on.
+/// After a refused statement nothing of its transaction remains, and the session continues.
 pub(super) fn session_survives_errors<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     let scene = fixture.scene;
     fixture.run(async {
-        let mut seat = fixture.client().await?;
-        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1)).await?;
+        let mut client = fixture.client().await?;
+        client.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1)).await?;
         for round in 2..5 {
-            let what = "an insert of a key that is there";
-            seat.is_refused(AccessPattern::Several, scene.insert.id, what, async |tx| {
-                scene.plain(tx, 100, round)?;
-                tx.ask(&scene.get_whole, (1,))?;
-                scene.plain(tx, 1, round)
-            })
-            .await?;
-            let left = seat
+            let what = "an insert of an existing key";
+            client
+                .is_refused(AccessPattern::Several, scene.insert.id, what, async |tx| {
+                    scene.plain(tx, 100, round)?;
+                    tx.ask(&scene.get_whole, (1,))?;
+                    scene.plain(tx, 1, round)
+                })
+                .await?;
+            let left = client
                 .commits(AccessPattern::ReadOnly, async |tx| {
                     tx.read_if_any(&scene.get_whole, (100,)).await
                 })
                 .await?;
             same(left, None, "a row of a transaction that failed later")?;
-            seat.commits(AccessPattern::Several, async |tx| scene.plain(tx, round, round)).await?;
+            client
+                .commits(AccessPattern::Several, async |tx| scene.plain(tx, round, round))
+                .await?;
         }
         Ok(())
     })
 }
 
-/// What a commit acknowledged is seen by a client that connects afterwards, and by one before.
+/// An acknowledged commit is visible to clients that connect before and after it.
 pub(super) fn commit_is_visible<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     let scene = fixture.scene;
     fixture.run(async {
@@ -154,28 +162,28 @@ pub(super) fn commit_is_visible<T: Target>(fixture: &Fixture<'_, T>) -> Verdict 
             })
             .await?;
         let mut after = fixture.client().await?;
-        for (who, seat) in [("before", &mut before), ("after", &mut after)] {
-            let mut tx = seat.begin(AccessPattern::ReadOnly);
-            let what = format!("a committed row, seen by a client that connected {who},");
+        for (when, client) in [("before", &mut before), ("after", &mut after)] {
+            let mut tx = client.begin(AccessPattern::ReadOnly);
+            let what = format!("a committed row, read by a client that connected {when},");
             same(tx.read_if_any(&scene.get_whole, (1,)).await?, Some((10,)), &what)?;
             same(tx.read_if_any(&scene.get_whole, (2,)).await?, Some((2,)), &what)?;
-            seat.session.commit().await?;
+            client.session.commit().await?;
         }
         Ok(())
     })
 }
 
-/// A session dropped in mid-transaction leaves nothing in the store and nobody locked out.
+/// A session dropped during a transaction leaves nothing in the store and keeps no lock.
 pub(super) fn dropped_session_leaves_nothing<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     let scene = fixture.scene;
     fixture.run(async {
-        let mut seat = fixture.client().await?;
-        seat.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1)).await?;
-        let mut tx = seat.begin(AccessPattern::Several);
+        let mut client = fixture.client().await?;
+        client.commits(AccessPattern::Single, async |tx| scene.plain(tx, 1, 1)).await?;
+        let mut tx = client.begin(AccessPattern::Several);
         tx.write(&scene.set_whole, (1, 2))?;
         scene.plain(&mut tx, 2, 2)?;
         same(tx.read(&scene.get_whole, (2,)).await?, (2,), "a row inserted in the transaction")?;
-        drop(seat);
+        drop(client);
         let mut other = fixture.client().await?;
         let mut tx = other.begin(AccessPattern::ReadOnly);
         same(tx.read(&scene.get_whole, (1,)).await?, (1,), "a row updated by a dropped session")?;

@@ -1,5 +1,4 @@
-//! Cases about values: every kind goes in and comes out unchanged, and answers have the kinds that
-//! the plan declares.
+//! Cases for values: every kind comes back unchanged, and answers have the kinds that the plan declares.
 
 use super::fixture::Fixture;
 use super::outcome::{CaseFailure, Verdict, same};
@@ -10,7 +9,7 @@ use crate::session::{AccessPattern, Session};
 use crate::target::Target;
 use crate::value::{Decimal, Kind, Value};
 
-/// Ordinary and extreme values of every kind come back as they were written.
+/// Ordinary and extreme values of every kind come back as written.
 pub(super) fn come_back<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     let wide = "ø".repeat(50);
     let bytes: Vec<u8> = (0..200).collect();
@@ -51,51 +50,53 @@ pub(super) fn come_back<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
         ),
     ];
     fixture.run(async {
-        let mut seat = fixture.client().await?;
+        let mut client = fixture.client().await?;
         for row in rows {
-            seat.commits(AccessPattern::Single, async |tx| tx.write(&fixture.scene.insert, row))
+            client
+                .commits(AccessPattern::Single, async |tx| tx.write(&fixture.scene.insert, row))
                 .await?;
         }
         for row in rows {
-            let mut tx = seat.begin(AccessPattern::Single);
+            let mut tx = client.begin(AccessPattern::Single);
             let got = tx.read(&fixture.scene.get, (row.0,)).await?;
             same(got, row, &format!("the row with key {}", row.0))?;
-            seat.session.commit().await?;
+            client.session.commit().await?;
         }
         Ok(())
     })
 }
 
-/// Whatever is asked with parameters of the right kinds, answers have the declared width and kinds.
+/// With parameters of the declared kinds, every answer has the declared width and kinds.
 pub(super) fn are_declared<T: Target>(fixture: &Fixture<'_, T>) -> Verdict {
     let plan = &fixture.scene.plan;
     fixture.run(async {
-        let mut seat = fixture.client().await?;
-        seat.commits(AccessPattern::Several, async |tx| {
-            fixture.scene.plain(tx, 1, 1)?;
-            fixture.scene.fill(tx)
-        })
-        .await?;
+        let mut client = fixture.client().await?;
+        client
+            .commits(AccessPattern::Several, async |tx| {
+                fixture.scene.plain(tx, 1, 1)?;
+                fixture.scene.fill(tx)
+            })
+            .await?;
         for (position, operation) in plan.operations().iter().enumerate() {
             let answer = plan.answer(&operation.action);
             if answer.is_empty() {
                 continue;
             }
-            seat.session.begin(AccessPattern::Single);
-            seat.session.send(OperationId(position), &parameters(plan, position))?;
-            let rows = seat.session.receive().await?;
+            client.session.begin(AccessPattern::Single);
+            client.session.send(OperationId(position), &parameters(plan, position))?;
+            let rows = client.session.receive().await?;
             same(rows.width(), answer.len(), &format!("the width of \"{}\"", operation.name))?;
             for row in rows.iter() {
                 for (value, (kind, nullable)) in row.values().zip(&answer) {
                     let fits = value.kind().map_or(*nullable, |got| got == *kind);
                     if !fits {
                         let name = &operation.name;
-                        let what = format!("\"{name}\" answers {value:?} for {kind:?}");
+                        let what = format!("\"{name}\" returns {value:?} instead of {kind:?}");
                         return Err(CaseFailure(what));
                     }
                 }
             }
-            seat.session.commit().await?;
+            client.session.commit().await?;
         }
         Ok(())
     })

@@ -1,4 +1,4 @@
-//! Aggregates, computed row by row on a walk.
+//! Aggregates, computed row by row during a scan.
 
 use super::failure::statement;
 use super::key;
@@ -10,33 +10,33 @@ use crate::schema::{Column, ColumnId};
 use crate::value::{Decimal, Value};
 use std::collections::BTreeSet;
 
-/// An aggregate under way.
+/// An aggregate in progress.
 #[derive(Debug)]
 pub(super) struct Accumulator<'c> {
     function: Aggregate,
     columns: &'c [Column],
     count: i64,
     sum: Value<'static>,
-    /// The values seen, as bytes that sort; of a least or greatest only that one.
-    seen: BTreeSet<Vec<u8>>,
-    /// The row of the least or greatest value.
+    /// The distinct values so far, as sortable bytes; for a minimum or maximum only the best one.
+    values: BTreeSet<Vec<u8>>,
+    /// The row with the minimum or maximum.
     best: Vec<u8>,
 }
 
 impl<'c> Accumulator<'c> {
-    /// Over no rows yet.
+    /// An aggregate over no rows yet.
     pub(super) fn new(function: Aggregate, columns: &'c [Column]) -> Accumulator<'c> {
         Accumulator {
             function,
             columns,
             count: 0,
             sum: Value::Null,
-            seen: BTreeSet::new(),
+            values: BTreeSet::new(),
             best: Vec::new(),
         }
     }
 
-    /// Takes a row, found whole. Of columns, null is passed over.
+    /// Adds a row whose columns have been located. Null values are skipped, except by a count of rows.
     pub(super) fn take(&mut self, row: &[u8], places: &ColumnOffsets) -> Result<(), Failure> {
         let column = match self.function {
             Aggregate::Count => {
@@ -58,15 +58,15 @@ impl<'c> Accumulator<'c> {
         }
         let mut bytes = Vec::new();
         key::put(&mut bytes, &self.columns[column.0], value)?;
-        self.see(bytes, row);
+        self.add_value(bytes, row);
         Ok(())
     }
 
-    /// Answers one row of one column.
+    /// Adds the result as a row of one column.
     pub(super) fn answer(&self, places: &mut ColumnOffsets, reply: &mut Rows) {
         match self.function {
             Aggregate::Count => reply.push(Value::Int(self.count)),
-            Aggregate::CountDistinct(_) => reply.push(Value::Int(self.seen.len() as i64)),
+            Aggregate::CountDistinct(_) => reply.push(Value::Int(self.values.len() as i64)),
             Aggregate::Sum(_) => reply.push(self.sum),
             Aggregate::Min(column) | Aggregate::Max(column) => {
                 reply.push(self.of_best(column, places));
@@ -75,33 +75,33 @@ impl<'c> Accumulator<'c> {
     }
 
     fn of_best(&self, column: ColumnId, places: &mut ColumnOffsets) -> Value<'_> {
-        if self.seen.is_empty() {
+        if self.values.is_empty() {
             return Value::Null;
         }
         let found = places.find(self.columns, &self.best);
-        found.expect("the row was whole when it was seen");
+        found.expect("the row was valid when it was added");
         places.value(self.columns, column, &self.best)
     }
 
-    fn see(&mut self, bytes: Vec<u8>, row: &[u8]) {
+    fn add_value(&mut self, bytes: Vec<u8>, row: &[u8]) {
         let is_better = match self.function {
-            Aggregate::Min(_) => self.seen.first().is_none_or(|least| bytes < *least),
-            Aggregate::Max(_) => self.seen.first().is_none_or(|most| bytes > *most),
+            Aggregate::Min(_) => self.values.first().is_none_or(|least| bytes < *least),
+            Aggregate::Max(_) => self.values.first().is_none_or(|most| bytes > *most),
             _ => {
-                self.seen.insert(bytes);
+                self.values.insert(bytes);
                 return;
             }
         };
         if is_better {
-            self.seen.clear();
-            self.seen.insert(bytes);
+            self.values.clear();
+            self.values.insert(bytes);
             self.best.clear();
             self.best.extend_from_slice(row);
         }
     }
 }
 
-/// The sum of two values of a column; null adds to nothing and nothing to null, as a sum starts.
+/// The sum of two values of a column; a null sum, as at the start, counts as zero.
 fn sum(
     so_far: Value<'static>,
     more: Value<'_>,
@@ -117,7 +117,7 @@ fn sum(
     added(so_far, more, column)
 }
 
-/// One number added to another of the same kind.
+/// The sum of two numbers of the same kind.
 pub(super) fn added(
     one: Value<'_>,
     other: Value<'_>,

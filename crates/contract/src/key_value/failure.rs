@@ -1,16 +1,15 @@
-//! A store's I/O errors as stops and failures; the table stands at [`KeyValue`](super::KeyValue).
+//! Converts a store's I/O errors to stops and failures; the table is in [`KeyValue`](super::KeyValue).
 
 use super::store::WatchedKeyChanged;
 use crate::outcome::{Cause, Failure, FailureKind, Stop};
 use std::io::{self, ErrorKind};
 
-/// How an error of a read stops its transaction: nothing was committed.
+/// The stop for a failed read: nothing was committed.
 pub(super) fn of_read(error: &io::Error, store: &str) -> Stop {
     conflict(error).unwrap_or_else(|| outside(error, store, "read").into())
 }
 
-/// How an error of a commit stops its transaction: unless the store says that it did nothing, nobody
-/// knows what it did.
+/// The stop for a failed commit: the outcome is unknown unless the store reports that it did nothing.
 pub(super) fn of_commit(error: &io::Error, store: &str) -> Stop {
     conflict(error).unwrap_or_else(|| {
         let failure = outside(error, store, "commit");
@@ -22,17 +21,17 @@ pub(super) fn of_commit(error: &io::Error, store: &str) -> Stop {
     })
 }
 
-/// A failure outside transactions, or of what is not a conflict.
-pub(super) fn outside(error: &io::Error, store: &str, doing: &str) -> Failure {
-    Failure::new(kind(error), format!("{store} could not {doing}: {error}"))
+/// A failure outside transactions, or one that is not a conflict.
+pub(super) fn outside(error: &io::Error, store: &str, action: &str) -> Failure {
+    Failure::new(kind(error), format!("{store} could not {action}: {error}"))
 }
 
-/// A store that could not be reached.
+/// The failure of a store that cannot be reached.
 pub(super) fn unreachable(error: &io::Error, store: &str) -> Failure {
     Failure::new(kind(error), format!("cannot connect to {store}: {error}"))
 }
 
-/// A refused statement.
+/// The failure of a refused statement.
 pub(super) fn statement(what: impl Into<String>) -> Failure {
     Failure::new(FailureKind::Statement, what)
 }
@@ -74,17 +73,17 @@ mod tests {
     use std::io::{Error, ErrorKind};
 
     #[test]
-    fn a_commit_of_unknown_outcome_is_told_from_one_that_was_refused() {
+    fn unknown_and_refused_commits_are_distinguished() {
         let commit = |kind: ErrorKind| of_commit(&kind.into(), "s");
         let unknown = [
             (ErrorKind::StorageFull, FailureKind::DiskFull),
             (ErrorKind::BrokenPipe, FailureKind::Connection),
             (ErrorKind::Other, FailureKind::Storage),
         ];
-        for (given, wanted) in unknown {
+        for (given, expected) in unknown {
             let stop = commit(given);
             assert!(
-                matches!(&stop, Stop::Unknown(failure) if failure.kind == wanted),
+                matches!(&stop, Stop::Unknown(failure) if failure.kind == expected),
                 "{given}: {stop:?}"
             );
         }
@@ -100,10 +99,10 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_read_leaves_nothing_and_says_whose_it_was() {
+    fn a_failed_read_names_the_store() {
         let stop = of_read(&Error::other("page 7 is damaged"), "my store");
         let Stop::Failed(failure) = stop else {
-            panic!("a read leaves nothing behind: {stop:?}");
+            panic!("expected a failure: {stop:?}");
         };
         assert_eq!(failure.what, "my store could not read: page 7 is damaged");
         assert_eq!(failure.kind, FailureKind::Storage);

@@ -1,16 +1,16 @@
-//! Values as bytes that sort as the values do.
+//! Encodes values as bytes that sort like the values.
 //!
 //! | kind | bytes |
 //! |---|---|
-//! | int, timestamp, decimal (its units) | 8, highest first, the sign bit turned |
-//! | float | 8, highest first: the sign bit turned, or all bits of a negative one; -0 as 0 |
-//! | text, bytes | the bytes, each 0 as `00 ff`, and `00 00` at the end |
-//! | of a column that may be null | before them 1; null is 0 alone, hence first |
+//! | int, timestamp, decimal (its units) | 8, big-endian, sign bit inverted |
+//! | float | 8, big-endian: sign bit inverted, or all bits of a negative number; -0 as 0 |
+//! | text, bytes | the bytes, each 0 as `00 ff`, then `00 00` |
+//! | column that may be null | prefixed by 1; null is a single 0, so it sorts first |
 //!
 //! Invariants:
-//! 1. Of two values of a column, the bytes of the lower one are lower; equal values have equal bytes.
-//! 2. No value's bytes begin with those of another of the same column, so that keys of several columns
-//!    sort by their first difference, and a prefix of columns is a prefix of bytes.
+//! 1. Of two values of a column, the lower one has the lower bytes; equal values have equal bytes.
+//! 2. No value's bytes are a prefix of another's in the same column. So keys of several columns sort by
+//!    their first difference, and a prefix of columns is a prefix of bytes.
 
 use super::failure::statement;
 use crate::outcome::Failure;
@@ -19,7 +19,7 @@ use crate::value::{Kind, Value};
 
 const SIGN: u64 = 1 << 63;
 
-/// Appends a column's value.
+/// Appends the value of a column.
 pub(super) fn put(key: &mut Vec<u8>, column: &Column, value: Value<'_>) -> Result<(), Failure> {
     if column.nullable {
         let is_null = value == Value::Null;
@@ -43,19 +43,19 @@ pub(super) fn put(key: &mut Vec<u8>, column: &Column, value: Value<'_>) -> Resul
     Ok(())
 }
 
-/// Appends a whole number.
+/// Appends an integer.
 pub(super) fn put_number(key: &mut Vec<u8>, number: i64) {
     key.extend((number as u64 ^ SIGN).to_be_bytes());
 }
 
-/// Makes of a prefix the lowest bytes above everything that begins with it.
+/// Turns a prefix into the lowest bytes above everything that begins with it.
 pub(super) fn pass(prefix: &mut Vec<u8>) {
     while prefix.pop_if(|byte| *byte == u8::MAX).is_some() {}
     let last = prefix.last_mut();
-    *last.expect("a table's number is never all ones, so a byte is left") += 1;
+    *last.expect("a table's number is never all ones, so a byte remains") += 1;
 }
 
-/// The failure of a value that its column cannot hold.
+/// The failure for a value that its column cannot hold.
 pub(super) fn misfit(column: &Column, value: Value<'_>) -> Failure {
     let given = value.kind();
     let given = given.map_or("null".to_owned(), |kind| format!("{kind:?}"));
@@ -66,8 +66,8 @@ pub(super) fn misfit(column: &Column, value: Value<'_>) -> Failure {
 fn put_float(key: &mut Vec<u8>, number: f64) {
     // Adding zero makes a negative zero positive and changes nothing else.
     let bits = (number + 0.0).to_bits();
-    let turned = if bits & SIGN == 0 { bits | SIGN } else { !bits };
-    key.extend(turned.to_be_bytes());
+    let inverted = if bits & SIGN == 0 { bits | SIGN } else { !bits };
+    key.extend(inverted.to_be_bytes());
 }
 
 fn put_bytes(key: &mut Vec<u8>, bytes: &[u8]) {
@@ -106,7 +106,7 @@ mod tests {
         key
     }
 
-    /// Every string of up to four of the bytes at which escaping could go wrong.
+    /// All strings of up to four of the bytes that affect escaping.
     fn strings() -> Vec<Vec<u8>> {
         let mut all = vec![Vec::new()];
         let mut longest: Vec<Vec<u8>> = all.clone();
@@ -122,7 +122,7 @@ mod tests {
 
     const INTS: [i64; 9] = [i64::MIN, -256, -1, 0, 1, 255, 256, 1 << 32, i64::MAX];
 
-    /// Holds the order of keys to that of what they were made of.
+    /// Checks that keys sort like the values they encode.
     fn sorts_as<T>(all: &[T], key: impl Fn(&T) -> Vec<u8>, order: impl Fn(&T, &T) -> Ordering) {
         let keys: Vec<_> = all.iter().map(key).collect();
         for (one, one_key) in all.iter().zip(&keys) {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_a_prefix_is_above_all_that_begins_with_it_and_no_more() {
+    fn the_bytes_above_a_prefix_are_the_lowest_possible() {
         let strings = strings();
         for prefix in &strings {
             let mut end = [&[0, 7], prefix.as_slice()].concat();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_column_cannot_hold_is_refused_by_name() {
+    fn a_misfitting_value_is_refused_with_its_columns_name() {
         let columns = columns();
         let cents = Value::Decimal(Decimal { units: 1, scale: 3 });
         for (column, value) in [(0, Value::Null), (0, Value::Float(1.0)), (2, cents)] {

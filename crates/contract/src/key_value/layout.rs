@@ -1,8 +1,8 @@
-//! How a table's rows lie in a store of keys and values.
+//! The layout of a table's rows in a store of keys and values.
 //!
-//! A row's key is the table's number (two bytes, highest first), then its primary key's columns; of a
-//! table without a primary key, a number that the adapter counts up. So a table, and every leading
-//! part of its key, is one range of keys.
+//! A row's key is the table's number (two bytes, big-endian), followed by the columns of its primary key; in
+//! a table without a primary key, by a number that the adapter counts up. So a table, and every leading part
+//! of its key, is one range of keys.
 
 use super::key::{self, pass};
 use super::row;
@@ -13,22 +13,22 @@ use crate::schema::{Column, ColumnId, KeyGivenBy, TableId};
 use crate::value::Value;
 use std::ops::Range as Span;
 
-/// The most tables of a plan: their numbers are never all ones, so that a range above a table exists.
+/// The most tables of a plan: numbers are never all ones, so there is a key above each table's range.
 pub(super) const TABLES_MAX: usize = u16::MAX as usize;
 
-/// One table.
+/// The layout of one table.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) name: crate::schema::Name,
     pub(super) columns: Vec<Column>,
     pub(super) key: Vec<ColumnId>,
-    /// The key column that the adapter counts up, if it does.
+    /// The key column whose values the adapter generates, if any.
     pub(super) counted: Option<ColumnId>,
     number: [u8; 2],
 }
 
 impl Layout {
-    /// The tables of a plan.
+    /// The layouts of a plan's tables.
     pub(super) fn of(plan: &Plan) -> Vec<Layout> {
         let tables = plan.tables().iter().zip(0_u16..);
         let layouts = tables.map(|(table, number)| Layout {
@@ -41,12 +41,12 @@ impl Layout {
         layouts.collect()
     }
 
-    /// True if rows get a number from the adapter: as their key, or in place of one.
+    /// True if the adapter numbers the rows: as their key, or instead of one.
     pub(super) fn counts(&self) -> bool {
         self.key.is_empty() || self.counted.is_some()
     }
 
-    /// The key of the row with these values of its key's columns.
+    /// The key of the row with these values of its key columns.
     pub(super) fn key_of<'v>(
         &self,
         values: impl IntoIterator<Item = Value<'v>>,
@@ -58,33 +58,33 @@ impl Layout {
         columns.zip(values).try_for_each(|(column, value)| key::put(into, column, value))
     }
 
-    /// The key of the row with that number, of a table that [`Layout::counts`].
+    /// The key of the row with this number, for a table with [`Layout::counts`].
     pub(super) fn key_of_number(&self, number: i64, into: &mut Vec<u8>) {
         into.clear();
         into.extend(self.number);
         key::put_number(into, number);
     }
 
-    /// A row: all columns in order, but for the counted one, which is `number`.
+    /// Encodes a row: all columns in order; the generated column has the value `number`.
     pub(super) fn row_of(
         &self,
         number: i64,
-        given: &[Value<'_>],
+        values: &[Value<'_>],
         into: &mut Vec<u8>,
     ) -> Result<(), Failure> {
-        let mut given = given.iter();
+        let mut values = values.iter();
         for (column, id) in self.columns.iter().zip((0..).map(ColumnId)) {
             let value = if self.counted == Some(id) {
                 Value::Int(number)
             } else {
-                *given.next().expect("an insert gives every other column")
+                *values.next().expect("an insert gives every other column")
             };
             row::put(into, column, value)?;
         }
         Ok(())
     }
 
-    /// The keys of an access path over the primary key, first to end.
+    /// The range of keys of an access path over the primary key.
     pub(super) fn span(&self, path: &Path, values: &[Value<'_>]) -> Result<Span<Vec<u8>>, Failure> {
         let (equal, ends) = values.split_at(path.equal);
         let bound = |end: Option<&Value<'_>>| {

@@ -1,17 +1,16 @@
-//! Row locks, each held by one transaction until its end: the adapter's way to keep transactions
-//! apart, since a store of batches cannot.
+//! Row locks, each held by one transaction until its end: they isolate transactions, which a store with only
+//! batches cannot do.
 //!
-//! A lock belongs to the hash of a key, so that holding one allocates nothing; two rows that share a
-//! hash of 64 bits share a lock, which only makes one wait. Locks lie in shards by their hash, so that
-//! clients meet only at rows that they share; whoever waits stands in one table for all.
+//! A lock belongs to the hash of a key, so that taking one does not allocate; two rows that share a 64-bit
+//! hash share a lock, which only causes waiting. Locks are spread over shards by their hash, so that clients
+//! only contend for rows that they share. All waits are in one table.
 //!
 //! Invariants:
-//! 1. A lock has one owner. Whoever else asks waits in its queue, and is made owner in turn.
-//! 2. While an owner waits, and only then, `waiting` says for whom: the owner of the lock in whose
-//!    queue it stands.
-//! 3. No owners wait in a circle: who would close one is told so and does not wait. A circle can only
-//!    close when someone starts to wait; a lock that is handed on goes to one who waits no longer.
-//! 4. A shard is locked before `waiting`, and never two shards at once.
+//! 1. A lock has one owner. Other requesters wait in its queue, and become owner in turn.
+//! 2. While an owner waits, and only then, `waiting` maps it to the owner of the lock in whose queue it is.
+//! 3. Waits never form a cycle. A request that would close one gets an error and does not wait. A cycle can
+//!    only close when a wait begins: a released lock goes to an owner that stops waiting.
+//! 4. A shard is locked before `waiting`, and two shards are never locked at once.
 
 use crate::outcome::Cause;
 use crossbeam_utils::CachePadded;
@@ -33,7 +32,7 @@ pub(super) struct Locks {
     waiting: Mutex<Waiting>,
 }
 
-/// The locks that one session's transaction holds; let go when dropped.
+/// The locks of one session's transaction; released when dropped.
 #[derive(Debug)]
 pub(super) struct HeldLocks {
     locks: Arc<Locks>,
@@ -41,7 +40,7 @@ pub(super) struct HeldLocks {
     hashes: Vec<u64>,
 }
 
-/// Locks by the hash of their keys, on cache lines of their own.
+/// Locks by the hash of their keys, on separate cache lines.
 #[derive(Debug, Default)]
 struct Shard(Mutex<HashMap<u64, Lock, BuildHasherDefault<IdentityHasher>>>);
 
@@ -51,7 +50,7 @@ struct Lock {
     queue: VecDeque<(u64, Thread)>,
 }
 
-/// For whom each waiting owner waits.
+/// Maps each waiting owner to the owner it waits for.
 type Waiting = HashMap<u64, u64>;
 
 impl Default for Locks {
@@ -66,7 +65,7 @@ impl Default for Locks {
 
 impl Locks {
     fn shard(&self, hash: u64) -> &Shard {
-        // Not the lowest and highest bits, by which the shard's own table tells hashes apart.
+        // Not the lowest and highest bits, which the shard's hash table uses.
         &self.shards[(hash >> 32) as usize % SHARDS]
     }
 
@@ -76,7 +75,7 @@ impl Locks {
 }
 
 impl HeldLocks {
-    /// Holding nothing yet.
+    /// An owner without locks.
     pub(super) fn new(locks: &Arc<Locks>) -> HeldLocks {
         HeldLocks {
             owner: locks.owners.fetch_add(1, Ordering::Relaxed),
@@ -85,7 +84,7 @@ impl HeldLocks {
         }
     }
 
-    /// Locks a key's row until [`HeldLocks::release`], waiting for its owner. Locking it again is free.
+    /// Locks a key's row until [`HeldLocks::release`]; waits for its owner. Locking it again is free.
     pub(super) fn lock(&mut self, key: &[u8]) -> Result<(), Cause> {
         let mut hasher = DefaultHasher::new();
         hasher.write(key);
@@ -99,7 +98,7 @@ impl HeldLocks {
             Some(lock) if lock.owner == self.owner => return Ok(()),
             Some(lock) => {
                 let mut waiting = self.locks.waiting();
-                if closes_circle(&waiting, self.owner, lock.owner) {
+                if closes_cycle(&waiting, self.owner, lock.owner) {
                     return Err(Cause::Deadlock);
                 }
                 waiting.insert(self.owner, lock.owner);
@@ -113,20 +112,20 @@ impl HeldLocks {
         Ok(())
     }
 
-    /// Lets go of every lock, each to whoever has waited longest for it.
+    /// Releases every lock, each to the owner that has waited longest for it.
     pub(super) fn release(&mut self) {
         for hash in self.hashes.drain(..) {
             let mut shard = self.locks.shard(hash).locks();
             let lock = shard.get_mut(&hash);
-            let lock = lock.expect("a held lock stands in its shard");
+            let lock = lock.expect("a held lock is in its shard");
             match lock.queue.pop_front() {
-                Some(next) => hand_on(lock, next, &mut self.locks.waiting()),
+                Some(next) => hand_over(lock, next, &mut self.locks.waiting()),
                 None => drop(shard.remove(&hash)),
             }
         }
     }
 
-    /// Waits until it was made owner.
+    /// Waits until this owner gets its lock.
     fn wait(&self) {
         while self.locks.waiting().contains_key(&self.owner) {
             thread::park();
@@ -146,8 +145,8 @@ impl Shard {
     }
 }
 
-/// True if an owner that starts to wait for another would wait for itself.
-fn closes_circle(waiting: &Waiting, owner: u64, other: u64) -> bool {
+/// True if a wait of `owner` for `other` would close a cycle.
+fn closes_cycle(waiting: &Waiting, owner: u64, other: u64) -> bool {
     let mut next = Some(&other);
     while let Some(waits_for) = next {
         if *waits_for == owner {
@@ -158,8 +157,8 @@ fn closes_circle(waiting: &Waiting, owner: u64, other: u64) -> bool {
     false
 }
 
-/// Makes the first of the queue the owner, for whom the others wait from now on.
-fn hand_on(lock: &mut Lock, (owner, thread): (u64, Thread), waiting: &mut Waiting) {
+/// Gives the lock to the first waiter; the others now wait for the new owner.
+fn hand_over(lock: &mut Lock, (owner, thread): (u64, Thread), waiting: &mut Waiting) {
     lock.owner = owner;
     waiting.remove(&owner);
     for (waiter, _) in &lock.queue {
@@ -168,7 +167,7 @@ fn hand_on(lock: &mut Lock, (owner, thread): (u64, Thread), waiting: &mut Waitin
     thread.unpark();
 }
 
-/// Hashes of keys are hashed already.
+/// Returns keys unchanged, because they are hashes already.
 #[derive(Debug, Default)]
 struct IdentityHasher(u64);
 
@@ -178,7 +177,7 @@ impl Hasher for IdentityHasher {
     }
 
     fn write(&mut self, _bytes: &[u8]) {
-        unreachable!("the table is keyed by whole words");
+        unreachable!("the table is keyed by u64");
     }
 
     fn write_u64(&mut self, word: u64) {
@@ -199,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn one_owner_at_a_time_and_nothing_stays_behind() {
+    fn a_lock_has_one_owner_at_a_time_and_is_released() {
         let locks = Arc::new(Locks::default());
         let (inside, total) = (AtomicU64::new(0), AtomicU64::new(0));
         thread::scope(|scope| {
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn who_would_close_a_circle_of_three_is_told_and_the_others_go_on() {
+    fn a_cycle_of_three_fails_one_request_and_the_others_continue() {
         let locks = Arc::new(Locks::default());
         let held_all = Barrier::new(3);
         let rows = [b"a", b"b", b"c"];
@@ -241,12 +240,12 @@ mod tests {
                 .collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).sum()
         });
-        assert_eq!(deadlocks, 1, "one gives way, two commit");
+        assert_eq!(deadlocks, 1, "exactly one gets the deadlock");
         assert!(is_free(&locks));
     }
 
     #[test]
-    fn a_dropped_transaction_lets_go() {
+    fn a_dropped_transaction_releases_its_locks() {
         let locks = Arc::new(Locks::default());
         let mut dropped = HeldLocks::new(&locks);
         dropped.lock(b"row").unwrap();
@@ -255,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_lock_rows_in_any_order_all_end() {
+    fn clients_that_lock_in_any_order_all_finish() {
         let (locks, sum) = (Arc::new(Locks::default()), AtomicU64::new(0));
         thread::scope(|scope| {
             for client in 0..4_u64 {

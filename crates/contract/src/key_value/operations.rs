@@ -1,8 +1,8 @@
 //! The operations of a plan on keys and values, within one transaction.
 //!
-//! A write locks its row, looks at the latest committed state and at what the transaction has written
-//! itself, and is kept until the commit. A read takes the latest committed state too, with the
-//! transaction's own writes over it; one for update locks first and reads then.
+//! A write locks its row, reads the latest committed state and the transaction's own writes, and is buffered
+//! until the commit. A read also uses the latest committed state, with the transaction's own writes merged
+//! in; a read for update locks first.
 
 use super::aggregate::{Accumulator, added};
 use super::failure::{of_commit, of_read, statement};
@@ -22,12 +22,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// A transaction's state, in memory reused from one to the next.
+/// A transaction's state, in memory that is reused by the next.
 #[derive(Debug)]
 pub(super) struct TransactionState<K> {
     pub(super) shared: Arc<Shared<K>>,
     pub(super) layouts: Vec<Layout>,
-    /// The next number of each table that [`Layout::counts`].
+    /// The next number of each table with [`Layout::counts`].
     pub(super) numbers: Arc<[AtomicI64]>,
     pub(super) held: HeldLocks,
     pub(super) pending: WriteBuffer,
@@ -44,10 +44,10 @@ impl<K: KeyValue> TransactionState<K> {
             Action::Scan { path, order, limit, columns, lock } => {
                 let (values, limit) = limited(*limit, values);
                 let keys = of(&self.layouts, path.table).span(path, values)?;
-                let way = ScanRange { keys, order: *order, limit };
+                let range = ScanRange { keys, order: *order, limit };
                 match lock {
-                    Lock::None => self.scan(path, &way, columns),
-                    Lock::Update => self.scan_for_update(path, &way, columns),
+                    Lock::None => self.scan(path, &range, columns),
+                    Lock::Update => self.scan_for_update(path, &range, columns),
                 }
             }
             Action::Sorted { path, column, distinct } => {
@@ -62,12 +62,12 @@ impl<K: KeyValue> TransactionState<K> {
             Action::Remove { table } => self.remove(table.0, values),
             Action::Join { .. } => Err(statement("a key-value store cannot join").into()),
             Action::Statement { .. } => {
-                Err(statement("a key-value store takes no statements").into())
+                Err(statement("a key-value store does not take statements").into())
             }
         }
     }
 
-    /// Commits what is pending; whoever calls this forgets it then.
+    /// Commits the buffered writes; the caller clears them afterwards.
     pub(super) fn commit(&self) -> Result<(), Stop> {
         let changes = self.pending.changes();
         if changes.is_empty() {
@@ -77,9 +77,8 @@ impl<K: KeyValue> TransactionState<K> {
         committed.map_err(|error| of_commit(&error, &self.shared.name))
     }
 
-    /// Writes whole rows, in one commit or in as many as the store needs. That no key stands in the
-    /// batch twice is looked at; that the store holds none of them yet is not, since a load fills what
-    /// was just made.
+    /// Writes whole rows, in one commit or as many as the store needs. Detects two rows with one key in a
+    /// batch, but does not check for rows already in the store, because a load fills new tables.
     pub(super) fn load(&mut self, table: usize, batch: &Rows) -> Result<(), Stop> {
         let changes_max = self.shared.store.changes_max();
         for whole in batch.iter() {
@@ -103,7 +102,7 @@ impl<K: KeyValue> TransactionState<K> {
                 layout.key_of(values, &mut self.key)?;
             }
             if self.pending.find(&self.key).is_some() {
-                return Err(refused(layout, "is loaded with two rows of one key"));
+                return Err(refused(layout, "is loaded with two rows with one key"));
             }
             let mut row = self.pending.buffer();
             for (column, value) in layout.columns.iter().zip(whole.values()) {
@@ -114,7 +113,7 @@ impl<K: KeyValue> TransactionState<K> {
         self.commit()
     }
 
-    /// Forgets everything and lets go of every row.
+    /// Clears the buffers and releases all locks.
     pub(super) fn clear(&mut self) {
         self.shared.store.unwatch();
         self.pending.clear();
@@ -147,14 +146,14 @@ impl<K: KeyValue> TransactionState<K> {
         let layout = &self.layouts[table];
         let mut number = 0;
         if layout.counts() {
-            // Nobody else has that number, so there is nothing to lock and nothing to find.
+            // The number is unique, so there is nothing to lock and no row to find.
             number = self.numbers[table].fetch_add(1, Ordering::Relaxed);
             layout.key_of_number(number, &mut self.key);
         } else {
             let key = layout.key.iter().map(|id| values[id.0]);
             layout.key_of(key, &mut self.key)?;
             if locked_row(&mut self.held, &self.pending, &self.shared, &self.key)?.is_some() {
-                return Err(refused(layout, "holds a row of that key already"));
+                return Err(refused(layout, "already has a row with this key"));
             }
         }
         let mut row = self.pending.buffer();
@@ -183,7 +182,7 @@ impl<K: KeyValue> TransactionState<K> {
         if self.change(table, sets, values)? {
             Ok(())
         } else {
-            Err(refused(&self.layouts[table], "has no row of that key"))
+            Err(refused(&self.layouts[table], "has no row with this key"))
         }
     }
 
@@ -195,14 +194,14 @@ impl<K: KeyValue> TransactionState<K> {
         values: &[Value<'_>],
     ) -> Result<bool, Stop> {
         let layout = &self.layouts[table];
-        let (key, given) = values.split_at(layout.key.len());
+        let (key, values_set) = values.split_at(layout.key.len());
         layout.key_of(key.iter().copied(), &mut self.key)?;
         let mut changed = self.pending.buffer();
         let Some(row) = locked_row(&mut self.held, &self.pending, &self.shared, &self.key)? else {
             return Ok(false);
         };
         locate_columns(&mut self.places, layout, &self.shared, &row)?;
-        change(layout, &self.places, sets, given, &row, &mut changed)?;
+        change(layout, &self.places, sets, values_set, &row, &mut changed)?;
         drop(row);
         self.pending.put(&self.key, Some(changed));
         Ok(true)
@@ -212,7 +211,7 @@ impl<K: KeyValue> TransactionState<K> {
         let layout = &self.layouts[table];
         layout.key_of(values.iter().copied(), &mut self.key)?;
         if locked_row(&mut self.held, &self.pending, &self.shared, &self.key)?.is_none() {
-            return Err(refused(layout, "has no row of that key"));
+            return Err(refused(layout, "has no row with this key"));
         }
         self.pending.put(&self.key, None);
         Ok(())
@@ -233,37 +232,37 @@ impl<K: KeyValue> TransactionState<K> {
         distinct: bool,
         values: &[Value<'_>],
     ) -> Result<(), Stop> {
-        let way = ScanRange {
+        let range = ScanRange {
             keys: of(&self.layouts, path.table).span(path, values)?,
             order: Order::Ascending,
             limit: u64::MAX,
         };
-        self.scan(path, &way, &[column])?;
+        self.scan(path, &range, &[column])?;
         self.replies.newest().sort(distinct);
         Ok(())
     }
 
-    fn scan(&mut self, path: &Path, way: &ScanRange, columns: &[ColumnId]) -> Result<(), Stop> {
+    fn scan(&mut self, path: &Path, range: &ScanRange, columns: &[ColumnId]) -> Result<(), Stop> {
         let (shared, layout) = (&self.shared, of(&self.layouts, path.table));
         let reply = self.replies.push(columns.len());
         let places = &mut self.places;
-        walk(&shared.store, &shared.name, &self.pending, way, |_, row| {
+        walk(&shared.store, &shared.name, &self.pending, range, |_, row| {
             locate_columns(places, layout, shared, row)?;
             answer(places, layout, columns, row, reply);
             Ok(())
         })
     }
 
-    /// Finds the rows, locks each, and answers what it then is: one that went meanwhile is left out.
+    /// Finds the rows, locks each, and returns its then current state; rows deleted meanwhile are left out.
     fn scan_for_update(
         &mut self,
         path: &Path,
-        way: &ScanRange,
+        range: &ScanRange,
         columns: &[ColumnId],
     ) -> Result<(), Stop> {
         let (shared, layout) = (&self.shared, of(&self.layouts, path.table));
         let mut keys = Vec::new();
-        walk(&shared.store, &shared.name, &self.pending, way, |key, _| {
+        walk(&shared.store, &shared.name, &self.pending, range, |key, _| {
             keys.push(key.to_vec());
             Ok(())
         })?;
@@ -284,14 +283,14 @@ impl<K: KeyValue> TransactionState<K> {
         values: &[Value<'_>],
     ) -> Result<(), Stop> {
         let (shared, layout) = (&self.shared, of(&self.layouts, path.table));
-        let way = ScanRange {
+        let range = ScanRange {
             keys: layout.span(path, values)?,
             order: Order::Ascending,
             limit: u64::MAX,
         };
         let mut figure = Accumulator::new(function, &layout.columns);
         let places = &mut self.places;
-        walk(&shared.store, &shared.name, &self.pending, &way, |_, row| {
+        walk(&shared.store, &shared.name, &self.pending, &range, |_, row| {
             locate_columns(places, layout, shared, row)?;
             Ok(figure.take(row, places)?)
         })?;
@@ -308,8 +307,8 @@ fn lock<K: KeyValue>(held: &mut HeldLocks, shared: &Shared<K>, key: &[u8]) -> Re
     held.lock(key).map_err(Stop::Conflict)
 }
 
-/// The row of a key as the transaction sees it, kept as it is until the transaction's end: others wait,
-/// or the commit fails if they did not.
+/// The row of a key as the transaction sees it. It stays unchanged until the transaction's end: other writers
+/// wait, or the commit fails.
 fn locked_row<'p, K: KeyValue>(
     held: &mut HeldLocks,
     pending: &'p WriteBuffer,
@@ -339,7 +338,7 @@ fn current<'p, K: KeyValue>(
     Ok(stored.map(Cow::Owned))
 }
 
-/// Finds the columns of a row; a value that is no row of the table was changed by the store.
+/// Locates the columns of a row; an invalid row means that the store changed the value.
 fn locate_columns<K>(
     places: &mut ColumnOffsets,
     layout: &Layout,
@@ -348,7 +347,7 @@ fn locate_columns<K>(
 ) -> Result<(), Stop> {
     places.find(&layout.columns, row).ok_or_else(|| {
         let (store, table) = (&shared.name, &layout.name);
-        statement(format!("{store} answered for table {table} other bytes than were written"))
+        statement(format!("{store} returned bytes for table {table} that were never written"))
             .into()
     })
 }
@@ -365,12 +364,12 @@ fn answer(
     }
 }
 
-/// A row with some columns set.
+/// Encodes a row with some columns set.
 fn change(
     layout: &Layout,
     places: &ColumnOffsets,
     sets: &[(ColumnId, Set)],
-    given: &[Value<'_>],
+    values_set: &[Value<'_>],
     row: &[u8],
     changed: &mut Vec<u8>,
 ) -> Result<(), Failure> {
@@ -382,8 +381,8 @@ fn change(
         };
         let (id, how) = sets[set];
         let value = match how {
-            Set::To => given[set],
-            Set::Add => match (places.value(&layout.columns, id, row), given[set]) {
+            Set::To => values_set[set],
+            Set::Add => match (places.value(&layout.columns, id, row), values_set[set]) {
                 (Value::Null, _) | (_, Value::Null) => Value::Null,
                 (old, more) => added(old, more, column)?,
             },
@@ -393,7 +392,7 @@ fn change(
     Ok(())
 }
 
-/// The parameters of the path, and the limit.
+/// Splits off the limit from the parameters of the path.
 fn limited<'v, 'a>(limit: Limit, values: &'v [Value<'a>]) -> (&'v [Value<'a>], u64) {
     match (limit, values.split_last()) {
         (Limit::None, _) => (values, u64::MAX),
@@ -408,7 +407,9 @@ fn limited<'v, 'a>(limit: Limit, values: &'v [Value<'a>]) -> (&'v [Value<'a>], u
 fn loaded_number(value: Value<'_>) -> Result<i64, Failure> {
     match value {
         Value::Int(number) => Ok(number),
-        other => Err(statement(format!("a key to be counted up is no integer: {other:?}"))),
+        other => Err(statement(format!(
+            "a generated key must be an integer, but a load gives {other:?}"
+        ))),
     }
 }
 

@@ -1,20 +1,20 @@
-//! Rows as values: every column in order, read back in place.
+//! Encodes rows as values: all columns in order, read in place.
 //!
 //! | kind | bytes |
 //! |---|---|
-//! | int, timestamp, decimal (its units) | 1 to 10: zigzag, seven bits a byte, lowest first |
-//! | float | 8, lowest first |
-//! | text, bytes | length in seven bits a byte, then the bytes |
-//! | of a column that may be null | before them 1; null is 0 alone |
+//! | int, timestamp, decimal (its units) | 1 to 10: zigzag, seven bits per byte, lowest first |
+//! | float | 8, little-endian |
+//! | text, bytes | length with seven bits per byte, then the bytes |
+//! | column that may be null | prefixed by 1; null is a single 0 |
 //!
-//! The key's columns stand in the row too: their bytes in the key sort, these read back exactly.
+//! The row includes the key columns: their bytes in the key sort, those in the row decode exactly.
 
 use super::key::misfit;
 use crate::outcome::Failure;
 use crate::schema::{Column, ColumnId};
 use crate::value::{Decimal, Kind, Value};
 
-/// Appends a column's value.
+/// Appends the value of a column.
 pub(super) fn put(row: &mut Vec<u8>, column: &Column, value: Value<'_>) -> Result<(), Failure> {
     if column.nullable {
         let is_null = value == Value::Null;
@@ -38,12 +38,12 @@ pub(super) fn put(row: &mut Vec<u8>, column: &Column, value: Value<'_>) -> Resul
     Ok(())
 }
 
-/// Where each column of one row begins, in reused memory.
+/// The offset of each column in one row, in reused memory.
 #[derive(Debug, Default)]
 pub(super) struct ColumnOffsets(Vec<usize>);
 
 impl ColumnOffsets {
-    /// Finds the columns of a row; none if these bytes are no row of that table.
+    /// Locates the columns of a row; none if the bytes are not a row of this table.
     pub(super) fn find(&mut self, columns: &[Column], row: &[u8]) -> Option<()> {
         self.0.clear();
         let mut rest = row;
@@ -55,19 +55,19 @@ impl ColumnOffsets {
         rest.is_empty().then_some(())
     }
 
-    /// A column's bytes in the row that was found.
+    /// The bytes of a column in the located row.
     pub(super) fn bytes<'r>(&self, column: usize, row: &'r [u8]) -> &'r [u8] {
         &row[self.0[column]..self.0[column + 1]]
     }
 
-    /// A column's value in the row that was found.
+    /// The value of a column in the located row.
     pub(super) fn value<'r>(&self, columns: &[Column], id: ColumnId, row: &'r [u8]) -> Value<'r> {
         let taken = take(&columns[id.0], self.bytes(id.0, row));
-        taken.expect("the row was found whole").0
+        taken.expect("the row was validated by `find`").0
     }
 }
 
-/// The value at the front and what follows; none if no value of that column stands there.
+/// The first value and the rest; none if the bytes do not begin with a value of this column.
 fn take<'r>(column: &Column, bytes: &'r [u8]) -> Option<(Value<'r>, &'r [u8])> {
     let bytes = match (column.nullable, bytes.split_first()) {
         (false, _) => bytes,
@@ -186,20 +186,20 @@ mod tests {
         for number in INTS {
             let row = row(&values(number));
             places.find(&columns, &row).unwrap();
-            for (index, wanted) in values(number).into_iter().enumerate() {
-                assert_eq!(places.value(&columns, ColumnId(index), &row), wanted);
+            for (index, expected) in values(number).into_iter().enumerate() {
+                assert_eq!(places.value(&columns, ColumnId(index), &row), expected);
             }
         }
         let row = row(&values(-1));
-        assert_eq!(row.len(), 1 + 8 + 1 + 5 + 4 + 2, "a row is compact");
+        assert_eq!(row.len(), 1 + 8 + 1 + 5 + 4 + 2, "rows are compact");
     }
 
     #[test]
-    fn what_is_no_row_is_seen() {
+    fn invalid_rows_are_detected() {
         let (columns, mut places) = (table().columns, ColumnOffsets::default());
         let whole = row(&values(300));
         for end in 0..whole.len() {
-            assert_eq!(places.find(&columns, &whole[..end]), None, "cut at {end}");
+            assert_eq!(places.find(&columns, &whole[..end]), None, "truncated at {end}");
         }
         let longer = [whole.as_slice(), &[0]].concat();
         assert_eq!(places.find(&columns, &longer), None);

@@ -1,5 +1,4 @@
-//! Walks over a range of keys: the store's pairs a page at a time, a transaction's own changes over
-//! them.
+//! Scans a range of keys: reads the store's pairs page by page, merged with the transaction's own changes.
 
 use super::failure::{of_read, statement};
 use super::store::{KeyValue, Pair};
@@ -9,32 +8,32 @@ use crate::outcome::Stop;
 use std::ops::Range;
 use std::vec::IntoIter;
 
-/// The most pairs that a store is asked for at a time.
+/// The most pairs in one request to the store.
 pub(super) const PAGE_PAIRS: usize = 1_000;
 
-/// Where a walk goes.
+/// The range, order and limit of a scan.
 #[derive(Debug)]
 pub(super) struct ScanRange {
     pub(super) keys: Range<Vec<u8>>,
     pub(super) order: Order,
-    /// The most pairs it answers.
+    /// The most pairs to return.
     pub(super) limit: u64,
 }
 
-/// Calls `each` with every key and value on the way.
+/// Calls `each` for every key and value in the range.
 pub(super) fn walk<K: KeyValue>(
     store: &K,
     name: &str,
     pending: &WriteBuffer,
-    way: &ScanRange,
+    range: &ScanRange,
     mut each: impl FnMut(&[u8], &[u8]) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
-    let (order, mut left) = (way.order, way.limit);
-    if way.keys.is_empty() || left == 0 {
+    let (order, mut left) = (range.order, range.limit);
+    if range.keys.is_empty() || left == 0 {
         return Ok(());
     }
-    let mut own = pending.range(&way.keys.start, &way.keys.end, order).peekable();
-    let mut pages = Pages::new(store, name, way.keys.clone(), order);
+    let mut own = pending.range(&range.keys.start, &range.keys.end, order).peekable();
+    let mut pages = Pages::new(store, name, range.keys.clone(), order);
     let mut stored = pages.next(left)?;
     while left > 0 {
         let own_is_first = match (own.peek(), &stored) {
@@ -67,11 +66,11 @@ fn is_before(order: Order, one: &[u8], other: &[u8]) -> bool {
     }
 }
 
-/// The store's pairs, page after page.
+/// The store's pairs, read in pages.
 struct Pages<'s, K> {
     store: &'s K,
     name: &'s str,
-    /// What was not asked for yet.
+    /// The range that has not been requested yet.
     keys: Range<Vec<u8>>,
     order: Order,
     page: IntoIter<Pair>,
@@ -83,22 +82,22 @@ impl<'s, K: KeyValue> Pages<'s, K> {
         Pages { store, name, keys, order, page: Vec::new().into_iter(), more: true }
     }
 
-    /// The next pair; `wanted` is how many are still of use.
-    fn next(&mut self, wanted: u64) -> Result<Option<Pair>, Stop> {
-        if wanted == 0 {
+    /// The next pair; `limit` is the number of pairs still needed.
+    fn next(&mut self, limit: u64) -> Result<Option<Pair>, Stop> {
+        if limit == 0 {
             return Ok(None);
         }
         if self.page.as_slice().is_empty() && self.more && !self.keys.is_empty() {
-            self.turn((wanted as usize).min(PAGE_PAIRS))?;
+            self.read_page((limit as usize).min(PAGE_PAIRS))?;
         }
         Ok(self.page.next())
     }
 
-    fn turn(&mut self, pairs_max: usize) -> Result<(), Stop> {
+    fn read_page(&mut self, pairs_max: usize) -> Result<(), Stop> {
         let (from, to) = (&self.keys.start, &self.keys.end);
         let page = self.store.scan(from, to, self.order, pairs_max);
         let page = page.map_err(|error| of_read(&error, self.name))?;
-        self.refuse_wrong(&page, pairs_max)?;
+        self.check_page(&page, pairs_max)?;
         self.more = page.len() == pairs_max;
         if let Some((last, _)) = page.last() {
             match self.order {
@@ -113,14 +112,15 @@ impl<'s, K: KeyValue> Pages<'s, K> {
         Ok(())
     }
 
-    /// A scan that answers what was not asked would be merged to nonsense.
-    fn refuse_wrong(&self, page: &[Pair], pairs_max: usize) -> Result<(), Stop> {
+    /// Checks a page: one with wrong keys or a wrong order would be merged into nonsense.
+    fn check_page(&self, page: &[Pair], pairs_max: usize) -> Result<(), Stop> {
         let ordered = page.is_sorted_by(|(one, _), (other, _)| is_before(self.order, one, other));
         let inside = page.iter().all(|(key, _)| self.keys.contains(key));
         if ordered && inside && page.len() <= pairs_max {
             return Ok(());
         }
-        let what = "scanned other keys than it was asked for, or in another order";
+        let what =
+            "returned scanned keys outside the requested range, in a wrong order, or too many";
         Err(statement(format!("{} {what}", self.name)).into())
     }
 }

@@ -1,4 +1,4 @@
-//! A client's session on a key-value store: when transactions begin and end.
+//! A client's session on a key-value store: begins and ends transactions.
 
 use super::operations::TransactionState;
 use super::store::KeyValue;
@@ -10,8 +10,8 @@ use crate::schema::TableId;
 use crate::session::{AccessPattern, Session};
 use crate::value::Value;
 
-/// A session of a [`KeyValueTarget`](super::KeyValueTarget). What it has written and locked goes with
-/// it when it is dropped.
+/// A session of a [`KeyValueTarget`](super::KeyValueTarget). Dropping it discards its writes and releases its
+/// locks.
 #[derive(Debug)]
 pub struct KeyValueSession<K> {
     pub(super) plan: Plan,
@@ -19,7 +19,7 @@ pub struct KeyValueSession<K> {
 }
 
 impl<K: KeyValue> Session for KeyValueSession<K> {
-    fn begin(&mut self, _shape: AccessPattern) {
+    fn begin(&mut self, _pattern: AccessPattern) {
         self.work.clear();
     }
 
@@ -31,7 +31,7 @@ impl<K: KeyValue> Session for KeyValueSession<K> {
 
     async fn receive(&mut self) -> Result<&Rows, Stop> {
         let reply = self.work.replies.receive();
-        Ok(reply.expect("an answer is received once for each question"))
+        Ok(reply.expect("each read is received once"))
     }
 
     async fn commit(&mut self) -> Result<(), Stop> {

@@ -1,4 +1,4 @@
-//! What a key-value store must be able to do, and may.
+//! The required and optional functions of a key-value store.
 
 use crate::capabilities::Durability;
 use crate::counter::Counter;
@@ -8,98 +8,96 @@ use crate::operation::Order;
 use crate::target::{LogLocation, Setting, StoreProcess};
 use std::io;
 
-/// What a store says of itself. Asked before [`KeyValue::create`] and after; what counts is what the
-/// store says when it stands.
+/// The description of a store. Requested before and after [`KeyValue::create`]; the one after counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreInfo {
-    /// The product's name, which stands in tables and records: "my store".
+    /// The product's name in tables and records: "my store".
     pub name: String,
     /// Its version.
     pub version: String,
-    /// What a batch is worth when [`KeyValue::commit`] returns.
+    /// The guarantee of a batch when [`KeyValue::commit`] returns.
     pub durability: Durability,
-    /// Why that word is true: the call that is made, the setting that was read back.
+    /// How the durability is known: the call that is made, the setting that was read back.
     pub durability_evidence: String,
-    /// Where the log goes, hence whose sync line the store is judged by.
+    /// Where the log goes, and so the directory whose sync line is used for comparison.
     pub log_place: LogLocation,
 }
 
-/// One change of a batch.
+/// One change in a batch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// The key: some ten bytes, at most those of a table's key columns and a few more.
+    /// The key: typically some ten bytes; the values of a table's key columns and a few bytes more.
     pub key: Vec<u8>,
     /// Its new value; none deletes the key, which may be absent.
     pub value: Option<Vec<u8>>,
 }
 
-/// Why a commit failed: what it had watched was changed by another. Inside an [`io::Error`], by
-/// [`io::Error::other`].
+/// The reason why a commit failed: another client changed a key that this one watched. Wrapped in an
+/// [`io::Error`] by [`io::Error::other`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("what the transaction rests on was changed by another")]
+#[error("another client changed a key that the transaction had read")]
 pub struct WatchedKeyChanged;
 
 /// A key and its value.
 pub type Pair = (Vec<u8>, Vec<u8>);
 
-/// The least a store may be: keys, values, and batches that are atomic and as durable as
-/// [`StoreInfo::durability`] says when they return. Every function is called from many threads at once.
+/// The minimum of a store: keys, values, and batches that are atomic and, when they return, as durable as
+/// [`StoreInfo::durability`]. All functions are called from many threads concurrently.
 ///
-/// Errors are [`io::Error`]s, others by [`io::Error::other`]; their kinds say what to make of them:
+/// Errors are [`io::Error`]s, others are wrapped by [`io::Error::other`]. The kind determines the reaction:
 ///
 /// | kind | means | in a commit |
 /// |---|---|---|
 /// | `StorageFull`, `QuotaExceeded`, `FileTooLarge` | no space is left | outcome unknown |
 /// | `Connection..`, `NotConnected`, `BrokenPipe`, `TimedOut`, `..Unreachable` | the connection is lost | outcome unknown |
-/// | `InvalidInput` | too large, too long: refused before anything was done | nothing remains |
-/// | `ResourceBusy`, `Deadlock` | another was in the way: may be tried again | nothing remains |
-/// | [`WatchedKeyChanged`] inside | what was watched has changed: may be tried again | nothing remains |
+/// | `InvalidInput` | too large or too long, refused before anything was done | nothing remains |
+/// | `ResourceBusy`, `Deadlock` | a conflict with another client; may be retried | nothing remains |
+/// | [`WatchedKeyChanged`] inside | a watched key has changed; may be retried | nothing remains |
 /// | any other | the store cannot read or write | outcome unknown |
 pub trait KeyValue: Send + Sync {
-    /// What it says of itself.
+    /// Its description.
     fn about(&self) -> StoreInfo;
 
-    /// Further directories that it writes to, as far as they are known; see
+    /// Further directories that it is known to write to; see
     /// [`Target::further_places`](crate::Target::further_places).
     fn further_places(&self) -> Vec<LogLocation> {
         Vec::new()
     }
 
-    /// Makes an empty store; refuses what is there already. If it fails it leaves nothing behind.
+    /// Creates an empty store; refuses an existing one. On failure it leaves nothing behind.
     fn create(&self) -> io::Result<()>;
 
-    /// True if [`KeyValue::reopen`] works.
+    /// True if [`KeyValue::reopen`] is supported.
     fn reopens(&self) -> bool {
         false
     }
 
-    /// Opens the store as an earlier process has left it, recovered as it recovers itself; `false` if
-    /// there is none.
+    /// Opens the store that an earlier process left, with the store's own recovery; `false` if there is none.
     fn reopen(&self) -> io::Result<bool> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Closes the store and leaves it where it is.
+    /// Closes the store and leaves it in place.
     fn keep(&self) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Removes what [`KeyValue::create`] made; called once for each `create` that succeeded.
+    /// Removes a store made by [`KeyValue::create`]; called once for each successful `create`.
     fn remove(&self) -> io::Result<()>;
 
-    /// Makes all changes or none. Returns when the store itself has acknowledged them, at the
-    /// durability that it states. There is at least one change, and no key twice.
+    /// Applies all changes or none. Returns when the store has acknowledged them, at the stated durability.
+    /// There is at least one change, and no key appears twice.
     fn commit(&self, changes: &[Change]) -> io::Result<()>;
 
-    /// The value of a key, of the latest commit.
+    /// The value of a key in the latest commit.
     fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>>;
 
-    /// True if [`KeyValue::scan`] works; without it nothing is scanned or aggregated.
+    /// True if [`KeyValue::scan`] is supported; scans and aggregates need it.
     fn scans(&self) -> bool {
         false
     }
 
-    /// The pairs whose keys are at least `from` and below `to`, compared by bytes, in that order and
+    /// The pairs with keys from `from` up to but not including `to`, compared by bytes, in the given order,
     /// at most `limit` of them. `from` is below `to`, and `limit` is not zero.
     fn scan(
         &self,
@@ -111,8 +109,7 @@ pub trait KeyValue: Send + Sync {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// A handle of its own for one client: a connection, and what that watches. None: all share this
-    /// one.
+    /// A separate handle for one client: a connection with its own watches. None: all clients share this one.
     fn client(&self) -> io::Result<Option<Self>>
     where
         Self: Sized,
@@ -120,22 +117,22 @@ pub trait KeyValue: Send + Sync {
         Ok(None)
     }
 
-    /// True if the store itself finds that a row was changed by another: then [`KeyValue::watch`] takes
-    /// the place of the adapter's locks, and clients of other processes are kept apart too.
+    /// True if the store itself detects that another client changed a row. Then [`KeyValue::watch`] replaces
+    /// the adapter's locks, and clients in other processes are isolated too.
     fn watches(&self) -> bool {
         false
     }
 
-    /// As [`KeyValue::get`]; from now on until its end, a commit of this client fails with
-    /// [`WatchedKeyChanged`] if another has changed the key.
+    /// As [`KeyValue::get`]; until its end, a commit of this client fails with [`WatchedKeyChanged`] if
+    /// another client has changed the key.
     fn watch(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
         self.get(key)
     }
 
-    /// Forgets what is watched: the transaction has ended. One that committed has forgotten already.
+    /// Drops all watches, because the transaction has ended. A successful commit has already dropped them.
     fn unwatch(&self) {}
 
-    /// The most changes of one commit; a load is split by it, a transaction of more fails.
+    /// The most changes in one commit: a load is split accordingly, a larger transaction fails.
     fn changes_max(&self) -> usize {
         usize::MAX
     }
@@ -145,7 +142,7 @@ pub trait KeyValue: Send + Sync {
         Ok(())
     }
 
-    /// The most clients it takes, once it was met; none if it sets no limit.
+    /// The most clients that it accepts, known after [`KeyValue::meet`]; none if there is no limit.
     fn clients_max(&self) -> Option<usize> {
         None
     }
@@ -155,39 +152,39 @@ pub trait KeyValue: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Sends an empty request and waits for its answer; false for a store in this process.
+    /// Sends an empty request and waits for its answer; false for an embedded store.
     fn ping(&self) -> io::Result<bool> {
         Ok(false)
     }
 
-    /// As [`Target::observe`](crate::Target::observe); none of a store that cannot be observed.
+    /// As [`Target::observe`](crate::Target::observe); none if the store cannot be observed.
     fn observe(&self) -> io::Result<Option<StoreObservation>> {
         Ok(None)
     }
 
-    /// As [`Target::clean`](crate::Target::clean); none of a store in which nothing of ours stays.
+    /// As [`Target::clean`](crate::Target::clean); none if runs leave nothing in the store.
     fn clean(&self) -> io::Result<Option<Vec<String>>> {
         Ok(None)
     }
 
-    /// What makes the store, what it calls for a commit, what it sets and what removes it, for
+    /// How the store is created, committed to, configured and removed, for
     /// [`Target::intent`](crate::Target::intent).
     fn intent(&self, _clients: usize) -> DryRunPlan {
         DryRunPlan::default()
     }
 
-    /// Settings in force that bear on speed or safety, as read back from the store.
+    /// Settings in force that affect speed or safety, as read back from the store.
     fn settings(&self) -> Vec<Setting> {
         Vec::new()
     }
 
-    /// Whose system calls are the store's, for the counting of its syncs.
+    /// The process whose system calls count as the store's syncs.
     fn process(&self) -> StoreProcess {
         StoreProcess::InProcess
     }
 
-    /// As [`Target::synced_writes`](crate::Target::synced_writes): only for stores whose writes are
-    /// syncs themselves.
+    /// As [`Target::synced_writes`](crate::Target::synced_writes): only for stores whose writes are synced
+    /// themselves.
     fn synced_writes(&self) -> Option<u64> {
         None
     }

@@ -24,23 +24,23 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use syncline_instrument::{Nanos, clock};
 
-/// How often an empty request is timed.
+/// Number of timed empty requests.
 const PINGS: usize = 200;
 
-/// A [`KeyValue`] store under the laboratory.
+/// A [`KeyValue`] store as a target.
 ///
-/// Clients block, hence each has a thread. Reads see the latest commit; a write, and a read for
-/// update, locks its row until the transaction's end, so no update is lost: that is isolation "read
-/// committed", whatever the store does beyond. A store that watches rows lets a commit fail instead of
-/// letting others wait.
+/// Clients block, so each has a thread. Reads see the latest commit; a write or a read for update locks its
+/// row until the transaction's end, so no update is lost. The isolation is therefore "read committed", even
+/// if the store itself offers more. With a store that watches rows, a commit fails instead of making others
+/// wait.
 #[derive(Debug)]
 pub struct KeyValueTarget<K> {
     shared: Arc<Shared<K>>,
-    /// Of a created store: the next number of each table.
+    /// For a created store: the next number of each table.
     numbers: Mutex<Option<Arc<[AtomicI64]>>>,
 }
 
-/// What all sessions of a store share.
+/// The state that all sessions of a store share.
 #[derive(Debug)]
 pub(super) struct Shared<K> {
     pub(super) store: K,
@@ -49,7 +49,7 @@ pub(super) struct Shared<K> {
 }
 
 impl<K: KeyValue> KeyValueTarget<K> {
-    /// Around a store.
+    /// Wraps a store.
     pub fn new(store: K) -> KeyValueTarget<K> {
         let (name, locks) = (store.about().name, Arc::default());
         KeyValueTarget {
@@ -67,17 +67,17 @@ impl<K: KeyValue> KeyValueTarget<K> {
         self.numbers.lock()
     }
 
-    fn failure(&self, error: &std::io::Error, doing: &str) -> Failure {
-        // A server's log may stand in a directory of this machine; it is not where the server is met.
+    fn failure(&self, error: &std::io::Error, action: &str) -> Failure {
+        // A server's log may be in a directory of this machine, but that is not where the server is reached.
         let is_here = self.process() == StoreProcess::InProcess;
-        let doing = match self.log_place() {
+        let action = match self.log_place() {
             LogLocation::Directory(place) if is_here => {
                 let place = path::absolute(&place).unwrap_or(place);
-                format!("{doing} in {}", place.display())
+                format!("{action} in {}", place.display())
             }
-            _ => doing.to_owned(),
+            _ => action.to_owned(),
         };
-        outside(error, &self.shared.name, &doing)
+        outside(error, &self.shared.name, &action)
     }
 }
 
@@ -90,8 +90,8 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
     }
 
     async fn meet(&self) -> TargetResult<()> {
-        let met = self.shared.store.meet();
-        met.map_err(|error| unreachable(&error, &self.shared.name))
+        let connected = self.shared.store.meet();
+        connected.map_err(|error| unreachable(&error, &self.shared.name))
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -125,7 +125,7 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
 
     async fn counters(&self) -> TargetResult<Vec<Counter>> {
         let counters = self.shared.store.counters();
-        counters.map_err(|error| self.failure(&error, "say its counters"))
+        counters.map_err(|error| self.failure(&error, "read its counters"))
     }
 
     async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {
@@ -149,9 +149,9 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
     }
 
     async fn observe(&self) -> TargetResult<StoreObservation> {
-        let seen = self.shared.store.observe();
-        let seen = seen.map_err(|error| self.failure(&error, "be observed"))?;
-        seen.ok_or_else(|| refusal(format!("{} cannot be observed", self.shared.name)))
+        let observed = self.shared.store.observe();
+        let observed = observed.map_err(|error| self.failure(&error, "be observed"))?;
+        observed.ok_or_else(|| refusal(format!("{} cannot be observed", self.shared.name)))
     }
 
     async fn clean(&self) -> TargetResult<Vec<String>> {
@@ -160,7 +160,7 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         cleaned.ok_or_else(|| {
             let name = &self.shared.name;
             refusal(format!(
-                "{name} is no server, so nothing of ours stays in it: remove the files that the run named"
+                "{name} is not a server, so runs leave nothing in it; remove the files that the run named"
             ))
         })
     }
@@ -177,7 +177,7 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
     async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
         let mut numbers = self.numbers();
         if plan.tables().iter().any(is_numbered) {
-            let what = "cannot be opened again with tables whose rows it has numbered";
+            let what = "cannot reopen tables whose rows the adapter numbers";
             return Err(refusal(format!("{} {what}", self.shared.name)));
         }
         let reopened = self.shared.store.reopen();
@@ -204,14 +204,14 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         let mut settings = self.shared.store.settings();
         let (value, said_by) = if self.shared.store.watches() {
             (
-                "a commit fails if another has changed a row that it writes or has read for update; \
-                 committed rows read",
+                "a commit fails if another client has changed a row that it writes or has read for update; \
+                 reads see committed rows",
                 "the store, which watches the rows for its client",
             )
         } else {
             (
-                "rows locked by their writers until commit, committed rows read",
-                "syncline's key-value adapter, which keeps the locks",
+                "writers lock rows until commit, reads see committed rows",
+                "syncline's key-value adapter, which holds the locks",
             )
         };
         settings.push(Setting {
@@ -237,7 +237,7 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         refuse_plan(plan)?;
         let numbers = self.numbers().clone();
         let numbers = numbers.filter(|numbers| numbers.len() == plan.tables().len());
-        let unmade = || refusal("a session was asked for before its tables were made");
+        let not_created = || refusal("a session was requested before its tables were created");
         let client = self.shared.store.client();
         let client = client.map_err(|error| self.failure(&error, "take another client"))?;
         let shared = client.map_or_else(
@@ -252,7 +252,7 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
             work: TransactionState {
                 shared,
                 layouts: Layout::of(plan),
-                numbers: numbers.ok_or_else(unmade)?,
+                numbers: numbers.ok_or_else(not_created)?,
                 held: HeldLocks::new(&self.shared.locks),
                 pending: WriteBuffer::default(),
                 replies: Replies::default(),
@@ -273,12 +273,12 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
     }
 }
 
-/// True if rows of the table are told apart by a number of ours, which no store keeps.
+/// True if the adapter numbers the rows of the table; no store keeps these numbers.
 fn is_numbered(table: &Table) -> bool {
     table.key.is_empty() || table.key_given_by == KeyGivenBy::Server
 }
 
-/// What [`Plan::refusal`] cannot know: keys that change, and more tables than have numbers.
+/// Refuses plans that [`Plan::refusal`] cannot check: those that change keys or have too many tables.
 fn refuse_plan(plan: &Plan) -> TargetResult<()> {
     if plan.tables().len() > TABLES_MAX {
         return Err(refusal(format!("a plan has at most {TABLES_MAX} tables")));

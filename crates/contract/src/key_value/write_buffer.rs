@@ -1,15 +1,15 @@
-//! What a transaction has written and not yet committed.
+//! The uncommitted writes of a transaction.
 //!
 //! Invariants:
-//! 1. No two changes have one key.
-//! 2. `sorted` names each change once, by its position, in the order of keys.
-//! 3. The memory of changes is kept from one transaction to the next.
+//! 1. No two changes have the same key.
+//! 2. `sorted` holds the position of each change once, in the order of keys.
+//! 3. The memory of changes is kept for the next transaction.
 
 use super::store::Change;
 use crate::operation::Order;
 use std::cmp::Ordering;
 
-/// Changes in the order of their writing, found by key.
+/// Changes in the order in which they were written, searchable by key.
 #[derive(Debug, Default)]
 pub(super) struct WriteBuffer {
     changes: Vec<Change>,
@@ -29,18 +29,18 @@ impl WriteBuffer {
         Some(self.at(place))
     }
 
-    /// An empty buffer for a value to be put.
+    /// An empty buffer for a new value.
     pub(super) fn buffer(&mut self) -> Vec<u8> {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Changes a key; none deletes it.
+    /// Changes the value of a key; none deletes it.
     pub(super) fn put(&mut self, key: &[u8], value: Option<Vec<u8>>) {
         match self.place(key) {
             Ok(place) => {
                 let change = &mut self.changes[self.sorted[place] as usize];
                 let before = std::mem::replace(&mut change.value, value);
-                self.keep(before);
+                self.recycle(before);
             }
             Err(place) => {
                 let position = u32::try_from(self.changes.len());
@@ -53,7 +53,7 @@ impl WriteBuffer {
         }
     }
 
-    /// The changes of keys from `from` on and below `to`, in that order.
+    /// The changes of keys from `from` up to but not including `to`, in the given order.
     pub(super) fn range(
         &self,
         from: &[u8],
@@ -71,12 +71,12 @@ impl WriteBuffer {
         })
     }
 
-    /// Forgets all changes.
+    /// Removes all changes.
     pub(super) fn clear(&mut self) {
         self.sorted.clear();
         while let Some(Change { key, value }) = self.changes.pop() {
-            self.keep(value);
-            self.keep(Some(key));
+            self.recycle(value);
+            self.recycle(Some(key));
         }
     }
 
@@ -84,9 +84,9 @@ impl WriteBuffer {
         &self.changes[self.sorted[place] as usize]
     }
 
-    /// Where a key stands in the order, or would stand.
+    /// The position of a key in the order: where it is, or where it belongs.
     fn place(&self, key: &[u8]) -> Result<usize, usize> {
-        // Keys mostly ascend, so the last one is looked at first.
+        // Keys mostly ascend, so compare with the last one first.
         let last = self.sorted.last().map(|last| &self.changes[*last as usize]);
         if last.is_none_or(|last| last.key.as_slice().cmp(key) == Ordering::Less) {
             return Err(self.sorted.len());
@@ -95,7 +95,7 @@ impl WriteBuffer {
             .binary_search_by(|position| self.changes[*position as usize].key.as_slice().cmp(key))
     }
 
-    fn keep(&mut self, bytes: Option<Vec<u8>>) {
+    fn recycle(&mut self, bytes: Option<Vec<u8>>) {
         if let Some(mut bytes) = bytes {
             bytes.clear();
             self.spare.push(bytes);
@@ -120,7 +120,7 @@ mod tests {
             pending.put(&[key], Some(vec![key, key]));
         }
         pending.put(&[3], None);
-        assert_eq!(pending.changes().len(), 4, "one change a key");
+        assert_eq!(pending.changes().len(), 4, "one change per key");
         assert_eq!(pending.find(&[3]).map(|change| &change.value), Some(&None));
         assert!(pending.find(&[4]).is_none());
         assert_eq!(keys(&pending, &[1], &[9], Order::Ascending), [1, 3, 5]);
@@ -129,13 +129,13 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_kept_and_comes_back_empty() {
+    fn recycled_memory_is_empty() {
         let mut pending = WriteBuffer::default();
         pending.put(b"key", Some(b"value".to_vec()));
         pending.clear();
         assert!(pending.changes().is_empty());
         let buffers = [pending.buffer(), pending.buffer()];
         assert!(buffers.iter().all(|bytes| bytes.is_empty() && bytes.capacity() > 0));
-        assert_eq!(pending.buffer().capacity(), 0, "both were given back");
+        assert_eq!(pending.buffer().capacity(), 0, "both buffers are in use");
     }
 }

@@ -1,6 +1,7 @@
-//! The check behind a cut: the blocks read, held against what the witness kept, and told to it.
+//! The check after a cut: reads the blocks, compares them with the promises, and reports the judgement to the
+//! witness.
 
-use super::block::{BLOCK_BYTES_MAX, BLOCK_BYTES_MIN, Found, open};
+use super::block::{BLOCK_BYTES_MAX, BLOCK_BYTES_MIN, BlockState, open};
 use super::cut_kind::{Cut, Kind};
 use super::finding::{FORMAT, Finding, Verdict};
 use super::judgement::Expected;
@@ -14,15 +15,16 @@ use syncline_vfs::{AlignedBuffer, Disk, File};
 /// A disk under test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// The words by which the witness knows it.
+    /// The name under which the witness knows it.
     pub name: String,
     /// A directory on it.
     pub directory: PathBuf,
-    /// This boot of its machine, and no other.
+    /// The id of this machine's current boot.
     pub boot: String,
 }
 
-/// Reads the blocks of a subject's last run and judges them. `cut` is what the operator says was done.
+/// Reads the blocks of a subject's last run and judges them. `cut` is the operator's statement of what was
+/// done.
 pub fn check<D: Disk>(
     disk: &D,
     subject: &Subject,
@@ -35,7 +37,7 @@ pub fn check<D: Disk>(
     let begin = promised.begin.clone();
     let kind = Kind::of(begin.boot == subject.boot, promised.end, cut)?;
     let expected = expected(promised)?;
-    let [blocks, controls] = place.found()?;
+    let [blocks, controls] = place.open()?;
     let read = |file: Option<D::File>| read(file.as_ref(), begin.block_bytes, begin.slots);
     let judgement = expected.judge(kind, &read(blocks)?, &read(controls)?);
     let cuts = caller.judged(&judgement)?;
@@ -53,7 +55,7 @@ pub fn check<D: Disk>(
     Ok(finding)
 }
 
-/// A witness is another machine: what it says is not taken on trust where it could hurt.
+/// Validates the witness's answer: it comes from another machine and sizes allocations.
 fn expected(promised: Promised) -> Result<Expected> {
     let begin = &promised.begin;
     let possible = (BLOCK_BYTES_MIN..=BLOCK_BYTES_MAX).contains(&begin.block_bytes)
@@ -61,16 +63,18 @@ fn expected(promised: Promised) -> Result<Expected> {
     let walk = SlotSequence::over(begin.slots).filter(|_| possible);
     Ok(Expected {
         run: begin.run.0,
-        walk: walk.ok_or_else(|| Error::cannot("the witness describes a run that cannot be"))?,
+        walk: walk.ok_or_else(|| {
+            Error::cannot("the witness describes an impossible run; check its ledger")
+        })?,
         block_bytes: begin.block_bytes,
         promised: promised.count,
         checksums: promised.latest.into_iter().collect(),
     })
 }
 
-/// What stands in each slot.
-fn read(file: Option<&impl File>, block_bytes: u32, slots: u64) -> Result<Vec<Found>> {
-    let mut found = vec![Found::Nothing; slots as usize];
+/// The state of each slot.
+fn read(file: Option<&impl File>, block_bytes: u32, slots: u64) -> Result<Vec<BlockState>> {
+    let mut found = vec![BlockState::Nothing; slots as usize];
     let Some(file) = file else {
         return Ok(found);
     };
@@ -83,7 +87,7 @@ fn read(file: Option<&impl File>, block_bytes: u32, slots: u64) -> Result<Vec<Fo
         }
         *found = match file.read_at(&mut block, offset) {
             Ok(bytes) => open(&block[..bytes]),
-            Err(_) => Found::Unreadable,
+            Err(_) => BlockState::Unreadable,
         };
     }
     Ok(found)

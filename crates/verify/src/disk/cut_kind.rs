@@ -1,31 +1,31 @@
-//! What kind of cut it was, as far as the evidence goes.
+//! The kind of cut, derived from the evidence.
 //!
-//! | machine since | connection | operator | kind |
+//! | boot of the machine | connection | operator | kind |
 //! |---|---|---|---|
-//! | any | the writer took its leave | | no cut |
-//! | same boot | | | process kill |
-//! | another boot | closed by a living kernel | | restart |
-//! | another boot | silent, or the witness was away | | machine kill |
-//! | another boot | silent, or the witness was away | "plug pull" | plug pull |
+//! | any | closed by the writer's `leave` | | no cut |
+//! | same | any other | | process kill |
+//! | another | closed by a running kernel | | restart |
+//! | another | silent, or the witness was down | | machine kill |
+//! | another | silent, or the witness was down | "plug pull" | plug pull |
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// How a run's connection ended, as the witness saw it.
+/// How a run's connection ended, from the witness's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum End {
-    /// The writer said that it ends.
+    /// The writer ended the run.
     Leave,
-    /// The other machine's kernel closed it: it outlived the writer.
+    /// The other machine's kernel closed the connection, so it outlived the writer.
     Closed,
-    /// Nothing more was heard.
+    /// No more messages arrived.
     Silent,
-    /// The witness itself was away.
+    /// The witness itself was down.
     Unseen,
 }
 
-/// What the operator says was done.
+/// The operator's statement of what was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// The plug was pulled: the device lost its power.
@@ -38,7 +38,7 @@ pub enum Cut {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The writer ended in good order.
+    /// The writer ended in an orderly way.
     NoCut,
     /// The machine restarted after its kernel had outlived the writer.
     Restart,
@@ -51,7 +51,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The words in verdicts.
+    /// The name in verdicts.
     pub fn words(self) -> &'static str {
         match self {
             Kind::NoCut => "no cut",
@@ -62,34 +62,34 @@ impl Kind {
         }
     }
 
-    /// True if something was cut off.
+    /// True if the run was interrupted without warning.
     pub fn is_cut(self) -> bool {
         self >= Kind::ProcessKill
     }
 
-    /// True if what was not synced should be gone.
+    /// True if unsynced data should be lost.
     pub(super) fn takes_memory(self) -> bool {
         self >= Kind::MachineKill
     }
 
-    /// By the evidence; fails if the operator says what it rules out.
-    pub(super) fn of(same_boot: bool, end: End, said: Option<Cut>) -> Result<Kind> {
+    /// Derives the kind from the evidence; fails if the operator's statement contradicts it.
+    pub(super) fn of(same_boot: bool, end: End, stated: Option<Cut>) -> Result<Kind> {
         let kind = match (end, same_boot) {
             (End::Leave, _) => Kind::NoCut,
             (_, true) => Kind::ProcessKill,
             (End::Closed, false) => Kind::Restart,
             (End::Silent | End::Unseen, false) => Kind::MachineKill,
         };
-        match (said, kind) {
+        match (stated, kind) {
             (Some(Cut::PlugPull), Kind::MachineKill) => Ok(Kind::PlugPull),
             (None, _) | (Some(Cut::MachineKill), Kind::MachineKill) => Ok(kind),
             (Some(_), Kind::ProcessKill) => Err(Error::cannot(
-                "--cut says that the machine was stopped, and it has not started anew since the blocks were \
-                 written; leave --cut out",
+                "--cut claims that the machine was stopped, but it has not been restarted since the blocks \
+                 were written; leave --cut out",
             )),
             (Some(_), _) => Err(Error::cannot(format!(
-                "--cut says that the machine was stopped while blocks were written, and the witness saw \
-                 otherwise ({}); leave --cut out",
+                "--cut claims that the machine was stopped while blocks were written, but the witness \
+                 recorded a {}; leave --cut out",
                 kind.words()
             ))),
         }
@@ -101,9 +101,9 @@ mod tests {
     use super::{Cut, End, Kind};
 
     #[test]
-    fn the_kind_is_what_the_evidence_allows() {
+    fn the_kind_follows_from_the_evidence() {
         let plug = Some(Cut::PlugPull);
-        for (same_boot, end, said, expected) in [
+        for (same_boot, end, stated, expected) in [
             (true, End::Leave, None, Some(Kind::NoCut)),
             (false, End::Leave, plug, None),
             (true, End::Closed, None, Some(Kind::ProcessKill)),
@@ -117,8 +117,8 @@ mod tests {
             (false, End::Silent, Some(Cut::MachineKill), Some(Kind::MachineKill)),
             (true, End::Closed, Some(Cut::MachineKill), None),
         ] {
-            let kind = Kind::of(same_boot, end, said);
-            assert_eq!(kind.ok(), expected, "{same_boot} {end:?} {said:?}");
+            let kind = Kind::of(same_boot, end, stated);
+            assert_eq!(kind.ok(), expected, "{same_boot} {end:?} {stated:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What was found of a disk: the record of `verify disk --check`.
+//! The finding about a disk: the record of `verify disk --check`.
 
 use super::cut_kind::Kind;
 use super::judgement::Judgement;
@@ -13,13 +13,13 @@ pub const FORMAT: u32 = 1;
 pub struct Cuts {
     /// The kind.
     pub kind: Kind,
-    /// Runs that were judged.
+    /// Number of judged runs.
     pub judged: u64,
-    /// Of them those that were survived.
+    /// Judged runs without a loss.
     pub survived: u64,
-    /// Of them those in which blocks were bad.
+    /// Judged runs with bad blocks.
     pub bad: u64,
-    /// Blocks promised, in all.
+    /// Promised blocks, summed over the runs.
     pub promised: u64,
 }
 
@@ -45,36 +45,36 @@ impl Cuts {
     }
 }
 
-/// What may be said in the end.
+/// The conclusion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Something that was synced was gone; what.
+    /// Synced data was lost; the text says what.
     NotDurable(String),
-    /// Nothing was, in so many cuts of each kind.
+    /// No loss; the number of survived cuts by kind.
     Survived(BTreeMap<Kind, u64>),
-    /// Nothing may be said; why.
+    /// No conclusion; the text says why.
     Unknown(String),
 }
 
-/// See the module.
+/// The record of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The format: [`FORMAT`].
     pub format: u32,
-    /// Whose disk.
+    /// The name of the disk under test.
     pub subject: String,
     /// The method under test.
     pub method: String,
-    /// Of a block.
+    /// Size of a block.
     pub block_bytes: u32,
-    /// Blocks of the file.
+    /// Number of blocks in the file.
     pub slots: u64,
-    /// The last cut.
+    /// The judgement of the last run.
     pub judgement: Judgement,
-    /// All cuts of this disk by this method, the last among them.
+    /// All cuts of this disk with this method, including the last.
     pub cuts: Vec<Cuts>,
-    /// What may be said.
+    /// The conclusion.
     pub verdict: Verdict,
 }
 
@@ -86,25 +86,25 @@ impl Finding {
         }
         if let Some(cuts) = self.cuts.iter().find(|cuts| cuts.bad > 0) {
             return Verdict::NotDurable(format!(
-                "blocks were gone in {} of {} runs of kind {}, though not in this one",
+                "blocks were bad in {} of {} runs that ended in a {}, though not in this one",
                 cuts.bad,
                 cuts.judged,
                 cuts.kind.words()
             ));
         }
         if last.promised == 0 {
-            return Verdict::Unknown("nothing had been promised when the run ended".to_owned());
+            return Verdict::Unknown("no block had been promised when the run ended".to_owned());
         }
         if !last.kind.is_cut() {
             return Verdict::Unknown(match last.kind {
-                Kind::NoCut => "the writer ended in good order: nothing was cut off".to_owned(),
-                _ => "the machine's kernel outlived the writer, so it may have written out all that it held"
+                Kind::NoCut => "the writer ended normally, so nothing was interrupted".to_owned(),
+                _ => "the machine's kernel outlived the writer, so it may have written everything back"
                     .to_owned(),
             });
         }
         if !last.counts() {
             return Verdict::Unknown(
-                "what was never synced is all there too, so nothing shows that the cut took anything"
+                "the unsynced control blocks are all there too, so nothing shows that the cut lost anything"
                     .to_owned(),
             );
         }
@@ -122,14 +122,14 @@ impl Finding {
             some => format!("; {some} of them older than blocks that are there (reordered)"),
         };
         format!(
-            "after a {}, {} of {} blocks that had been synced by {} are not as they were: {}{order}; the \
+            "after a {}, {} of {} blocks synced by {} are bad: {}{order}; the \
              first: {}",
             last.kind.words(),
             last.bad(),
             last.looked,
             self.method,
             classes.join(", "),
-            last.example.as_deref().unwrap_or("no words for it")
+            last.example.as_deref().unwrap_or("no example")
         )
     }
 }

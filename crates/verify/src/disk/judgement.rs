@@ -1,34 +1,34 @@
-//! Blocks held against promises.
+//! Compares blocks with promises.
 //!
-//! Let P be the last block promised and H the newest that is there. A block is begun only when the sync
-//! of the one before it has returned; so all up to max(P, H - 1) had been synced, and at most one, behind
-//! max(P, H), was under way. In each slot the latest block up to max(P, H) must stand, whole; in the slot
-//! of the one under way, that or anything torn.
+//! Let P be the last promised block and H the newest block in the file. A block is begun only after the sync
+//! of the previous one has returned. So all blocks up to max(P, H - 1) were synced, and at most one, after
+//! max(P, H), was in flight. Each slot must hold the latest block up to max(P, H), whole; the slot of the
+//! block in flight may hold that block or torn bytes.
 
-use super::block::{Found, Role};
+use super::block::{BlockState, Role};
 use super::cut_kind::Kind;
 use super::slot_sequence::SlotSequence;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
-/// What may have become of a block that had been synced, other than it should.
+/// What is wrong with a synced block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// Nothing stands in its place.
+    /// Its place is empty.
     Lost,
-    /// An older block does.
+    /// An older block is in its place.
     Stale,
-    /// Bytes that are no whole block, or not those that were promised.
+    /// Bytes that are not a whole block, or not the promised block.
     Torn,
-    /// A block that belongs elsewhere.
+    /// A block that belongs to another place.
     Misplaced,
-    /// The device refuses to read it.
+    /// The device failed the read.
     Unreadable,
 }
 
 impl Class {
-    /// The word in reports.
+    /// The name in reports.
     pub fn word(self) -> &'static str {
         match self {
             Class::Lost => "lost",
@@ -40,35 +40,35 @@ impl Class {
     }
 }
 
-/// What has become of one run.
+/// The judgement of one run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// What cut it off.
+    /// How the run ended.
     pub kind: Kind,
-    /// Blocks that were promised.
+    /// Number of promised blocks.
     pub promised: u64,
-    /// Of them and those synced behind them, the ones that no later block replaced: these were looked at.
+    /// Blocks checked: those promised or provably synced that no later block replaced.
     pub looked: u64,
-    /// Those that are not as they were synced, by what they are.
+    /// Bad blocks by class.
     pub bad: BTreeMap<Class, u64>,
-    /// Bad ones that are older than a block that is there: the device did not keep the order.
+    /// Bad blocks that are older than the newest block in the file: the device reordered writes.
     pub reordered: u64,
-    /// Controls, which were never synced, that were looked at.
+    /// Control blocks checked; they were never synced.
     pub controls: u64,
-    /// Of them, those that are gone: the cut took something.
+    /// Control blocks that are gone: evidence that the cut lost data.
     pub controls_gone: u64,
-    /// The first bad one, in words.
+    /// A description of the first bad block.
     pub example: Option<String>,
 }
 
 impl Judgement {
-    /// Blocks that are not as they were synced.
+    /// The number of bad blocks.
     pub fn bad(&self) -> u64 {
         self.bad.values().sum()
     }
 
-    /// True if it may be counted as a cut that was survived: something was promised, it was cut off, and
-    /// where a cut must take what was not synced, it did.
+    /// True if the run counts as a survived cut: blocks were promised, the run was interrupted, nothing was
+    /// lost, and if this kind of cut must lose unsynced data, it did.
     pub fn counts(&self) -> bool {
         self.bad() == 0
             && self.promised > 0
@@ -77,21 +77,26 @@ impl Judgement {
     }
 }
 
-/// What a run's blocks are held against.
+/// The expectation that a run's blocks are checked against.
 #[derive(Debug)]
 pub(super) struct Expected {
     pub(super) run: u128,
     pub(super) walk: SlotSequence,
     pub(super) block_bytes: u32,
-    /// How many promises.
+    /// Number of promises.
     pub(super) promised: u64,
-    /// Checksums of the latest.
+    /// Checksums of the latest promises.
     pub(super) checksums: HashMap<u64, u32>,
 }
 
 impl Expected {
-    /// Judges what was found in each slot, of blocks and of controls.
-    pub(super) fn judge(&self, kind: Kind, blocks: &[Found], controls: &[Found]) -> Judgement {
+    /// Judges the state of each slot, of blocks and of controls.
+    pub(super) fn judge(
+        &self,
+        kind: Kind,
+        blocks: &[BlockState],
+        controls: &[BlockState],
+    ) -> Judgement {
         let mut judgement = Judgement {
             kind,
             promised: self.promised,
@@ -104,13 +109,13 @@ impl Expected {
         };
         let newest = self.newest(blocks);
         if let Some(last) = self.last_promised().max(newest) {
-            let under_way = self.walk.slot(last + 1);
+            let in_flight = self.walk.slot(last + 1);
             for (slot, sequence) in self.slots(last) {
                 let found = blocks[slot as usize];
                 judgement.looked += 1;
-                let torn_by_the_cut = slot == under_way && found == Found::Torn;
+                let is_torn_in_flight = slot == in_flight && found == BlockState::Torn;
                 let bad = self.bad(slot, sequence, found);
-                let bad = bad.filter(|_| !torn_by_the_cut);
+                let bad = bad.filter(|_| !is_torn_in_flight);
                 if let Some((class, what)) = bad {
                     let reordered = newest.is_some_and(|newest| sequence < newest);
                     judgement.add(class, reordered, || self.words(sequence, slot, &what, newest));
@@ -134,8 +139,8 @@ impl Expected {
         self.promised.checked_sub(1)
     }
 
-    fn newest(&self, blocks: &[Found]) -> Option<u64> {
-        let own = |(slot, found): (usize, &Found)| self.own(slot as u64, Role::Tested, *found);
+    fn newest(&self, blocks: &[BlockState]) -> Option<u64> {
+        let own = |(slot, found): (usize, &BlockState)| self.own(slot as u64, Role::Tested, *found);
         let there = blocks.iter().enumerate().filter_map(own);
         there.map(|(sequence, _)| sequence).max()
     }
@@ -145,10 +150,10 @@ impl Expected {
         (0..).zip(latest).filter_map(|(slot, latest)| Some((slot, latest?)))
     }
 
-    /// Sequence and checksum of a block of this run that stands where it belongs.
-    fn own(&self, slot: u64, role: Role, found: Found) -> Option<(u64, u32)> {
+    /// Sequence and checksum of a block of this run in the place where it belongs.
+    fn own(&self, slot: u64, role: Role, found: BlockState) -> Option<(u64, u32)> {
         match found {
-            Found::Whole(label, checksum)
+            BlockState::Whole(label, checksum)
                 if label.run == self.run
                     && label.role == role
                     && label.offset == slot * u64::from(self.block_bytes)
@@ -160,34 +165,34 @@ impl Expected {
         }
     }
 
-    /// Why what was found is not this block, if it is not.
-    fn bad(&self, slot: u64, sequence: u64, found: Found) -> Option<(Class, String)> {
+    /// Why the slot does not hold this block, if it does not.
+    fn bad(&self, slot: u64, sequence: u64, found: BlockState) -> Option<(Class, String)> {
         if let Some((there, checksum)) = self.own(slot, Role::Tested, found) {
             let promised = self.checksums.get(&sequence);
             return match (there == sequence, promised) {
-                (false, _) => Some((Class::Stale, format!("block {there} is there"))),
+                (false, _) => Some((Class::Stale, format!("its place holds block {there}"))),
                 (true, Some(promised)) if *promised != checksum => {
-                    Some((Class::Torn, "it holds other bytes than were promised".to_owned()))
+                    Some((Class::Torn, "its bytes differ from the promised ones".to_owned()))
                 }
                 (true, _) => None,
             };
         }
         Some(match found {
-            Found::Nothing => (Class::Lost, "nothing is there".to_owned()),
-            Found::Torn => (Class::Torn, "what is there is not a whole block".to_owned()),
-            Found::Unreadable => (Class::Unreadable, "it cannot be read".to_owned()),
-            Found::Whole(label, _) if label.run != self.run => {
-                (Class::Stale, "a block of an earlier run is there".to_owned())
+            BlockState::Nothing => (Class::Lost, "its place is empty".to_owned()),
+            BlockState::Torn => (Class::Torn, "its place does not hold a whole block".to_owned()),
+            BlockState::Unreadable => (Class::Unreadable, "it cannot be read".to_owned()),
+            BlockState::Whole(label, _) if label.run != self.run => {
+                (Class::Stale, "its place holds a block of an earlier run".to_owned())
             }
-            Found::Whole(label, _) => (
+            BlockState::Whole(label, _) => (
                 Class::Misplaced,
                 format!(
-                    "block {} is there, which belongs at offset {}{}",
+                    "its place holds block {}, which belongs at offset {}{}",
                     label.sequence,
                     label.offset,
                     match label.role {
                         Role::Tested => "",
-                        Role::Control => " of the controls",
+                        Role::Control => " of the control file",
                     }
                 ),
             ),
@@ -198,10 +203,10 @@ impl Expected {
         let offset = slot * u64::from(self.block_bytes);
         let known = match newest {
             _ if sequence < self.promised => "was promised".to_owned(),
-            Some(newest) => format!("was synced before block {newest}, which is there"),
+            Some(newest) => format!("was synced before block {newest}, which is present"),
             None => "was synced".to_owned(),
         };
-        format!("block {sequence} at offset {offset} {known}, and {what}")
+        format!("block {sequence} at offset {offset} {known}, but {what}")
     }
 }
 
@@ -216,7 +221,7 @@ impl Judgement {
 #[cfg(test)]
 mod tests {
     use super::{Class, Expected, Judgement};
-    use crate::disk::block::{Found, Label, Role};
+    use crate::disk::block::{BlockState, Label, Role};
     use crate::disk::cut_kind::Kind;
     use crate::disk::slot_sequence::SlotSequence;
     use std::collections::BTreeMap;
@@ -231,22 +236,22 @@ mod tests {
         }
     }
 
-    fn whole(sequence: u64, role: Role) -> Found {
+    fn whole(sequence: u64, role: Role) -> BlockState {
         let slot = SlotSequence::over(8).unwrap().slot(sequence);
         let label = Label { run: 7, sequence, offset: slot * 512, time_ns: 0, role };
-        Found::Whole(label, 1)
+        BlockState::Whole(label, 1)
     }
 
-    /// A file in which these were written one after another.
-    fn file(blocks: impl Iterator<Item = u64>, role: Role) -> Vec<Found> {
-        let mut file = vec![Found::Nothing; 8];
+    /// A file to which these blocks were written in order.
+    fn file(blocks: impl Iterator<Item = u64>, role: Role) -> Vec<BlockState> {
+        let mut file = vec![BlockState::Nothing; 8];
         for sequence in blocks {
             file[SlotSequence::over(8).unwrap().slot(sequence) as usize] = whole(sequence, role);
         }
         file
     }
 
-    fn judged(promised: u64, blocks: &[Found]) -> Judgement {
+    fn judged(promised: u64, blocks: &[BlockState]) -> Judgement {
         let controls = file(0..promised, Role::Control);
         expected(promised).judge(Kind::PlugPull, blocks, &controls)
     }
@@ -256,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_right_whatever_was_under_way() {
+    fn synced_blocks_are_good_whatever_was_in_flight() {
         let walk = SlotSequence::over(8).unwrap();
         for promised in 0..40 {
             for ahead in 0..3 {
@@ -264,7 +269,7 @@ mod tests {
                 let right = judged(promised, &blocks);
                 assert_eq!(right.bad(), 0, "{promised} {ahead}: {right:?}");
                 assert_eq!(right.looked, 8.min(promised + ahead));
-                blocks[walk.slot(promised + ahead) as usize] = Found::Torn;
+                blocks[walk.slot(promised + ahead) as usize] = BlockState::Torn;
                 let torn = judged(promised, &blocks);
                 assert_eq!(torn.bad(), 0, "{promised} {ahead}: {torn:?}");
             }
@@ -276,11 +281,13 @@ mod tests {
         let walk = SlotSequence::over(8).unwrap();
         let at = |sequence| walk.slot(sequence) as usize;
         let mut blocks = file(0..20, Role::Tested);
-        blocks[at(18)] = Found::Torn;
+        blocks[at(18)] = BlockState::Torn;
         let torn = judged(20, &blocks);
         assert_eq!((torn.bad.clone(), torn.reordered), (of(Class::Torn, 1), 1));
         let words = torn.example.unwrap();
-        assert!(words.contains("block 18 at offset") && words.contains("not a whole block"));
+        assert!(
+            words.contains("block 18 at offset") && words.contains("does not hold a whole block")
+        );
         assert_eq!(torn.controls_gone, 0);
 
         let mut old = file(0..19, Role::Tested);
@@ -288,36 +295,36 @@ mod tests {
         assert_eq!((stale.bad.clone(), stale.reordered), (of(Class::Stale, 1), 0));
         assert!(!stale.counts());
 
-        old[at(15)] = Found::Nothing;
+        old[at(15)] = BlockState::Nothing;
         let lost = judged(19, &old);
         assert_eq!((lost.bad.clone(), lost.reordered), (of(Class::Lost, 1), 1));
 
         old[at(15)] = whole(14, Role::Tested);
         assert_eq!(judged(19, &old).bad, of(Class::Misplaced, 1));
-        old[at(15)] = Found::Unreadable;
+        old[at(15)] = BlockState::Unreadable;
         assert_eq!(judged(19, &old).bad, of(Class::Unreadable, 1));
-        let Found::Whole(mut label, checksum) = whole(15, Role::Tested) else {
-            panic!("a whole block");
+        let BlockState::Whole(mut label, checksum) = whole(15, Role::Tested) else {
+            panic!("expected a whole block");
         };
         label.run = 6;
-        old[at(15)] = Found::Whole(label, checksum);
+        old[at(15)] = BlockState::Whole(label, checksum);
         assert_eq!(judged(19, &old).bad, of(Class::Stale, 1));
         old[at(15)] = whole(15, Role::Control);
         assert_eq!(judged(19, &old).bad, of(Class::Misplaced, 1));
     }
 
     #[test]
-    fn what_came_before_a_block_that_is_there_had_been_synced_though_never_promised() {
+    fn a_block_before_a_present_one_counts_as_synced_without_a_promise() {
         let mut blocks = file(0..7, Role::Tested);
-        blocks[4] = Found::Nothing;
+        blocks[4] = BlockState::Nothing;
         let found = judged(3, &blocks);
         assert_eq!((found.bad.clone(), found.reordered), (of(Class::Lost, 1), 1));
         let words = found.example.unwrap();
-        assert!(words.contains("synced before block 6, which is there"), "{words}");
+        assert!(words.contains("synced before block 6, which is present"), "{words}");
     }
 
     #[test]
-    fn other_bytes_than_were_promised_are_torn() {
+    fn bytes_that_differ_from_the_promise_are_torn() {
         let blocks = file(0..4, Role::Tested);
         let mut expected = expected(4);
         expected.checksums.insert(2, 99);
@@ -326,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_that_took_nothing_does_not_count_where_it_must() {
+    fn a_cut_that_must_lose_data_and_lost_none_does_not_count() {
         let blocks = file(0..6, Role::Tested);
         let counts = |kind, controls| {
             let controls = file(0..controls, Role::Control);

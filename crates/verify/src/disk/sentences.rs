@@ -1,11 +1,11 @@
-//! A finding of a disk in sentences that whoever bought it can act on.
+//! A finding about a disk as sentences for its owner.
 
 use super::cut_kind::Kind;
 use super::finding::{Finding, Verdict};
 use crate::words::many;
 
 impl Finding {
-    /// The finding, a line each; the first is the verdict, the last says what is not known.
+    /// The finding, one sentence per line: first the verdict, last what remains unknown.
     pub fn sentences(&self) -> Vec<String> {
         let mut lines = vec![self.headline(), self.tested(), self.controls()];
         lines.extend(self.bounds());
@@ -19,13 +19,10 @@ impl Finding {
             Verdict::NotDurable(evidence) => format!("{subject}: not durable: {evidence}."),
             Verdict::Survived(cuts) => {
                 let strongest = cuts.iter().rev();
-                let kinds: Vec<_> = strongest
-                    .map(|(kind, count)| {
-                        format!("{} (of kind {})", many(*count, "cut"), kind.words())
-                    })
-                    .collect();
+                let kinds: Vec<_> =
+                    strongest.map(|(kind, count)| many(*count, kind.words())).collect();
                 format!(
-                    "{subject}: survived {}: every block that had been promised was there, whole.",
+                    "{subject}: survived {}: every promised block was present and whole.",
                     kinds.join(" and ")
                 )
             }
@@ -36,8 +33,8 @@ impl Finding {
     fn tested(&self) -> String {
         let last = &self.judgement;
         format!(
-            "The last run: blocks of {} bytes, each made stable by {} and then promised to the witness; {} \
-             promised, {} that nothing later replaced were checked; ended by: {}.",
+            "The last run: blocks of {} bytes, each synced by {} and then promised to the witness; {} \
+             promised, {} that no later block replaced were checked; ended by: {}.",
             self.block_bytes,
             self.method,
             last.promised,
@@ -49,19 +46,20 @@ impl Finding {
     fn controls(&self) -> String {
         let last = &self.judgement;
         let gone = format!(
-            "Control, the same blocks never synced: {} of {} are gone",
+            "Control, the same blocks without a sync: {} of {} are gone",
             last.controls_gone, last.controls
         );
         match (last.controls_gone, last.kind) {
             (0, Kind::ProcessKill) => {
-                format!("{gone}: a process kill takes nothing that the kernel holds.")
+                format!("{gone}: a process kill loses nothing that the kernel holds.")
             }
-            (0, _) => format!("{gone}: nothing shows that this run could have seen a loss."),
-            _ => format!("{gone}, so the cut took what it could."),
+            (0, _) => format!("{gone}: nothing shows that this run could have detected a loss."),
+            _ => format!("{gone}, so the cut did lose unsynced data."),
         }
     }
 
-    /// With no loss in n cuts, the chance that one like them loses something is at most 3/n at 95 %.
+    /// After n cuts without a loss, the chance that a similar cut loses something is at most 3/n at 95 %
+    /// confidence.
     fn bounds(&self) -> Vec<String> {
         let Verdict::Survived(cuts) = &self.verdict else {
             return Vec::new();
@@ -70,13 +68,13 @@ impl Finding {
             let kind = kind.words();
             if *count < 4 {
                 format!(
-                    "{} of kind {kind}: that bounds nothing yet; cut and check again, the witness adds them \
-                     up.",
-                    many(*count, "cut")
+                    "{}: too few for a bound on the chance of a loss; repeat the test, the witness adds up \
+                     the cuts.",
+                    many(*count, kind)
                 )
             } else {
                 format!(
-                    "No loss in {count} cuts of kind {kind}: the chance that one like these loses something is \
+                    "No loss in {count} {kind}s: the chance that a similar one loses something is \
                      at most {:.1} % (95 % confidence, rule of three).",
                     300.0 / *count as f64
                 )
@@ -87,14 +85,14 @@ impl Finding {
 
     fn not_known(&self) -> String {
         match self.judgement.kind {
-            Kind::ProcessKill => "Not known from here: what a loss of power takes; the kernel outlived this \
-                                  cut, and a disk that never writes anything would pass."
+            Kind::ProcessKill => "Not known from here: what a power loss would take; the kernel outlived this \
+                                  cut, and a disk that never wrote anything would pass."
                 .to_owned(),
             Kind::MachineKill => "Not known from here: whether the device lost its power, and with it its \
-                                  cache; if you pulled the plug, say --cut plug-pull."
+                                  cache; if you pulled the plug, pass --cut plug-pull."
                 .to_owned(),
-            _ => "Not known from here: other devices of this model, other fillings and temperatures of this \
-                  one, and cuts at other moments; one failure condemns, no number of passes acquits."
+            _ => "Not known from here: other devices of this model, other fill levels and temperatures of \
+                  this one, and cuts at other moments. One failure is proof; no number of passes is."
                 .to_owned(),
         }
     }

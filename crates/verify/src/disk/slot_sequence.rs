@@ -1,22 +1,22 @@
-//! Where each block goes: laps over a file of so many slots, one in order, the next scattered.
+//! The slot of each block: laps over the file, alternately in order and scattered.
 //!
-//! The first lap grows the file, all later ones overwrite. Slots are a power of two, so that an odd step
-//! visits each of them once in a lap.
+//! The first lap grows the file; later laps overwrite. The number of slots is a power of two, so an odd step
+//! visits each slot once per lap.
 
-/// The step of scattered laps, near the golden ratio of 2^32: neighbours in time lie far apart.
+/// The step of scattered laps, near the golden ratio of 2^32: consecutive blocks are far apart.
 const STEP: u64 = 0x9E37_79B1;
 
-/// The most slots: a check holds one word of each in memory.
+/// The most slots: a check holds one word per slot in memory.
 const SLOTS_MAX: u64 = 1 << 24;
 
-/// See the module.
+/// The order in which blocks visit the slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlotSequence {
     slots: u64,
 }
 
 impl SlotSequence {
-    /// Over so many slots; none if they are no power of two, or too many.
+    /// Makes the sequence; none if `slots` is not a power of two or is too large.
     pub(super) fn over(slots: u64) -> Option<SlotSequence> {
         let fits = slots.is_power_of_two() && slots <= SLOTS_MAX;
         fits.then_some(SlotSequence { slots })
@@ -28,7 +28,7 @@ impl SlotSequence {
         if lap % 2 == 0 { place } else { place.wrapping_mul(STEP) % self.slots }
     }
 
-    /// Of each slot the latest block up to and with `last`, if there is one.
+    /// For each slot the latest block up to and including `last`, if there is one.
     pub(super) fn latest(self, last: u64) -> Vec<Option<u64>> {
         let mut latest = vec![None; self.slots as usize];
         let lap = last / self.slots;
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_of_each_slot_is_the_last_that_was_put_there() {
+    fn the_latest_block_of_each_slot_is_the_last_written_there() {
         let walk = SlotSequence::over(8).unwrap();
         for last in 0..40 {
             let mut slots = [None; 8];

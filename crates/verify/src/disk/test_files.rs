@@ -1,4 +1,4 @@
-//! The files in the directory under test: a folder of our own with the blocks and their controls.
+//! The files in the directory under test: a managed folder with the blocks and their controls.
 
 use super::writer::Method;
 use crate::error::{Error, Result};
@@ -6,19 +6,19 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use syncline_vfs::{Create, Disk, File, OpenOptions};
 
-/// The folder's name below the directory under test.
+/// The folder's name in the directory under test.
 const FOLDER: &str = "syncline-vfs";
 const BLOCKS: &str = "blocks";
 const CONTROL: &str = "control";
 
-/// See the module.
+/// The folder with the test files.
 #[derive(Debug)]
 pub(super) struct TestDirectory<D> {
     disk: D,
     directory: PathBuf,
 }
 
-/// New files that nobody else writes.
+/// Newly created files, locked against a second writer.
 #[derive(Debug)]
 pub(super) struct Files<F> {
     pub(super) blocks: F,
@@ -30,13 +30,13 @@ impl<D: Disk> TestDirectory<D> {
         TestDirectory { disk: disk.clone(), directory: directory.to_owned() }
     }
 
-    /// Fails if a writer is at work there, or if the folder holds what is not ours.
+    /// Fails if a writer is running there, or if the folder holds unmanaged files.
     pub(super) fn must_be_free(&self) -> Result<()> {
         for name in self.names()? {
             if name != Path::new(BLOCKS) && name != Path::new(CONTROL) {
                 let path = self.folder().join(name);
                 return Err(Error::cannot(format!(
-                    "{} is not of syncline verify disk; move it away",
+                    "{} was not made by syncline verify disk; move it away",
                     path.display()
                 )));
             }
@@ -44,7 +44,7 @@ impl<D: Disk> TestDirectory<D> {
         match self.disk.open(&self.blocks(), OpenOptions::READ) {
             Ok(file) => file.try_lock().map_err(|error| match error {
                 syncline_vfs::Error::Locked { .. } => Error::cannot(format!(
-                    "a writer is at work in {}; its blocks are judged when it was cut off",
+                    "a writer is running in {}; check after it has been cut off",
                     self.folder().display()
                 )),
                 error => failed(error),
@@ -54,7 +54,7 @@ impl<D: Disk> TestDirectory<D> {
         }
     }
 
-    /// Removes what an earlier run left and makes new, empty files, whose names are stable.
+    /// Removes the files of an earlier run and creates empty ones, whose names are synced.
     pub(super) fn make(&self, method: Method) -> Result<Files<D::File>> {
         for name in self.names()? {
             let path = self.folder().join(name);
@@ -80,8 +80,8 @@ impl<D: Disk> TestDirectory<D> {
         Ok(Files { blocks, control })
     }
 
-    /// The file of blocks, and then that of controls; none where it is gone.
-    pub(super) fn found(&self) -> Result<[Option<D::File>; 2]> {
+    /// Opens the file of blocks and that of controls; none for a missing file.
+    pub(super) fn open(&self) -> Result<[Option<D::File>; 2]> {
         let open = |path: PathBuf| match self.disk.open(&path, OpenOptions::READ) {
             Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == Some(ErrorKind::NotFound) => Ok(None),
@@ -111,8 +111,8 @@ impl<D: Disk> TestDirectory<D> {
     }
 }
 
-/// A failure of the disk as one of ours.
-#[allow(clippy::needless_pass_by_value, reason = "it is handed over by value, by map_err")]
+/// Converts a disk error.
+#[allow(clippy::needless_pass_by_value, reason = "map_err passes it by value")]
 pub(super) fn failed(error: syncline_vfs::Error) -> Error {
     Error::cannot(error.to_string())
 }

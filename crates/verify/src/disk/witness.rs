@@ -1,7 +1,8 @@
-//! The witness: hears promises, keeps them, says when a connection went silent, and tells them again.
+//! The witness: receives promises, keeps them, reports a silent connection, and returns the promises on
+//! request.
 //!
-//! A thread a connection, over one ledger. Promises that have arrived together are synced together. Whoever
-//! asks is answered when all is heard that had arrived before over the connection that is asked about.
+//! Each connection has a thread; all share one ledger. Promises that arrive together are synced together. An
+//! answer about a run waits until everything that had arrived over that run's connection is processed.
 
 use super::cut_kind::{End, Kind};
 use super::ledger::Ledger;
@@ -19,34 +20,34 @@ use std::time::Duration;
 use syncline_instrument::{Nanos, clock};
 use syncline_vfs::Disk;
 
-/// How often it is looked whether a connection has come, or somebody asks to stop.
-const LOOK: Duration = Duration::from_millis(5);
+/// Interval at which the listener checks for connections and for the request to stop.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// How long an answer may take to be taken.
-const TAKE_LIMIT: Duration = Duration::from_secs(10);
+/// Time limit for sending an answer.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long it is waited for what a writer had said before its promises were asked for.
-const HEAR_LIMIT: Duration = Duration::from_secs(10);
+/// How long a question waits for the promises that a writer had already sent.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Connections at once.
+/// The most connections at once.
 const CONNECTIONS_MAX: usize = 64;
 
-/// Promises that are synced together at most.
+/// The most promises that are synced together.
 const BATCH_MAX: usize = 1024;
 
-/// See the module.
+/// A witness that listens for writers and checkers.
 #[derive(Debug)]
 pub struct Witness<D: Disk> {
     listener: TcpListener,
     ledger: Mutex<Ledger<D>>,
-    /// When nothing was left to be heard, last: of each run that is written over a connection.
-    heard_out: Mutex<BTreeMap<usize, Nanos>>,
+    /// By run that is being written: the last time at which its connection had no unread message.
+    drained_at: Mutex<BTreeMap<usize, Nanos>>,
     silence: Duration,
 }
 
 impl<D: Disk> Witness<D> {
-    /// Listens at `HOST:PORT` and keeps what it hears in a directory. A writer that says nothing for
-    /// `silence` is said to have gone silent.
+    /// Listens at `HOST:PORT` and keeps its ledger in a directory. A writer that sends nothing for `silence`
+    /// is reported as silent.
     pub fn listen(
         address: &str,
         disk: &D,
@@ -60,41 +61,43 @@ impl<D: Disk> Witness<D> {
         Ok(Witness {
             listener,
             ledger: Mutex::new(Ledger::open(disk, directory)?),
-            heard_out: Mutex::default(),
+            drained_at: Mutex::default(),
             silence,
         })
     }
 
-    /// Where it listens.
+    /// The address it listens at.
     pub fn address(&self) -> Result<SocketAddr> {
         let address = self.listener.local_addr();
-        address.map_err(|error| Error::cannot(format!("cannot tell where it listens: {error}")))
+        address.map_err(|error| {
+            Error::cannot(format!("cannot read the address of the witness's socket: {error}"))
+        })
     }
 
-    /// Listens until `stop` is set; `tell` is told what happens, a sentence each.
-    pub fn serve(&self, stop: &AtomicBool, tell: &(dyn Fn(&str) + Sync)) -> Result<()> {
+    /// Serves until `stop` is set; passes one sentence per event to `notify`.
+    pub fn serve(&self, stop: &AtomicBool, notify: &(dyn Fn(&str) + Sync)) -> Result<()> {
         let connections = AtomicUsize::new(0);
         thread::scope(|scope| {
             while !stop.load(Ordering::Relaxed) {
                 let stream = match self.listener.accept() {
                     Ok((stream, _)) => stream,
-                    Err(error) if is_passing(&error) => {
-                        thread::sleep(LOOK);
+                    Err(error) if is_transient(&error) => {
+                        thread::sleep(POLL_INTERVAL);
                         continue;
                     }
                     Err(error) => {
-                        return Err(Error::cannot(format!("cannot hear anybody more: {error}")));
+                        return Err(Error::cannot(format!("cannot accept connections: {error}")));
                     }
                 };
                 if connections.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
                     connections.fetch_sub(1, Ordering::Relaxed);
-                    tell("a connection was turned away: there are too many");
+                    notify("a connection was refused: too many are open");
                     continue;
                 }
                 let connections = &connections;
                 scope.spawn(move || {
-                    if let Err(why) = self.converse(stream, stop, tell) {
-                        tell(&format!("a connection ended: {why}"));
+                    if let Err(why) = self.converse(stream, stop, notify) {
+                        notify(&format!("a connection ended: {why}"));
                     }
                     connections.fetch_sub(1, Ordering::Relaxed);
                 });
@@ -107,24 +110,24 @@ impl<D: Disk> Witness<D> {
         &self,
         stream: TcpStream,
         stop: &AtomicBool,
-        tell: &(dyn Fn(&str) + Sync),
+        notify: &(dyn Fn(&str) + Sync),
     ) -> Result<()> {
-        let mut talk = Talk {
+        let mut connection = Connection {
             witness: self,
             lines: Lines::of(opened(&stream)?),
             stream,
-            tell,
-            writes: None,
+            notify,
+            writing: None,
             asked: None,
             pending: Vec::new(),
-            heard_at: clock::now(),
-            is_quiet: false,
+            received_at: clock::now(),
+            is_silent: false,
         };
-        let outcome = talk.greet(stop).and_then(|()| talk.run(stop));
+        let outcome = connection.greet(stop).and_then(|()| connection.run(stop));
         if let Err(why) = &outcome {
-            // Whoever is gone cannot be told.
-            drop(talk.reply(&Reply::Refused(why.to_string())));
-            talk.end(End::Closed)?;
+            // The peer may be gone, so a failure to reply is ignored.
+            drop(connection.reply(&Reply::Refused(why.to_string())));
+            connection.end(End::Closed)?;
         }
         outcome
     }
@@ -133,43 +136,43 @@ impl<D: Disk> Witness<D> {
         self.ledger.lock()
     }
 
-    fn heard_out(&self) -> MutexGuard<'_, BTreeMap<usize, Nanos>> {
-        self.heard_out.lock()
+    fn drained_at(&self) -> MutexGuard<'_, BTreeMap<usize, Nanos>> {
+        self.drained_at.lock()
     }
 
-    /// Waits until all is heard that the writer of a run had said by now; false if it goes on and on.
-    fn hear_out(&self, run: usize) -> bool {
+    /// Waits until everything is processed that the writer of a run had sent by now; false on a timeout.
+    fn wait_until_drained(&self, run: usize) -> bool {
         let asked = clock::now();
-        while clock::now() - asked < clock::nanos(HEAR_LIMIT) {
-            if self.heard_out().get(&run).is_none_or(|at| *at > asked) {
+        while clock::now() - asked < clock::nanos(DRAIN_TIMEOUT) {
+            if self.drained_at().get(&run).is_none_or(|at| *at > asked) {
                 return true;
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
         false
     }
 }
 
 /// One connection.
-struct Talk<'t, D: Disk> {
+struct Connection<'t, D: Disk> {
     witness: &'t Witness<D>,
     stream: TcpStream,
     lines: Lines<TcpStream>,
-    tell: &'t (dyn Fn(&str) + Sync),
-    /// The run that is written over it.
-    writes: Option<usize>,
-    /// The run that was asked for over it.
+    notify: &'t (dyn Fn(&str) + Sync),
+    /// The run that this connection writing.
+    writing: Option<usize>,
+    /// The run that this connection has requested.
     asked: Option<usize>,
-    /// Promises heard and not yet kept.
+    /// Received promises that are not yet stable.
     pending: Vec<(u64, u32)>,
-    heard_at: u64,
-    is_quiet: bool,
+    received_at: u64,
+    is_silent: bool,
 }
 
-impl<D: Disk> Talk<'_, D> {
+impl<D: Disk> Connection<'_, D> {
     fn greet(&mut self, stop: &AtomicBool) -> Result<()> {
         let began = clock::now();
-        while clock::now() - began < clock::nanos(TAKE_LIMIT) && !stop.load(Ordering::Relaxed) {
+        while clock::now() - began < clock::nanos(REPLY_TIMEOUT) && !stop.load(Ordering::Relaxed) {
             match self.lines.text() {
                 ReadLine::Nothing => {}
                 ReadLine::Message(text) if text == GREETING.as_bytes() => {
@@ -178,25 +181,27 @@ impl<D: Disk> Talk<'_, D> {
                 _ => break,
             }
         }
-        Err(Error::cannot(format!("who speaks to this witness says {GREETING} first")))
+        Err(Error::cannot(format!(
+            "the first line must be {GREETING}; is the other side syncline verify disk?"
+        )))
     }
 
     fn run(&mut self, stop: &AtomicBool) -> Result<()> {
         loop {
             match self.lines.next() {
                 ReadLine::Message(call) => {
-                    self.hear_again();
-                    self.hear(call)?;
+                    self.note_received();
+                    self.handle(call)?;
                 }
                 ReadLine::Nothing if stop.load(Ordering::Relaxed) => return self.end(End::Unseen),
                 ReadLine::Nothing => {
-                    self.note_heard_out(clock::now());
+                    self.note_drained(clock::now());
                     self.wait();
                 }
                 ReadLine::Closed => return self.end(End::Closed),
                 ReadLine::Broken => {
-                    // A machine that comes back refuses what it knows nothing of: that is no kernel that
-                    // outlived its writer.
+                    // A machine that has restarted resets connections that it does not know. That does not
+                    // mean that its kernel outlived the writer.
                     let how = if self.silent_for() >= self.witness.silence {
                         End::Silent
                     } else {
@@ -204,22 +209,24 @@ impl<D: Disk> Talk<'_, D> {
                     };
                     return self.end(how);
                 }
-                ReadLine::Nonsense(why) => return Err(Error::cannot(format!("no message: {why}"))),
+                ReadLine::Nonsense(why) => {
+                    return Err(Error::cannot(format!("not a message: {why}")));
+                }
             }
         }
     }
 
-    fn hear(&mut self, call: Call) -> Result<()> {
+    fn handle(&mut self, call: Call) -> Result<()> {
         match call {
             Call::Begin(begin) => {
-                if self.writes.is_some() {
+                if self.writing.is_some() {
                     return Err(Error::cannot("a second run over one connection"));
                 }
-                let words = format!("{} writes by {}", begin.subject, begin.method);
+                let words = format!("{} writing by {}", begin.subject, begin.method);
                 let number = self.witness.ledger().begin(begin)?;
-                self.writes = Some(number);
-                self.note_heard_out(0);
-                (self.tell)(&words);
+                self.writing = Some(number);
+                self.note_drained(0);
+                (self.notify)(&words);
                 self.reply(&Reply::Begun)
             }
             Call::Promise(sequence, checksum) => {
@@ -235,7 +242,8 @@ impl<D: Disk> Talk<'_, D> {
             }
             Call::Ask(subject) => self.answer(&subject),
             Call::Judged(judgement) => {
-                let asked = self.asked.ok_or_else(|| Error::cannot("judged without asking"))?;
+                let asked =
+                    self.asked.ok_or_else(|| Error::cannot("a judgement without a question"))?;
                 let mut ledger = self.witness.ledger();
                 let article = match judgement.kind {
                     Kind::NoCut => "",
@@ -251,17 +259,18 @@ impl<D: Disk> Talk<'_, D> {
                 ledger.judged(asked, judgement)?;
                 let sum = ledger.sum(asked);
                 drop(ledger);
-                (self.tell)(&words);
+                (self.notify)(&words);
                 self.reply(&Reply::Sum(sum))
             }
         }
     }
 
-    /// Makes what was heard stable, and says so.
+    /// Makes the received promises stable and acknowledges them.
     fn keep(&mut self) -> Result<()> {
-        let writes = self.writes.ok_or_else(|| Error::cannot("a promise before its run began"))?;
+        let writing =
+            self.writing.ok_or_else(|| Error::cannot("a promise before its run began"))?;
         let pending = std::mem::take(&mut self.pending);
-        let promised = self.witness.ledger().promise(writes, &pending)?;
+        let promised = self.witness.ledger().promise(writing, &pending)?;
         self.reply(&Reply::Kept(promised.checked_sub(1)))
     }
 
@@ -269,22 +278,22 @@ impl<D: Disk> Talk<'_, D> {
         let number = self.witness.ledger().latest(subject);
         let number = number.ok_or_else(|| {
             Error::cannot(format!(
-                "nothing was ever promised for {subject}; name it as the writer did"
+                "nothing has been promised for {subject}; use the name that the writer used"
             ))
         })?;
-        // What is said over this connection was heard in its order.
-        if self.writes == Some(number) {
+        // Messages over this connection were handled in order.
+        if self.writing == Some(number) {
             self.keep()?;
-        } else if !self.witness.hear_out(number) {
+        } else if !self.witness.wait_until_drained(number) {
             return Err(Error::cannot(format!(
-                "{subject} is being written; ask when its writer was cut off or has ended"
+                "{subject} is still being written; check after its writer has ended or was cut off"
             )));
         }
         let mut ledger = self.witness.ledger();
-        // Whoever asks has come back; a connection that is still open says nothing more.
+        // The subject's machine is running again, so an open connection of the old run is dead.
         ledger.end(number, End::Silent)?;
         let run = ledger.run(number);
-        let told = Reply::Run {
+        let reply = Reply::Run {
             begin: run.begin.clone(),
             promised: run.promised,
             end: run.end.unwrap_or(End::Silent),
@@ -292,7 +301,7 @@ impl<D: Disk> Talk<'_, D> {
         let promises = ledger.promises(number, run.begin.slots.saturating_mul(2))?;
         drop(ledger);
         self.asked = Some(number);
-        let mut lines = line(&told)?;
+        let mut lines = line(&reply)?;
         for (sequence, checksum) in promises {
             lines.extend(line(&Reply::Promised(sequence, checksum))?);
         }
@@ -300,9 +309,9 @@ impl<D: Disk> Talk<'_, D> {
         self.write(&lines)
     }
 
-    /// Ends the run that is written over this connection, if one is.
+    /// Ends the run that this connection writing, if there is one.
     fn end(&mut self, how: End) -> Result<()> {
-        let Some(number) = self.writes else {
+        let Some(number) = self.writing else {
             return Ok(());
         };
         let mut ledger = self.witness.ledger();
@@ -310,54 +319,54 @@ impl<D: Disk> Talk<'_, D> {
         ledger.end(number, how)?;
         let run = ledger.run(number);
         let words = match how {
-            End::Leave => "ended in good order",
+            End::Leave => "ended normally",
             End::Closed => "was cut off, and its kernel closed the connection",
-            End::Silent => "was cut off, and came back",
-            End::Unseen => "is left alone: this witness ends",
+            End::Silent => "was cut off, and its machine is back",
+            End::Unseen => "has lost its witness, which is stopping",
         };
         if was.is_none() {
             let (subject, promised) = (&run.begin.subject, run.promised);
-            (self.tell)(&format!("{subject} {words}, {promised} blocks promised"));
+            (self.notify)(&format!("{subject} {words}, {promised} blocks promised"));
         }
         Ok(())
     }
 
-    /// Nothing was left to be heard of this writer then.
-    fn note_heard_out(&self, at: Nanos) {
-        if let Some(number) = self.writes {
-            self.witness.heard_out().insert(number, at);
+    /// Records that this writer had no unread message at time `at`.
+    fn note_drained(&self, at: Nanos) {
+        if let Some(number) = self.writing {
+            self.witness.drained_at().insert(number, at);
         }
     }
 
-    fn hear_again(&mut self) {
-        self.heard_at = clock::now();
-        if std::mem::take(&mut self.is_quiet) {
-            (self.tell)("it is heard again");
+    fn note_received(&mut self) {
+        self.received_at = clock::now();
+        if std::mem::take(&mut self.is_silent) {
+            (self.notify)("a silent writer is sending again");
         }
     }
 
-    /// Says once that nothing is heard of a writer any more.
+    /// Reports once that a writer has gone silent.
     fn wait(&mut self) {
-        if self.is_quiet || self.silent_for() < self.witness.silence {
+        if self.is_silent || self.silent_for() < self.witness.silence {
             return;
         }
-        let Some(number) = self.writes else {
+        let Some(number) = self.writing else {
             return;
         };
         let ledger = self.witness.ledger();
         let run = ledger.run(number);
         if run.end.is_none() {
-            self.is_quiet = true;
+            self.is_silent = true;
             let (subject, promised) = (&run.begin.subject, run.promised);
-            (self.tell)(&format!(
-                "{subject} went silent after {promised} blocks promised: if its plug was pulled, power it \
+            (self.notify)(&format!(
+                "{subject} went silent after {promised} promised blocks: if its plug was pulled, power it \
                  on again and check with --check"
             ));
         }
     }
 
     fn silent_for(&self) -> Duration {
-        Duration::from_nanos(clock::now() - self.heard_at)
+        Duration::from_nanos(clock::now() - self.received_at)
     }
 
     fn reply(&mut self, reply: &Reply) -> Result<()> {
@@ -366,20 +375,20 @@ impl<D: Disk> Talk<'_, D> {
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         match self.stream.write_all(bytes) {
-            // A writer that was cut off takes no answer; that it is gone is heard in its own place.
-            Err(_) if self.writes.is_some() => Ok(()),
+            // A writer that was cut off reads no answer; `run` notices that it is gone.
+            Err(_) if self.writing.is_some() => Ok(()),
             written => {
-                written.map_err(|error| Error::cannot(format!("whoever asked is gone: {error}")))
+                written.map_err(|error| Error::cannot(format!("the client is gone: {error}")))
             }
         }
     }
 }
 
-impl<D: Disk> Drop for Talk<'_, D> {
-    /// However it ended, nothing more will be heard of its run: nobody shall wait for it.
+impl<D: Disk> Drop for Connection<'_, D> {
+    /// Removes the run, so that no question waits for a connection that has ended.
     fn drop(&mut self) {
-        if let Some(number) = self.writes {
-            self.witness.heard_out().remove(&number);
+        if let Some(number) = self.writing {
+            self.witness.drained_at().remove(&number);
         }
     }
 }
@@ -388,15 +397,15 @@ fn opened(stream: &TcpStream) -> Result<TcpStream> {
     let set = || {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(LOOK))?;
-        stream.set_write_timeout(Some(TAKE_LIMIT))?;
+        stream.set_read_timeout(Some(POLL_INTERVAL))?;
+        stream.set_write_timeout(Some(REPLY_TIMEOUT))?;
         stream.try_clone()
     };
     set().map_err(|error: io::Error| Error::cannot(format!("a connection failed: {error}")))
 }
 
-/// What passes by itself: nobody there yet, or somebody who left at once.
-fn is_passing(error: &io::Error) -> bool {
+/// True for errors that pass: no connection yet, or one that was closed at once.
+fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionAborted

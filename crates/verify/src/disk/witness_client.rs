@@ -1,4 +1,4 @@
-//! Lines over a connection, and the side of it that calls a witness.
+//! Message lines over a connection, and the client side of the witness protocol.
 
 use super::finding::Cuts;
 use super::judgement::Judgement;
@@ -9,31 +9,31 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// How long a witness may take to answer.
+/// Time limit for an answer of the witness.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 
-/// How long a connection may take to be made.
+/// Time limit for connecting.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
-/// Promises by which a witness may lag behind its writer.
-const BEHIND_MAX: u64 = 64;
+/// The most promises by which a witness may lag behind its writer.
+const LAG_MAX: u64 = 64;
 
-/// What came of listening.
+/// The result of reading a line.
 #[derive(Debug)]
 pub(super) enum ReadLine<T> {
     /// A message.
     Message(T),
-    /// Nothing yet.
+    /// Nothing has arrived yet.
     Nothing,
     /// The other side closed the connection.
     Closed,
     /// The connection broke.
     Broken,
-    /// A line that is no message; why.
+    /// A line that is not a message; the text says why.
     Nonsense(String),
 }
 
-/// Takes a stream of bytes apart into lines of limited length.
+/// Splits a stream of bytes into lines of limited length.
 #[derive(Debug)]
 pub(super) struct Lines<R> {
     input: R,
@@ -45,7 +45,7 @@ impl<R: Read> Lines<R> {
         Lines { input, buffer: Vec::new() }
     }
 
-    /// True if the next line needs no waiting.
+    /// True if the next line is already buffered.
     pub(super) fn is_ready(&self) -> bool {
         self.buffer.contains(&b'\n')
     }
@@ -91,7 +91,7 @@ fn is_time_out(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// What was promised for a subject last.
+/// The promises of a subject's last run.
 #[derive(Debug)]
 pub(super) struct Promised {
     pub(super) begin: Begin,
@@ -107,8 +107,8 @@ pub struct WitnessClient {
     stream: TcpStream,
     lines: Lines<TcpStream>,
     witness: String,
-    /// Promises said, and of them those known to be kept.
-    said: u64,
+    /// Promises sent, and those acknowledged as stable.
+    sent: u64,
     kept: u64,
 }
 
@@ -130,95 +130,97 @@ impl WitnessClient {
 
     fn greet(stream: TcpStream, witness: &str) -> Result<WitnessClient> {
         let cannot = |error: io::Error| {
-            Error::cannot(format!("cannot speak to the witness {witness}: {error}"))
+            Error::cannot(format!("cannot talk to the witness {witness}: {error}"))
         };
         stream.set_nodelay(true).map_err(cannot)?;
         stream.set_read_timeout(Some(ANSWER_LIMIT)).map_err(cannot)?;
         stream.set_write_timeout(Some(ANSWER_LIMIT)).map_err(cannot)?;
         let lines = Lines::of(stream.try_clone().map_err(cannot)?);
         let mut caller =
-            WitnessClient { stream, lines, witness: witness.to_owned(), said: 0, kept: 0 };
+            WitnessClient { stream, lines, witness: witness.to_owned(), sent: 0, kept: 0 };
         caller.write(format!("{GREETING}\n").as_bytes())?;
         match caller.lines.text() {
             ReadLine::Message(text) if text == GREETING.as_bytes() => Ok(caller),
             ReadLine::Message(text) => {
                 let text = String::from_utf8_lossy(&text).into_owned();
                 let short: String = text.chars().take(200).collect();
-                Err(caller.wrong(&format!("is no witness of this version: it says {short:?}")))
+                Err(caller.wrong(&format!(
+                    "does not speak this version of the protocol; its greeting is {short:?}"
+                )))
             }
-            _ => Err(caller.wrong("did not greet; is it syncline verify witness?")),
+            _ => Err(caller.wrong("sent no greeting; is it syncline verify witness?")),
         }
     }
 
     pub(super) fn begin(&mut self, begin: Begin) -> Result<()> {
-        self.say(&Call::Begin(begin))?;
+        self.send(&Call::Begin(begin))?;
         match self.answer()? {
             Reply::Begun => Ok(()),
-            _ => Err(self.beside()),
+            _ => Err(self.mismatch()),
         }
     }
 
-    /// Makes the next promise; waits only if the witness lags far behind.
+    /// Sends the next promise; waits only if the witness lags too far behind.
     pub(super) fn promise(&mut self, sequence: u64, checksum: u32) -> Result<()> {
-        self.say(&Call::Promise(sequence, checksum))?;
-        self.said = sequence + 1;
-        while self.said - self.kept > BEHIND_MAX {
-            self.hear_kept()?;
+        self.send(&Call::Promise(sequence, checksum))?;
+        self.sent = sequence + 1;
+        while self.sent - self.kept > LAG_MAX {
+            self.read_kept()?;
         }
         Ok(())
     }
 
-    /// Ends the run in good order; every promise is kept when this returns.
+    /// Ends the run in an orderly way; all promises are stable when this returns.
     pub(super) fn leave(&mut self) -> Result<()> {
-        self.say(&Call::Leave)?;
-        while self.kept < self.said {
-            self.hear_kept()?;
+        self.send(&Call::Leave)?;
+        while self.kept < self.sent {
+            self.read_kept()?;
         }
         Ok(())
     }
 
     pub(super) fn ask(&mut self, subject: &str) -> Result<Promised> {
-        self.say(&Call::Ask(subject.to_owned()))?;
+        self.send(&Call::Ask(subject.to_owned()))?;
         let Reply::Run { begin, promised, end } = self.answer()? else {
-            return Err(self.beside());
+            return Err(self.mismatch());
         };
         let mut latest = Vec::new();
         loop {
             match self.answer()? {
                 Reply::Promised(sequence, checksum) => latest.push((sequence, checksum)),
                 Reply::Done => break,
-                _ => return Err(self.beside()),
+                _ => return Err(self.mismatch()),
             }
         }
         Ok(Promised { begin, count: promised, end, latest })
     }
 
     pub(super) fn judged(&mut self, judgement: &Judgement) -> Result<Vec<Cuts>> {
-        self.say(&Call::Judged(judgement.clone()))?;
+        self.send(&Call::Judged(judgement.clone()))?;
         match self.answer()? {
             Reply::Sum(cuts) => Ok(cuts),
-            _ => Err(self.beside()),
+            _ => Err(self.mismatch()),
         }
     }
 
-    fn hear_kept(&mut self) -> Result<()> {
+    fn read_kept(&mut self) -> Result<()> {
         match self.answer()? {
             Reply::Kept(last) => {
                 self.kept = last.map_or(0, |last| last.saturating_add(1));
                 Ok(())
             }
-            _ => Err(self.beside()),
+            _ => Err(self.mismatch()),
         }
     }
 
-    fn say(&mut self, call: &Call) -> Result<()> {
+    fn send(&mut self, call: &Call) -> Result<()> {
         self.write(&line(call)?)
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let written = self.stream.write_all(bytes);
         written.map_err(|error| {
-            // What the witness refused before it closed says more than a broken pipe.
+            // The witness's refusal explains more than a broken pipe.
             match self.lines.next::<Reply>() {
                 ReadLine::Message(Reply::Refused(why)) => self.refused(&why),
                 _ => self.wrong(&format!("is gone: {error}")),
@@ -232,7 +234,7 @@ impl WitnessClient {
             ReadLine::Message(reply) => Ok(reply),
             ReadLine::Nothing => Err(self.wrong("does not answer")),
             ReadLine::Closed | ReadLine::Broken => Err(self.wrong("is gone")),
-            ReadLine::Nonsense(why) => Err(self.wrong(&format!("says what is no answer: {why}"))),
+            ReadLine::Nonsense(why) => Err(self.wrong(&format!("sent an invalid answer: {why}"))),
         }
     }
 
@@ -241,8 +243,8 @@ impl WitnessClient {
         Error::cannot(format!("the witness {witness} refuses: {why}"))
     }
 
-    fn beside(&self) -> Error {
-        self.wrong("answers another question")
+    fn mismatch(&self) -> Error {
+        self.wrong("answered another question")
     }
 
     fn wrong(&self, what: &str) -> Error {
@@ -255,7 +257,7 @@ mod tests {
     use super::{Lines, ReadLine};
     use crate::disk::protocol::{Call, LINE_BYTES_MAX, Reply};
 
-    /// Feeds its bytes a few at a time.
+    /// Delivers its bytes a few at a time.
     struct Slow<'s>(&'s [u8], usize);
 
     impl std::io::Read for Slow<'_> {
@@ -268,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_the_same_however_they_arrive() {
+    fn lines_do_not_depend_on_how_they_arrive() {
         for step in [1, 2, 3, 100] {
             let mut lines = Lines::of(Slow(b"\"leave\"\n{\"promise\":[1,2]}\n\"le", step));
             assert!(matches!(lines.next(), ReadLine::Message(Call::Leave)));
@@ -278,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_not_waited_for() {
+    fn an_endless_line_is_refused() {
         let long = vec![b'x'; 3 * LINE_BYTES_MAX];
         let mut lines = Lines::of(&*long);
         assert!(matches!(lines.text(), ReadLine::Nonsense(_)));
@@ -286,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn random_bytes_are_messages_or_nonsense_and_nothing_worse() {
+    fn random_bytes_are_messages_or_nonsense() {
         let mut random = fastrand::Rng::with_seed(11);
         let words: [&[u8]; 9] = [
             b"{\"promise\":[",

@@ -1,4 +1,4 @@
-//! The writer: a block, a sync, a promise; over and over, until something cuts it off.
+//! The writer: a block, a sync, a promise, repeated until something interrupts it.
 
 use super::block::{BLOCK_BYTES_MAX, BLOCK_BYTES_MIN, Label, Role, seal};
 use super::check::Subject;
@@ -12,15 +12,15 @@ use std::time::Duration;
 use syncline_instrument::clock;
 use syncline_vfs::{AlignedBuffer, Disk, File, OpenOptions, SyncMethod, WriteSync};
 
-/// Blocks between two words to whoever looks on.
+/// Blocks between two calls of `progress`.
 const PROGRESS_EVERY: u64 = 256;
 
-/// The method by which a block is made stable: one of those that any disk offers.
+/// The method that makes a block stable: one that every disk offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method(SyncMethod);
 
 impl Method {
-    /// Those that there are.
+    /// All methods that a run can use.
     pub const ALL: [SyncMethod; 8] = [
         SyncMethod::Fsync,
         SyncMethod::Fdatasync,
@@ -32,7 +32,7 @@ impl Method {
         SyncMethod::DirectODsync,
     ];
 
-    /// None if it is not one of them.
+    /// None if the method is not one of [`Method::ALL`].
     pub fn of(method: SyncMethod) -> Option<Method> {
         Method::ALL.contains(&method).then_some(Method(method))
     }
@@ -42,7 +42,7 @@ impl Method {
         self.0.name()
     }
 
-    /// How the file is opened for it.
+    /// The options with which the file is opened for this method.
     pub(super) fn options(self, options: OpenOptions) -> OpenOptions {
         OpenOptions {
             direct: self.0.is_direct(),
@@ -60,48 +60,48 @@ impl Method {
         match self.0 {
             SyncMethod::Fsync | SyncMethod::DirectFsync => file.sync_all(),
             SyncMethod::Fdatasync | SyncMethod::DirectFdatasync => file.sync_data(),
-            // The write itself was the sync.
+            // The write itself was synced.
             _ => Ok(()),
         }
     }
 }
 
-/// When a writer ends by itself; both none: when it is cut off or asked to stop.
+/// When a writer ends by itself. Without either limit it ends when it is cut off or requested to stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limit {
-    /// After so many blocks.
+    /// After this many blocks.
     pub blocks: Option<u64>,
-    /// After so long.
+    /// After this time.
     pub time: Option<Duration>,
 }
 
-/// What a writer does.
+/// The parameters of a writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Whose disk, and where.
+    /// The disk under test.
     pub subject: Subject,
     /// The method under test.
     pub method: Method,
-    /// Of a block: a multiple of 512, from 512 to 1 MiB.
+    /// Size of a block: a multiple of 512, from 512 to 1 MiB.
     pub block_bytes: u32,
-    /// Blocks of the file, a power of two.
+    /// Number of blocks in the file, a power of two.
     pub slots: u64,
     /// When it ends.
     pub limit: Limit,
-    /// Begin even if the last run's cut was not judged.
+    /// Begins even if the last run was cut off and not judged.
     pub abandon: bool,
 }
 
-/// What a writer did that ended in good order.
+/// The result of a writer that ended in an orderly way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Blocks written, synced and promised.
     pub blocks: u64,
 }
 
-/// Writes until a limit, `stop` or a cut; `progress` is told 0 when the first block is about to be written,
-/// and every few hundred blocks how many there are. An error before that is a refusal; one behind it means
-/// that it was cut off: by its disk, or by its witness.
+/// Writes until a limit, `stop` or a cut. Calls `progress` with 0 before the first block, and with the number
+/// of blocks after every few hundred. An error before `progress(0)` is a refusal; a later one means that the
+/// disk or the witness cut the writer off.
 pub fn write<D: Disk>(
     disk: &D,
     plan: &Plan,
@@ -149,12 +149,12 @@ impl Plan {
         let bytes = self.block_bytes;
         if !(BLOCK_BYTES_MIN..=BLOCK_BYTES_MAX).contains(&bytes) || !bytes.is_multiple_of(512) {
             return Err(Error::cannot(format!(
-                "a block of {bytes} bytes is no multiple of 512 from {BLOCK_BYTES_MIN} to {BLOCK_BYTES_MAX}"
+                "a block of {bytes} bytes is not a multiple of 512 from {BLOCK_BYTES_MIN} to {BLOCK_BYTES_MAX}"
             )));
         }
         SlotSequence::over(self.slots).ok_or_else(|| {
             let slots = self.slots;
-            Error::cannot(format!("{slots} blocks are no power of two up to 2^24"))
+            Error::cannot(format!("{slots} blocks are not a power of two up to 2^24"))
         })
     }
 }
@@ -175,7 +175,7 @@ struct Writer<'w, F> {
 }
 
 impl<F: File> Writer<'_, F> {
-    /// Writes a block and makes it stable, then its control, which it does not; the block's checksum.
+    /// Writes a block and syncs it, then writes its control without a sync; returns the block's checksum.
     fn put(&mut self, sequence: u64) -> Result<u32> {
         let offset = self.walk.slot(sequence) * u64::from(self.plan.block_bytes);
         let mut label =

@@ -1,6 +1,6 @@
-//! What differs between stores, as far as their durability is tested.
+//! The differences between stores, for testing their durability.
 //!
-//! An acknowledgement is the success of COMMIT itself, for every store.
+//! For every store, an acknowledgement is the success of COMMIT itself.
 
 use crate::error::Result;
 use crate::power::Classify;
@@ -10,117 +10,115 @@ use std::time::Duration;
 use syncline_contract::encoded;
 use syncline_launcher::Ending;
 
-/// What a setting is expected to do when the power goes.
+/// What a setting is expected to do in a power loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expected {
     /// Lose nothing that was acknowledged.
     Hold,
-    /// Lose: a control. If it does not, the test was too weak to see a loss.
+    /// Lose data: a control. If it does not, the test is too weak to detect a loss.
     Lose,
-    /// Lose the latest, and keep whole transactions.
+    /// Lose the latest transactions, but keep all others whole.
     LoseLatest,
 }
 
-/// A setting of a store with what is expected of it.
+/// A setting of a store and its expected behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// The store's own words: "WAL, synchronous=NORMAL".
+    /// In the store's own terms: "WAL, synchronous=NORMAL".
     pub name: &'static str,
     /// The options of its URL: "durability=os&synchronous=normal".
     pub options: &'static str,
-    /// What is expected.
+    /// The expected behaviour.
     pub expected: Expected,
 }
 
-/// A store that is running, or needs not be.
+/// A running store; an embedded store has no process of its own.
 pub trait Running: Debug + Send {
-    /// The URL by which it is reached.
+    /// The URL at which clients reach it.
     fn url(&self) -> String;
 
-    /// Ends every process of the store, in that way.
+    /// Ends every process of the store in the given way.
     fn end(&mut self, _ending: Ending) -> Result<()> {
         Ok(())
     }
 
-    /// The gravest line that the store itself has logged since it was started; none if there is none.
-    fn gravest(&self) -> Option<String> {
+    /// The most severe line that the store has logged since it was started, if any.
+    fn most_severe_line(&self) -> Option<String> {
         None
     }
 }
 
-/// What verification must know of a store. A store is a directory, and may be a process beside.
+/// The differences between stores. A store is a directory, and for servers also a process.
 pub trait Adapter: Debug + Sync {
     /// The name in URLs: "sqlite".
     fn name(&self) -> &'static str;
 
     /// True if a private replica of a live server can be made; see the module `replica`.
-    fn has_twins(&self) -> bool {
+    fn supports_replicas(&self) -> bool {
         false
     }
 
-    /// The settings that are tested: one that must hold first, one that must lose, then others.
+    /// The settings that are tested: first one that must hold, then one that must lose, then others.
     fn settings(&self) -> &'static [Setting];
 
-    /// True of a setting that loses nothing unless a page is torn.
+    /// True if the setting loses data only when a page is torn.
     fn needs_tears(&self, _options: &str) -> bool {
         false
     }
 
-    /// What is known of a failure by the words in which it was found, and what to do about it, as sentences
-    /// without the last full stop.
+    /// The known cause of a failure, looked up by the failure's text, and what to do about it; sentences
+    /// without the final period.
     fn known(&self, _what: &str) -> Option<&'static str> {
         None
     }
 
-    /// How far back what a setting may lose can reach, by the store's own documents; none where they
-    /// name no time.
+    /// The documented time within which the latest transactions may be lost, if the store's documentation
+    /// names one.
     fn window(&self, _options: &str) -> Option<Duration> {
         None
     }
 
-    /// A directory for stores and images that is quicker than the current one, and that every user may
-    /// enter; none where it makes no difference.
-    fn place(&self) -> Option<PathBuf> {
+    /// A faster directory for stores and images, which every user may enter; none if there is no faster one.
+    fn fast_directory(&self) -> Option<PathBuf> {
         None
     }
 
-    /// Long events, of four thousand bytes on average, that stand in a store from the beginning and that
-    /// nobody touches: for stores whose small files grow with every page.
+    /// The number of long events, 4000 bytes on average, that a store contains from the beginning and that no
+    /// client touches: for stores whose small files grow with every page.
     fn ballast(&self) -> i64 {
         0
     }
 
-    /// Variables of the environment for the process in which the store runs, if that is ours.
+    /// Environment variables for the process in which an embedded store runs.
     fn environment(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
-    /// What a file is, by its path below the store's directory.
+    /// The class of a file, by its path below the store's directory.
     fn classify(&self) -> Classify;
 
-    /// Makes, in an empty directory, what every store begins with: once, and natively.
+    /// Creates the initial state of every store in an empty directory: once, on a native file system.
     fn make(&self, _directory: &Path) -> Result<()> {
         Ok(())
     }
 
-    /// Starts the store in a directory that holds what [`Adapter::make`], `Task::Prepare` or an earlier
-    /// process has left, or that is a crash image. A store in the child's own process starts there.
+    /// Starts the store in a directory prepared by [`Adapter::make`], `Task::Prepare` or an earlier process,
+    /// or in a crash image. An embedded store starts when the child opens its URL.
     fn start(&self, directory: &Path, options: &str) -> Result<Box<dyn Running>>;
 
-    /// Files, below the store's directory, that a machine that boots again has not: sockets, locks with the
-    /// numbers of processes.
+    /// Files, below the store's directory, that a reboot would remove: sockets, and locks with process ids.
     fn of_the_machine(&self) -> &'static [&'static str] {
         &[]
     }
 }
 
-/// A store that runs in the process of whoever opens it.
+/// A store that runs in the process that opens it.
 #[derive(Debug)]
 pub(super) struct Embedded(String);
 
 impl Embedded {
-    /// At a path below the store's directory; options are joined.
+    /// A store at a path below the store's directory, with options to join.
     pub(super) fn at(name: &str, path: &Path, options: [&str; 2]) -> Box<dyn Running> {
         let options: Vec<_> = options.into_iter().filter(|text| !text.is_empty()).collect();
         let path = encoded(&path.to_string_lossy());

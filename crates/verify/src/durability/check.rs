@@ -1,4 +1,4 @@
-//! The whole verification of one setting: kills, images, controls, faults, verdict.
+//! The verification of one setting: kills, crash images, controls, faults, verdict.
 
 use super::adapter::{Adapter, Expected, Setting};
 use super::adapters::{self, ADAPTERS};
@@ -17,54 +17,53 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// What is to be verified, and how much of it.
+/// The parameters of a verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The store: "sqlite".
     pub store: String,
     /// The options of its URL.
     pub options: String,
-    /// Crash images of the setting.
+    /// Number of crash images of the setting.
     pub images: u64,
-    /// Crash images of each control.
+    /// Number of crash images per control.
     pub control_images: u64,
-    /// Processes killed.
+    /// Number of processes to kill.
     pub kills: u64,
-    /// How long each load runs.
+    /// Duration of each load.
     pub load: Duration,
-    /// Judge the setting as one that must hold, whatever it promises.
+    /// Judges the setting as one that must hold, whatever it promises.
     pub must_hold: bool,
-    /// Whether pages and sectors may be torn; if not, the disk is taken to write pages whole.
+    /// Whether pages and sectors may be torn; if not, the disk is assumed to write pages atomically.
     pub tears: bool,
     /// Whether live faults are tried.
     pub faults: bool,
-    /// What a recording may hold in bytes: then the power goes. [`RECORDED_BYTES_MAX`] is plenty.
+    /// The most bytes that a recording may hold before the power goes off. [`RECORDED_BYTES_MAX`] is plenty.
     ///
     /// [`RECORDED_BYTES_MAX`]: super::RECORDED_BYTES_MAX
     pub recorded_bytes_max: u64,
-    /// The seed of cuts and losses; the load itself is as the clock has it.
+    /// Seed of cuts and losses. The load itself depends on timing.
     pub seed: u64,
-    /// A folder of our own for stores and images, which is removed by whoever made it.
+    /// A scratch folder for stores and images; the caller removes it.
     pub scratch: PathBuf,
-    /// Where failing images are kept.
+    /// The directory where failing images are kept.
     pub keep: PathBuf,
-    /// The live server whose replica this is, if it is one.
+    /// The live server that this is a replica of, if any.
     pub like: Option<Replica>,
 }
 
-/// The names of the stores that can be verified.
+/// The names of the supported stores.
 pub fn stores() -> Vec<&'static str> {
     ADAPTERS.iter().map(|adapter| adapter.name()).collect()
 }
 
-/// A directory for a store and its images that is quicker than the current one; none where it makes no
-/// difference.
+/// A faster directory for a store and its images than the current one; none if there is no faster one.
 pub fn place(store: &str) -> Option<PathBuf> {
-    adapters::of(store).ok()?.place()
+    adapters::of(store).ok()?.fast_directory()
 }
 
-/// Takes a target apart: a store's name and options; refuses a path, since only a private store is
-/// tested: it is killed, and its files are lost. `verb` is who asks, as it was typed.
+/// Splits a target into the store's name and options. Refuses a path, because verification kills its store
+/// and loses the files: only a private store is tested. `verb` is the command, as typed.
 pub fn parse(verb: &str, target: &str) -> Result<(String, String)> {
     let (place, options) = target.split_once('?').unwrap_or((target, ""));
     let (scheme, path) = place.split_once(':').unwrap_or((place, ""));
@@ -77,55 +76,55 @@ pub fn parse(verb: &str, target: &str) -> Result<(String, String)> {
         return Ok((place.to_owned(), options.to_owned()));
     }
     let made = format!(
-        "{verb} kills its store and loses its files, so it makes a temporary one; say {name}, with its options \
-         behind a question mark"
+        "{verb} kills its store and loses its files, so it makes a temporary one; give only {name}, with its options \
+         after a question mark"
     );
     Err(Error::cannot(match path {
-        // Names of stores that others make, and no place at all.
+        // Names of stores that this program would make itself, not paths.
         "private" | "derby" => format!("{target}: {made}"),
-        _ if adapter.has_twins() && verb == VERB => {
+        _ if adapter.supports_replicas() && verb == VERB => {
             format!(
-                "{target} names a store that is there: {made}, or --like and the URL of a live server"
+                "{target} names an existing store: {made}, or use --like with the URL of a live server"
             )
         }
-        _ => format!("{target} names a store that is there: {made}"),
+        _ => format!("{target} names an existing store: {made}"),
     }))
 }
 
-/// Who offers `--like`.
+/// The command that offers `--like`.
 pub const VERB: &str = "verify durability";
 
-/// Verifies a setting. `progress` is told what is being done, a few words at a time; when `stop` is set
-/// it ends soon, with an error.
+/// Verifies a setting. Passes short descriptions of the current work to `progress`. When `stop` is set, ends
+/// soon with an error.
 pub fn verify(
     request: &Request,
     program: &ChildProgram,
     stop: &AtomicBool,
     progress: &(dyn Fn(&str) + Sync),
 ) -> Result<Finding> {
-    let mut ground = TestStore::of(&request.store, program, &request.scratch, stop, None)?;
-    ground.recorded_bytes_max = request.recorded_bytes_max;
-    let check = Check { request, ground, progress };
+    let mut test_store = TestStore::of(&request.store, program, &request.scratch, stop, None)?;
+    test_store.recorded_bytes_max = request.recorded_bytes_max;
+    let check = Check { request, test_store, progress };
     check.run()
 }
 
-/// Failing images of a class that are kept.
+/// The most failing images of a class that are kept.
 const KEPT_MAX: u64 = 2;
 
 struct Check<'c> {
     request: &'c Request,
-    ground: TestStore<'c>,
+    test_store: TestStore<'c>,
     progress: &'c (dyn Fn(&str) + Sync),
 }
 
 impl Check<'_> {
     fn run(&self) -> Result<Finding> {
-        let (request, adapter) = (self.request, self.ground.adapter);
+        let (request, adapter) = (self.request, self.test_store.adapter);
         let options = self.options();
-        let prepared = self.ground.folder("prepared")?;
-        let settings = self.ground.prepare(&prepared, options)?;
-        if let Some(twin) = &request.like {
-            twin.must_fit(&settings)?;
+        let prepared = self.test_store.folder("prepared")?;
+        let settings = self.test_store.prepare(&prepared, options)?;
+        if let Some(replica) = &request.like {
+            replica.must_fit(&settings)?;
         }
         let expected = if request.must_hold {
             Expected::Hold
@@ -144,9 +143,16 @@ impl Check<'_> {
             seed: request.seed,
             tears: request.tears,
             clients: CLIENTS,
-            kills: kills(&self.ground, &prepared, options, request.kills, request.seed, &progress)?,
+            kills: kills(
+                &self.test_store,
+                &prepared,
+                options,
+                request.kills,
+                request.seed,
+                &progress,
+            )?,
             images: None,
-            no_images: self.ground.no_power()?,
+            no_images: self.test_store.no_power()?,
             controls: Vec::new(),
             faults: None,
             fault_verdict: None,
@@ -171,27 +177,28 @@ impl Check<'_> {
         let count = request.images;
         let images = self.images("this setting", prepared, options, count, Some(keep))?;
         finding.images = Some(images);
-        for setting in self.ground.adapter.settings() {
-            let is_exercised = request.tears || !self.ground.adapter.needs_tears(setting.options);
-            if setting.options != options && is_exercised && is_wanted(setting, finding) {
+        for setting in self.test_store.adapter.settings() {
+            let is_exercised =
+                request.tears || !self.test_store.adapter.needs_tears(setting.options);
+            if setting.options != options && is_exercised && is_needed(setting, finding) {
                 finding.controls.push(self.control(setting)?);
             }
         }
         if request.faults {
             let progress = |what: &str| (self.progress)(what);
-            finding.faults = Some(faults(&self.ground, prepared, options, keep, &progress)?);
+            finding.faults = Some(faults(&self.test_store, prepared, options, keep, &progress)?);
         }
         Ok(())
     }
 
     fn window_ms(&self, options: &str) -> Option<u64> {
-        let window = self.ground.adapter.window(options)?;
+        let window = self.test_store.adapter.window(options)?;
         Some(window.as_millis() as u64)
     }
 
     fn control(&self, setting: &Setting) -> Result<Control> {
-        let prepared = self.ground.folder("control")?;
-        self.ground.prepare(&prepared, setting.options)?;
+        let prepared = self.test_store.folder("control")?;
+        self.test_store.prepare(&prepared, setting.options)?;
         let count = self.request.control_images;
         let images = self.images(setting.name, &prepared, setting.options, count, None)?;
         Ok(Control {
@@ -213,15 +220,15 @@ impl Check<'_> {
     ) -> Result<Images> {
         (self.progress)(&format!("loading {name}"));
         let load = self.load(options);
-        let loaded = self.ground.load(prepared, options, "load", load, LiveFault::None)?;
+        let loaded = self.test_store.load(prepared, options, "load", load, LiveFault::None)?;
         if !loaded.stopped.is_empty() {
             return Err(Error::cannot(format!(
-                "the load of {name} stopped before the power went: {}",
+                "the load of {name} stopped before the power was cut: {}",
                 loaded.stopped
             )));
         }
         let trial = Trial {
-            ground: &self.ground,
+            test_store: &self.test_store,
             options,
             loaded: &loaded,
             keep,
@@ -231,36 +238,36 @@ impl Check<'_> {
                 }
             },
         };
-        let classify = self.ground.adapter.classify();
+        let classify = self.test_store.adapter.classify();
         let (seed, tears) = (self.request.seed, self.request.tears);
         trial.run(&cuts(&loaded.recording, classify, Drawn { images: count, seed, tears }))
     }
 
-    /// How long a setting is loaded: longer than what it may lose reaches back, else a loss of all would
-    /// be no more than it may lose.
+    /// The load's duration: longer than the setting's window, otherwise a loss of everything would be within
+    /// what it may lose.
     fn load(&self, options: &str) -> Duration {
-        let window = self.ground.adapter.window(options).unwrap_or_default();
+        let window = self.test_store.adapter.window(options).unwrap_or_default();
         self.request.load.max(window * 5 / 2)
     }
 
-    /// As asked for, or the store's first setting.
+    /// The requested options, or those of the store's first setting.
     fn options(&self) -> &str {
         if self.request.options.is_empty() {
-            self.ground.adapter.settings()[0].options
+            self.test_store.adapter.settings()[0].options
         } else {
             &self.request.options
         }
     }
 }
 
-/// One control that must hold is enough, and the tested setting may be it.
-fn is_wanted(setting: &Setting, finding: &Finding) -> bool {
+/// One control that must hold is enough, and the tested setting itself may be one.
+fn is_needed(setting: &Setting, finding: &Finding) -> bool {
     setting.expected != Expected::Hold
         || (finding.expected != Expected::Hold
             && !finding.controls.iter().any(|one| one.expected == Expected::Hold))
 }
 
-/// What a setting is expected to do: as its adapter says, or by its word.
+/// The expected behaviour of a setting: from its adapter, or by its durability level.
 pub(super) fn expected(adapter: &dyn Adapter, options: &str, durability: &str) -> Expected {
     let known = adapter.settings().iter().find(|one| one.options == options);
     match (known, durability) {

@@ -1,6 +1,6 @@
-//! The side of the child: a process that can be killed, can crash and can hang without us.
+//! The child's side: a process that can be killed, crash or hang without harming the parent.
 
-use super::child_protocol::{Answer, ChildReport, Seen, Settings, Task};
+use super::child_protocol::{Answer, ChildReport, Settings, StoreState, Task};
 use super::list_tasks;
 use super::transaction_load::Work;
 use std::fs::File;
@@ -14,8 +14,8 @@ use syncline_contract::{Plan, ReportedSettings, Session, Stop, Target};
 use syncline_instrument::clock;
 use syncline_stores::AnyTarget;
 
-/// Performs the tasks that stand on standard input, one after another, and answers each on standard
-/// output. For the program that starts itself; nobody else calls it.
+/// Performs tasks from standard input, one after another, and answers each on standard output. Called only by
+/// this program when it starts itself as a child.
 pub fn child() -> ExitCode {
     let mut output = std::io::stdout();
     for line in std::io::stdin().lock().lines() {
@@ -26,11 +26,11 @@ pub fn child() -> ExitCode {
             return ExitCode::FAILURE;
         };
         let answer = perform(&task);
-        let told = serde_json::to_writer(&mut output, &answer)
+        let written = serde_json::to_writer(&mut output, &answer)
             .map_err(std::io::Error::from)
             .and_then(|()| output.write_all(b"\n"))
             .and_then(|()| output.flush());
-        if told.is_err() {
+        if written.is_err() {
             return ExitCode::FAILURE;
         }
     }
@@ -46,7 +46,7 @@ fn perform(task: &Task) -> Answer {
             list_tasks::append(url, *clients as usize, *seed, history)
         }
         Task::ReadLists { url, keys } => list_tasks::read(url, *keys),
-        Task::Look { url, clients } => look(url, *clients),
+        Task::Inspect { url, clients } => inspect(url, *clients),
     };
     done.unwrap_or_else(Answer::NotOpened)
 }
@@ -60,20 +60,20 @@ fn prepare(url: &str, clients: i64, ballast: i64) -> Result<Answer, String> {
         work.begin(&mut session, clients).await.map_err(stopped)?;
         work.load(&mut session, ballast).await.map_err(stopped)?;
         drop(session);
-        let said = target.evidence().await.map_err(words)?;
+        let reported = target.evidence().await.map_err(words)?;
         target.keep().await.map_err(words)?;
-        Ok(Answer::Prepared(settings(said)))
+        Ok(Answer::Prepared(settings(reported)))
     })
 }
 
-/// What a store says of itself.
-pub(super) fn settings(said: ReportedSettings) -> Settings {
+/// The settings that a store reports.
+pub(super) fn settings(reported: ReportedSettings) -> Settings {
     Settings {
-        product: said.product,
-        version: said.version,
-        durability: said.durability.word().to_owned(),
-        evidence: said.durability_evidence,
-        isolation: said.isolation.words().to_owned(),
+        product: reported.product,
+        version: reported.version,
+        durability: reported.durability.word().to_owned(),
+        evidence: reported.durability_evidence,
+        isolation: reported.isolation.words().to_owned(),
     }
 }
 
@@ -94,7 +94,7 @@ fn work(url: &str, clients: i64, acknowledgements: &Path) -> Result<Answer, Stri
     Ok(Answer::Stopped(first.unwrap_or_default()))
 }
 
-/// Goes on behind what the client's tally says, until something fails.
+/// Continues after the client's tally until a call fails.
 fn one_client(
     work: &Work,
     target: &AnyTarget,
@@ -112,13 +112,13 @@ fn one_client(
             match work.perform(&mut session, client, number).await {
                 Ok(()) => {
                     let at = clock::now();
-                    let heard = ChildReport { client, number, at };
-                    let told = file.write_all(&heard.bytes());
-                    told.map_err(|error| format!("cannot acknowledge: {error}"))?;
+                    let report = ChildReport { client, number, at };
+                    let written = file.write_all(&report.bytes());
+                    written.map_err(|error| format!("cannot acknowledge: {error}"))?;
                     number += 1;
                 }
                 Err(Stop::Conflict(_) | Stop::Abort) => session.abort().await,
-                // Whether it committed may be unknown, so nothing comes after it.
+                // It may have committed, so the client stops here.
                 Err(stop @ (Stop::Failed(_) | Stop::Unknown(_))) => {
                     session.abort().await;
                     return Err(stopped(stop));
@@ -128,47 +128,46 @@ fn one_client(
     })
 }
 
-fn look(url: &str, clients: i64) -> Result<Answer, String> {
+fn inspect(url: &str, clients: i64) -> Result<Answer, String> {
     let work = Work::new();
     let target = reopen(url, &work.plan)?;
     let worker = target.worker().map_err(words)?;
     Ok(block_on(&worker, async {
-        match see(&work, &target, &worker, clients).await {
-            Ok(seen) => Answer::Seen(seen),
+        match read_back(&work, &target, &worker, clients).await {
+            Ok(state) => Answer::StoreState(state),
             Err(why) => Answer::Unreadable(why),
         }
     }))
 }
 
-async fn see<T: Target>(
+async fn read_back<T: Target>(
     work: &Work,
     target: &T,
     worker: &T::Worker,
     clients: i64,
-) -> Result<Seen, String> {
+) -> Result<StoreState, String> {
     let mut session = target.connect(&work.plan, worker).await.map_err(words)?;
-    let mut seen = Seen { clients: Vec::new(), damage: None };
+    let mut state = StoreState { clients: Vec::new(), damage: None };
     for client in 0..clients {
-        let state = work.look(&mut session, client).await.map_err(stopped)?;
-        seen.clients.push(state);
+        let client_state = work.read_back(&mut session, client).await.map_err(stopped)?;
+        state.clients.push(client_state);
     }
     drop(session);
-    seen.damage = target.self_check().await.map_err(words)?;
-    Ok(seen)
+    state.damage = target.self_check().await.map_err(words)?;
+    Ok(state)
 }
 
 pub(super) fn open(url: &str) -> Result<AnyTarget, String> {
     AnyTarget::open(url).map_err(words)
 }
 
-/// Opens the store that is there. A store that is being closed by a process just killed may hold its
-/// lock for a moment.
+/// Opens an existing store. A store whose process was just killed may keep its lock for a moment.
 pub(super) fn reopen(url: &str, plan: &Plan) -> Result<AnyTarget, String> {
     let target = open(url)?;
     for tries_left in (0..20).rev() {
         match block_on(&(), target.reopen(plan)) {
             Ok(true) => break,
-            Ok(false) => return Err("there is no store left".to_owned()),
+            Ok(false) => return Err("the store no longer exists".to_owned()),
             Err(failure) if tries_left == 0 || !failure.what.contains("in use") => {
                 return Err(words(failure));
             }
@@ -184,7 +183,7 @@ pub(super) fn words(error: impl std::fmt::Display) -> String {
 
 pub(super) fn stopped(stop: Stop) -> String {
     match stop {
-        Stop::Abort => "it aborted by itself".to_owned(),
+        Stop::Abort => "the transaction aborted by itself".to_owned(),
         Stop::Conflict(cause) => format!("a conflict: {}", cause.name()),
         Stop::Failed(failure) | Stop::Unknown(failure) => failure.what,
     }

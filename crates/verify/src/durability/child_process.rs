@@ -1,5 +1,5 @@
-//! The side of the parent: children started with a cleared environment, asked, waited for no longer
-//! than a limit, and killed.
+//! The parent's side: starts children with a cleared environment, sends them tasks, waits up to a limit, and
+//! kills them.
 
 use super::child_protocol::{Answer, Task};
 use crate::error::{Error, Result, doing};
@@ -15,9 +15,9 @@ use syncline_launcher::child_process;
 /// How to start a process that calls [`child`](super::child).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChildProgram {
-    /// The program: this one.
+    /// The path of this program.
     pub path: PathBuf,
-    /// What tells it to be a child.
+    /// The arguments that make it a child.
     pub arguments: Vec<OsString>,
 }
 
@@ -32,14 +32,14 @@ pub(super) struct ChildProcess {
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ChildFailure {
-    /// It took longer than the limit.
+    /// The time limit has passed.
     Hangs,
-    /// The process ended; how.
+    /// The process ended; the text says how.
     Ended(String),
 }
 
 impl ChildProgram {
-    /// This very program, told to be a child by one argument.
+    /// This program, run as a child by one argument.
     pub fn this(argument: &str) -> Result<ChildProgram> {
         let path = std::env::current_exe();
         Ok(ChildProgram {
@@ -48,7 +48,7 @@ impl ChildProgram {
         })
     }
 
-    /// The same under variables of the environment.
+    /// The same program with additional environment variables.
     pub(super) fn under(&self, variables: &[(&str, &str)]) -> ChildProgram {
         if variables.is_empty() {
             return self.clone();
@@ -65,7 +65,7 @@ impl ChildProgram {
             .args(&self.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // What a store says when its disk fails is no output of ours.
+            // Messages of a store whose disk fails are not part of our output.
             .stderr(Stdio::null())
             .spawn();
         let mut process = started.map_err(doing("start", &self.path))?;
@@ -87,15 +87,15 @@ impl ChildProgram {
 }
 
 impl ChildProcess {
-    /// Hands a task over.
-    pub(super) fn tell(&mut self, task: &Task) {
+    /// Sends a task.
+    pub(super) fn send(&mut self, task: &Task) {
         let mut line = serde_json::to_vec(task).unwrap_or_default();
         line.push(b'\n');
-        // A child that has ended shows at its answer.
+        // If the child has ended, the next `answer` reports it.
         drop(self.input.write_all(&line).and_then(|()| self.input.flush()));
     }
 
-    /// The next answer.
+    /// Waits for the next answer.
     pub(super) fn answer(&mut self, limit: Duration) -> std::result::Result<Answer, ChildFailure> {
         match self.answers.recv_timeout(limit) {
             Ok(answer) => Ok(answer),
@@ -104,7 +104,7 @@ impl ChildProcess {
         }
     }
 
-    /// Kills it, as `kill -9` does, and waits until it is gone.
+    /// Kills the process, as `kill -9` does, and waits for its end.
     pub(super) fn kill(&mut self) -> Result<()> {
         let path = PathBuf::from("the child process");
         self.process.kill().map_err(doing("kill", &path))?;
@@ -122,7 +122,7 @@ impl ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        // One that has ended cannot be killed, which is what is wanted.
+        // Killing fails if the process has already ended, which is fine.
         drop(self.process.kill());
         drop(self.process.wait());
     }

@@ -1,11 +1,11 @@
-//! Histories that go on behind a crash: lists appended to and read until the power goes or the process is
-//! killed, then every list read once more in a last session of the same history.
+//! Histories that continue after a crash: clients append to lists and read them until the power goes or the
+//! process is killed, then every list is read once more in a last session of the same history.
 //!
-//! What was asked for and answered is written, as it happens, where the crash cannot take it: on a mount
-//! among the recorded steps, so that each cut has its own history, with every answer up to it. A
-//! transaction without an answer is unknown: it may be there or not, but whole. So one checker says
-//! whether transactions stayed apart and whether they outlived the crash together; see
-//! [`behind`](super::recovered_history).
+//! Invocations and answers are written as they happen, out of the crash's reach; on a mount they are recorded
+//! steps, so that each cut has its own history with every answer before it. A transaction without an answer
+//! is unknown: it may be there or not, but never in part. So one checker decides whether transactions were
+//! isolated and whether they survived the crash together; see
+//! [`recovered_history`](super::recovered_history).
 
 use super::adapter::Expected;
 use super::check::{Request, expected};
@@ -38,64 +38,64 @@ pub struct CrashHistory {
     pub store: String,
     /// The options of its URL.
     pub options: String,
-    /// What it says of itself.
+    /// The settings that it reports.
     pub settings: Settings,
-    /// What is expected of its durability.
+    /// The expected durability.
     pub expected: Expected,
-    /// Where all was drawn from.
+    /// Seed of the load and the crashes.
     pub seed: u64,
-    /// Behind killed processes.
+    /// Results after process kills.
     pub kills: RecoveredHistory,
-    /// Behind losses of power; none if they could not be simulated here.
+    /// Results after power losses; none if they could not be simulated here.
     pub cuts: Option<RecoveredHistory>,
-    /// Why they could not.
+    /// Why power losses could not be simulated.
     pub no_cuts: Option<String>,
-    /// What may be said.
+    /// The conclusion.
     #[serde(default)]
     pub verdict: CrashHistoryVerdict,
 }
 
-/// What may be said of histories that go on behind crashes.
+/// The conclusion about histories that continue after crashes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CrashHistoryVerdict {
-    /// An anomaly that the level forbids, or an acknowledged append gone that had to stay.
+    /// The level was violated, or an acknowledged append that had to survive was gone.
     Broken,
     /// Neither was seen.
     Held,
-    /// No anomaly was seen; what is acknowledged may go with the power.
+    /// No anomaly was seen, but the setting may lose acknowledged transactions in a power loss.
     PromisesNothing,
-    /// Nothing may be said; why.
+    /// No conclusion; the text says why.
     Unknown(String),
-    /// A record that is older than verdicts.
+    /// An old record without a verdict.
     #[default]
     None,
 }
 
-/// Lets a private store crash in the middle of a load over lists, and checks the histories that go on
-/// behind. `request.images` losses of power, `request.kills` kills.
+/// Crashes a private store during a load over lists, `request.images` times by power loss and `request.kills`
+/// times by process kill, and checks the histories that continue after the crashes.
 pub fn across(
     request: &Request,
     program: &ChildProgram,
     stop: &AtomicBool,
     progress: &(dyn Fn(&str) + Sync),
 ) -> Result<CrashHistory> {
-    let asked = request;
-    let request = &hastened(asked);
+    let original = request;
+    let request = &with_fast_deadlock_detection(original);
     let lists = Some(request.seed);
-    let mut ground = TestStore::of(&request.store, program, &request.scratch, stop, lists)?;
-    ground.recorded_bytes_max = request.recorded_bytes_max;
-    let prepared = ground.folder("prepared")?;
-    let settings = ground.prepare(&prepared, &request.options)?;
-    let expected = expected(ground.adapter, &asked.options, &settings.durability);
+    let mut test_store = TestStore::of(&request.store, program, &request.scratch, stop, lists)?;
+    test_store.recorded_bytes_max = request.recorded_bytes_max;
+    let prepared = test_store.folder("prepared")?;
+    let settings = test_store.prepare(&prepared, &request.options)?;
+    let expected = expected(test_store.adapter, &original.options, &settings.durability);
     let crash = Crash {
         request,
-        ground,
+        test_store,
         product: settings.product.clone(),
         claimed: claimed(&settings.isolation),
         progress,
     };
-    let no_cuts = crash.ground.no_power()?;
+    let no_cuts = crash.test_store.no_power()?;
     let mut found = CrashHistory {
         format: FORMAT,
         store: request.store.clone(),
@@ -115,9 +115,9 @@ pub fn across(
     Ok(found)
 }
 
-/// Clients of few lists meet in deadlocks, and a load of a second shall not wait a second for each: a
-/// PostgreSQL is asked to look for one sooner, unless the options say when.
-fn hastened(request: &Request) -> Request {
+/// Clients of few lists run into deadlocks, and a load of one second must not wait a second for each: makes
+/// PostgreSQL check for deadlocks sooner, unless the options set that time.
+fn with_fast_deadlock_detection(request: &Request) -> Request {
     let mut options = request.options.clone();
     if request.store == "postgres" && !options.contains("deadlock_timeout=") {
         let joint = if options.is_empty() { "" } else { "&" };
@@ -129,96 +129,101 @@ fn hastened(request: &Request) -> Request {
 
 struct Crash<'c> {
     request: &'c Request,
-    ground: TestStore<'c>,
+    test_store: TestStore<'c>,
     product: String,
     claimed: Isolation,
     progress: &'c (dyn Fn(&str) + Sync),
 }
 
 impl Crash<'_> {
-    /// Each kill in a store of its own, since the numbers of values begin anew.
+    /// Each kill gets its own store, because the numbers of values start again.
     fn kills(&self, prepared: &Path) -> Result<RecoveredHistory> {
-        let (mut behind, ground) = (RecoveredHistory::default(), &self.ground);
+        let (mut results, test_store) = (RecoveredHistory::default(), &self.test_store);
         let mut random = fastrand::Rng::with_seed(self.request.seed);
         for number in 1..=self.request.kills {
             let kills = self.request.kills;
             (self.progress)(&format!("killing processes: {number} of {kills}"));
-            let folder = ground.folder("kill")?;
-            let (store, told) = (folder.join("store"), folder.join("history"));
+            let folder = test_store.folder("kill")?;
+            let (store, log) = (folder.join("store"), folder.join("history"));
             fs::create_dir(&store).map_err(doing("make", &store))?;
             TestStore::copy(prepared, &store)?;
-            ground.kill(&store, &self.request.options, &told, &mut random)?;
-            let text = if told.exists() {
-                fs::read(&told).map_err(doing("read", &told))?
+            test_store.kill(&store, &self.request.options, &log, &mut random)?;
+            let text = if log.exists() {
+                fs::read(&log).map_err(doing("read", &log))?
             } else {
                 Vec::new()
             };
-            self.look(&store, &text, &mut behind)?;
+            self.judge_recovered(&store, &text, &mut results)?;
         }
-        Ok(behind)
+        Ok(results)
     }
 
     fn cuts(&self, prepared: &Path) -> Result<RecoveredHistory> {
-        let (request, adapter) = (self.request, self.ground.adapter);
+        let (request, adapter) = (self.request, self.test_store.adapter);
         (self.progress)("loading");
         let (options, load) = (&*request.options, request.load);
-        let loaded = self.ground.load(prepared, options, "load", load, LiveFault::None)?;
-        // Strict names are a question of durability alone, which is asked elsewhere.
+        let loaded = self.test_store.load(prepared, options, "load", load, LiveFault::None)?;
+        // Strict names only matter for durability, which `verify durability` tests.
         let drawn = Drawn { images: 2 * request.images, seed: request.seed, tears: request.tears };
         let recording = &loaded.recording;
         let mut cuts = cuts(recording, adapter.classify(), drawn);
         cuts.retain(|cut| !cut.strict);
         cuts.truncate(request.images as usize);
-        let mut machine = Replay::new(&recording.base, Metadata::OrderedJournal);
-        let (mut behind, mut at) = (RecoveredHistory::default(), 0);
+        let mut replay = Replay::new(&recording.base, Metadata::OrderedJournal);
+        let (mut results, mut at) = (RecoveredHistory::default(), 0);
         for (number, cut) in cuts.iter().enumerate() {
-            (self.progress)(&format!("losses of power: {number} of {}", cuts.len()));
+            (self.progress)(&format!("power losses: {number} of {}", cuts.len()));
             for step in &recording.steps[at..cut.step] {
-                machine.step(step)?;
+                replay.step(step)?;
             }
             at = cut.step;
-            let directory = self.ground.folder("image")?;
-            machine.image(cut.loss)?.write_to(&directory)?;
+            let directory = self.test_store.folder("image")?;
+            replay.image(cut.loss)?.write_to(&directory)?;
             let text: Vec<u8> = recording.acknowledged(cut.step).flatten().copied().collect();
-            self.look(&directory, &text, &mut behind)?;
+            self.judge_recovered(&directory, &text, &mut results)?;
             remove(&directory)?;
         }
-        Ok(behind)
+        Ok(results)
     }
 
-    /// Recovers what a crash has left, reads every list, and judges the history that ends with that.
-    fn look(&self, directory: &Path, text: &[u8], behind: &mut RecoveredHistory) -> Result<()> {
-        // A line that is cut off was never written whole.
+    /// Recovers a crashed store, reads every list, and judges the history that ends with these reads.
+    fn judge_recovered(
+        &self,
+        directory: &Path,
+        text: &[u8],
+        results: &mut RecoveredHistory,
+    ) -> Result<()> {
+        // A truncated last line was not completely written.
         let whole = text.iter().rposition(|byte| *byte == b'\n');
         let mut history = elle::read(&text[..whole.map_or(0, |end| end + 1)])?;
-        behind.crashes += 1;
-        behind.committed += history.count(Ending::Committed) as u64;
-        behind.unknown += history.count(Ending::Unknown) as u64;
+        results.crashes += 1;
+        results.committed += history.count(Ending::Committed) as u64;
+        results.unknown += history.count(Ending::Unknown) as u64;
         let keys = keys(&history);
-        let mut helper = self.ground.program.start()?;
-        let (adapter, options) = (self.ground.adapter, &self.request.options);
+        let mut helper = self.test_store.program.start()?;
+        let (adapter, options) = (self.test_store.adapter, &self.request.options);
         let found =
             ask(adapter, &mut helper, directory, options, |url| Task::ReadLists { url, keys })?;
-        self.ground.go_on()?;
+        self.test_store.go_on()?;
         let why = match found.answer {
             Ok(Answer::Lists(lists)) => {
                 end_with(&mut history, lists);
-                behind.judge(&self.product, self.claimed, &history);
+                results.judge(&self.product, self.claimed, &history);
                 return Ok(());
             }
             Ok(Answer::NotOpened(why) | Answer::Unreadable(why)) => why,
             other => format!("{other:?}"),
         };
-        let log = found.gravest.map(|line| format!("; its log says \"{line}\""));
+        let log = found.most_severe_line.map(|line| format!("; its log says \"{line}\""));
         let why = why + log.as_deref().unwrap_or_default();
-        behind.unreadable += 1;
+        results.unreadable += 1;
         match adapter.known(&why) {
             Some(known) => {
-                behind.known.insert(known.to_owned());
+                results.known.insert(known.to_owned());
             }
-            None => behind.unexplained += 1,
+            None => results.unexplained += 1,
         }
-        behind.example.get_or_insert(why);
+        results.example.get_or_insert(why);
         Ok(())
     }
 }
@@ -237,23 +242,23 @@ impl CrashHistory {
         }
     }
 
-    /// True if nothing was seen that was not to be: no anomaly that the level forbids, and where commits
-    /// are to hold, none lost. Whether enough was seen to say so is [`CrashHistory::verdict`].
+    /// True if nothing wrong was seen: no anomaly that the level forbids and, if commits must hold, no lost
+    /// append. [`CrashHistory::verdict`] says whether enough was tested for a conclusion.
     pub fn holds(&self) -> bool {
         let may_lose = self.expected != Expected::Hold;
         let fine =
-            |behind: &RecoveredHistory| !behind.is_broken() && (may_lose || behind.lost == 0);
+            |results: &RecoveredHistory| !results.is_broken() && (may_lose || results.lost == 0);
         let all_may_go = self.expected == Expected::Lose;
         fine(&self.kills) && self.cuts.as_ref().is_none_or(|cuts| all_may_go || fine(cuts))
     }
 
-    /// True if nothing was seen that was not to be, or nothing but what is known of the store.
+    /// True if nothing wrong was seen, or only failures with a known cause.
     pub fn is_explained(&self) -> bool {
-        let explained = |behind: &RecoveredHistory| behind.unexplained == 0 && behind.lost == 0;
+        let explained = |results: &RecoveredHistory| results.unexplained == 0 && results.lost == 0;
         self.holds() || explained(&self.kills) && self.cuts.as_ref().is_none_or(explained)
     }
 
-    /// The finding, a line each; the first says whether it holds, the last what is not known.
+    /// The finding, one sentence per line: first the verdict, last what remains unknown.
     pub fn sentences(&self) -> Vec<String> {
         let name = name(&self.settings);
         let (level, durability) = (&self.settings.isolation, &self.settings.durability);
@@ -262,39 +267,41 @@ impl CrashHistory {
                 format!("{name}: not {level} across crashes, or not durable; see below.")
             }
             CrashHistoryVerdict::Held => format!(
-                "{name}: no anomaly that {level} forbids across crashes, and nothing acknowledged was gone."
+                "{name}: across crashes, no anomaly that {level} forbids and no acknowledged append lost."
             ),
             CrashHistoryVerdict::PromisesNothing => format!(
-                "{name}: this setting (durability {durability}) promises nothing behind a loss of power; what \
-                 it left is reported below."
+                "{name}: this setting (durability {durability}) promises nothing after a power loss; the losses \
+                 are reported below."
             ),
             CrashHistoryVerdict::Unknown(why) => format!("{name}: unknown: {why}."),
-            CrashHistoryVerdict::None => format!("{name}: this record is older than verdicts."),
+            CrashHistoryVerdict::None => {
+                format!("{name}: this record was written by a version without verdicts.")
+            }
         }];
-        lines.push(self.kills.words("killed processes"));
+        lines.push(self.kills.words("process kills"));
         let known = [Some(&self.kills), self.cuts.as_ref()];
         let known: BTreeSet<_> = known.iter().flatten().flat_map(|one| &one.known).collect();
         match &self.cuts {
             Some(cuts) => {
-                lines.push(cuts.words("simulated losses of power (names as on ext4)"));
+                lines.push(cuts.words("simulated power losses (names as on ext4)"));
             }
             None => lines.push(
-                "This rests on process kills alone, which take nothing that the kernel holds; a store that \
+                "This rests on process kills alone, which lose nothing that the kernel holds; a store that \
                  never syncs would pass them."
                     .to_owned(),
             ),
         }
         lines.extend(known.iter().map(|known| format!("Known: {known}.")));
         lines.push(
-            "Not known from here: phantoms, which no list shows; and what the real file system and the \
-             device do."
+            "Not known from here: phantoms, which lists cannot show, and the behaviour of the real file \
+             system and device."
                 .to_owned(),
         );
         lines
     }
 }
 
-/// The level by its words.
+/// The level, by its name.
 fn claimed(words: &str) -> Isolation {
     let levels = [
         Isolation::ReadCommitted,
@@ -314,7 +321,7 @@ mod tests {
     use crate::durability::recovered_history::RecoveredHistory;
     use syncline_contract::Isolation;
 
-    /// What killed processes left, and losses of power where they could be simulated.
+    /// A finding with these results after kills, and with power losses if they could be simulated.
     fn found(expected: Expected, kills: RecoveredHistory, no_cuts: Option<&str>) -> CrashHistory {
         let mut found = CrashHistory {
             format: FORMAT,
@@ -333,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_power_was_lost_nothing_is_claimed_and_the_first_line_says_why() {
+    fn without_power_losses_the_verdict_is_unknown() {
         for expected in [Expected::Hold, Expected::LoseLatest, Expected::Lose] {
             let without = found(expected, RecoveredHistory::default(), Some("no FUSE here"));
             let why = "power loss was not simulated: no FUSE here";
@@ -351,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_are_known_by_their_words() {
+    fn levels_are_found_by_name() {
         assert_eq!(claimed("snapshot"), Isolation::Snapshot);
         assert_eq!(claimed("read committed"), Isolation::ReadCommitted);
         assert_eq!(claimed("else"), Isolation::NoneClaimed);

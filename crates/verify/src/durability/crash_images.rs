@@ -1,11 +1,11 @@
-//! Crash images of one recording: chosen, built, recovered by the store, judged, and kept if they fail.
+//! The crash images of one recording: chosen, built, recovered by the store, judged, and kept if they fail.
 
 use super::child_process::ChildFailure;
 use super::failing_images::Case;
 use super::independent_trials::{IndependentTrials, Trials};
 use super::outcome::{Acknowledged, Class, Outcome};
 use super::power_cuts::Cut;
-use super::test_store::{Loaded, TestStore, look, recovery_workers, remove};
+use super::test_store::{Loaded, TestStore, inspect, recovery_workers, remove};
 use crate::error::Result;
 use crate::power::{Class as PathClass, Image, Metadata, Replay, Step};
 use parking_lot::Mutex;
@@ -15,63 +15,64 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-/// How many of each class were kept by now.
+/// How many failing images of each class have been found.
 type Kept = Mutex<BTreeMap<Class, u64>>;
 
-/// What was found of one class of paths over all images.
+/// The losses in one class of files, over all images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exercised {
     /// Images in which bytes of such files were lost.
     pub lost: u64,
-    /// Images in which a write to such a file arrived in part.
+    /// Images in which a write to such a file survived in part.
     pub torn: u64,
-    /// Units of 512 bytes lost, in all images.
+    /// Lost units of 512 bytes, over all images.
     pub units: u64,
 }
 
-/// What was found over the images of one setting.
+/// The results of one setting's images.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Images {
-    /// How many.
+    /// Number of images.
     pub images: u64,
-    /// At how many steps the power went.
+    /// Number of steps of the recording at which the power was cut.
     #[serde(default)]
     pub places: u64,
-    /// How many of these are trials of their own, by what was taken there.
+    /// How many of these places count as independent trials, by what was lost there.
     #[serde(default)]
     pub independent: IndependentTrials,
-    /// Steps that were recorded, and transactions acknowledged in them.
+    /// Recorded steps, and the transactions acknowledged in them.
     pub steps: u64,
-    /// See `steps`.
+    /// Acknowledged transactions; see `steps`.
     pub acknowledged: u64,
-    /// How many of each class, under the ext4-like model.
+    /// Images by class, under the ext4-like model.
     pub journal: BTreeMap<String, u64>,
-    /// How many of each class, under the strict model.
+    /// Images by class, under the strict model.
     pub strict: BTreeMap<String, u64>,
     /// By kind of loss: images, and those that are not ok.
     pub losses: BTreeMap<String, (u64, u64)>,
-    /// In which pages may have been torn: images, and those that are not ok.
+    /// Images in which pages may have been torn, and those of them that are not ok.
     #[serde(default)]
     pub torn: (u64, u64),
-    /// In which a write of a data file's first bytes arrived in part: images, and those that are not ok.
+    /// Images in which a write at the beginning of a data file survived in part, and those of them that are
+    /// not ok.
     #[serde(default)]
     pub heads: (u64, u64),
-    /// The most acknowledged transactions that one image had lost.
+    /// The most acknowledged transactions lost in one image.
     pub lost_max: u64,
-    /// How far back the lost transactions of one image reached at most, in milliseconds: from the latest
-    /// acknowledgement to that of the earliest that was gone.
+    /// The furthest that the lost transactions of one image reach back, in milliseconds: from the latest
+    /// acknowledgement to that of the earliest lost transaction.
     #[serde(default)]
     pub reach_ms_max: u64,
-    /// Faults that struck, by class of paths.
+    /// Losses by class of files.
     pub exercised: BTreeMap<String, Exercised>,
-    /// Images in which changes of names were lost.
+    /// Images in which directory operations were lost.
     pub names_lost: u64,
-    /// The first outcome of each class but ok, in words.
+    /// The first outcome of each class except ok, in words.
     pub examples: BTreeMap<Class, String>,
-    /// What is known of failures like those seen, and what to do; of how many images.
+    /// Known causes of the failures seen, with the number of images.
     #[serde(default)]
     pub known: BTreeMap<String, u64>,
-    /// Where failing images are kept.
+    /// The directories of kept failing images.
     pub kept: Vec<PathBuf>,
 }
 
@@ -109,7 +110,7 @@ impl Images {
         }
     }
 
-    /// Counts what was taken; true if a write of a data file's first bytes arrived in part.
+    /// Counts what was lost; true if a write at the beginning of a data file survived in part.
     fn exercise(&mut self, image: &Image, classify: fn(&Path) -> PathClass) -> bool {
         let mut here: BTreeMap<PathClass, (u64, u64)> = BTreeMap::new();
         let mut head_torn = false;
@@ -162,39 +163,39 @@ impl Images {
     }
 }
 
-/// Where failing images go, and which they are.
+/// Which failing images are kept, and where.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keep<'t> {
     pub(super) place: &'t Path,
-    /// Which classes fail.
+    /// The classes that fail.
     pub(super) fails: fn(Class) -> bool,
-    /// The most that are kept of a class.
+    /// The most that are kept per class.
     pub(super) of_class_max: u64,
-    /// The fault that had struck before the power went, in words.
+    /// The fault that had struck before the power was cut, in words.
     pub(super) fault: Option<&'t str>,
 }
 
-/// True if one more image of that class is to be kept.
-fn is_wanted(keep: Keep<'_>, kept: &Kept, class: Class) -> bool {
+/// True if one more image of this class should be kept.
+fn is_kept(keep: Keep<'_>, kept: &Kept, class: Class) -> bool {
     let mut kept = kept.lock();
     let of_class = kept.entry(class).or_default();
     *of_class += 1;
     *of_class <= keep.of_class_max
 }
 
-/// Every image of a loaded store.
+/// The images of one loaded store.
 pub(super) struct Trial<'t> {
-    pub(super) ground: &'t TestStore<'t>,
+    pub(super) test_store: &'t TestStore<'t>,
     pub(super) options: &'t str,
     pub(super) loaded: &'t Loaded,
     /// None keeps no image.
     pub(super) keep: Option<Keep<'t>>,
-    /// Told after each image.
+    /// Called after each image.
     pub(super) progress: &'t (dyn Fn(u64) + Sync),
 }
 
 impl Trial<'_> {
-    /// Builds, recovers and judges the images of these cuts, side by side.
+    /// Builds, recovers and judges the images of these cuts, in parallel.
     pub(super) fn run(&self, cuts: &[Cut]) -> Result<Images> {
         let (done, kept) = (AtomicU64::new(0), Kept::default());
         let part = cuts.len().div_ceil(recovery_workers()).max(1);
@@ -212,12 +213,12 @@ impl Trial<'_> {
                 .collect::<Vec<_>>()
         });
         let recording = &self.loaded.recording;
-        let mut heard = Acknowledged::default();
-        recording.acknowledged(recording.steps.len()).for_each(|bytes| heard.hear(bytes));
+        let mut acknowledged = Acknowledged::default();
+        recording.acknowledged(recording.steps.len()).for_each(|bytes| acknowledged.add(bytes));
         let mut all = Images {
             places: cuts.chunk_by(|one, next| one.step == next.step).count() as u64,
             steps: recording.steps.len() as u64,
-            acknowledged: heard.total(),
+            acknowledged: acknowledged.total(),
             ..Images::default()
         };
         let mut trials = Trials::default();
@@ -238,47 +239,48 @@ impl Trial<'_> {
         kept: &Kept,
     ) -> Result<(Images, Trials)> {
         let recording = &self.loaded.recording;
-        let classify = self.ground.adapter.classify();
-        let mut machines = [
+        let classify = self.test_store.adapter.classify();
+        let mut replays = [
             Replay::new(&recording.base, Metadata::OrderedJournal),
             Replay::new(&recording.base, Metadata::Strict),
         ];
         let (mut found, mut trials) = (Images::default(), Trials::default());
-        let mut heard = Acknowledged::default();
-        let (mut at, mut helper) = (0, self.ground.program.start()?);
+        let mut acknowledged = Acknowledged::default();
+        let (mut at, mut helper) = (0, self.test_store.program.start()?);
         for cut in cuts {
             for step in &recording.steps[at..cut.step] {
-                for machine in &mut machines {
-                    machine.step(step)?;
+                for replay in &mut replays {
+                    replay.step(step)?;
                 }
                 if let Step::Acknowledged(bytes) = step {
-                    heard.hear(bytes);
+                    acknowledged.add(bytes);
                 }
             }
             at = cut.step;
-            let image = machines[usize::from(cut.strict)].image(cut.loss)?;
+            let image = replays[usize::from(cut.strict)].image(cut.loss)?;
             let head_torn = found.exercise(&image, classify) && cut.loss.tears();
-            let directory = self.ground.folder(&format!("image-{number}"))?;
+            let directory = self.test_store.folder(&format!("image-{number}"))?;
             image.write_to(&directory)?;
-            let looked = look(self.ground.adapter, &mut helper, &directory, self.options)?;
-            self.ground.go_on()?;
-            if matches!(looked.answer, Err(ChildFailure::Hangs | ChildFailure::Ended(_))) {
-                helper = self.ground.program.start()?;
+            let recovered =
+                inspect(self.test_store.adapter, &mut helper, &directory, self.options)?;
+            self.test_store.go_on()?;
+            if matches!(recovered.answer, Err(ChildFailure::Hangs | ChildFailure::Ended(_))) {
+                helper = self.test_store.program.start()?;
             }
-            let outcome = heard.judge(looked);
-            let known = self.ground.adapter.known(&outcome.what);
+            let outcome = acknowledged.judge(recovered);
+            let known = self.test_store.adapter.known(&outcome.what);
             found.add(*cut, head_torn, &outcome, known);
             trials.add(*cut, head_torn);
             if let Some(keep) = self.keep
                 && (keep.fails)(outcome.class)
-                && is_wanted(keep, kept, outcome.class)
+                && is_kept(keep, kept, outcome.class)
             {
                 let case = Case {
-                    store: self.ground.adapter.name().to_owned(),
+                    store: self.test_store.adapter.name().to_owned(),
                     options: self.options.to_owned(),
                     cut: *cut,
                     fault: keep.fault.map(str::to_owned),
-                    acknowledged: heard.clone(),
+                    acknowledged: acknowledged.clone(),
                     outcome,
                 };
                 let image = |directory: &Path| image.write_to(directory);

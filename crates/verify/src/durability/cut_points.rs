@@ -1,37 +1,37 @@
-//! Where in a recording the power goes.
+//! Where in a recording the power is cut.
 //!
-//! Three places are always among them, in this order: where the most of the log waits for its sync, where
-//! the most of the data does, and the end, by when all is acknowledged. Of the others every second is just
-//! before a sync answers; of which class of files is drawn first, then of which file, so that what is synced
-//! seldom is not missed.
+//! Three places are always included, in this order: where the most log bytes wait for their sync, where the
+//! most data bytes do, and the end, when everything is acknowledged. Of the others, every second one is just
+//! before a sync returns: first a class of files is chosen at random, then a file of it, so that rarely
+//! synced files are not missed.
 //!
-//! Where pages are torn, every fourth place is not one but several moments in which the first bytes of a
-//! data file are under way; see [`heads`](super::header_writes).
+//! If pages may be torn, every fourth place is a set of moments in which the beginning of a data file is in
+//! flight; see [`header_writes`](super::header_writes).
 
 use super::header_writes::HeaderWrites;
 use crate::power::{Class as PathClass, Classify, Node, Recording, Step};
 use std::collections::BTreeMap;
 
-/// One place.
+/// A place of a cut.
 pub(super) enum CutPoint {
     /// Before this step.
     Step(usize),
-    /// Moments of [`CutPoints::head`].
+    /// Several moments, from [`CutPoints::head`].
     HeaderWrites,
 }
 
-/// See the module.
+/// The choice of places in one recording.
 pub(super) struct CutPoints {
     first: usize,
     last: usize,
     always: Vec<usize>,
-    /// Where each file was synced, by class.
+    /// The steps of each file's syncs, by class.
     syncs: Vec<Vec<Vec<usize>>>,
     heads: HeaderWrites,
 }
 
 impl CutPoints {
-    /// Those of a recording, from the first acknowledgement on.
+    /// The places of a recording, after its first acknowledgement.
     pub(super) fn of(
         recording: &Recording,
         classify: Classify,
@@ -58,7 +58,7 @@ impl CutPoints {
         }
     }
 
-    /// The place of a number, from 0 up.
+    /// The place with this number, counted from 0.
     pub(super) fn place(&self, number: usize, random: &mut fastrand::Rng) -> CutPoint {
         if let Some(step) = self.always.get(number) {
             return CutPoint::Step(*step);
@@ -74,14 +74,14 @@ impl CutPoints {
         CutPoint::Step(of_one[random.usize(..of_one.len())])
     }
 
-    /// The next moment in which the first bytes of a data file are under way; see [`HeaderWrites::next`].
+    /// The next moment in which the beginning of a data file is in flight; see [`HeaderWrites::next`].
     pub(super) fn head(&mut self, random: &mut fastrand::Rng) -> (usize, usize) {
         self.heads.next(random)
     }
 }
 
-/// Before which step, from one on, the most bytes of a class wait to be synced: the first of such; none if
-/// nothing of it ever waits. What was written during a sync counts as if it were in it.
+/// The step, at or after `from`, before which the most bytes of a class wait for a sync; the first if there
+/// are several, none if no bytes ever wait. Bytes written during a sync count as covered by it.
 fn most_pending(
     recording: &Recording,
     classes: &BTreeMap<Node, PathClass>,
@@ -108,7 +108,7 @@ fn most_pending(
     most.map(|(_, step)| step)
 }
 
-/// Where each node was synced, from a step on, by class.
+/// The steps, from `first` on, at which each node was synced, by class.
 fn syncs(
     recording: &Recording,
     classes: &BTreeMap<Node, PathClass>,

@@ -1,38 +1,39 @@
-//! Failing images, kept as plain directories beside what was expected of them, and looked at again.
+//! Failing images: kept as plain directories together with what was expected of them, and rechecked on
+//! request.
 //!
-//! A folder `image-1`, `image-2`, ... holds `case.json` and `image/`, the store's files as the loss of
-//! power left them, before anything recovered them.
+//! A folder `image-1`, `image-2`, ... holds `case.json` and `image/`: the store's files as the power loss
+//! left them, before recovery.
 
 use super::child_process::ChildProgram;
 use super::outcome::{Acknowledged, Outcome};
 use super::power_cuts::Cut;
-use super::test_store::{TestStore, look};
+use super::test_store::{TestStore, inspect};
 use crate::error::{Error, Result, doing};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// What is known of a kept image.
+/// The description of a kept image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Case {
     /// The store: "sqlite".
     pub store: String,
     /// The options under which it was loaded, and is opened again.
     pub options: String,
-    /// When the power went, and what it took.
+    /// The power loss: when, and what it took.
     pub cut: Cut,
-    /// The fault that had struck before, in words; none if none had.
+    /// The fault that had struck before, in words; none if there was none.
     #[serde(default)]
     pub fault: Option<String>,
-    /// What had been acknowledged.
+    /// The acknowledged transactions.
     pub acknowledged: Acknowledged,
-    /// What was found.
+    /// The outcome when the image was kept.
     pub outcome: Outcome,
 }
 
 impl Case {
-    /// Keeps an image in a new folder; which it is.
+    /// Keeps an image in a new folder; returns the folder.
     pub(super) fn keep(
         &self,
         place: &Path,
@@ -45,35 +46,35 @@ impl Case {
         write(&image)?;
         let file = folder.join("case.json");
         let text = serde_json::to_string_pretty(self)
-            .map_err(|error| Error::cannot(format!("a case cannot be written: {error}")))?;
+            .map_err(|error| Error::cannot(format!("cannot encode a case: {error}")))?;
         fs::write(&file, text + "\n").map_err(doing("write", &file))?;
         Ok(folder)
     }
 }
 
-/// What is known of the image that a folder keeps.
+/// Reads the description of a kept image.
 pub fn kept(folder: &Path) -> Result<Case> {
     let file = folder.join("case.json");
     let text = fs::read_to_string(&file).map_err(doing("read", &file))?;
     serde_json::from_str(&text).map_err(|error| {
         let file = file.display();
-        Error::cannot(format!("{file} is no case of syncline verify: {error}"))
+        Error::cannot(format!("{file} is not a case of syncline verify: {error}"))
     })
 }
 
-/// Opens a copy of a kept image and judges it anew: what it was, and what it is now.
+/// Opens a copy of a kept image and judges it again; returns the case and the new outcome.
 pub fn recheck_images(
     folder: &Path,
     program: &ChildProgram,
     scratch: &Path,
 ) -> Result<(Case, Outcome)> {
     let (case, never) = (kept(folder)?, AtomicBool::new(false));
-    let ground = TestStore::of(&case.store, program, scratch, &never, None)?;
-    let directory = ground.folder("again")?;
+    let test_store = TestStore::of(&case.store, program, scratch, &never, None)?;
+    let directory = test_store.folder("again")?;
     TestStore::copy(&folder.join("image"), &directory)?;
-    let mut helper = ground.program.start()?;
-    let looked = look(ground.adapter, &mut helper, &directory, &case.options)?;
-    let outcome = case.acknowledged.judge(looked);
+    let mut helper = test_store.program.start()?;
+    let recovered = inspect(test_store.adapter, &mut helper, &directory, &case.options)?;
+    let outcome = case.acknowledged.judge(recovered);
     Ok((case, outcome))
 }
 
@@ -86,5 +87,5 @@ fn new_folder(place: &Path) -> Result<PathBuf> {
             Err(error) => return Err(Error::io("make", &folder, error)),
         }
     }
-    Err(Error::cannot("every name of a folder is taken"))
+    Err(Error::cannot("all folder names are taken"))
 }

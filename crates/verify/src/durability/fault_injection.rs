@@ -1,7 +1,7 @@
-//! Faults that strike while the store runs, one kind and one class of paths at a time.
+//! Faults that strike a running store, one kind and one class of files at a time.
 //!
-//! The store may stop, refuse or go on; what it must not do is acknowledge what it then has not. So each
-//! run ends with a loss of power, and two images are judged: nothing of what was not synced, and all.
+//! The store may stop, refuse or continue; but it must not acknowledge what it then loses. So each run ends
+//! with a power loss, and two images are judged: one without any unsynced data, and one with all of it.
 
 use super::crash_images::{Keep, Trial};
 use super::live_fault::LiveFault;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long the load goes on behind the fault.
+/// How long the load continues after the fault.
 const AFTERWARDS: Duration = Duration::from_millis(250);
 
 const FAULTS: [Fault; 6] = [
@@ -26,55 +26,55 @@ const FAULTS: [Fault; 6] = [
     Fault::FlippedBit,
 ];
 
-/// What one fault did.
+/// The effect of one fault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InjectedFault {
     /// The fault, in words.
     pub fault: String,
-    /// In which files.
+    /// The class of the files that it struck.
     pub class: PathClass,
     /// How often it struck; a fault that never did was not exercised.
     pub times: u64,
-    /// Why the store's clients stopped; empty if they went on.
+    /// Why the store's clients stopped; empty if they continued.
     pub stopped: String,
-    /// Transactions that it acknowledged afterwards.
+    /// Transactions acknowledged after the fault.
     #[serde(default)]
     pub after: u64,
-    /// The gravest line that the store had logged by then; none if it logs none where we look.
+    /// The most severe line that the store had logged by then, if it logs where this program reads.
     #[serde(default)]
     pub gravest: Option<String>,
-    /// The worst that was found afterwards; none if the fault was not exercised.
+    /// The worst outcome afterwards; none if the fault was not exercised.
     pub found: Option<Class>,
     /// The same in words.
     pub what: Option<String>,
-    /// Where failing images are kept.
+    /// The directories of kept failing images.
     #[serde(default)]
     pub kept: Vec<PathBuf>,
 }
 
-/// What may be said of a store on a disk that fails.
+/// The conclusion about a store on a failing disk.
 ///
-/// Whoever is told that a write, a read or a sync has failed and goes on acknowledging has vouched for
-/// what it has: if that is gone, the store is at fault as it is when the power goes. After a failed sync
-/// the kernel counts as clean what it should have written, so that only a store that stops, and recovers
-/// from its log, is safe. A sync that is only slow excuses nothing. A bit that flips on its way is told
-/// to nobody: what comes of it is told, and is no verdict.
+/// A store that receives a read, write or sync error and continues to acknowledge is responsible for what it
+/// acknowledged: if that is gone, the store is at fault, as in a power loss. After a failed sync the kernel
+/// counts the unwritten pages as clean, so only a store that stops and recovers from its log is safe. A slow
+/// sync excuses nothing. Flipped bits are not reported to the store, so their effect is listed but does not
+/// enter the verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultVerdict {
-    /// Something acknowledged was gone; which, after what.
+    /// Something acknowledged was gone; the text says what, and after which fault.
     NotDurable(String),
-    /// So many kinds of faults struck, and nothing acknowledged was gone.
+    /// This many kinds of faults struck, and nothing acknowledged was gone.
     Survived(u64),
-    /// No fault struck, so that nothing may be said.
+    /// No fault struck, so there is no conclusion.
     Unknown,
 }
 
 impl FaultVerdict {
-    /// Of every fault that was tried.
+    /// The conclusion from all faults that were tried.
     pub(super) fn of(faults: &[InjectedFault]) -> FaultVerdict {
-        let told = faults.iter().filter(|one| one.is_reported());
-        let struck: Vec<_> = told.filter(|one| one.found.is_some()).collect();
+        let reported = faults.iter().filter(|one| one.is_reported());
+        let struck: Vec<_> = reported.filter(|one| one.found.is_some()).collect();
         let bad = struck.iter().filter(|one| one.is_bad());
         let bad: Vec<_> = bad.map(|one| one.words()).collect();
         match (bad.is_empty(), struck.is_empty()) {
@@ -86,7 +86,7 @@ impl FaultVerdict {
 }
 
 impl InjectedFault {
-    /// True if the store could know of it.
+    /// True if the store received an error or could notice the delay.
     pub fn is_reported(&self) -> bool {
         self.fault != Fault::FlippedBit.words()
     }
@@ -96,21 +96,21 @@ impl InjectedFault {
         self.found.is_some_and(|class| class != Class::Ok)
     }
 
-    /// Fault, place and what was found, in words.
+    /// The fault, its place and the outcome, in words.
     fn words(&self) -> String {
         let class = self.found.unwrap_or(Class::Ok).words();
         format!(
             "after a {} in the {}: {class}: {}",
             self.fault,
             self.class.word(),
-            self.what.as_deref().unwrap_or("no words for it")
+            self.what.as_deref().unwrap_or("no details")
         )
     }
 }
 
-/// Every fault in the log and in the data.
+/// Tries every fault in the log and in the data.
 pub(super) fn faults(
-    ground: &TestStore<'_>,
+    test_store: &TestStore<'_>,
     prepared: &Path,
     options: &str,
     keep: Keep<'_>,
@@ -120,21 +120,21 @@ pub(super) fn faults(
     for fault in FAULTS {
         for class in [PathClass::Log, PathClass::Data] {
             progress(&format!("{} in the {}", fault.words(), class.word()));
-            all.push(one(ground, prepared, options, keep, (fault, class))?);
+            all.push(one(test_store, prepared, options, keep, (fault, class))?);
         }
     }
     Ok(all)
 }
 
 fn one(
-    ground: &TestStore<'_>,
+    test_store: &TestStore<'_>,
     prepared: &Path,
     options: &str,
     keep: Keep<'_>,
     (fault, class): (Fault, PathClass),
 ) -> Result<InjectedFault> {
-    let meddling = LiveFault::Fault(fault, class);
-    let loaded = ground.load(prepared, options, "fault", AFTERWARDS, meddling)?;
+    let live_fault = LiveFault::Fault(fault, class);
+    let loaded = test_store.load(prepared, options, "fault", AFTERWARDS, live_fault)?;
     let times = loaded.struck.values().sum();
     let mut struck = InjectedFault {
         fault: fault.words().to_owned(),
@@ -142,19 +142,19 @@ fn one(
         times,
         stopped: loaded.stopped.clone(),
         after: loaded.after,
-        gravest: loaded.gravest.clone(),
+        gravest: loaded.most_severe_line.clone(),
         found: None,
         what: None,
         kept: Vec::new(),
     };
     if times > 0 {
-        judge(ground, options, keep, &loaded, &mut struck)?;
+        judge(test_store, options, keep, &loaded, &mut struck)?;
     }
     Ok(struck)
 }
 
 fn judge(
-    ground: &TestStore<'_>,
+    test_store: &TestStore<'_>,
     options: &str,
     keep: Keep<'_>,
     loaded: &Loaded,
@@ -162,10 +162,10 @@ fn judge(
 ) -> Result<()> {
     let fault = format!("{} in the {}", struck.fault, struck.class.word());
     let trial = Trial {
-        ground,
+        test_store,
         options,
         loaded,
-        // One of each class shows what a fault did.
+        // One image of each class is enough to show the effect of a fault.
         keep: Some(Keep { of_class_max: 1, fault: Some(&fault), ..keep }),
         progress: &|_| {},
     };
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_after_an_error_that_was_told_is_a_verdict_and_one_after_a_flip_is_none() {
+    fn only_losses_after_reported_errors_enter_the_verdict() {
         let fine = struck(Fault::DiskFull, Some(Class::Ok));
         let lost = struck(Fault::SyncError, Some(Class::Lost));
         let flipped = struck(Fault::FlippedBit, Some(Class::Unreadable));
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(of(&[&fine, &flipped, &never]), FaultVerdict::Survived(1));
         assert_eq!(of(&[&flipped, &never]), FaultVerdict::Unknown);
         let FaultVerdict::NotDurable(why) = of(&[&fine, &lost]) else {
-            panic!("what was acknowledged is gone")
+            panic!("expected a verdict of not durable")
         };
         assert_eq!(
             why,

@@ -1,4 +1,4 @@
-//! What was found of one setting of a store: the record of `verify durability`.
+//! The finding about one setting of a store: the record of `verify durability`.
 
 use super::adapter::Expected;
 use super::child_protocol::Settings;
@@ -12,33 +12,33 @@ use serde::{Deserialize, Serialize};
 /// The format of this record.
 pub const FORMAT: u32 = 2;
 
-/// A setting whose behaviour is known, tested beside the one that was asked for.
+/// A setting of known behaviour, tested together with the requested one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Control {
-    /// The store's own words for it.
+    /// The store's own name for it.
     pub name: String,
     /// The options of its URL.
     pub options: String,
-    /// What is expected of it.
+    /// Its expected behaviour.
     pub expected: Expected,
-    /// How far back what it may lose can reach, in milliseconds, by the store's own documents.
+    /// The documented time within which it may lose the latest transactions, in milliseconds.
     #[serde(default)]
     pub window_ms: Option<u64>,
-    /// What its images showed.
+    /// The results of its images.
     pub images: Images,
 }
 
-/// A loss may reach back so many windows: a machine that is busy wakes whoever syncs late.
+/// A loss may reach back this many windows, because a busy machine wakes the syncing thread late.
 const WINDOWS: u64 = 2;
 
 impl Control {
-    /// True if it did what was expected of it.
+    /// True if it behaved as expected.
     pub fn fired(&self) -> bool {
         let bad = self.images.images - self.images.count(Class::Ok, None);
         match self.expected {
             Expected::Hold => bad_on_ext4(&self.images) == 0,
             Expected::Lose => bad > 0,
-            // It may lose nothing, if nothing was under way.
+            // It may also lose nothing, if nothing was in flight.
             Expected::LoseLatest => {
                 let fine =
                     self.images.count(Class::Ok, None) + self.images.count(Class::Lost, None);
@@ -59,28 +59,28 @@ pub(super) fn bad_on_strict(images: &Images) -> u64 {
     images.strict.values().sum::<u64>() - images.count(Class::Ok, Some(true))
 }
 
-/// What may be said in the end.
+/// The conclusion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// A loss was seen; which.
+    /// Data was lost; the text says which.
     NotDurable(String),
-    /// No loss was seen, and the controls did what they should.
+    /// No loss was seen, and the controls behaved as expected.
     Survived {
-        /// Losses of power, simulated: the places of a recording at which it went.
+        /// Simulated power losses: the number of places in the recording at which the power was cut.
         cuts: u64,
-        /// Crash images of them; those under ext4-like names alone, if it failed under strict ones.
+        /// Crash images of them; only those under ext4-like names if images under strict names failed.
         images: u64,
-        /// Processes killed.
+        /// Number of killed processes.
         kills: u64,
     },
-    /// The setting promises nothing when the power goes; what was seen of it.
+    /// The setting promises nothing in a power loss; the text says what was lost.
     PromisesNothing(String),
-    /// Nothing may be said; why.
+    /// No conclusion; the text says why.
     Unknown(String),
 }
 
-/// See the module.
+/// The record of one verification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The format: [`FORMAT`].
@@ -89,14 +89,14 @@ pub struct Finding {
     pub store: String,
     /// The options of its URL.
     pub options: String,
-    /// The live server whose replica it is, if it is one.
+    /// The live server that this is a replica of, if any.
     #[serde(default)]
     pub like: Option<Replica>,
-    /// What the store says of itself.
+    /// The settings that the store reports.
     pub settings: Settings,
-    /// What is expected of this setting.
+    /// The expected behaviour of this setting.
     pub expected: Expected,
-    /// How far back what it may lose can reach, in milliseconds, by the store's own documents.
+    /// The documented time within which the setting may lose the latest transactions, in milliseconds.
     #[serde(default)]
     pub window_ms: Option<u64>,
     /// The seed of cuts and losses.
@@ -104,28 +104,27 @@ pub struct Finding {
     /// Whether pages and sectors may have been torn.
     #[serde(default)]
     pub tears: bool,
-    /// How many clients loaded it.
+    /// Number of clients in the load.
     pub clients: i64,
-    /// What kills left.
+    /// The results of process kills.
     pub kills: KillResults,
-    /// What losses of power left; none if they could not be simulated here.
+    /// The results of power losses; none if they could not be simulated here.
     pub images: Option<Images>,
-    /// Why they could not.
+    /// Why they could not be simulated.
     pub no_images: Option<String>,
-    /// The settings tested beside it.
+    /// The settings of known behaviour that were tested too.
     pub controls: Vec<Control>,
-    /// What live faults did; none if they were not tried.
+    /// The effects of live faults; none if they were not tried.
     pub faults: Option<Vec<InjectedFault>>,
-    /// What may be said of power lost on a disk that works.
+    /// The conclusion about power losses on a working disk.
     pub verdict: Verdict,
-    /// What may be said of a disk that fails; none if that was not tried, or if the setting promises
-    /// nothing anyhow.
+    /// The conclusion about a failing disk; none if that was not tested, or if the setting promises nothing.
     #[serde(default)]
     pub fault_verdict: Option<FaultVerdict>,
 }
 
 impl Finding {
-    /// What may be said of what was found so far.
+    /// The conclusion from the results so far.
     pub(super) fn judge(&self) -> Verdict {
         if self.expected == Expected::Hold {
             self.judge_promise()
@@ -147,34 +146,35 @@ impl Finding {
         if bad_on_ext4(images) > 0 {
             return Verdict::NotDurable(self.what_was_lost());
         }
-        // A control that lost more than it may cannot have hidden a loss of this setting: it is told.
+        // A control that lost more than it may cannot have hidden a loss of this setting, so it does not
+        // affect the verdict.
         let silent = |one: &&Control| one.expected == Expected::Lose && !one.fired();
         if let Some(control) = self.controls.iter().find(silent) {
             return Verdict::Unknown(format!(
-                "the control {} lost nothing, so a loss might not have been seen",
+                "the control {} lost nothing, so the test may be too weak to detect a loss",
                 control.name
             ));
         }
         let has_lost = |one: &Control| one.images.images > one.images.count(Class::Ok, None);
         let may_lose = |one: &&Control| one.expected != Expected::Hold;
         if !self.controls.iter().filter(may_lose).any(has_lost) {
-            let why = "no control that may lose has lost, so a loss might not have been seen";
+            let why = "no control that may lose data lost any, so the test may be too weak to detect a loss";
             return Verdict::Unknown(why.to_owned());
         }
-        let looked = match bad_on_strict(images) {
+        let checked = match bad_on_strict(images) {
             0 => images.images,
             _ => images.journal.values().sum(),
         };
-        Verdict::Survived { cuts: images.places, images: looked, kills: self.kills.kills }
+        Verdict::Survived { cuts: images.places, images: checked, kills: self.kills.kills }
     }
 
-    /// What may be said of the faults that struck.
+    /// The conclusion from the faults that struck.
     pub(super) fn judge_faults(&self) -> Option<FaultVerdict> {
         let faults = self.faults.as_ref()?;
         (self.expected == Expected::Hold).then(|| FaultVerdict::of(faults))
     }
 
-    /// True if something that was acknowledged was gone, on a disk that works or on one that fails.
+    /// True if something acknowledged was gone, on a working disk or on a failing one.
     pub fn is_broken(&self) -> bool {
         matches!(self.verdict, Verdict::NotDurable(_))
             || matches!(self.fault_verdict, Some(FaultVerdict::NotDurable(_)))
@@ -186,20 +186,20 @@ impl Finding {
         };
         let bad = images.images - images.count(Class::Ok, None);
         let example = images.examples.values().next_back();
-        let example = example.map(|what| format!("; one: {what}"));
+        let example = example.map(|what| format!("; for example: {what}"));
         let (all, heads) = (images.images, images.heads.0);
         let torn = if bad > 0 && bad == images.heads.1 {
             format!(
-                ", each of them among the {heads} with a torn first page of a data file, and all {} others are",
+                ", all of them among the {heads} with a torn first page of a data file; the other {} are fine",
                 all - heads
             )
         } else if bad > 0 && bad == images.torn.1 {
-            ", each of them with torn pages".to_owned()
+            ", all of them with torn pages".to_owned()
         } else {
             String::new()
         };
         format!(
-            "{bad} of {all} crash images are not as acknowledged{torn}{}",
+            "{bad} of {all} crash images lack acknowledged data or are damaged{torn}{}",
             example.unwrap_or_default()
         )
     }
@@ -212,7 +212,8 @@ mod tests {
     use crate::durability::outcome::Class;
     use std::collections::BTreeMap;
 
-    /// A control that may lose the latest second, of whose two images one has lost so much.
+    /// A control that may lose the latest second; one of its two images has lost transactions back to
+    /// `reach_ms_max`.
     fn lost(class: Class, reach_ms_max: u64) -> Control {
         let counts = [Class::Ok, class].map(|class| (class.words().to_owned(), 1));
         Control {
@@ -230,12 +231,12 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_may_be_lost_back_to_twice_the_stores_window_and_whole() {
+    fn the_latest_may_be_lost_within_twice_the_window_in_whole_transactions() {
         assert!(lost(Class::Lost, 2000).fired());
         assert!(!lost(Class::Lost, 2001).fired());
         assert!(!lost(Class::OutOfOrder, 10).fired());
         let mut without = lost(Class::Lost, 2001);
         without.window_ms = None;
-        assert!(without.fired(), "no time is known that it keeps");
+        assert!(without.fired(), "without a window, any reach is accepted");
     }
 }

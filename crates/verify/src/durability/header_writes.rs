@@ -1,22 +1,22 @@
-//! The moments in which the first bytes of a data file are under way: just before a sync of it.
+//! The moments in which the beginning of a data file is in flight: just before a sync of the file.
 //!
-//! A store must read them before it can mend anything else of the file, and writes them seldom. How it
-//! mends them may depend on what its log says of the file since the last checkpoint, above all whether the
-//! file has grown. So the moments of a file are ordered by how long ago it last grew, and drawn evenly over
-//! that order: the one that is longest ago is always among them. Files take turns, those first whose first
-//! bytes are written most often: they are in use.
+//! A store must read the beginning before it can repair the rest of the file, and rarely writes it. How it
+//! repairs it may depend on what its log says about the file since the last checkpoint, above all whether the
+//! file has grown. So the moments of a file are ordered by how long ago the file last grew, and drawn evenly
+//! over that order; the one with the longest time is always included. Files take turns, starting with those
+//! whose beginning is written most often, because they are in use.
 
 use crate::power::{Class as PathClass, Node, Recording, Step};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Into how many parts the moments of a file are divided; one of each is drawn in turn.
+/// The number of parts into which the moments of a file are divided; each part is drawn from in turn.
 const PARTS: usize = 8;
 
-/// See the module.
+/// The moments of a recording's data files, and how many were drawn.
 #[derive(Debug, Default)]
 pub(super) struct HeaderWrites {
-    /// Of each file the parts of its moments, in the order in which they are drawn from.
+    /// For each file the parts of its moments, in the order in which they are drawn from.
     files: Vec<Vec<Vec<usize>>>,
     drawn: usize,
 }
@@ -30,7 +30,7 @@ struct SyncPoint {
 }
 
 impl HeaderWrites {
-    /// Those of a recording from a step on.
+    /// The moments of a recording from step `first` on.
     pub(super) fn of(
         recording: &Recording,
         classes: &BTreeMap<Node, PathClass>,
@@ -43,25 +43,24 @@ impl HeaderWrites {
         HeaderWrites { files: files.collect(), drawn: 0 }
     }
 
-    /// True if there is none.
+    /// True if there are no moments.
     pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// The next moment, and how many each file had before: the round, from 0 up.
+    /// The next moment as a step, with its round: how many moments each file had before.
     pub(super) fn next(&mut self, random: &mut fastrand::Rng) -> (usize, usize) {
         let (round, file) = (self.drawn / self.files.len(), self.drawn % self.files.len());
         self.drawn += 1;
         let parts = &self.files[file];
         let part = &parts[round % parts.len()];
-        // The first part is drawn from in order, so that the oldest is not left to luck.
+        // The first round takes the first moment of the first part, so that the oldest is always included.
         let moment = if round == 0 { 0 } else { random.usize(..part.len()) };
         (round, part[moment])
     }
 }
 
-/// The steps of a file's moments by age, the oldest first, in parts: the oldest part, then the others in
-/// any order.
+/// The steps of a file's moments by age, oldest first, in parts: the oldest part first, the others shuffled.
 fn parts(mut moments: Vec<SyncPoint>, random: &mut fastrand::Rng) -> Vec<Vec<usize>> {
     moments.sort_by_key(|moment| Reverse(moment.age));
     let steps: Vec<_> = moments.iter().map(|moment| moment.step).collect();
@@ -120,8 +119,8 @@ mod tests {
     use crate::power::{Class, Node, Recording, Step};
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// A file whose first bytes are written and synced `rounds` times, and which grows before all rounds
-    /// but those from `still` on.
+    /// A file whose beginning is written and synced in each of `rounds` rounds, and which grows before the
+    /// first `still` of them.
     fn recording(rounds: usize, still: usize) -> Recording {
         let write = |offset| Step::Write { node: Node(2), offset, bytes: vec![1; 10].into() };
         let steps = (0..rounds).flat_map(|round| {
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_drawn_over_how_long_ago_the_file_grew_and_the_longest_ago_is_never_missed() {
+    fn moments_are_drawn_evenly_by_age_and_the_oldest_is_included() {
         let classes = BTreeMap::from([(Node(2), Class::Data)]);
         for seed in 0..20 {
             let mut random = fastrand::Rng::with_seed(seed);
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_one_moment_has_it_every_time_and_logs_have_none() {
+    fn a_single_moment_repeats_and_logs_have_none() {
         let mut random = fastrand::Rng::with_seed(1);
         let classes = |class| BTreeMap::from([(Node(2), class)]);
         let recording = recording(1, 0);

@@ -1,25 +1,25 @@
-//! How much of what was tested is independent: the places at which the power went.
+//! The number of independent trials: the places at which the power was cut.
 //!
-//! Images of one place share what the store had done by then, so that they are one trial, which fails if one
-//! of them does. An image that loses nothing cannot fail by a loss, and is no trial of one.
+//! Images of one place share what the store had done by then, so they are one trial, which fails if one of
+//! them does. An image that loses nothing cannot fail through a loss, so it is not a trial.
 
 use super::power_cuts::Cut;
 use crate::power::Loss;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Places that had an image which could lose something: the n of the rule of three.
+/// Places with an image that could lose something: the n of the rule of three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndependentTrials {
     /// Under the ext4-like model.
     pub journal: u64,
-    /// In which the first page of no data file was torn, under either model.
+    /// In which no first page of a data file was torn, under either model.
     pub whole_heads: u64,
     /// In which no page was torn, under either model.
     pub whole: u64,
 }
 
-/// The same, as it is counted: steps.
+/// The places of trials, as steps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trials {
     journal: BTreeSet<usize>,
@@ -28,7 +28,7 @@ pub(super) struct Trials {
 }
 
 impl Trials {
-    /// Takes in an image.
+    /// Counts an image.
     pub(super) fn add(&mut self, cut: Cut, head_torn: bool) {
         if cut.loss == Loss::Keep {
             return;
@@ -44,14 +44,14 @@ impl Trials {
         }
     }
 
-    /// Takes in those that another looked at.
+    /// Adds the trials of another worker.
     pub(super) fn merge(&mut self, other: Trials) {
         self.journal.extend(other.journal);
         self.whole_heads.extend(other.whole_heads);
         self.whole.extend(other.whole);
     }
 
-    /// How many.
+    /// The number of trials of each kind.
     pub(super) fn count(&self) -> IndependentTrials {
         IndependentTrials {
             journal: self.journal.len() as u64,
@@ -68,7 +68,7 @@ mod tests {
     use crate::power::Loss;
 
     #[test]
-    fn a_place_counts_once_and_what_loses_nothing_does_not() {
+    fn a_place_counts_once_and_only_if_it_can_lose_something() {
         let (mut one, mut other) = (Trials::default(), Trials::default());
         let cut = |step, strict, loss| Cut { step, strict, loss };
         let torn = Loss::Torn { seed: 1, unit_bytes: 512 };
@@ -79,7 +79,7 @@ mod tests {
             one.add(cut(7, strict, Loss::Drop), false);
             one.add(cut(7, strict, torn), false);
         }
-        // The images of a place may be looked at by two.
+        // Two workers may recover images of the same place.
         other.add(cut(7, false, Loss::Subset { seed: 2 }), false);
         other.add(cut(9, true, Loss::Drop), false);
         other.add(cut(11, false, torn), true);

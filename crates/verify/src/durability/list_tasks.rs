@@ -1,4 +1,4 @@
-//! The side of the child for lists: made, appended to until it is killed, and read behind recovery.
+//! The child's tasks for lists: make them, append until killed, and read them after recovery.
 
 use super::child_main::{open, reopen, settings, stopped, words};
 use super::child_protocol::Answer;
@@ -15,13 +15,13 @@ pub(super) fn make(url: &str) -> Result<Answer, String> {
     let worker = target.worker().map_err(words)?;
     block_on(&worker, async {
         target.create(&lists.plan).await.map_err(words)?;
-        let said = target.evidence().await.map_err(words)?;
+        let reported = target.evidence().await.map_err(words)?;
         target.keep().await.map_err(words)?;
-        Ok(Answer::Prepared(settings(said)))
+        Ok(Answer::Prepared(settings(reported)))
     })
 }
 
-/// Appends and reads until something fails; each event is written before what follows it is begun.
+/// Appends and reads until a call fails; each event is written before the next operation begins.
 pub(super) fn append(
     url: &str,
     clients: usize,
@@ -38,7 +38,7 @@ pub(super) fn append(
     Ok(Answer::Stopped(ended.err().map(words).unwrap_or_default()))
 }
 
-/// Reads every list below a key, in one transaction.
+/// Reads the lists of all keys below `keys`, in one transaction.
 pub(super) fn read(url: &str, keys: i64) -> Result<Answer, String> {
     let lists = Lists::new();
     let target = reopen(url, &lists.plan)?;

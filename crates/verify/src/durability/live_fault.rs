@@ -1,33 +1,33 @@
-//! A fault that strikes a store under load: armed, and waited for.
+//! A fault for a store under load: armed, and waited for.
 
 use crate::power::{Class, Fault, FaultRule, Mount};
 use std::time::Duration;
 use syncline_instrument::clock;
 
-/// How long a fault is waited for; one that does not strike by then is not exercised.
+/// How long to wait for a fault; one that has not struck by then is not exercised.
 const STRIKES_WITHIN: Duration = Duration::from_millis(1500);
 
-/// What is done to a running store.
+/// What happens to a running store.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LiveFault {
-    /// Nothing.
+    /// No fault.
     None,
-    /// This fault strikes files of this class, once.
+    /// The fault strikes files of this class, once.
     Fault(Fault, Class),
 }
 
-/// Lets the load run until an end has come; why its clients stopped before, if they did.
+/// Lets the load run until the condition holds; returns why its clients stopped earlier, if they did.
 pub(super) type Until<'u> = dyn FnMut(&dyn Fn() -> bool) -> Option<String> + 'u;
 
 impl LiveFault {
-    /// Arms the fault and waits until it has struck; why the clients stopped meanwhile, if they did.
+    /// Arms the fault and waits until it has struck; returns why the clients stopped meanwhile, if they did.
     pub(super) fn strike(self, mount: &Mount, until: &mut Until<'_>) -> Option<String> {
         let LiveFault::Fault(fault, class) = self else {
             return None;
         };
         mount.arm(FaultRule { fault, class: Some(class), skip: 2, times: 1 });
         if matches!(fault, Fault::ReadError | Fault::FlippedBit) {
-            // Else the kernel answers most reads, as long as it remembers.
+            // Otherwise the kernel answers most reads from its cache.
             mount.forget(class);
         }
         let end = clock::now() + clock::nanos(STRIKES_WITHIN);

@@ -1,30 +1,30 @@
-//! Is what was acknowledged still there?
+//! Is everything that was acknowledged still there?
 //!
-//! A store is made in a folder of our own and loaded by clients whose every row is known. An
-//! acknowledgement is the success of COMMIT itself. Then the ladder of evidence is climbed as far as
-//! this machine lets it: processes are killed; the power goes, on a file system of our own
-//! ([`power`](crate::power)); faults strike while the store runs. What is there afterwards is read back
-//! through the same sessions and judged. A setting of the store that must lose, and one that must hold,
-//! are tested beside it: a test that cannot see a loss says so.
+//! A store is made in a scratch folder and loaded by clients whose every row is known. An acknowledgement is
+//! the success of COMMIT itself. The load is then tested at each level of evidence that this machine permits:
+//! processes are killed; the power is cut, on Syncline's own file system ([`power`](crate::power)); faults
+//! strike while the store runs. Afterwards the rows are read back through ordinary sessions and judged.
+//! Controls, one setting that must lose data and one that must hold, are tested too: they reveal a test that
+//! is too weak to detect a loss.
 //!
-//! The store runs in child processes of this very program, which can be killed, can crash and can hang.
+//! The store runs in child processes of this program, which can be killed, crash or hang.
 //!
-//! | file | what stands in it |
+//! | file | what it holds |
 //! |---|---|
-//! | `transaction_load.rs` | the rows by which loss shows |
-//! | `child_protocol.rs`, `child_main.rs`, `child_process.rs` | what a child is told, does and answers |
-//! | `adapter.rs`, `adapters/` | what differs between stores, a file each |
-//! | `test_store.rs` | a store made, loaded, cut off, looked at |
-//! | `outcome.rs` | one image or kill, judged |
-//! | `process_kills.rs`, `crash_images.rs`, `fault_injection.rs` | the rungs: kills, losses of power, faults |
-//! | `power_cuts.rs`, `cut_points.rs`, `header_writes.rs` | where a recording is cut, and what each cut takes |
-//! | `independent_trials.rs` | what of it is independent of the rest |
+//! | `transaction_load.rs` | the load, and the check of its rows |
+//! | `child_protocol.rs`, `child_main.rs`, `child_process.rs` | tasks and answers; the child's side; the parent's side |
+//! | `adapter.rs`, `adapters/` | the differences between stores, one file per store |
+//! | `test_store.rs` | makes, loads, kills and reopens a store |
+//! | `outcome.rs` | judges one crash image or kill |
+//! | `process_kills.rs`, `crash_images.rs`, `fault_injection.rs` | the levels: kills, power losses, faults |
+//! | `power_cuts.rs`, `cut_points.rs`, `header_writes.rs` | where a recording is cut, and what each cut loses |
+//! | `independent_trials.rs` | the number of independent trials |
 //! | `live_fault.rs` | a fault armed and waited for |
-//! | `crash_history.rs`, `recovered_history.rs`, `list_tasks.rs` | histories of lists that go on behind a crash |
-//! | `failing_images.rs` | failing images, kept and looked at again |
+//! | `crash_history.rs`, `recovered_history.rs`, `list_tasks.rs` | histories of lists that continue after a crash |
+//! | `failing_images.rs` | failing images, kept and rechecked |
 //! | `replica.rs` | a replica of a server that others use |
-//! | `check.rs` | the whole, and its controls |
-//! | `finding.rs`, `sentences.rs` | the record, the verdict, and both in words |
+//! | `check.rs` | the whole verification, with its controls |
+//! | `finding.rs`, `sentences.rs` | the record and the verdict; both as text |
 
 mod adapter;
 mod adapters;

@@ -1,44 +1,45 @@
-//! What became of what was acknowledged: one image or one kill, judged.
+//! Judges one crash image or process kill: what became of the acknowledged transactions.
 //!
-//! Client `c` has acknowledged transactions 0 to a - 1, and may have had one more under way. What is
-//! there is right if it holds at least a and at most a + 1 of them, each whole.
+//! Client `c` has acknowledged transactions 0 to a - 1, and may have had one more in flight. The store's
+//! state is right if it holds at least a and at most a + 1 of them, each whole.
 //!
-//! A setting that may lose the latest still has to leave a prefix of what was committed, across all
-//! clients: if a transaction was acknowledged before another began, the other is not there without it. A
-//! client's next transaction begins when its last has been acknowledged, so the times of acknowledgements
-//! say which began after which.
+//! A setting that may lose the latest transactions must still leave a prefix of the commits across all
+//! clients: if one transaction was acknowledged before another began, the other must not be there without it.
+//! A client's next transaction begins when its last has been acknowledged, so the times of acknowledgements
+//! show which transaction began after which.
 
 use super::child_process::ChildFailure;
-use super::child_protocol::{Answer, Seen, acknowledgements};
+use super::child_protocol::{Answer, StoreState, acknowledgements};
 use super::test_store::RecoveryResult;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use syncline_instrument::Nanos;
 
-/// Classes of what may be found, best first.
+/// Classes of outcomes, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// Everything acknowledged is there, whole, and nothing that was never asked for.
+    /// Everything acknowledged is there, whole, and nothing that was never requested.
     Ok,
-    /// More is there than was ever asked for.
+    /// More is there than was ever requested.
     Phantom,
     /// Acknowledged transactions are gone.
     Lost,
-    /// One is gone, and another that began after its acknowledgement is there: what is left is no prefix.
+    /// A transaction is gone although one that began after its acknowledgement is there: the rest is not a
+    /// prefix.
     OutOfOrder,
     /// A transaction is there in part.
     Torn,
-    /// The store opens, and a read fails or its own check finds damage.
+    /// The store opens, but a read fails or its own check finds damage.
     Unreadable,
     /// The store does not open.
     WillNotOpen,
-    /// The store opened or answered within no limit.
+    /// The store did not open or answer within the time limit.
     Hangs,
 }
 
 impl Class {
-    /// Every class.
+    /// All classes.
     pub const ALL: [Class; 8] = [
         Class::Ok,
         Class::Phantom,
@@ -50,7 +51,7 @@ impl Class {
         Class::Hangs,
     ];
 
-    /// The words in reports.
+    /// The name in reports.
     pub fn words(self) -> &'static str {
         match self {
             Class::Ok => "ok",
@@ -65,100 +66,100 @@ impl Class {
     }
 }
 
-/// What was found, once.
+/// The outcome of one image or kill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The worst that was found.
+    /// The worst class found.
     pub class: Class,
-    /// Transactions that had been acknowledged.
+    /// Number of acknowledged transactions.
     pub acknowledged: u64,
-    /// Those of them that are gone; none where the store could not be read.
+    /// Acknowledged transactions that are gone; none if the store could not be read.
     pub lost: Option<u64>,
-    /// How far back these reach: from the latest acknowledgement to that of the earliest that is gone,
-    /// in milliseconds; none where none is gone, or where that is not known.
+    /// How far back they reach, in milliseconds: from the latest acknowledgement to that of the earliest
+    /// transaction that is gone; none if none is gone or the times are unknown.
     #[serde(default)]
     pub reach_ms: Option<u64>,
-    /// What was found, in words; empty if all is well.
+    /// The details, in words; empty if all is well.
     pub what: String,
 }
 
-/// Which transactions of each client were acknowledged, and when each was heard, by the clock of the
-/// machine.
+/// The acknowledged transactions of each client, with the time at which the client received each
+/// acknowledgement, by the machine's clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Acknowledged {
     times: BTreeMap<i64, BTreeMap<i64, Nanos>>,
 }
 
-/// A transaction of a client, with a time.
+/// A time, a client and the number of a transaction.
 type Timed = (Nanos, i64, i64);
 
 impl Acknowledged {
-    /// Takes in acknowledgements as they were written.
-    pub(super) fn hear(&mut self, bytes: &[u8]) {
-        for heard in acknowledgements(bytes) {
-            let of_client = self.times.entry(heard.client).or_default();
-            of_client.insert(heard.number, heard.at);
+    /// Adds acknowledgements in encoded form.
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        for acknowledged_at in acknowledgements(bytes) {
+            let of_client = self.times.entry(acknowledged_at.client).or_default();
+            of_client.insert(acknowledged_at.number, acknowledged_at.at);
         }
     }
 
-    /// All of them.
+    /// Number of acknowledged transactions.
     pub(super) fn total(&self) -> u64 {
         self.times.keys().map(|client| self.of(*client) as u64).sum()
     }
 
-    /// How many transactions a client was told to have committed.
+    /// Number of acknowledged transactions of a client.
     fn of(&self, client: i64) -> i64 {
         let last = self.times.get(&client).and_then(|of| of.last_key_value());
         last.map_or(0, |(number, _)| number + 1)
     }
 
-    /// When a transaction was heard to have committed.
-    fn heard(&self, client: i64, number: i64) -> Option<Nanos> {
+    /// When a transaction was acknowledged.
+    fn acknowledged_at(&self, client: i64, number: i64) -> Option<Nanos> {
         self.times.get(&client)?.get(&number).copied()
     }
 
-    /// The transaction that was acknowledged first of those that are gone, and when.
-    fn first_gone(&self, seen: &Seen) -> Option<Timed> {
-        let gone = (0..).zip(&seen.clients).filter_map(|(client, state)| {
-            Some((self.heard(client, state.commits)?, client, state.commits))
+    /// The missing transaction that was acknowledged first, and when.
+    fn first_gone(&self, state_read: &StoreState) -> Option<Timed> {
+        let gone = (0..).zip(&state_read.clients).filter_map(|(client, state)| {
+            Some((self.acknowledged_at(client, state.commits)?, client, state.commits))
         });
         gone.min()
     }
 
-    /// The transaction that began last of those that are there, and a moment at which it had not yet begun.
-    fn last_there(&self, seen: &Seen) -> Option<Timed> {
-        let there = (0..).zip(&seen.clients).filter_map(|(client, state)| {
-            Some((self.heard(client, state.commits - 2)?, client, state.commits - 1))
+    /// The present transaction that began last, and a time at which it had not begun yet.
+    fn last_there(&self, state_read: &StoreState) -> Option<Timed> {
+        let there = (0..).zip(&state_read.clients).filter_map(|(client, state)| {
+            Some((self.acknowledged_at(client, state.commits - 2)?, client, state.commits - 1))
         });
         there.max()
     }
 
-    /// How far what is gone reaches back; see [`Outcome::reach_ms`].
-    fn reach_ms(&self, seen: &Seen) -> Option<u64> {
-        let (earliest, ..) = self.first_gone(seen)?;
+    /// How far back the missing transactions reach; see [`Outcome::reach_ms`].
+    fn reach_ms(&self, state_read: &StoreState) -> Option<u64> {
+        let (earliest, ..) = self.first_gone(state_read)?;
         let of_clients = self.times.values().filter_map(|of| of.values().next_back());
         Some((of_clients.max()? - earliest) / 1_000_000)
     }
 
-    /// Why what is left is no prefix of what was committed, in words.
-    fn out_of_order(&self, seen: &Seen) -> Option<String> {
-        let (gone_at, gone_client, gone) = self.first_gone(seen)?;
-        let (began, client, number) = self.last_there(seen)?;
+    /// Why the rest is not a prefix of the commits, in words.
+    fn out_of_order(&self, state_read: &StoreState) -> Option<String> {
+        let (gone_at, gone_client, gone) = self.first_gone(state_read)?;
+        let (began, client, number) = self.last_there(state_read)?;
         (began > gone_at).then(|| {
             format!(
-                "transaction {gone} of client {gone_client} is gone, and transaction {number} of client \
-                 {client} is there, which began after that was acknowledged"
+                "transaction {gone} of client {gone_client} is gone, but transaction {number} of client \
+                 {client}, which began after it was acknowledged, is there"
             )
         })
     }
 
-    /// Holds what a child has seen against what was acknowledged.
+    /// Compares the state that a child has read back with the acknowledgements.
     pub(super) fn judge(&self, found: RecoveryResult) -> Outcome {
-        let gravest = found.gravest;
+        let most_severe_line = found.most_severe_line;
         let mut outcome = self.judge_answer(found.answer);
-        if let (true, Some(line)) = (outcome.class != Class::Ok, gravest) {
-            outcome.what.push_str(&format!("; the store's log says \"{line}\""));
+        if let (true, Some(line)) = (outcome.class != Class::Ok, most_severe_line) {
+            outcome.what.push_str(&format!("; the store's log has \"{line}\""));
         }
         outcome
     }
@@ -171,17 +172,17 @@ impl Acknowledged {
             reach_ms: None,
             what,
         };
-        let seen = match answer {
-            Ok(Answer::Seen(seen)) => seen,
+        let state_read = match answer {
+            Ok(Answer::StoreState(state_read)) => state_read,
             Ok(Answer::NotOpened(why)) => return bad(Class::WillNotOpen, why),
             Ok(Answer::Unreadable(why)) => return bad(Class::Unreadable, why),
             Ok(Answer::Prepared(_) | Answer::Stopped(_) | Answer::Lists(_)) => {
-                return bad(Class::WillNotOpen, "another task was answered".to_owned());
+                return bad(Class::WillNotOpen, "the child answered another task".to_owned());
             }
             Err(ChildFailure::Ended(how)) => return bad(Class::WillNotOpen, how),
             Err(ChildFailure::Hangs) => return bad(Class::Hangs, "no answer in time".to_owned()),
         };
-        let counts = (0..).zip(&seen.clients);
+        let counts = (0..).zip(&state_read.clients);
         let lost = counts.clone().map(|(client, state)| {
             let missing = self.of(client) - state.commits;
             missing.max(0) as u64
@@ -191,23 +192,26 @@ impl Acknowledged {
             |(client, state): &(i64, &super::ClientState)| state.commits > self.of(*client) + 1;
         let mut found = Vec::new();
         if lost > 0 {
-            found.push((Class::Lost, format!("{lost} of {} acknowledged are gone", self.total())));
+            found.push((
+                Class::Lost,
+                format!("{lost} of {} acknowledged transactions are gone", self.total()),
+            ));
         }
-        if let Some(what) = self.out_of_order(&seen) {
+        if let Some(what) = self.out_of_order(&state_read) {
             found.push((Class::OutOfOrder, what));
         }
         if let Some((client, state)) = counts.clone().find(beyond) {
             let (there, acknowledged) = (state.commits, self.of(client));
             let what = format!(
-                "client {client} has {there} where it had acknowledged {acknowledged} and asked for one more"
+                "client {client} has {there} transactions, but {acknowledged} were acknowledged and one more requested"
             );
             found.push((Class::Phantom, what));
         }
         if let Some(torn) = counts.clone().find_map(|(_, state)| state.torn.first()) {
             found.push((Class::Torn, torn.clone()));
         }
-        if let Some(damage) = seen.damage.iter().flatten().next() {
-            let what = format!("the store's own check says: {damage}");
+        if let Some(damage) = state_read.damage.iter().flatten().next() {
+            let what = format!("the store's own check reports: {damage}");
             found.push((Class::Unreadable, what));
         }
         let worst = found.iter().map(|(class, _)| *class).max();
@@ -216,7 +220,7 @@ impl Acknowledged {
             class: worst.unwrap_or(Class::Ok),
             acknowledged: self.total(),
             lost: Some(lost),
-            reach_ms: self.reach_ms(&seen),
+            reach_ms: self.reach_ms(&state_read),
             what: what.join("; "),
         }
     }
@@ -226,33 +230,34 @@ impl Acknowledged {
 mod tests {
     use super::{Acknowledged, Class};
     use crate::durability::child_process::ChildFailure;
-    use crate::durability::child_protocol::{Answer, ChildReport, Seen};
+    use crate::durability::child_protocol::{Answer, ChildReport, StoreState};
     use crate::durability::test_store::RecoveryResult;
     use crate::durability::transaction_load::ClientState;
 
     fn judged(commits: [i64; 2], torn: &[&str], damage: &[&str]) -> (Class, Option<u64>) {
-        let mut heard = Acknowledged::default();
+        let mut acknowledged_at = Acknowledged::default();
         let one =
             |client, number| ChildReport { client, number, at: 1_000_000 * (10 + number as u64) };
         for number in 0..5 {
-            heard.hear(&one(0, number).bytes());
+            acknowledged_at.add(&one(0, number).bytes());
         }
-        heard.hear(&one(1, 0).bytes()[..9]);
+        acknowledged_at.add(&one(1, 0).bytes()[..9]);
         let own = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         let clients = commits.map(|commits| ClientState { commits, torn: own(torn) });
-        let outcome = heard.judge(RecoveryResult::of(Ok(Answer::Seen(Seen {
-            clients: clients.into(),
-            damage: Some(own(damage)),
-        }))));
+        let outcome =
+            acknowledged_at.judge(RecoveryResult::of(Ok(Answer::StoreState(StoreState {
+                clients: clients.into(),
+                damage: Some(own(damage)),
+            }))));
         assert_eq!(outcome.acknowledged, 5);
-        // From the fifth, heard last, back to the first that is gone.
+        // From the fifth, acknowledged last, back to the first that is gone.
         let reach = (commits[0] < 5).then(|| 4 - commits[0] as u64);
         assert_eq!(outcome.reach_ms, reach);
         (outcome.class, outcome.lost)
     }
 
     #[test]
-    fn what_was_acknowledged_and_one_more_are_right_and_nothing_else_is() {
+    fn only_the_acknowledged_transactions_and_one_more_are_right() {
         assert_eq!(judged([5, 0], &[], &[]), (Class::Ok, Some(0)));
         assert_eq!(judged([6, 1], &[], &[]), (Class::Ok, Some(0)));
         assert_eq!(judged([3, 0], &[], &[]), (Class::Lost, Some(2)));
@@ -263,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_does_not_answer_is_told_apart_from_one_that_lost() {
+    fn failures_to_answer_have_their_own_classes() {
         let judge = |answer| Acknowledged::default().judge(RecoveryResult::of(answer)).class;
         assert_eq!(judge(Err(ChildFailure::Hangs)), Class::Hangs);
         let ended = ChildFailure::Ended("signal 11".to_owned());
@@ -272,54 +277,53 @@ mod tests {
         assert_eq!(judge(Ok(unreadable)), Class::Unreadable);
     }
 
-    /// Two clients of three transactions each, acknowledged in turn: client 0 at 10, 30 and 50 ms, client 1
-    /// at 20, 40 and 60 ms. What is found where so many of each are there.
+    /// Two clients with three transactions each, acknowledged in turn: client 0 at 10, 30 and 50 ms, client 1
+    /// at 20, 40 and 60 ms. Returns the outcome if `commits` transactions of each are there.
     fn in_turn(commits: [i64; 2]) -> (Class, String) {
-        let mut heard = Acknowledged::default();
+        let mut acknowledged_at = Acknowledged::default();
         for (client, number) in (0..3).flat_map(|number| [(0, number), (1, number)]) {
             let at = 10_000_000 * (1 + client as u64 + 2 * number as u64);
-            heard.hear(&ChildReport { client, number, at }.bytes());
+            acknowledged_at.add(&ChildReport { client, number, at }.bytes());
         }
         let clients = commits.map(|commits| ClientState { commits, torn: Vec::new() });
-        let outcome = heard.judge(RecoveryResult::of(Ok(Answer::Seen(Seen {
-            clients: clients.into(),
-            damage: None,
-        }))));
+        let outcome =
+            acknowledged_at.judge(RecoveryResult::of(Ok(Answer::StoreState(StoreState {
+                clients: clients.into(),
+                damage: None,
+            }))));
         (outcome.class, outcome.what)
     }
 
     #[test]
-    fn what_is_left_is_a_prefix_across_clients_or_out_of_order() {
+    fn a_rest_that_is_not_a_prefix_across_clients_is_out_of_order() {
         assert_eq!(in_turn([3, 3]).0, Class::Ok);
-        // The latest are gone, whichever of two that were under way at once.
+        // The latest are gone; of two in flight at once, either may be.
         for prefix in [[3, 2], [2, 2], [2, 1], [3, 1], [1, 2], [0, 0], [2, 3]] {
             assert_eq!(in_turn(prefix).0, Class::Lost, "{prefix:?}");
         }
-        // Client 0's third began at 30 ms at the earliest; client 1's first had been heard at 20 ms.
+        // Client 0's third began at 30 ms at the earliest; client 1's first was acknowledged at 20 ms.
         let (class, what) = in_turn([3, 0]);
         assert_eq!(class, Class::OutOfOrder, "{what}");
         assert!(
-            what.contains(
-                "transaction 0 of client 1 is gone, and transaction 2 of client 0 is there"
-            ),
+            what.contains("transaction 0 of client 1 is gone, but transaction 2 of client 0"),
             "{what}"
         );
-        // One under way when the power went began after all that its client had heard.
+        // A transaction in flight when the power was cut began after all acknowledgements of its client.
         assert_eq!(in_turn([4, 2]).0, Class::Lost);
         assert_eq!(in_turn([4, 1]).0, Class::OutOfOrder);
         assert_eq!(in_turn([1, 4]).0, Class::OutOfOrder);
     }
 
     #[test]
-    fn what_the_store_logged_stands_beside_what_is_wrong_and_nowhere_else() {
+    fn the_stores_log_line_is_quoted_only_with_failures() {
         let log = Some("ERROR: page 0".to_owned());
         let judged = |answer| {
-            let gravest = log.clone();
-            Acknowledged::default().judge(RecoveryResult { answer, gravest }).what
+            let most_severe_line = log.clone();
+            Acknowledged::default().judge(RecoveryResult { answer, most_severe_line }).what
         };
         let bad = judged(Ok(Answer::Unreadable("no".to_owned())));
-        assert_eq!(bad, "no; the store's log says \"ERROR: page 0\"");
-        let seen = Seen { clients: Vec::new(), damage: None };
-        assert_eq!(judged(Ok(Answer::Seen(seen))), "");
+        assert_eq!(bad, "no; the store's log has \"ERROR: page 0\"");
+        let state_read = StoreState { clients: Vec::new(), damage: None };
+        assert_eq!(judged(Ok(Answer::StoreState(state_read))), "");
     }
 }

@@ -1,39 +1,39 @@
-//! Where a recording is cut, and what each cut takes.
+//! The power losses of a recording: where each one strikes, and what it loses.
 
 use super::cut_points::{CutPoint, CutPoints};
 use crate::power::{Classify, Loss, Recording};
 use serde::{Deserialize, Serialize};
 
-/// One loss of power.
+/// One power loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
-    /// How many steps of the recording came before it.
+    /// Number of steps before it.
     pub step: usize,
-    /// True if names obey the strict model, false if they do as on ext4.
+    /// True if names follow the strict model, false if they behave as on ext4.
     pub strict: bool,
-    /// What became of the rest.
+    /// What becomes of the unsynced data.
     pub loss: Loss,
 }
 
-/// How cuts are drawn.
+/// The parameters of a random choice of power losses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Drawn {
-    /// How many.
+    /// Number of images.
     pub(super) images: u64,
-    /// Where from.
+    /// The seed.
     pub(super) seed: u64,
-    /// False if no unit smaller than a file has a moment of its own.
+    /// False if units smaller than a file are never torn.
     pub(super) tears: bool,
 }
 
-/// Images at one of the [`CutPoints`].
+/// Images per place, see [`CutPoints`].
 const IMAGES: usize = 10;
 
-/// The models of names: strict, or as on ext4. What fails under one alone fails by its names.
+/// The models of names, as values of [`Cut::strict`]. A failure under only one of them is due to names.
 const MODELS: [bool; 2] = [false, true];
 
-/// The cuts of a recording, in order: from the first acknowledgement on, ten images at each of the
-/// [`CutPoints`].
+/// The power losses of a recording, in order: ten images at each of the [`CutPoints`], all after the first
+/// acknowledgement.
 pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> Vec<Cut> {
     let mut random = fastrand::Rng::with_seed(drawn.seed);
     let mut places = CutPoints::of(recording, classify, drawn.tears, &mut random);
@@ -49,13 +49,13 @@ pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> V
             CutPoint::HeaderWrites => cuts.extend(heads(&mut places, &mut random)),
         }
     }
-    // What is always there goes first, so that a few images have it too.
+    // The fixed places come first, so that even a few images include them.
     cuts.truncate(drawn.images as usize);
     cuts.sort_by_key(|cut| cut.step);
     cuts
 }
 
-/// What is taken at one step.
+/// The losses at one step.
 fn losses(tears: bool, random: &mut fastrand::Rng) -> [Loss; IMAGES / 2] {
     let mut torn = |unit_bytes| {
         let seed = random.u64(..);
@@ -66,7 +66,7 @@ fn losses(tears: bool, random: &mut fastrand::Rng) -> [Loss; IMAGES / 2] {
     [Loss::Drop, Loss::Keep, subset, sectors, pages]
 }
 
-/// As many images, each at a moment of its own: there the moment counts, and not what else is lost.
+/// As many images, each at its own moment: here the moment matters, not what else is lost.
 fn heads(places: &mut CutPoints, random: &mut fastrand::Rng) -> Vec<Cut> {
     let mut cuts = Vec::new();
     for _ in 0..IMAGES / MODELS.len() {
@@ -74,7 +74,7 @@ fn heads(places: &mut CutPoints, random: &mut fastrand::Rng) -> Vec<Cut> {
         let seed = random.u64(..);
         let head = |unit_bytes, arrives| Loss::Head { seed, unit_bytes, arrives };
         let torn = |unit_bytes| Loss::Torn { seed, unit_bytes };
-        // Tears behind the first bytes go first: they spare none.
+        // Tears after the first unit come first, because they spare no data file's beginning.
         let all = [head(512, true), head(512, false), head(4096, true), torn(512), torn(4096)];
         let loss = all[round % all.len()];
         cuts.extend(MODELS.map(|strict| Cut { step, strict, loss }));
@@ -107,8 +107,8 @@ mod tests {
         }
     }
 
-    /// Two data files and a log, each written and synced in turn; the first bytes of one data file once in
-    /// a hundred rounds, of the other never.
+    /// Two data files and a log, each written and synced in turn; the beginning of one data file is written
+    /// once in a hundred rounds, that of the other never.
     fn recording() -> (Recording, Vec<usize>) {
         let mut recording = Recording::default();
         recording.base.nodes = vec![node(2, "log"), node(3, "seldom"), node(4, "never")];
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_bytes_of_data_files_are_torn_however_seldom_they_are_written() {
+    fn beginnings_of_data_files_are_torn_even_if_rarely_written() {
         let (recording, heads) = recording();
         for seed in 0..20 {
             let drawn = |tears| Drawn { images: 200, seed, tears };
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_moments_of_log_and_data_and_the_end_are_always_cut_at() {
+    fn cuts_include_the_worst_moments_of_log_and_data_and_the_end() {
         let write = |number, len: usize| Step::Write {
             node: Node(number),
             offset: 0,

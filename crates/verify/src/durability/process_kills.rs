@@ -1,30 +1,30 @@
-//! Processes killed in mid-load, on a plain file system: the lowest rung of the ladder of evidence.
+//! Processes killed under load, on an ordinary file system: the lowest level of evidence.
 //!
-//! The kernel survives, and with it everything that was written to it: this says nothing about syncs.
+//! The kernel survives, with everything that was written to it, so this says nothing about syncs.
 
 use super::outcome::{Acknowledged, Class, Outcome};
-use super::test_store::{TestStore, look};
+use super::test_store::{TestStore, inspect};
 use crate::error::{Result, doing};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// What was found after all kills of one setting.
+/// The results of all kills of one setting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KillResults {
-    /// How many.
+    /// Number of kills.
     pub kills: u64,
-    /// Transactions acknowledged in all.
+    /// Transactions acknowledged in total.
     pub acknowledged: u64,
-    /// How many of each class.
+    /// Kills by class of outcome.
     pub classes: BTreeMap<String, u64>,
     /// The first outcome that is not ok, in words.
     pub example: Option<String>,
 }
 
 impl KillResults {
-    /// Kills that left something other than they should.
+    /// Kills with an outcome that is not ok.
     pub fn bad(&self) -> u64 {
         self.kills - self.classes.get(Class::Ok.words()).copied().unwrap_or(0)
     }
@@ -40,31 +40,32 @@ impl KillResults {
     }
 }
 
-/// Loads a copy of a prepared store and kills it, so many times, each time going on where it was killed.
+/// Loads a copy of a prepared store and kills it `count` times; each load continues where the last was
+/// killed.
 pub(super) fn kills(
-    ground: &TestStore<'_>,
+    test_store: &TestStore<'_>,
     prepared: &Path,
     options: &str,
     count: u64,
     seed: u64,
     progress: &dyn Fn(&str),
 ) -> Result<KillResults> {
-    let folder = ground.folder("kill")?;
-    let (store, told) = (folder.join("store"), folder.join("acknowledgements"));
+    let folder = test_store.folder("kill")?;
+    let (store, log) = (folder.join("store"), folder.join("acknowledgements"));
     fs::create_dir(&store).map_err(doing("make", &store))?;
     TestStore::copy(prepared, &store)?;
     let (mut found, mut random) = (KillResults::default(), fastrand::Rng::with_seed(seed));
     for number in 1..=count {
         progress(&format!("killing processes: {number} of {count}"));
-        ground.kill(&store, options, &told, &mut random)?;
-        let mut heard = Acknowledged::default();
-        if told.exists() {
-            heard.hear(&fs::read(&told).map_err(doing("read", &told))?);
+        test_store.kill(&store, options, &log, &mut random)?;
+        let mut acknowledged = Acknowledged::default();
+        if log.exists() {
+            acknowledged.add(&fs::read(&log).map_err(doing("read", &log))?);
         }
-        let mut helper = ground.program.start()?;
-        let looked = look(ground.adapter, &mut helper, &store, options)?;
-        ground.go_on()?;
-        found.add(heard.judge(looked));
+        let mut helper = test_store.program.start()?;
+        let recovered = inspect(test_store.adapter, &mut helper, &store, options)?;
+        test_store.go_on()?;
+        found.add(acknowledged.judge(recovered));
     }
     Ok(found)
 }

@@ -1,11 +1,12 @@
-//! What histories show that end behind a crash, with every list read in a last session.
+//! The results of histories that continue after a crash and end with a read of every list.
 //!
-//! An append that was acknowledged and is in no list behind the crash is lost: told apart, since a store
-//! that forgets its latest transactions, all of them, shows no anomaly. Where the level lets an update be
-//! lost, one that another may have overwritten is not counted.
+//! An acknowledged append that is in no list after the crash is lost. Losses are counted separately, because
+//! a store that forgets all of its latest transactions shows no anomaly. If the level permits lost updates,
+//! an append that another may have overwritten does not count.
 //!
-//! What is lost must be the latest: if a transaction was acknowledged before another began, the other is not
-//! there without it. Else what is left is out of order, which no setting excuses that may lose the latest.
+//! Only the latest appends may be lost: if one transaction was acknowledged before another began, the other
+//! must not be there without it. Otherwise the rest is out of order, which even a setting that may lose the
+//! latest does not excuse.
 
 use crate::isolation::{
     Ending, Finding, History, Kind, Operation, Order, Transaction, VALUES_MAX, known,
@@ -14,46 +15,46 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use syncline_contract::Isolation;
 
-/// The client of the last session; others that are retired have lower numbers.
+/// The client of the last session; replacements of clients with unknown endings have lower numbers.
 const LAST: i64 = 1 << 48;
 
-/// What was found behind all crashes of one kind.
+/// The results after all crashes of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecoveredHistory {
-    /// Crashes.
+    /// Number of crashes.
     pub crashes: u64,
-    /// Transactions that had committed before them, in all histories; one recording has many cuts.
+    /// Transactions committed before the crashes, summed over all histories; one recording has many cuts.
     pub committed: u64,
-    /// Transactions whose end was not known.
+    /// Transactions with an unknown ending.
     pub unknown: u64,
-    /// Crashes behind which the store could not be opened or read.
+    /// Crashes after which the store could not be opened or read.
     pub unreadable: u64,
-    /// Crashes behind which acknowledged appends were gone.
+    /// Crashes after which acknowledged appends were gone.
     pub lost: u64,
-    /// The most of them behind one crash.
+    /// The most appends lost in one crash.
     pub lost_max: u64,
-    /// Crashes behind which one was gone and another there that began after its acknowledgement.
+    /// Crashes after which an append was gone although one that began after its acknowledgement was there.
     #[serde(default)]
     pub out_of_order: u64,
-    /// Anomalies that the level forbids, and behind how many crashes.
+    /// Anomalies that the level forbids, with the number of crashes that showed them.
     pub forbidden: BTreeMap<String, u64>,
-    /// The first crash behind which something was wrong, in words.
+    /// The first failure, in words.
     pub example: Option<String>,
-    /// Crashes behind which something was wrong that is not known of the store.
+    /// Crashes with a failure that has no known cause.
     #[serde(default)]
     pub unexplained: u64,
-    /// What is known of failures like those seen, and what to do.
+    /// Known causes of the failures seen, and what to do.
     #[serde(default)]
     pub known: BTreeSet<String>,
 }
 
 impl RecoveredHistory {
-    /// True if something was wrong that no durability excuses.
+    /// True for failures that no durability level excuses.
     pub fn is_broken(&self) -> bool {
         self.unreadable > 0 || self.out_of_order > 0 || !self.forbidden.is_empty()
     }
 
-    /// Takes in what a history of this product shows that ends behind a crash.
+    /// Adds the results of a history that continues after a crash.
     pub(super) fn judge(&mut self, product: &str, claimed: Isolation, history: &History) {
         let lost = lost(history, claimed);
         if !lost.is_empty() {
@@ -84,34 +85,33 @@ impl RecoveredHistory {
 }
 
 impl RecoveredHistory {
-    /// All of it, in a sentence.
+    /// The results in one sentence.
     pub(super) fn words(&self, kind: &str) -> String {
         let lost = match self.lost {
             0 => "no acknowledged append gone".to_owned(),
-            lost => format!(
-                "acknowledged appends gone behind {lost}, at most {} at once",
-                self.lost_max
-            ),
+            lost => {
+                format!("acknowledged appends gone after {lost}, at most {} at once", self.lost_max)
+            }
         };
         let out_of_order = match self.out_of_order {
             0 => String::new(),
-            some => format!(", out of order behind {some}"),
+            some => format!(", out of order after {some}"),
         };
         let unreadable = match self.unreadable {
             0 => String::new(),
-            some => format!(", not to be opened or read behind {some}"),
+            some => format!(", not openable or readable after {some}"),
         };
         let anomalies = self.forbidden.iter();
         let anomalies: Vec<_> =
-            anomalies.map(|(kind, count)| format!("{kind} behind {count}")).collect();
+            anomalies.map(|(kind, count)| format!("{kind} after {count}")).collect();
         let anomalies = match &*anomalies.join(", ") {
             "" => "no forbidden anomaly".to_owned(),
             some => some.to_owned(),
         };
         let example = self.example.as_ref();
-        let example = example.map(|what| format!(" One: {what}."));
+        let example = example.map(|what| format!(" For example: {what}."));
         format!(
-            "RecoveredHistory {} {kind} every list was read in a last session of each history ({} transactions committed \
+            "After {} {kind}, every list was read in a last session of each history ({} transactions committed \
              and {} unknown in all histories): {anomalies}, {lost}{out_of_order}{unreadable}.{}",
             self.crashes,
             self.committed,
@@ -121,14 +121,14 @@ impl RecoveredHistory {
     }
 }
 
-/// One key more than any that was appended to.
+/// One more than the largest key that was appended to.
 pub(super) fn keys(history: &History) -> i64 {
     let appended = appends(history).map(|one| one.key).max();
     assert!(appended.is_none_or(|key| key < i64::MAX / VALUES_MAX), "keys follow values");
     appended.map_or(0, |key| key + 1)
 }
 
-/// An append, and the transaction that it was part of.
+/// An append and its transaction.
 #[derive(Clone, Copy, Debug)]
 struct Append<'h> {
     key: i64,
@@ -152,7 +152,7 @@ fn appends(history: &History) -> impl Iterator<Item = Append<'_>> {
     })
 }
 
-/// Adds the last session: all lists, by key, read in one transaction.
+/// Appends the last session to the history: all lists, by key, read in one transaction.
 pub(super) fn end_with(history: &mut History, lists: Vec<Vec<i64>>) {
     let events = history.transactions.iter();
     let last = events.map(|one| one.invoked.max(one.completed.unwrap_or(0)));
@@ -167,7 +167,7 @@ pub(super) fn end_with(history: &mut History, lists: Vec<Vec<i64>>) {
     });
 }
 
-/// Each list that the last session read, by key.
+/// The lists that the last session read, by key.
 fn last_lists(history: &History) -> BTreeMap<i64, &[i64]> {
     let last = history.transactions.last();
     let reads = last.iter().flat_map(|last| &last.operations);
@@ -178,8 +178,8 @@ fn last_lists(history: &History) -> BTreeMap<i64, &[i64]> {
     lists.collect()
 }
 
-/// Appends that had committed and that the last session did not read. Where the level lets an update be
-/// lost, only those that nobody can have overwritten: whoever wrote the list as it is had ended before.
+/// Committed appends that the last session did not read. If the level permits lost updates, only those that
+/// cannot have been overwritten: the writer of the final list had ended before they were requested.
 fn lost(history: &History, claimed: Isolation) -> Vec<Append<'_>> {
     let lists = last_lists(history);
     let there: BTreeSet<(i64, i64)> =
@@ -200,7 +200,7 @@ fn lost(history: &History, claimed: Isolation) -> Vec<Append<'_>> {
         .collect()
 }
 
-/// Why what is left is no prefix of what was committed, in words.
+/// Why the rest is not a prefix of the commits, in words.
 fn out_of_order(history: &History, lost: &[Append<'_>]) -> Option<String> {
     let gone = lost.iter().min_by_key(|one| one.by.completed)?;
     let lists = last_lists(history);
@@ -211,7 +211,7 @@ fn out_of_order(history: &History, lost: &[Append<'_>]) -> Option<String> {
     let newest = there.max_by_key(|one| one.by.invoked)?;
     (Some(newest.by.invoked) > gone.by.completed).then(|| {
         format!(
-            "{}, and {} is in key {}, which was asked for after that acknowledgement",
+            "{}, but {}, requested after that acknowledgement, is in key {}",
             gone.words(),
             newest.value,
             newest.key
@@ -231,27 +231,27 @@ mod tests {
 {"type":"invoke","process":1,"f":"txn","value":[["append",0,2],["append",1,2]]}
 "#;
 
-    fn behind(lists: [&[i64]; 2]) -> (RecoveredHistory, History) {
+    fn results(lists: [&[i64]; 2]) -> (RecoveredHistory, History) {
         let mut history = elle::read(TEXT.as_bytes()).unwrap();
         assert_eq!(keys(&history), 2);
         end_with(&mut history, lists.map(<[i64]>::to_vec).into());
-        let mut behind = RecoveredHistory::default();
-        behind.judge("", Isolation::Serializable, &history);
-        (behind, history)
+        let mut results = RecoveredHistory::default();
+        results.judge("", Isolation::Serializable, &history);
+        (results, history)
     }
 
     #[test]
-    fn what_was_acknowledged_is_there_and_what_was_not_is_there_whole_or_not_at_all() {
+    fn unknown_appends_are_there_whole_or_not_at_all() {
         for lists in [[&[1][..], &[1][..]], [&[1, 2], &[1, 2]]] {
-            let (behind, _) = behind(lists);
-            assert!(!behind.is_broken() && behind.lost == 0, "{behind:?}");
+            let (results, _) = results(lists);
+            assert!(!results.is_broken() && results.lost == 0, "{results:?}");
         }
-        let (halves, _) = behind([&[1, 2], &[1]]);
+        let (halves, _) = results([&[1, 2], &[1]]);
         assert!(halves.is_broken(), "{halves:?}");
         assert_eq!(halves.lost, 0);
     }
 
-    /// Client 1 sees client 0's append before client 0 is answered, and not that of client 2.
+    /// Client 1 sees client 0's append before client 0 gets its answer, and does not see that of client 2.
     const SKEW: &str = r#"{"type":"invoke","process":2,"f":"txn","value":[["append",0,1]]}
 {"type":"invoke","process":0,"f":"txn","value":[["append",1,2]]}
 {"type":"invoke","process":1,"f":"txn","value":[["append",2,3]]}
@@ -261,37 +261,37 @@ mod tests {
 "#;
 
     #[test]
-    fn what_is_known_of_a_store_explains_what_was_wrong_and_excuses_nothing() {
-        let behind = |product, lists: [&[i64]; 3]| {
+    fn a_known_cause_explains_a_failure_without_excusing_it() {
+        let results = |product, lists: [&[i64]; 3]| {
             let mut history = elle::read(SKEW.as_bytes()).unwrap();
             end_with(&mut history, lists.map(<[i64]>::to_vec).into());
-            let mut behind = RecoveredHistory::default();
-            behind.judge(product, Isolation::Serializable, &history);
-            assert!(behind.is_broken(), "{behind:?}");
-            (behind.unexplained, behind.known.len(), behind.lost)
+            let mut results = RecoveredHistory::default();
+            results.judge(product, Isolation::Serializable, &history);
+            assert!(results.is_broken(), "{results:?}");
+            (results.unexplained, results.known.len(), results.lost)
         };
         let whole: [&[i64]; 3] = [&[1], &[2], &[3]];
-        assert_eq!(behind("PostgreSQL", whole), (0, 1, 0));
-        assert_eq!(behind("SQLite", whole), (1, 0, 0));
-        // What it lacks besides is told besides.
-        assert_eq!(behind("PostgreSQL", [&[1], &[2], &[]]).2, 1);
+        assert_eq!(results("PostgreSQL", whole), (0, 1, 0));
+        assert_eq!(results("SQLite", whole), (1, 0, 0));
+        // A known cause does not hide a lost append.
+        assert_eq!(results("PostgreSQL", [&[1], &[2], &[]]).2, 1);
     }
 
     #[test]
-    fn what_is_gone_is_told_and_half_of_it_is_an_anomaly_besides() {
-        let (gone, history) = behind([&[], &[]]);
+    fn lost_appends_are_counted_and_half_a_transaction_is_an_anomaly() {
+        let (gone, history) = results([&[], &[]]);
         let found = lost(&history, Isolation::Serializable);
         let found: Vec<_> = found.iter().map(|one| (one.key, one.value)).collect();
         assert_eq!(found, [(0, 1), (1, 1)]);
         assert_eq!((gone.lost, gone.lost_max, gone.is_broken()), (1, 2, false));
         let words = gone.example.unwrap();
         assert!(words.contains("1 was appended to key 0, acknowledged"), "{words}");
-        let (half, _) = behind([&[1], &[]]);
+        let (half, _) = results([&[1], &[]]);
         assert_eq!(half.lost, 1);
         assert!(half.is_broken(), "{half:?}");
     }
 
-    /// Client 0 appends 1 to key 0 and is answered; then client 1 appends 2 to key 1.
+    /// Client 0 appends 1 to key 0 and gets its answer; then client 1 appends 2 to key 1.
     const IN_TURN: &str = r#"{"type":"invoke","process":0,"f":"txn","value":[["append",0,1]]}
 {"type":"ok","process":0,"f":"txn","value":[["r",0,[]],["append",0,1]]}
 {"type":"invoke","process":1,"f":"txn","value":[["append",1,2]]}
@@ -299,25 +299,26 @@ mod tests {
 "#;
 
     #[test]
-    fn what_is_lost_must_be_the_latest() {
-        let behind = |lists: [&[i64]; 2]| {
+    fn only_the_latest_appends_may_be_lost() {
+        let results = |lists: [&[i64]; 2]| {
             let mut history = elle::read(IN_TURN.as_bytes()).unwrap();
             end_with(&mut history, lists.map(<[i64]>::to_vec).into());
-            let mut behind = RecoveredHistory::default();
-            behind.judge("", Isolation::Serializable, &history);
-            behind
+            let mut results = RecoveredHistory::default();
+            results.judge("", Isolation::Serializable, &history);
+            results
         };
-        let latest = behind([&[1], &[]]);
+        let latest = results([&[1], &[]]);
         assert_eq!((latest.lost, latest.out_of_order), (1, 0), "{latest:?}");
         assert!(!latest.is_broken());
-        let gap = behind([&[], &[2]]);
+        let gap = results([&[], &[2]]);
         assert_eq!((gap.lost, gap.out_of_order), (1, 1), "{gap:?}");
         assert!(gap.is_broken());
         let words = gap.example.unwrap();
-        assert!(words.contains("2 is in key 1, which was asked for after"), "{words}");
+        assert!(words.contains("2, requested after that acknowledgement, is in key 1"), "{words}");
     }
 
-    /// Two read key 0 empty and both append; the second's list replaces the first's. A third appends later.
+    /// Two clients read key 0 as empty and both append; the second's list replaces the first's. A third
+    /// append follows.
     const OVERWRITTEN: &str = r#"{"type":"invoke","process":0,"f":"txn","value":[["append",0,1]]}
 {"type":"invoke","process":1,"f":"txn","value":[["append",0,2]]}
 {"type":"ok","process":0,"f":"txn","value":[["r",0,[]],["append",0,1]]}
@@ -327,7 +328,7 @@ mod tests {
 "#;
 
     #[test]
-    fn where_updates_may_be_lost_only_what_nobody_can_have_overwritten_is_gone() {
+    fn with_lost_updates_an_overwritten_append_does_not_count_as_lost() {
         let found = |list: &[i64], claimed| {
             let mut history = elle::read(OVERWRITTEN.as_bytes()).unwrap();
             end_with(&mut history, vec![list.to_vec()]);

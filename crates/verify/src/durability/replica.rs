@@ -1,9 +1,9 @@
-//! A replica of a server that others use: the same product and version, the same settings as far as they bear
-//! on what a commit is worth, in a private store that can be killed. The server itself is only looked at.
+//! A replica of a server that others use: the same product and version, with the same settings for commits,
+//! in a private store that can be killed. The live server itself is only read.
 //!
-//! What is copied is a list, a line a setting: nothing that runs programs (`archive_command`), names places
-//! or hosts, or takes memory gets into it, whatever a server says. A value must be plain. What equals the
-//! product's default is left out, so that a setting whose behaviour is known is recognised as such.
+//! Only listed settings are copied: nothing that runs programs (`archive_command`), names paths or hosts, or
+//! sizes memory gets into the replica, whatever the server reports. A value must be plain. Values that equal
+//! the product's default are left out, so that a setting of known behaviour is recognized.
 
 use super::child_protocol::Settings;
 use crate::error::{Error, Result};
@@ -13,91 +13,99 @@ use syncline_contract::StoreObservation;
 /// A setting that is copied: its name, and the values that mean the product's default.
 type Copied = (&'static str, &'static [&'static str]);
 
-/// Settings of PostgreSQL that bear on what a commit is worth.
+/// Settings of PostgreSQL that affect commits.
 const POSTGRES: &[Copied] = &[
     ("commit_delay", &["0"]),
     ("commit_siblings", &["5"]),
     ("fsync", &["on"]),
     ("full_page_writes", &["on"]),
-    // The others differ from on by what a standby does, and a twin has none.
+    // The others differ from `on` only in their use of standbys, which a replica does not have.
     ("synchronous_commit", &["on", "local", "remote_write", "remote_apply"]),
     ("wal_compression", &["off"]),
     ("wal_sync_method", &["fdatasync"]),
     ("wal_writer_delay", &["200ms"]),
 ];
 
-/// Settings of MariaDB that bear on it.
+/// Settings of MariaDB that affect commits.
 const MARIADB: &[Copied] = &[
     ("innodb_doublewrite", &["ON", "1"]),
     ("innodb_flush_log_at_timeout", &["1"]),
     ("innodb_flush_log_at_trx_commit", &["1"]),
-    // Since 10.6; before, what is told is copied.
+    // The default since 10.6; the value of an older server is copied.
     ("innodb_flush_method", &["O_DIRECT"]),
     ("innodb_use_atomic_writes", &["ON", "1"]),
 ];
 
-/// Settings that bear on it too, and are not copied: why.
+/// Settings that also affect commits but are not copied: name, harmless values, and the difference.
 const LEFT: &[(&str, &[&str], &str)] = &[
     (
         "synchronous_standby_names",
         &[""],
-        "a twin stands alone, so that its commits wait for no standby",
+        "the replica has no standby, so its commits do not wait for one",
     ),
-    ("wal_level", &["replica", "logical"], "a twin writes its log as for a standby"),
-    ("data_checksums", &["on"], "a twin has checksums, and sees damage that this server would not"),
+    ("wal_level", &["replica", "logical"], "the replica writes its log as for a standby"),
+    (
+        "data_checksums",
+        &["on"],
+        "the replica uses checksums, and detects damage that the live server would miss",
+    ),
     (
         "log_bin",
         &["OFF", "0"],
-        "a twin has no binary log, so that its commits are not those of two logs",
+        "the replica has no binary log, so its commits do not span two logs",
     ),
     (
         "rpl_semi_sync_master_enabled",
         &["OFF", "0"],
-        "a twin stands alone, so that its commits wait for no replica",
+        "the copy has no replicas, so its commits do not wait for one",
     ),
     (
         "wsrep_on",
         &["OFF", "0"],
-        "a twin is no node of a cluster, which certifies commits and may give back what a node has lost",
+        "the copy is not part of a cluster, which certifies commits and may restore what a node has lost",
     ),
-    ("innodb_encrypt_log", &["OFF", "0"], "a twin encrypts nothing"),
-    ("innodb_page_size", &["16384"], "a twin's pages have 16 KiB, and may be torn elsewhere"),
+    ("innodb_encrypt_log", &["OFF", "0"], "the replica does not encrypt its log"),
+    (
+        "innodb_page_size",
+        &["16384"],
+        "the replica's pages have 16 KiB, and may be torn at other places",
+    ),
 ];
 
-/// What of a live server was taken over.
+/// How a replica was derived from a live server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replica {
     /// The server's URL, without secrets.
     pub of: String,
-    /// What it is.
+    /// The product of the live server.
     pub product: String,
     /// Its version.
     pub version: String,
-    /// Settings that were copied, as `name=value`; all others that may be are the product's own.
+    /// Settings that were copied, as `name=value`; all others have the product's defaults.
     pub copied: Vec<String>,
-    /// What is different in the replica, a sentence each.
+    /// The differences from the live server, one clause each.
     pub different: Vec<String>,
 }
 
-/// What to verify in place of a server that was looked at.
+/// The configuration of a replica.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplicaConfig {
     /// The store: "postgres".
     pub store: &'static str,
     /// Its options.
     pub options: String,
-    /// How it came about.
+    /// How it was derived.
     pub twin: Replica,
 }
 
-/// The replica of a server that was looked at; `of` is its URL without secrets.
+/// The replica of an observed server; `of` is its URL without secrets.
 pub fn like(of: &str, observed: &StoreObservation) -> Result<ReplicaConfig> {
     let (store, copied) = match &*observed.product {
         "PostgreSQL" => ("postgres", POSTGRES),
         "MariaDB" => ("mariadb", MARIADB),
         other => {
             return Err(Error::cannot(format!(
-                "{of} is {other}: of PostgreSQL and MariaDB a twin can be made, and of no other"
+                "{of} is {other}; --like makes replicas of PostgreSQL and MariaDB only"
             )));
         }
     };
@@ -109,12 +117,12 @@ pub fn like(of: &str, observed: &StoreObservation) -> Result<ReplicaConfig> {
     for (name, default) in copied {
         match value(name) {
             None => {
-                different.push(format!("{name} is the product's own: the server did not tell it"));
+                different.push(format!("{name} has the product's default, because the live server did not report it"))
             }
             Some(value) if default.contains(&&*value) => {}
             Some(value) if is_plain(&value) => options.push(format!("{name}={value}")),
             Some(_) => different
-                .push(format!("{name} is the product's own: the server's value is no plain word")),
+                .push(format!("{name} has the product's default, because the live server's value is not a plain word")),
         }
     }
     let others = LEFT
@@ -135,31 +143,31 @@ pub fn like(of: &str, observed: &StoreObservation) -> Result<ReplicaConfig> {
 }
 
 impl Replica {
-    /// Fails if what is installed here is another major version: its replica would be another store.
+    /// Fails if another major version is installed here: the replica would be a different store.
     pub(super) fn must_fit(&self, settings: &Settings) -> Result<()> {
         let (live, here) = (number(&self.version), number(&settings.version));
         if major(&self.product, live) == major(&self.product, here) {
             return Ok(());
         }
         Err(Error::cannot(format!(
-            "{} is {} {live}, and {here} is installed here: a twin of another major version says nothing of \
-             it; install that version, or verify it where it is",
+            "{} is {} {live}, but {here} is installed here, and another major version would prove nothing about \
+             it; install that version, or run this command where it is installed",
             self.of, self.product
         )))
     }
 
-    /// How it came about, in a sentence.
+    /// How it was derived, in a sentence.
     pub(super) fn words(&self) -> String {
         let copied = match &*self.copied.join(", ") {
-            "" => "every setting that was looked at is the product's own".to_owned(),
+            "" => "all its settings for commits are the product's defaults".to_owned(),
             copied => format!("copied: {copied}"),
         };
         let different = match &*self.different.join("; ") {
             "" => String::new(),
-            different => format!(" Different: {different}."),
+            different => format!(" Differences: {different}."),
         };
         format!(
-            "This is a temporary copy of {} ({} {}), which was only read; {copied}. Its memory and its log \
+            "This is a temporary replica of {} ({} {}), which was only read; {copied}. Its memory and its log \
              are kept small, so that files are written often.{different}",
             self.of,
             self.product,
@@ -168,14 +176,15 @@ impl Replica {
     }
 }
 
-/// A version without the words around it.
+/// The version number within a longer version text.
 fn number(version: &str) -> &str {
     let start = version.find(|letter: char| letter.is_ascii_digit());
     let rest = &version[start.unwrap_or(0)..];
     rest.split([' ', ',', '(']).next().unwrap_or(rest)
 }
 
-/// The part of a version that says which files it reads: of PostgreSQL one number since 10, of others two.
+/// The part of a version that determines the file format: for PostgreSQL since 10 the first number, otherwise
+/// the first two.
 fn major<'v>(product: &str, version: &'v str) -> Vec<&'v str> {
     let numbers = number(version).split(|letter: char| !letter.is_ascii_digit());
     let mut numbers = numbers.take(2).collect::<Vec<_>>();
@@ -218,8 +227,8 @@ mod tests {
     }
 
     #[test]
-    fn what_bears_on_commits_is_copied_and_defaults_are_left_out() {
-        let twin = of(
+    fn settings_for_commits_are_copied_unless_they_are_defaults() {
+        let config = of(
             "PostgreSQL",
             &[
                 ("fsync", "on"),
@@ -230,19 +239,19 @@ mod tests {
                 ("wal_level", "minimal"),
             ],
         );
-        let twin = twin.unwrap();
-        assert_eq!(twin.store, "postgres");
-        assert_eq!(twin.options, "commit_delay=17&synchronous_commit=off");
-        let words = twin.twin.words();
-        assert!(words.contains("copy of postgres://host/db (PostgreSQL 15.6"), "{words}");
-        assert!(words.contains("wal_level: a twin writes"), "{words}");
-        assert!(words.contains("full_page_writes is the product's own"), "{words}");
+        let config = config.unwrap();
+        assert_eq!(config.store, "postgres");
+        assert_eq!(config.options, "commit_delay=17&synchronous_commit=off");
+        let words = config.twin.words();
+        assert!(words.contains("replica of postgres://host/db (PostgreSQL 15.6"), "{words}");
+        assert!(words.contains("wal_level: the replica writes"), "{words}");
+        assert!(words.contains("full_page_writes has the product's default"), "{words}");
         let plain = of("PostgreSQL", &[("synchronous_commit", "remote_apply")]).unwrap();
         assert_eq!(plain.options, "");
     }
 
     #[test]
-    fn what_runs_programs_or_names_places_is_not_copied() {
+    fn settings_that_run_programs_or_name_paths_are_not_copied() {
         for (name, value) in [
             ("archive_command", "rm -rf /"),
             ("archive_library", "x"),
@@ -254,20 +263,20 @@ mod tests {
             ("wal_sync_method", "fsync --archive_command=x"),
             ("wal_sync_method", ""),
         ] {
-            let twin = of("PostgreSQL", &[(name, value)]).unwrap();
-            assert_eq!(twin.options, "", "{name}={value}");
+            let config = of("PostgreSQL", &[(name, value)]).unwrap();
+            assert_eq!(config.options, "", "{name}={value}");
         }
         let why = of("CockroachDB", &[]).unwrap_err();
-        assert!(why.contains("of no other"), "{why}");
+        assert!(why.contains("PostgreSQL and MariaDB only"), "{why}");
     }
 
     #[test]
     fn another_major_version_is_refused() {
-        let twin = of("PostgreSQL", &[]).unwrap().twin;
+        let config = of("PostgreSQL", &[]).unwrap().twin;
         let settings =
             |version: &str| Settings { version: version.to_owned(), ..Settings::default() };
-        assert!(twin.must_fit(&settings("15.14")).is_ok());
-        let why = twin.must_fit(&settings("16.1")).unwrap_err().to_string();
+        assert!(config.must_fit(&settings("15.14")).is_ok());
+        let why = config.must_fit(&settings("16.1")).unwrap_err().to_string();
         assert!(why.contains("16.1 is installed here"), "{why}");
         assert_eq!(major("MariaDB", "10.11.6-MariaDB-0+deb12u1"), ["10", "11"]);
         assert_ne!(major("MariaDB", "10.6.1"), major("MariaDB", "10.11.1"));

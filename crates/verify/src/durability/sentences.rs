@@ -1,4 +1,4 @@
-//! A finding in sentences that whoever runs the store can act on.
+//! A finding as sentences for the operator of the store.
 
 use super::adapter::Expected;
 use super::child_protocol::Settings;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 impl Finding {
-    /// The finding, a line each; the first is the verdict, and one says what is not known.
+    /// The finding, one sentence per line: first the verdict, last what remains unknown.
     pub fn sentences(&self) -> Vec<String> {
         let mut lines = vec![self.headline()];
         lines.extend(self.fault_verdict.as_ref().map(of_disk));
@@ -23,15 +23,16 @@ impl Finding {
         match (&self.images, &self.no_images) {
             (Some(images), _) => lines.extend(self.of_images(images)),
             (None, why) => lines.push(format!(
-                "Power loss was not simulated: {}. So this rests on process kills alone, which take \
+                "Power loss was not simulated: {}. So this rests on process kills alone, which lose \
                  nothing that the kernel holds; a store that never syncs would pass them.",
-                why.as_deref().unwrap_or("not asked for")
+                why.as_deref().unwrap_or("not requested")
             )),
         }
         let known = self.images.as_ref().map(|images| &images.known);
         for control in &self.controls {
-            let told = |what: &String| known.is_some_and(|known| known.contains_key(what));
-            lines.push(of_control(control) + &known_of(control, told));
+            let is_explained_above =
+                |what: &String| known.is_some_and(|known| known.contains_key(what));
+            lines.push(of_control(control) + &known_of(control, is_explained_above));
         }
         lines.extend(advice(&self.controls));
         lines.extend(self.faults.iter().flat_map(|faults| of_faults(faults)));
@@ -45,17 +46,17 @@ impl Finding {
             Verdict::NotDurable(evidence) => format!("{name}: not durable: {evidence}."),
             Verdict::Survived { cuts, images, kills } => {
                 let strict = self.images.as_ref().map_or(0, bad_on_strict);
-                let names = if strict > 0 { ", names as on ext4" } else { "" };
+                let names = if strict > 0 { "names as on ext4; " } else { "" };
                 format!(
-                    "{name}: survived {} (of kind simulated power loss{names}; {}) and {}: nothing that was \
-                     acknowledged was gone.",
-                    many(*cuts, "cut"),
+                    "{name}: survived {} ({names}{}) and {}: no acknowledged \
+                     transaction was lost.",
+                    many(*cuts, "simulated power loss"),
                     many(*images, "crash image"),
                     many(*kills, "process kill")
                 )
             }
             Verdict::PromisesNothing(seen) => {
-                format!("{name}: this setting promises nothing when the power goes, and {seen}.")
+                format!("{name}: this setting promises nothing in a power loss; {seen}.")
             }
             Verdict::Unknown(reason) => format!("{name}: unknown: {reason}."),
         }
@@ -63,7 +64,7 @@ impl Finding {
 
     fn settings(&self) -> String {
         let options = match &*self.options {
-            "" => " as it comes".to_owned(),
+            "" => " with default options".to_owned(),
             options => format!("?{options}"),
         };
         format!(
@@ -75,21 +76,21 @@ impl Finding {
     fn kills(&self) -> String {
         let kills = &self.kills;
         let end = match &kills.example {
-            None => "all were there, whole, after each".to_owned(),
+            None => "all were there, whole, after each kill".to_owned(),
             Some(example) => {
                 let bad = kills.bad();
                 let promise = match self.expected {
                     Expected::Hold => "",
                     Expected::LoseLatest | Expected::Lose => {
-                        ", of which this setting promises nothing"
+                        ", about which this setting promises nothing"
                     }
                 };
                 let after = many(bad, "kill");
-                format!("not all were there, whole, after {after}{promise}; one: {example}")
+                format!("not all were there, whole, after {after}{promise}; for example: {example}")
             }
         };
         format!(
-            "Killed {} in mid-load, {} acknowledged: {end}.",
+            "Killed {} under load, {} acknowledged: {end}.",
             many(kills.kills, "time"),
             many(kills.acknowledged, "transaction")
         )
@@ -97,7 +98,7 @@ impl Finding {
 
     fn of_images(&self, images: &Images) -> Vec<String> {
         let mut lines = vec![format!(
-            "Power cut in {} of a recording of {} steps and {} acknowledged transactions \
+            "Power cut at {} of a recording of {} steps and {} acknowledged transactions \
              ({} clients, seed {}): {}, {}.",
             many(images.places, "place"),
             images.steps,
@@ -113,15 +114,17 @@ impl Finding {
         let bad_strict = bad_on_strict(images);
         if bad_on_ext4(images) == 0 && bad_strict > 0 {
             lines.push(format!(
-                "Warning: {bad_strict} images fail under strict POSIX names only (a name is stable when its \
-                 directory was synced, and not before); on ext4, where syncing a file makes its name \
-                 stable, none does. Do not run this store on a file system that does less."
+                "Warning: {bad_strict} images fail under strict POSIX names only (a name is stable once its \
+                 directory was synced); on ext4, where syncing a file makes its name \
+                 stable, none does. Do not run this store on a file system with weaker guarantees."
             ));
         }
         lines.extend(by_loss(images));
         lines.extend(by_torn(images));
         let known = images.known.iter();
-        lines.extend(known.map(|(known, count)| format!("Known of {count} of them: {known}.")));
+        lines.extend(
+            known.map(|(known, count)| format!("Known cause of {count} of them: {known}.")),
+        );
         lines.push(exercised(images, self.tears));
         lines.extend(kept(&images.kept));
         lines
@@ -134,19 +137,19 @@ impl Finding {
             let whole = if self.tears {
                 ""
             } else {
-                ". No page was torn: on a disk that may write one in part, this says nothing"
+                ". No page was torn, so this says nothing about disks that may write a page in part"
             };
             format!(
-                "{below}{whole}. The model does not lose whole sectors to garbage, and figures of speed from such \
-                 a run mean nothing."
+                "{below}{whole}. The model does not turn sectors into garbage, and speed measured in such \
+                 a run is meaningless."
             )
         } else {
-            format!("{below}. Whether this store syncs at all is not known either.")
+            format!("{below}. Nor is it known whether this store syncs at all.")
         }
     }
 }
 
-/// Product and version; of a version that is a sentence, as much as tells it from others.
+/// The product and the version; only the first word of a longer version text.
 pub(super) fn name(settings: &Settings) -> String {
     let (product, version) = (&settings.product, &settings.version);
     let version = version.strip_prefix(&**product).unwrap_or(version).trim();
@@ -154,53 +157,55 @@ pub(super) fn name(settings: &Settings) -> String {
     format!("{product} {short}")
 }
 
-/// Fewer independent trials bound nothing: 3/n is no less than 1.
+/// Fewer independent trials give no bound: 3/n would be about 1.
 const BOUNDING: u64 = 4;
 
-/// With no failure at n places that are drawn independently, the chance of one at a place drawn like them is
-/// at most 3/n at 95 % confidence. Images of one place are one trial.
+/// With no failure at n independently drawn places, the chance of a failure at a similar place is at most 3/n
+/// at 95 % confidence. The images of one place are one trial.
 fn bound(images: &Images) -> Option<String> {
     let bad = images.images - images.count(Class::Ok, None);
     let independent = &images.independent;
     let (places, which) = if bad_on_ext4(images) == 0 {
         (independent.journal, "under the ext4-like model")
     } else if bad == images.heads.1 {
-        let which = "in images in which the first page of no data file was torn";
+        let which = "in images without a torn first page of a data file";
         (independent.whole_heads, which)
     } else if bad == images.torn.1 {
-        (independent.whole, "in images in which no page was torn")
+        (independent.whole, "in images without torn pages")
     } else {
         return None;
     };
     let no_failure = format!("No failure at {} {which}", many(places, "place"));
-    let once = "images of one place are not independent and count once, those that lose nothing not at all";
+    let once = "images of one place are not independent and count once; images that lose nothing do not count";
     Some(if places < BOUNDING {
-        format!("{no_failure} ({once}): so few bound nothing; ask for more --images.")
+        format!(
+            "{no_failure} ({once}): too few for a bound on the chance of a failure; raise --images."
+        )
     } else {
         format!(
-            "{no_failure}: the chance that a cut at another place of this recording, drawn like these, fails is \
+            "{no_failure}: the chance that a power loss at another, similarly drawn place of this recording fails is \
              at most {:.1} % (95 % confidence, rule of three; {once}).",
             300.0 / places as f64
         )
     })
 }
 
-/// Which kinds of loss it did not bear, if there are any.
+/// Failures by kind of loss, if there are any.
 fn by_loss(images: &Images) -> Option<String> {
     let bad = images.losses.values().any(|(_, bad)| *bad > 0);
     let parts = images.losses.iter();
     let parts: Vec<_> = parts.map(|(loss, (all, bad))| format!("{loss} {bad} of {all}")).collect();
-    bad.then(|| format!("Not as acknowledged, by kind of loss: {}.", parts.join(", ")))
+    bad.then(|| format!("Failed images by kind of loss: {}.", parts.join(", ")))
 }
 
-/// What was torn in those that failed, if there are any.
+/// Failures by what was torn, if there are any.
 fn by_torn(images: &Images) -> Option<String> {
     let ((torn, bad_torn), (heads, bad_heads)) = (images.torn, images.heads);
     let (whole, bad) = (images.images - torn, images.images - images.count(Class::Ok, None));
     let others = torn.saturating_sub(heads);
     (bad > 0 && torn > 0).then(|| {
         format!(
-            "Not as acknowledged, by what was torn: no page {} of {whole}, pages other than the first of a data \
+            "Failed images by what was torn: no page {} of {whole}, pages other than the first of a data \
              file {} of {others}, the first page of a data file {bad_heads} of {heads}.",
             bad - bad_torn,
             bad_torn.saturating_sub(bad_heads)
@@ -222,7 +227,7 @@ fn exercised(images: &Images, tears: bool) -> String {
         match found {
             Some(found) if found.lost > 0 => {
                 let torn = match found.torn {
-                    0 if !tears => "torn: not asked for".to_owned(),
+                    0 if !tears => "torn: not requested".to_owned(),
                     0 => "torn: not exercised".to_owned(),
                     torn => format!("torn in {torn}"),
                 };
@@ -243,12 +248,12 @@ fn exercised(images: &Images, tears: bool) -> String {
         lost => format!("names: lost in {}", many(lost, "image")),
     };
     let heads = match images.heads.0 {
-        0 if !tears => "not asked for".to_owned(),
+        0 if !tears => "not requested".to_owned(),
         0 => "not exercised".to_owned(),
         torn => many(torn, "image"),
     };
     format!(
-        "What the cuts took: {}; first page of a data file torn: {heads}; {names}.",
+        "Lost in the images: {}; first page of a data file torn: {heads}; {names}.",
         parts.join("; ")
     )
 }
@@ -260,7 +265,7 @@ fn of_control(control: &Control) -> String {
     let expected = match control.expected {
         Expected::Hold => "must hold",
         Expected::Lose => "must lose data",
-        Expected::LoseLatest => "may lose the latest, in whole transactions",
+        Expected::LoseLatest => "may lose the latest transactions as a whole",
     };
     let did = match (control.expected, control.fired()) {
         (Expected::Hold, true) => format!("kept all data in {of}, as expected"),
@@ -281,7 +286,7 @@ fn of_control(control: &Control) -> String {
         ),
     };
     let example = match (control.fired(), control.images.examples.values().next_back()) {
-        (false, Some(example)) => format!(" One: {example}."),
+        (false, Some(example)) => format!(" For example: {example}."),
         _ => String::new(),
     };
     format!(
@@ -291,7 +296,7 @@ fn of_control(control: &Control) -> String {
     )
 }
 
-/// Which of the settings beside are not for data that must be there.
+/// Which of the controls must not be used for data that has to survive.
 fn advice(controls: &[Control]) -> Option<String> {
     let names = |expected| {
         let lost = |one: &&Control| one.images.images > one.images.count(Class::Ok, None);
@@ -301,22 +306,22 @@ fn advice(controls: &[Control]) -> Option<String> {
     };
     let never = names(Expected::Lose).map(|names| format!("never use {names}"));
     let late = names(Expected::LoseLatest)
-        .map(|names| format!("use {names} only where the latest transactions may be lost"));
+        .map(|names| format!("use {names} only if the latest transactions may be lost"));
     let parts: Vec<_> = never.into_iter().chain(late).collect();
     (!parts.is_empty()).then(|| {
         let parts = parts.join("; ");
-        format!("Where what is acknowledged must outlast a loss of power: {parts}.")
+        format!("If acknowledged transactions must survive a power loss: {parts}.")
     })
 }
 
-/// What is known of failures of a control that did not do what it must; as above where that was told.
-fn known_of(control: &Control, told: impl Fn(&String) -> bool) -> String {
+/// Known causes of the failures of a control; refers back to those already explained.
+fn known_of(control: &Control, is_explained_above: impl Fn(&String) -> bool) -> String {
     let known = control.images.known.iter().filter(|_| !control.fired());
     let sentences = known.map(|(what, count)| {
-        if told(what) {
-            format!(" Known of {count} of them, as above.")
+        if is_explained_above(what) {
+            format!(" Known cause of {count} of them: as above.")
         } else {
-            format!(" Known of {count} of them: {what}.")
+            format!(" Known cause of {count} of them: {what}.")
         }
     });
     sentences.collect()
@@ -327,13 +332,13 @@ fn reach(images: &Images, window_ms: Option<u64>) -> String {
     let reached = images.reach_ms_max;
     match window_ms {
         Some(window) => {
-            format!(" and {reached} ms back, where the store's documents say up to {window} ms")
+            format!(" and {reached} ms back (documented: up to {window} ms)")
         }
         None => format!(" and {reached} ms back"),
     }
 }
 
-/// The second verdict, of a disk that fails.
+/// The second verdict, for a failing disk.
 fn of_disk(verdict: &FaultVerdict) -> String {
     match verdict {
         FaultVerdict::NotDurable(evidence) => format!(
@@ -341,22 +346,22 @@ fn of_disk(verdict: &FaultVerdict) -> String {
              its files, and restore them if in doubt."
         ),
         FaultVerdict::Survived(faults) => format!(
-            "On a disk that fails: nothing that was acknowledged was gone after {faults} kinds of faults \
-             that the store could know of."
+            "On a disk that fails: no acknowledged transaction was lost after {faults} kinds of faults \
+             that the store could notice."
         ),
         FaultVerdict::Unknown => {
-            "On a disk that fails: unknown: no fault that the store could know of has struck."
+            "On a disk that fails: unknown: no fault that the store could notice has struck."
                 .to_owned()
         }
     }
 }
 
-/// Where failing images are kept, if some are.
+/// The folders of kept failing images, if there are any.
 fn kept(kept: &[PathBuf]) -> Option<String> {
     let first = kept.first()?.display();
     let folders: Vec<_> = kept.iter().map(|path| path.display().to_string()).collect();
     Some(format!(
-        "Kept as they were before recovery: {}. Look again with: syncline verify durability --again {first}",
+        "Kept as they were before recovery: {}. Recheck with: syncline verify durability --again {first}",
         folders.join(", ")
     ))
 }
@@ -376,16 +381,16 @@ fn of_faults(faults: &[InjectedFault]) -> Vec<String> {
         };
         let mut went = match &*struck.stopped {
             "" if struck.after == 0 => "it acknowledged nothing more".to_owned(),
-            "" => "the store went on".to_owned(),
+            "" => "the store continued".to_owned(),
             why => format!("its clients stopped ({why})"),
         };
         if let Some(line) = &struck.gravest {
-            went.push_str(&format!(", and its log says \"{line}\""));
+            went.push_str(&format!(", and its log has \"{line}\""));
         }
         let then = match (found, &struck.what) {
             (Class::Ok, _) => "nothing acknowledged was gone".to_owned(),
             (class, what) => {
-                format!("{}: {}", class.words(), what.as_deref().unwrap_or("no words for it"))
+                format!("{}: {}", class.words(), what.as_deref().unwrap_or("no details"))
             }
         };
         let kept = kept(&struck.kept).map(|words| format!(" {words}"));
@@ -409,7 +414,7 @@ mod tests {
     use crate::durability::process_kills::KillResults;
     use std::collections::BTreeMap;
 
-    /// So many images of so many places, all of them as acknowledged.
+    /// The given numbers of images and places, with all images ok.
     fn images(images: u64, places: u64) -> Images {
         Images {
             images,
@@ -449,47 +454,46 @@ mod tests {
     }
 
     #[test]
-    fn places_are_what_was_survived_and_bounds_and_images_are_told_beside_them() {
+    fn the_headline_counts_places_and_images_and_bounds_use_places() {
         let mut finding = finding(Expected::Hold, KillResults::default());
         finding.verdict = Verdict::Survived { cuts: 36, images: 200, kills: 1 };
         let lines = finding.sentences();
-        let survived =
-            "survived 36 cuts (of kind simulated power loss; 200 crash images) and 1 process kill:";
+        let survived = "survived 36 simulated power losses (200 crash images) and 1 process kill:";
         assert!(lines[0].contains(survived), "{lines:?}");
         let bounded = bound(&images(200, 36)).unwrap();
         assert!(bounded.contains("at 36 places") && bounded.contains("at most 8.3 %"), "{bounded}");
         assert!(bounded.contains("are not independent"), "{bounded}");
         let few = bound(&images(30, 3)).unwrap();
-        assert!(few.contains("bound nothing") && !few.contains('%'), "{few}");
+        assert!(few.contains("too few for a bound") && !few.contains('%'), "{few}");
     }
 
     #[test]
-    fn what_was_not_torn_is_not_exercised_and_is_never_passed_over() {
+    fn untorn_classes_are_reported_as_not_exercised() {
         let mut images = images(20, 2);
-        let said = exercised(&images, true);
-        assert!(said.contains("data: lost in 1 image, torn: not exercised"), "{said}");
-        assert!(said.contains("first page of a data file torn: not exercised"), "{said}");
-        let said = exercised(&images, false);
-        assert!(said.contains("first page of a data file torn: not asked for"), "{said}");
+        let text = exercised(&images, true);
+        assert!(text.contains("data: lost in 1 image, torn: not exercised"), "{text}");
+        assert!(text.contains("first page of a data file torn: not exercised"), "{text}");
+        let text = exercised(&images, false);
+        assert!(text.contains("first page of a data file torn: not requested"), "{text}");
         images.heads = (1, 0);
-        let said = exercised(&images, true);
-        assert!(said.contains("first page of a data file torn: 1 image;"), "{said}");
+        let text = exercised(&images, true);
+        assert!(text.contains("first page of a data file torn: 1 image;"), "{text}");
     }
 
     #[test]
-    fn kills_of_a_setting_that_promises_nothing_are_told_without_blame() {
+    fn losses_of_a_setting_that_promises_nothing_are_not_blamed() {
         let kills = KillResults {
             kills: 1,
             acknowledged: 23_042,
             example: Some("304 of 23042 acknowledged are gone".to_owned()),
             ..KillResults::default()
         };
-        let said = |expected| finding(expected, kills.clone()).kills();
-        let nothing = said(Expected::Lose);
-        let words = "Killed 1 time in mid-load, 23042 transactions acknowledged: not all were there, whole, \
-                     after 1 kill, of which this setting promises nothing; one: 304 of 23042";
+        let text = |expected| finding(expected, kills.clone()).kills();
+        let nothing = text(Expected::Lose);
+        let words = "Killed 1 time under load, 23042 transactions acknowledged: not all were there, whole, \
+                     after 1 kill, about which this setting promises nothing; for example: 304 of 23042";
         assert!(nothing.starts_with(words), "{nothing}");
-        let hold = said(Expected::Hold);
+        let hold = text(Expected::Hold);
         assert!(!hold.contains("promises nothing"), "{hold}");
         assert!(!nothing.contains("should") && !hold.contains("should"), "{hold}");
     }

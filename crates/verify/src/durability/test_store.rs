@@ -1,4 +1,5 @@
-//! Where a store is made, loaded and killed: one scratch folder, gone when the verification ends.
+//! A store under test: made, loaded and killed in one scratch folder, which is removed when the verification
+//! ends.
 
 use super::adapter::{Adapter, Running};
 use super::adapters;
@@ -16,53 +17,53 @@ use std::time::Duration;
 use syncline_instrument::clock;
 use syncline_launcher::Ending;
 
-/// How long a store may take to open, recover and be read.
-pub(super) const LOOK_LIMIT: Duration = Duration::from_mins(1);
+/// Time limit for a store to open, recover and be read.
+pub(super) const RECOVERY_LIMIT: Duration = Duration::from_mins(1);
 
-/// How long a store may take until it has acknowledged its first transactions.
+/// Time limit until a store has acknowledged its first transactions.
 const FIRST_LIMIT: Duration = Duration::from_secs(30);
 
-/// When a store is killed, from when its clients were first heard.
+/// When a store is killed, counted from its first acknowledgement.
 const KILLED_WITHIN_MS: Range<u64> = 10..300;
 
-/// What a recording may hold in bytes, unless a request says another number.
+/// The most bytes in a recording, unless a request sets another limit.
 pub const RECORDED_BYTES_MAX: u64 = 512 << 20;
 
-/// Clients that load a store.
+/// Number of clients that load a store.
 pub(super) const CLIENTS: i64 = 4;
 
-/// See the module.
+/// The store and the environment of one verification.
 #[derive(Debug)]
 pub(super) struct TestStore<'g> {
     pub(super) adapter: &'static dyn Adapter,
-    /// How children are started, with the variables that the store wants.
+    /// How to start children, with the environment variables for this store.
     pub(super) program: ChildProgram,
-    /// A folder of our own, removed at the end.
+    /// A managed folder, removed at the end.
     pub(super) scratch: PathBuf,
-    /// Set from outside when the verification shall end.
+    /// Set from outside to end the verification.
     pub(super) stop: &'g AtomicBool,
-    /// Clients append to lists, drawn from this seed, in place of counting in tallies.
+    /// If set, clients append to lists, with this seed, instead of counting in tallies.
     pub(super) lists: Option<u64>,
-    /// What a recording may hold: then the power goes.
+    /// The most bytes in a recording; then the power goes off.
     pub(super) recorded_bytes_max: u64,
 }
 
-/// A loaded store, with the power gone.
+/// A loaded store after the power was cut.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) recording: Recording,
     pub(super) struck: InjectedFault,
-    /// Why its clients stopped before the power went; empty if they did not. A full recording takes the
-    /// power away too.
+    /// Why its clients stopped before the power was cut; empty if they did not. A full recording also cuts
+    /// the power.
     pub(super) stopped: String,
-    /// Transactions that were acknowledged once the faults had struck.
+    /// Transactions acknowledged after the faults had struck.
     pub(super) after: u64,
-    /// The gravest line that the store had logged by then.
-    pub(super) gravest: Option<String>,
+    /// The most severe line that the store had logged by then.
+    pub(super) most_severe_line: Option<String>,
 }
 
 impl<'g> TestStore<'g> {
-    /// The ground for a store, by its name; see the fields.
+    /// The environment for a store, by its name.
     pub(super) fn of(
         store: &str,
         program: &ChildProgram,
@@ -83,7 +84,7 @@ impl<'g> TestStore<'g> {
 }
 
 impl TestStore<'_> {
-    /// Fails if the verification shall end: what is found from then on may stem from that.
+    /// Fails if the verification should end; later results may be caused by the stop.
     pub(super) fn go_on(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Error::cannot("stopped before the verification was done"));
@@ -91,7 +92,7 @@ impl TestStore<'_> {
         Ok(())
     }
 
-    /// Why the power cannot go here; none if it can.
+    /// Why power losses cannot be simulated here; none if they can.
     pub(super) fn no_power(&self) -> Result<Option<String>> {
         fs::create_dir_all(&self.scratch).map_err(doing("make", &self.scratch))?;
         Ok(Mount::tried(&self.scratch))
@@ -105,26 +106,26 @@ impl TestStore<'_> {
         Ok(path)
     }
 
-    /// Makes a store with its tables in `directory`, and stops it in good order.
+    /// Makes a store with its tables in `directory`, and shuts it down in an orderly way.
     pub(super) fn prepare(&self, directory: &Path, options: &str) -> Result<Settings> {
         TestStore::copy(&self.made()?, directory)?;
         let mut running = self.adapter.start(directory, options)?;
         let mut helper = self.program.start()?;
         let url = running.url();
-        helper.tell(&match self.lists {
+        helper.send(&match self.lists {
             Some(_) => Task::MakeLists { url },
             None => Task::Prepare { url, clients: CLIENTS, ballast: self.adapter.ballast() },
         });
-        let answer = helper.answer(LOOK_LIMIT);
+        let answer = helper.answer(RECOVERY_LIMIT);
         running.end(Ending::InOrder)?;
         match answer {
             Ok(Answer::Prepared(settings)) => Ok(settings),
             Ok(Answer::NotOpened(why)) => Err(Error::cannot(why)),
-            other => Err(Error::cannot(format!("the store could not be made: {other:?}"))),
+            other => Err(Error::cannot(format!("the store could not be created: {other:?}"))),
         }
     }
 
-    /// What every store begins with, made when it is first asked for.
+    /// The initial state of every store, created on first use.
     fn made(&self) -> Result<PathBuf> {
         let path = self.scratch.join("made");
         if !path.exists() {
@@ -138,15 +139,15 @@ impl TestStore<'_> {
         Base::read(from)?.copied(to).map(drop)
     }
 
-    /// Loads a copy of a prepared store on a mount, for a time; `meddling` may let faults strike once the
-    /// load runs, and the time begins when they have. Then the power goes, and the processes are killed.
+    /// Loads a copy of a prepared store on a mount for a time. `live_fault` may strike once the load runs;
+    /// the time begins after that. Then the power is cut and the processes are killed.
     pub(super) fn load(
         &self,
         prepared: &Path,
         options: &str,
         name: &str,
         time: Duration,
-        meddling: LiveFault,
+        live_fault: LiveFault,
     ) -> Result<Loaded> {
         let folder = self.folder(name)?;
         let at = |name: &str| folder.join(name);
@@ -166,17 +167,17 @@ impl TestStore<'_> {
         let mut helper = self.work(&*running, mount.point().join(ACKNOWLEDGEMENTS))?;
         let stopped = wait_for_first(&mount, &mut helper);
         let mut until = |end: &dyn Fn() -> bool| until(&mount, &mut helper, end);
-        let stopped = stopped.or_else(|| meddling.strike(&mount, &mut until));
+        let stopped = stopped.or_else(|| live_fault.strike(&mount, &mut until));
         let before = mount.acknowledgements();
         let end = clock::now() + clock::nanos(time);
         let stopped = stopped.or_else(|| until(&|| clock::now() >= end));
         let after = mount.acknowledgements() - before;
-        // What it logs from now on is about the power.
+        // Later log lines are about the power cut.
         let below = |words: String| without(&words, mount.point());
-        let gravest = running.gravest().map(below);
+        let most_severe_line = running.most_severe_line().map(below);
         let stopped = stopped.filter(|_| !mount.is_off()).map(below);
         mount.cut();
-        // Nothing can reach the files any more, so it may give back what it holds of the machine.
+        // The files can no longer change, so the store may release its other resources.
         running.end(Ending::AtOnce)?;
         helper.kill()?;
         self.go_on()?;
@@ -186,25 +187,25 @@ impl TestStore<'_> {
             struck,
             stopped: stopped.unwrap_or_default(),
             after,
-            gravest,
+            most_severe_line,
         })
     }
 
-    /// Loads a store natively, and kills it and its clients some time after the first of them was heard.
-    /// What they tell is added to `told`.
+    /// Loads a store on an ordinary file system, and kills it and its clients some time after the first
+    /// acknowledgement. The clients append their reports to `log`.
     pub(super) fn kill(
         &self,
         store: &Path,
         options: &str,
-        told: &Path,
+        log: &Path,
         random: &mut fastrand::Rng,
     ) -> Result<()> {
         let mut running = self.adapter.start(store, options)?;
-        let before = bytes(told);
-        let mut helper = self.work(&*running, told.to_owned())?;
-        // A store that is slow to open is not killed before it was loaded.
+        let before = bytes(log);
+        let mut helper = self.work(&*running, log.to_owned())?;
+        // A store that is slow to open is not killed before it is under load.
         let end = clock::now() + clock::nanos(FIRST_LIMIT);
-        while bytes(told) == before && clock::now() < end {
+        while bytes(log) == before && clock::now() < end {
             thread::sleep(Duration::from_millis(2));
         }
         thread::sleep(Duration::from_millis(random.u64(KILLED_WITHIN_MS)));
@@ -220,7 +221,7 @@ impl TestStore<'_> {
     ) -> Result<ChildProcess> {
         let mut helper = self.program.start()?;
         let (url, clients) = (running.url(), CLIENTS);
-        helper.tell(&match self.lists {
+        helper.send(&match self.lists {
             Some(seed) => Task::Append { url, clients, seed, history: acknowledgements },
             None => Task::Work { url, clients, acknowledgements },
         });
@@ -228,32 +229,32 @@ impl TestStore<'_> {
     }
 }
 
-/// What came of asking a child about what stands in a directory.
+/// A child's answer about a recovered store.
 #[derive(Debug)]
 pub(super) struct RecoveryResult {
     pub(super) answer: std::result::Result<Answer, ChildFailure>,
-    /// The gravest line that the store logged meanwhile.
-    pub(super) gravest: Option<String>,
+    /// The most severe line that the store logged meanwhile.
+    pub(super) most_severe_line: Option<String>,
 }
 
 impl RecoveryResult {
-    /// An answer of a store that logs nothing.
+    /// An answer of a store without a log.
     pub(super) fn of(answer: std::result::Result<Answer, ChildFailure>) -> RecoveryResult {
-        RecoveryResult { answer, gravest: None }
+        RecoveryResult { answer, most_severe_line: None }
     }
 }
 
-/// Opens what stands in a directory and says what is there.
-pub(super) fn look(
+/// Opens the store in a directory and reads its rows back.
+pub(super) fn inspect(
     adapter: &dyn Adapter,
     helper: &mut ChildProcess,
     directory: &Path,
     options: &str,
 ) -> Result<RecoveryResult> {
-    ask(adapter, helper, directory, options, |url| Task::Look { url, clients: CLIENTS })
+    ask(adapter, helper, directory, options, |url| Task::Inspect { url, clients: CLIENTS })
 }
 
-/// Opens what stands in a directory, as a machine that boots does, and lets a child answer of it.
+/// Opens the store in a directory, as after a reboot, and performs a child's task on it.
 pub(super) fn ask(
     adapter: &dyn Adapter,
     helper: &mut ChildProcess,
@@ -273,29 +274,30 @@ pub(super) fn ask(
         Err(Error::Hangs(_)) => return Ok(RecoveryResult::of(Err(ChildFailure::Hangs))),
         Err(error) => return Err(error),
     };
-    helper.tell(&task(running.url()));
-    let answer = helper.answer(LOOK_LIMIT);
-    let gravest = running.gravest();
+    helper.send(&task(running.url()));
+    let answer = helper.answer(RECOVERY_LIMIT);
+    let most_severe_line = running.most_severe_line();
     running.end(Ending::AtOnce)?;
     Ok(RecoveryResult {
         answer: answer.map(|answer| answer.in_words(|words| without(&words, directory))),
-        gravest: gravest.map(|line| without(&line, directory)),
+        most_severe_line: most_severe_line.map(|line| without(&line, directory)),
     })
 }
 
-/// What a store said, its files named by their paths below its directory, which is gone when that is read.
+/// A store's text with its files named relative to its directory, because the directory will be gone by the
+/// time someone reads it.
 fn without(words: &str, directory: &Path) -> String {
     let directory = directory.to_string_lossy();
     let below = words.replace(&format!("{directory}/"), "");
     below.replace(&*directory, "its directory")
 }
 
-/// Removes a folder with what is in it, if it is there.
+/// Removes a folder and its contents, if it exists.
 pub(super) fn remove(path: &Path) -> Result<()> {
     removed(path, fs::remove_dir_all(path))
 }
 
-/// Removes a file, if it is there.
+/// Removes a file, if it exists.
 fn remove_file(path: &Path) -> Result<()> {
     removed(path, fs::remove_file(path))
 }
@@ -309,11 +311,11 @@ fn removed(path: &Path, done: std::io::Result<()>) -> Result<()> {
     }
 }
 
-fn bytes(told: &Path) -> u64 {
-    fs::metadata(told).map_or(0, |found| found.len())
+fn bytes(log: &Path) -> u64 {
+    fs::metadata(log).map_or(0, |found| found.len())
 }
 
-/// Waits until the store has acknowledged; why its clients stopped before, if they did.
+/// Waits for the first acknowledgements; returns why the clients stopped earlier, if they did.
 fn wait_for_first(mount: &Mount, helper: &mut ChildProcess) -> Option<String> {
     let end = clock::now() + clock::nanos(FIRST_LIMIT);
     while mount.acknowledgements() < CLIENTS as u64 && clock::now() < end {
@@ -324,7 +326,7 @@ fn wait_for_first(mount: &Mount, helper: &mut ChildProcess) -> Option<String> {
     None
 }
 
-/// Lets the load run until an end has come; why its clients stopped before, if they did.
+/// Lets the load run until the condition holds; returns why its clients stopped earlier, if they did.
 fn until(mount: &Mount, helper: &mut ChildProcess, end: &dyn Fn() -> bool) -> Option<String> {
     while !end() && !mount.is_off() {
         if let Some(why) = stopped(helper) {
@@ -334,19 +336,19 @@ fn until(mount: &Mount, helper: &mut ChildProcess, end: &dyn Fn() -> bool) -> Op
     None
 }
 
-/// Waits a moment for the clients to stop; why they did.
+/// Waits a moment for the clients to stop; returns the reason if they do.
 fn stopped(helper: &mut ChildProcess) -> Option<String> {
     match helper.answer(Duration::from_millis(5)) {
         Err(ChildFailure::Hangs) => None,
         Ok(Answer::Stopped(why) | Answer::NotOpened(why) | Answer::Unreadable(why)) => Some(why),
-        Ok(Answer::Prepared(_) | Answer::Seen(_) | Answer::Lists(_)) => {
-            Some("another task was answered".to_owned())
+        Ok(Answer::Prepared(_) | Answer::StoreState(_) | Answer::Lists(_)) => {
+            Some("the child answered another task".to_owned())
         }
         Err(ChildFailure::Ended(how)) => Some(how),
     }
 }
 
-/// How many images are looked at side by side.
+/// Number of images recovered in parallel.
 pub(super) fn recovery_workers() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
@@ -357,9 +359,9 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn what_is_said_names_no_directory_that_is_gone() {
-        let said = |words| without(words, Path::new("/scratch/image-0"));
-        assert_eq!(said("/scratch/image-0/store.db is no store"), "store.db is no store");
-        assert_eq!(said("cannot open /scratch/image-0"), "cannot open its directory");
+    fn texts_name_files_relative_to_the_store() {
+        let shown = |words| without(words, Path::new("/scratch/image-0"));
+        assert_eq!(shown("/scratch/image-0/store.db is not a store"), "store.db is not a store");
+        assert_eq!(shown("cannot open /scratch/image-0"), "cannot open its directory");
     }
 }

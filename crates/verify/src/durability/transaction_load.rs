@@ -1,9 +1,9 @@
-//! The rows by which loss shows: what a transaction writes, and what must be there afterwards.
+//! The load that reveals losses: what each transaction writes, and what must be there afterwards.
 //!
-//! Client `c` performs transactions 0, 1, 2, ... one after another. Transaction `n` inserts the event
-//! (c, n) with a payload that only it has, deletes the event (c, n - [`EVENTS_KEPT`]), and sets the
-//! client's tally to n + 1. So the state behind k transactions is known to the byte: a tally of k, and
-//! the events from k - [`EVENTS_KEPT`] to k - 1. Anything else is a transaction by halves.
+//! Client `c` performs transactions 0, 1, 2, ... in order. Transaction `n` inserts the event (c, n) with a
+//! unique payload, deletes the event (c, n - [`EVENTS_KEPT`]), and sets the client's tally to n + 1. So the
+//! state after k transactions is known to the byte: a tally of k, and the events from k - [`EVENTS_KEPT`] to
+//! k - 1. Anything else is a torn transaction.
 
 use serde::{Deserialize, Serialize};
 use syncline_contract::{
@@ -17,13 +17,13 @@ const EVENTS_KEPT: i64 = 300;
 /// The longest payload.
 const PAYLOAD_BYTES_MAX: usize = 6000;
 
-/// Every so many events one has a long payload.
+/// One in this many events has a long payload.
 const LONG_EVERY: i64 = 41;
 
-/// A client that does nothing: the ballast's.
+/// The client number of the ballast, which performs no transactions.
 const NOBODY: i64 = -1;
 
-/// Events of the ballast in a transaction.
+/// Ballast events per transaction.
 const BALLAST_AT_ONCE: i64 = 20;
 
 /// The plan and its operations.
@@ -38,12 +38,12 @@ pub(super) struct Work {
     events: Read<(Int,), (Int, Bytes)>,
 }
 
-/// What is there of one client.
+/// The state of one client's rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientState {
-    /// How many transactions its tally says.
+    /// Number of transactions according to the tally.
     pub commits: i64,
-    /// What does not fit that tally, a sentence each.
+    /// Rows that do not match the tally, one sentence each.
     pub torn: Vec<String>,
 }
 
@@ -76,27 +76,27 @@ impl Work {
         }
     }
 
-    /// Makes the tallies of so many clients, in one transaction.
+    /// Creates the tallies of all clients in one transaction.
     pub(super) async fn begin<S: Session>(
         &self,
         session: &mut S,
         clients: i64,
     ) -> Result<(), Stop> {
         session.begin(AccessPattern::Several);
-        let mut asked = RequestTracker::new(false);
-        let mut transaction = Transaction::new(session, &mut asked);
+        let mut requests = RequestTracker::new(false);
+        let mut transaction = Transaction::new(session, &mut requests);
         for client in 0..clients {
             transaction.write(&self.new_tally, (client, 0))?;
         }
         session.commit().await
     }
 
-    /// Inserts so many long events that nobody touches.
+    /// Inserts `ballast` long events that no client touches.
     pub(super) async fn load<S: Session>(&self, session: &mut S, ballast: i64) -> Result<(), Stop> {
         for first in (0..ballast).step_by(BALLAST_AT_ONCE as usize) {
             session.begin(AccessPattern::Several);
-            let mut asked = RequestTracker::new(false);
-            let mut transaction = Transaction::new(session, &mut asked);
+            let mut requests = RequestTracker::new(false);
+            let mut transaction = Transaction::new(session, &mut requests);
             for event in first..ballast.min(first + BALLAST_AT_ONCE) {
                 let number = LONG_EVERY * event + LONG_EVERY - 1;
                 transaction.write(&self.insert, (NOBODY, number, &payload(NOBODY, number)))?;
@@ -106,21 +106,21 @@ impl Work {
         Ok(())
     }
 
-    /// How many transactions a client's tally says.
+    /// The number of transactions in a client's tally.
     pub(super) async fn commits<S: Session>(
         &self,
         session: &mut S,
         client: i64,
     ) -> Result<i64, Stop> {
         session.begin(AccessPattern::ReadOnly);
-        let mut asked = RequestTracker::new(false);
-        let mut transaction = Transaction::new(session, &mut asked);
+        let mut requests = RequestTracker::new(false);
+        let mut transaction = Transaction::new(session, &mut requests);
         let (commits,) = transaction.read(&self.tally, (client,)).await?;
         session.commit().await?;
         Ok(commits)
     }
 
-    /// Performs one transaction; its commit has been acknowledged when this answers.
+    /// Performs one transaction; its commit has been acknowledged when this returns.
     pub(super) async fn perform<S: Session>(
         &self,
         session: &mut S,
@@ -128,8 +128,8 @@ impl Work {
         number: i64,
     ) -> Result<(), Stop> {
         session.begin(AccessPattern::Several);
-        let mut asked = RequestTracker::new(false);
-        let mut transaction = Transaction::new(session, &mut asked);
+        let mut requests = RequestTracker::new(false);
+        let mut transaction = Transaction::new(session, &mut requests);
         let payload = payload(client, number);
         transaction.write(&self.insert, (client, number, &payload))?;
         if number >= EVENTS_KEPT {
@@ -139,15 +139,15 @@ impl Work {
         session.commit().await
     }
 
-    /// Reads back what is there of a client, and holds it against its tally.
-    pub(super) async fn look<S: Session>(
+    /// Reads back a client's rows and compares them with its tally.
+    pub(super) async fn read_back<S: Session>(
         &self,
         session: &mut S,
         client: i64,
     ) -> Result<ClientState, Stop> {
         session.begin(AccessPattern::ReadOnly);
-        let mut asked = RequestTracker::new(false);
-        let mut transaction = Transaction::new(session, &mut asked);
+        let mut requests = RequestTracker::new(false);
+        let mut transaction = Transaction::new(session, &mut requests);
         let (commits,) = transaction.read(&self.tally, (client,)).await?;
         transaction.ask(&self.events, (client,))?;
         let mut state = ClientState { commits, torn: Vec::new() };
@@ -157,7 +157,7 @@ impl Work {
             state.compare(client, &mut expected, number, bytes);
         }
         for number in expected {
-            state.tear(client, number, "is missing, though the tally counts it");
+            state.tear(client, number, "is missing, although the tally counts it");
         }
         session.commit().await?;
         Ok(state)
@@ -173,20 +173,20 @@ impl ClientState {
         bytes: &[u8],
     ) {
         while expected.start < number && !expected.is_empty() {
-            self.tear(client, expected.start, "is missing, though the tally counts it");
+            self.tear(client, expected.start, "is missing, although the tally counts it");
             expected.start += 1;
         }
         if !expected.contains(&number) {
-            self.tear(client, number, "is there, though the tally rules it out");
+            self.tear(client, number, "is there, although the tally rules it out");
             return;
         }
         expected.start += 1;
         if bytes != payload(client, number) {
-            self.tear(client, number, "holds other bytes than were written");
+            self.tear(client, number, "differs from the bytes that were written");
         }
     }
 
-    /// Names the first few; a damaged store may have hundreds.
+    /// Records only the first few; a damaged store may have hundreds.
     fn tear(&mut self, client: i64, number: i64, what: &str) {
         if self.torn.len() < 5 {
             self.torn.push(format!("event {number} of client {client} {what}"));
@@ -194,7 +194,7 @@ impl ClientState {
     }
 }
 
-/// What only this event carries; as long as its number wants, so that rows grow and split pages.
+/// The unique payload of an event; its length depends on the number, so that rows grow and split pages.
 fn payload(client: i64, number: i64) -> Vec<u8> {
     let seed = (client as u64) << 40 ^ number as u64;
     let mut random = fastrand::Rng::with_seed(seed);
@@ -217,7 +217,7 @@ mod tests {
             state.compare(3, &mut expected, number, &bytes);
         }
         for number in expected {
-            state.tear(3, number, "is missing, though the tally counts it");
+            state.tear(3, number, "is missing, although the tally counts it");
         }
         state.torn
     }
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_its_tally_is_whole_and_anything_else_is_torn() {
+    fn rows_that_differ_from_the_tally_are_torn() {
         for commits in [0, 1, 7, EVENTS_KEPT, EVENTS_KEPT + 9] {
             assert!(compared(commits, whole(commits)).is_empty(), "{commits}");
         }

@@ -1,4 +1,4 @@
-//! The anomalies, by Adya's names, and which levels forbid them.
+//! The anomalies, under Adya's names, and the levels that forbid them.
 
 use syncline_contract::Isolation;
 
@@ -10,41 +10,41 @@ use syncline_contract::Isolation;
 pub enum Kind {
     /// Writes of two transactions interleave.
     G0,
-    /// A value was read that nobody had appended.
+    /// A value was read that no transaction had appended.
     Unasked,
-    /// A value stands in a list more often than it was appended.
+    /// A value appears in a list more often than it was appended.
     Repeated,
-    /// A value of a transaction that failed was read.
+    /// A value of a failed transaction was read.
     G1a,
-    /// A value that its transaction had itself superseded was read.
+    /// A value was read that its own transaction had superseded.
     G1b,
-    /// Transactions depend on each other by what they wrote and read.
+    /// Transactions depend on each other through their writes and reads.
     G1c,
-    /// Lists of one key that no single order of appends explains.
+    /// No single order of appends explains the lists read of a key.
     IncompatibleOrder,
-    /// A transaction does not see what it did or read itself.
+    /// A transaction does not see its own writes or earlier reads.
     Internal,
     /// Two transactions read the same version of a key and both replaced it.
     LostUpdate,
-    /// A cycle with one read of something that was overwritten: read skew.
+    /// A cycle with one read of an overwritten value: read skew.
     GSingle,
-    /// A cycle with several such reads, none right after another.
+    /// A cycle with several such reads, no two adjacent.
     GNonadjacent,
     /// A cycle with several such reads: write skew.
     G2Item,
 }
 
-/// What a cycle needs beyond what transactions wrote and read.
+/// The order that a cycle needs in addition to the dependencies through writes and reads.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// Nothing.
+    /// None.
     Plain,
     /// The order of one client's transactions.
     Session,
-    /// That one transaction had ended before another was asked for.
+    /// A transaction had ended before another was requested.
     RealTime,
 }
 
@@ -53,8 +53,8 @@ impl Kind {
     pub fn words(self) -> &'static str {
         match self {
             Kind::G0 => "dirty write (G0)",
-            Kind::Unasked => "a value that nobody appended",
-            Kind::Repeated => "a value that was appended once and is there twice",
+            Kind::Unasked => "a value that was never appended",
+            Kind::Repeated => "a value that was appended once and appears twice",
             Kind::G1a => "aborted read (G1a)",
             Kind::G1b => "intermediate read (G1b)",
             Kind::G1c => "circular information flow (G1c)",
@@ -67,7 +67,7 @@ impl Kind {
         }
     }
 
-    /// True if read committed forbids it, and with it every level above.
+    /// True if read committed, and so every higher level, forbids it.
     fn is_of_read_committed(self) -> bool {
         matches!(
             self,
@@ -75,11 +75,11 @@ impl Kind {
         )
     }
 
-    /// True if a store of that isolation must not show it.
+    /// True if a store with this isolation must not show the anomaly.
     pub fn is_forbidden(self, isolation: Isolation, order: Order) -> bool {
         match isolation {
             Isolation::NoneClaimed => false,
-            // Neither level promises an order beyond what transactions see of each other.
+            // No level promises an order beyond what transactions see of each other.
             _ if order != Order::Plain => false,
             Isolation::ReadCommitted => self.is_of_read_committed(),
             Isolation::RepeatableRead => self.is_of_read_committed() || self == Kind::Internal,
@@ -90,7 +90,7 @@ impl Kind {
 }
 
 impl Order {
-    /// The words behind an anomaly's name.
+    /// The suffix for an anomaly's name.
     pub fn words(self) -> &'static str {
         match self {
             Order::Plain => "",
@@ -100,18 +100,18 @@ impl Order {
     }
 }
 
-/// An anomaly that was found, in words.
+/// An anomaly found in a history.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Anomaly {
-    /// Which.
+    /// The kind.
     pub kind: Kind,
-    /// What its cycle needs; plain for those that are no cycles.
+    /// The order that its cycle needs; plain for anomalies that are not cycles.
     pub order: Order,
-    /// How often it was found; of cycles, in how many strongly connected components of transactions.
+    /// How often it was found; for cycles, the number of strongly connected components of transactions.
     pub count: usize,
-    /// Of these, cycles that go through the window of a commit; see `concurrency_window.rs`.
+    /// Of these, cycles that go through the commit window; see `concurrency_window.rs`.
     #[serde(default)]
     pub in_window: usize,
-    /// The smallest example, a sentence each.
+    /// The smallest example, one sentence per line.
     pub example: Vec<String>,
 }

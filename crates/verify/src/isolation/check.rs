@@ -1,36 +1,35 @@
-//! A history checked: every anomaly of lists that are appended to, each with its smallest example.
+//! Checks a history of appends to lists: finds every anomaly, each with its smallest example.
 //!
-//! The order of a key's versions is that of the longest list read of it; what nobody read comes behind.
-//! A key whose reads fit no one list, or in which a value was overwritten, has no order that is known: of
-//! it only what was read from whom counts.
-//! From it follow the edges of the graph, and in it:
+//! The order of a key's versions is that of the longest list read of it; values that were never read come
+//! last. If the reads of a key do not fit one list, or a value of it was overwritten, its order is unknown,
+//! and only direct reads of values count. The order gives the edges of the graph, in which:
 //!
-//! | cycle over | is |
+//! | a cycle of | is |
 //! |---|---|
-//! | overwriting alone | G0 |
-//! | that and reading, at least one of it | G1c |
-//! | those and one read of something overwritten | G-single |
-//! | those and several such reads, none right after another | G-nonadjacent |
-//! | those and several such reads | G2-item |
+//! | overwrites only | G0 |
+//! | overwrites and reads, at least one read | G1c |
+//! | these and one read of an overwritten value | G-single |
+//! | these and several such reads, no two adjacent | G-nonadjacent |
+//! | these and several such reads | G2-item |
 //!
-//! Each is sought in what transactions did; then with the order of sessions; then with real time. A kind
-//! that was found is not sought again with more edges. G0 to G-nonadjacent are found if they are there.
-//! For G2-item a knot is one example, and a knot that shows a stronger kind is not searched for it.
-//! Predicates, hence phantoms, show in no list.
+//! Each kind is searched first in the dependencies alone, then with session order, then with real time. A
+//! kind that was found is not searched again with more edges. G0 to G-nonadjacent are always found if
+//! present. For G2-item, each strongly connected component gives one example, and a component that shows a
+//! stronger kind is not searched for it. Lists cannot show predicates, so phantoms are not detected.
 
 use super::anomaly::{Anomaly, Kind, Order};
 use super::concurrency_window::is_in_window;
-use super::cycles::{Cycle, Shape, strongly_connected_components, way};
+use super::cycles::{Cycle, PathRule, shortest_path, strongly_connected_components};
 use super::explanation::explain;
 use super::graph::{Graph, Why};
 use super::history::History;
 use super::versions::{Versions, replaced};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Edges from which a cycle of a knot is sought, where any will do.
+/// The most edges of a component from which a cycle is searched, where any cycle will do.
 const TRIES: usize = 64;
 
-/// Every anomaly of a history, strongest first.
+/// All anomalies of a history, strongest first.
 pub fn check(history: &History) -> Vec<Anomaly> {
     let versions = Versions::of(history);
     let mut found = single_reads(&versions);
@@ -59,13 +58,13 @@ fn single_reads(versions: &Versions) -> Vec<Anomaly> {
     kinds.into_values().collect()
 }
 
-/// Two that committed, had read the same version of a key, and both appended to it.
+/// Committed transactions that had read the same version of a key and both appended to it.
 fn lost_updates(history: &History) -> Option<Anomaly> {
     let replaced = replaced(history);
     let mut lost = replaced.iter().filter(|(_, by)| by.len() > 1);
     let ((key, count, _), by) = lost.next()?;
     let example = format!(
-        "T{} and T{} both read key {key} with {count} values, and both appended to that",
+        "T{} and T{} both read key {key} with {count} values and appended to that list",
         by[0], by[1]
     );
     Some(Anomaly {
@@ -83,7 +82,7 @@ struct Search<'s> {
     found: BTreeSet<Kind>,
 }
 
-/// A node, a node that comes behind it, and why.
+/// A node, the next node, and the reason for the edge.
 type Step = (usize, usize, Why);
 
 impl Search<'_> {
@@ -103,11 +102,11 @@ impl Search<'_> {
         let strongly_connected_components = strongly_connected_components(self.graph, counts);
         let ranks = self.graph.ranks(flows);
         let mut plain: [Vec<Cycle>; 3] = Default::default();
-        for knot in &strongly_connected_components {
-            let steps = self.steps(knot, &counts, &|why| matches!(why, Why::ReadBefore(_)));
-            let single = |step: &Step| self.single(knot, ranks.as_deref(), step, &flows);
-            let apart = |step: &Step| self.nonadjacent(knot, step, &counts);
-            let any = |step: &Step| self.any(knot, step, &counts);
+        for component in &strongly_connected_components {
+            let steps = self.steps(component, &counts, &|why| matches!(why, Why::ReadBefore(_)));
+            let single = |step: &Step| self.single(component, ranks.as_deref(), step, &flows);
+            let apart = |step: &Step| self.nonadjacent(component, step, &counts);
+            let any = |step: &Step| self.any(component, step, &counts);
             if let Some(cycle) = shortest(steps.iter().filter_map(single)) {
                 plain[0].push(cycle);
             } else if let Some(cycle) = shortest(steps.iter().filter_map(apart)) {
@@ -123,7 +122,7 @@ impl Search<'_> {
         found
     }
 
-    /// Cycles without reads of anything overwritten, with at least one edge that `needs` wants.
+    /// Cycles without reads of overwritten values, with at least one edge that satisfies `needs`.
     fn flow(
         &mut self,
         kind: Kind,
@@ -132,15 +131,16 @@ impl Search<'_> {
         needs: &dyn Fn(Why) -> bool,
     ) -> Option<Anomaly> {
         let mut cycles = Vec::new();
-        for knot in strongly_connected_components(self.graph, takes) {
-            let shape = Shape {
+        for component in strongly_connected_components(self.graph, takes) {
+            let path_rule = PathRule {
                 follows: &|_, why| takes(why),
                 may_end_in_read: true,
-                passes: &|node| knot.binary_search(&node).is_ok(),
+                passes: &|node| component.binary_search(&node).is_ok(),
             };
-            let close =
-                |step: &Step| closed(step, way(self.graph, (step.1, false), step.0, &shape));
-            let steps = self.steps(&knot, takes, needs);
+            let close = |step: &Step| {
+                closed(step, shortest_path(self.graph, (step.1, false), step.0, &path_rule))
+            };
+            let steps = self.steps(&component, takes, needs);
             cycles.extend(shortest(steps.iter().take(TRIES).filter_map(close)));
         }
         self.anomaly(kind, order, &cycles)
@@ -148,58 +148,58 @@ impl Search<'_> {
 
     fn single(
         &self,
-        knot: &[usize],
+        component: &[usize],
         ranks: Option<&[usize]>,
         step: &Step,
         flows: &dyn Fn(Why) -> bool,
     ) -> Option<Cycle> {
-        // What leads forward only cannot come back behind the node that it shall reach.
+        // Ranks only rise along these edges, so a path past the target's rank cannot come back to it.
         let before = |node: usize| ranks.is_none_or(|ranks| ranks[node] <= ranks[step.0]);
         if !before(step.1) {
             return None;
         }
-        let shape = Shape {
+        let path_rule = PathRule {
             follows: &|_, why| flows(why),
             may_end_in_read: false,
-            passes: &|node| before(node) && knot.binary_search(&node).is_ok(),
+            passes: &|node| before(node) && component.binary_search(&node).is_ok(),
         };
-        closed(step, way(self.graph, (step.1, false), step.0, &shape))
+        closed(step, shortest_path(self.graph, (step.1, false), step.0, &path_rule))
     }
 
     fn nonadjacent(
         &self,
-        knot: &[usize],
+        component: &[usize],
         step: &Step,
         counts: &dyn Fn(Why) -> bool,
     ) -> Option<Cycle> {
-        let shape = Shape {
+        let path_rule = PathRule {
             follows: &|after_read, why| {
                 counts(why) && !(after_read && matches!(why, Why::ReadBefore(_)))
             },
             may_end_in_read: false,
-            passes: &|node| knot.binary_search(&node).is_ok(),
+            passes: &|node| component.binary_search(&node).is_ok(),
         };
-        closed(step, way(self.graph, (step.1, true), step.0, &shape))
+        closed(step, shortest_path(self.graph, (step.1, true), step.0, &path_rule))
     }
 
-    fn any(&self, knot: &[usize], step: &Step, counts: &dyn Fn(Why) -> bool) -> Option<Cycle> {
-        let shape = Shape {
+    fn any(&self, component: &[usize], step: &Step, counts: &dyn Fn(Why) -> bool) -> Option<Cycle> {
+        let path_rule = PathRule {
             follows: &|_, why| counts(why),
             may_end_in_read: true,
-            passes: &|node| knot.binary_search(&node).is_ok(),
+            passes: &|node| component.binary_search(&node).is_ok(),
         };
-        closed(step, way(self.graph, (step.1, true), step.0, &shape))
+        closed(step, shortest_path(self.graph, (step.1, true), step.0, &path_rule))
     }
 
-    /// The edges within a knot that are taken and wanted.
+    /// The edges within a component that satisfy both conditions.
     fn steps(
         &self,
-        knot: &[usize],
+        component: &[usize],
         takes: &dyn Fn(Why) -> bool,
         wants: &dyn Fn(Why) -> bool,
     ) -> Vec<Step> {
-        let within = |to: &usize| knot.binary_search(to).is_ok();
-        let from = knot.iter().flat_map(|node| {
+        let within = |to: &usize| component.binary_search(to).is_ok();
+        let from = component.iter().flat_map(|node| {
             let edges = self.graph.edges[*node].iter();
             edges.map(|edge| (*node, edge.to, edge.why))
         });
@@ -219,13 +219,13 @@ impl Search<'_> {
     }
 }
 
-fn closed(step: &Step, way: Option<Cycle>) -> Option<Cycle> {
+fn closed(step: &Step, shortest_path: Option<Cycle>) -> Option<Cycle> {
     let mut cycle = vec![(step.0, step.2)];
-    cycle.extend(way?);
+    cycle.extend(shortest_path?);
     Some(cycle)
 }
 
-/// The shortest, and of cycles of two transactions the first: there is none shorter.
+/// The shortest cycle; stops at the first of two transactions, because none is shorter.
 fn shortest(cycles: impl Iterator<Item = Cycle>) -> Option<Cycle> {
     let mut best: Option<Cycle> = None;
     for cycle in cycles {

@@ -1,33 +1,33 @@
-//! The window of a commit: others see it already, and whoever asked for it has no answer yet.
+//! The commit window: other transactions already see a commit, but its client has no answer yet.
 //!
-//! A store that looks for dangerous structures (`T_in` reads what the pivot overwrites, the pivot reads what
-//! `T_out` overwrites, `T_out` committed first) must take `T_out` for committed from the moment on at which
-//! others see it. One that learns of it later lets a pivot commit in between, and with it a write skew:
-//! `T_in` has seen `T_out` and does not see the pivot. So of a cycle of three in which `T_in` was asked for
-//! after `T_out` was acknowledged, this is not the cause.
+//! A store that checks for dangerous structures (`T_in` reads what the pivot overwrites, the pivot reads what
+//! `T_out` overwrites, `T_out` committed first) must count `T_out` as committed from the moment when others
+//! see it. If it does so later, it may let a pivot commit in between, and with it a write skew: `T_in` has
+//! seen `T_out` and does not see the pivot. So a cycle of three in which `T_in` was requested after `T_out`
+//! was acknowledged has another cause.
 
 use super::anomaly::{Anomaly, Kind};
 use super::cycles::Cycle;
 use super::graph::Why;
 use super::history::History;
 
-/// Products that are known to do so, and what is known, as a sentence without its full stop.
+/// Products with this behaviour, and its description as a sentence without the final period.
 const KNOWN: [(&str, &str); 1] = [(
     "PostgreSQL",
-    "PostgreSQL's serializable lets a write skew through where a commit is seen by a second transaction \
-     before its backend has noted it for the check, and a third commits in between; seen on 15.18 on a \
-     busy machine, and made at will with a debugger (docs/verify.md)",
+    "PostgreSQL's serializable permits a write skew if a second transaction sees a commit before the \
+     committing backend has recorded it for the check, and a third commits in between; seen on 15.18 on a \
+     busy machine, and reproduced with a debugger (docs/verify.md)",
 )];
 
-/// What is known of a product whose every cycle of this anomaly goes through the window of a commit.
+/// The known behaviour of a product, if every cycle of this anomaly goes through the commit window.
 pub(crate) fn known(product: &str, anomaly: &Anomaly) -> Option<&'static str> {
     let of_product = KNOWN.iter().find(|(of, _)| *of == product);
     let fits = anomaly.kind == Kind::G2Item && anomaly.in_window == anomaly.count;
     of_product.filter(|_| fits).map(|(_, known)| *known)
 }
 
-/// True of `T_in`, pivot and `T_out` in a cycle, if `T_in` has seen `T_out` and was asked for before that was
-/// acknowledged.
+/// True if the cycle consists of `T_in`, pivot and `T_out`, and `T_in` has seen `T_out` and was requested
+/// before `T_out` was acknowledged.
 pub(super) fn is_in_window(history: &History, cycle: &Cycle) -> bool {
     let [a, b, c] = cycle[..] else {
         return false;
@@ -45,7 +45,7 @@ fn sees(why: Why) -> bool {
     matches!(why, Why::Read(_) | Why::Overwritten(_))
 }
 
-/// True if the one was asked for before the other was acknowledged.
+/// True if the first was requested before the second was acknowledged.
 fn is_before_answer(history: &History, one: usize, other: usize) -> bool {
     let invoked = history.transactions[one].invoked;
     let answered = history.transactions[other].completed;

@@ -1,14 +1,13 @@
-//! Cycles in the graph: strongly connected components of nodes that all reach each other, and the shortest
-//! cycle of a shape.
+//! Strongly connected components, and the shortest cycle under given rules.
 
 use super::graph::{Edge, Graph, Why};
 use std::collections::{HashMap, VecDeque};
 
-/// A cycle: nodes, each with why it comes before the next; the last leads to the first.
+/// A cycle: nodes, each with the reason why it precedes the next; the last leads to the first.
 pub(super) type Cycle = Vec<(usize, Why)>;
 
-/// The strongly connected components of more than one node, over the edges that `takes` takes, each sorted.
-/// Tarjan's algorithm, without recursion.
+/// The strongly connected components with more than one node, over the edges that satisfy `takes`, each
+/// sorted. Tarjan's algorithm, without recursion.
 pub(super) fn strongly_connected_components(
     graph: &Graph,
     takes: impl Fn(Why) -> bool,
@@ -49,13 +48,13 @@ pub(super) fn strongly_connected_components(
             }
             if low[node] == index[node] {
                 let start = stack.iter().rposition(|other| *other == node).unwrap_or(0);
-                let mut knot = stack.split_off(start);
-                for node in &knot {
+                let mut component = stack.split_off(start);
+                for node in &component {
                     on_stack[*node] = false;
                 }
-                if knot.len() > 1 {
-                    knot.sort_unstable();
-                    found.push(knot);
+                if component.len() > 1 {
+                    component.sort_unstable();
+                    found.push(component);
                 }
             }
         }
@@ -63,37 +62,37 @@ pub(super) fn strongly_connected_components(
     found
 }
 
-/// A node, and whether it was reached by a read of something overwritten.
+/// A node, and whether it was reached by a read of an overwritten value.
 type State = (usize, bool);
 
-/// Which ways count as one that closes a cycle.
-pub(super) struct Shape<'s> {
-    /// Whether an edge may be taken, after one that was, or was not, a read of something overwritten.
+/// Which paths may close a cycle.
+pub(super) struct PathRule<'s> {
+    /// Whether an edge may follow, given whether the previous edge was a read of an overwritten value.
     pub(super) follows: &'s dyn Fn(bool, Why) -> bool,
-    /// Whether the way may end after such an edge.
+    /// Whether the path may end with such a read.
     pub(super) may_end_in_read: bool,
-    /// Nodes that may be passed.
+    /// The nodes that the path may use.
     pub(super) passes: &'s dyn Fn(usize) -> bool,
 }
 
-/// The shortest way of that shape from one node to another. The first step comes after an edge that is
-/// such a read, or not.
-pub(super) fn way(
+/// The shortest path under these rules. `from.1` says whether the edge before the path is a read of an
+/// overwritten value.
+pub(super) fn shortest_path(
     graph: &Graph,
     from: (usize, bool),
     to: usize,
-    shape: &Shape<'_>,
+    path_rule: &PathRule<'_>,
 ) -> Option<Cycle> {
     let mut came: HashMap<State, (State, Why)> = HashMap::new();
     let mut queue = VecDeque::from([from]);
     while let Some(state @ (node, after_read)) = queue.pop_front() {
-        if node == to && state != from && (shape.may_end_in_read || !after_read) {
+        if node == to && state != from && (path_rule.may_end_in_read || !after_read) {
             return Some(unwind(&came, from, state));
         }
         for Edge { to: next, why } in &graph.edges[node] {
             let reached = (*next, matches!(why, Why::ReadBefore(_)));
             let is_new = reached != from && !came.contains_key(&reached);
-            if is_new && (shape.follows)(after_read, *why) && (shape.passes)(*next) {
+            if is_new && (path_rule.follows)(after_read, *why) && (path_rule.passes)(*next) {
                 came.insert(reached, (state, *why));
                 queue.push_back(reached);
             }

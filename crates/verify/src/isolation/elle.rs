@@ -1,12 +1,12 @@
-//! Histories in Elle's JSON form: one event a line, read and written; an array of them is read too.
+//! Reads and writes histories in Elle's JSON format: one event per line; an array of events can be read too.
 //!
-//! `{"type":"invoke","process":0,"index":0,"time":17,"f":"txn","value":[["append",1,5],["r",2,null]]}`,
-//! then the same with `"type"` `ok`, `fail` or `info`, and answers in place of nulls. A client has one
-//! transaction under way at a time. An invocation without an end ended unknown.
+//! `{"type":"invoke","process":0,"index":0,"time":17,"f":"txn","value":[["append",1,5],["r",2,null]]}`, then
+//! the same with `"type"` `ok`, `fail` or `info`, and answers instead of nulls. A client has at most one
+//! transaction in flight. An invocation without an end has an unknown ending.
 //!
-//! What cannot be understood is refused and not passed over: of a history with gaps nothing can be said.
-//! Only events beside the transactions are left out: those of the process `nemesis`, and those whose `f` is
-//! another than `txn`.
+//! Input that is not understood is an error and never skipped: a history with gaps proves nothing. Only
+//! events that are not transactions are skipped: those of the process `nemesis`, and those whose `f` is not
+//! `txn`.
 
 use super::history::{Ending, History, Operation, Transaction};
 use crate::error::{Error, Result};
@@ -14,16 +14,16 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::io::{BufRead, Read, Write};
 
-/// Something of an event, or what is wrong with it.
+/// A part of an event, or what is wrong with it.
 type Understood<T> = std::result::Result<T, String>;
 
-/// The most bytes of a history, and of one line of it: an event of ten thousand operations has half of that.
+/// Limits for a history and for one line; an event of ten thousand operations needs half of the latter.
 const BYTES_MAX: u64 = 1 << 30;
 const LINE_MAX: u64 = 1 << 20;
 
 /// Reads a history.
 ///
-/// At most `BYTES_MAX` bytes are read, and `LINE_MAX` of one line: a device has no end.
+/// Reads at most `BYTES_MAX` bytes, and `LINE_MAX` bytes per line, because a device may be endless.
 pub fn read(input: impl BufRead) -> Result<History> {
     let mut reading = Reading::default();
     let mut input = input.take(BYTES_MAX + 1);
@@ -66,12 +66,12 @@ fn too_long() -> Error {
     Error::cannot(format!("the history has more than {BYTES_MAX} bytes"))
 }
 
-/// What is wrong, and where; people count from one.
+/// An error with its place, counted from one.
 fn at(what: &str, number: usize, why: &str) -> Error {
     Error::cannot(format!("{what} {} of the history: {why}", number + 1))
 }
 
-/// True if the first sign that is no space opens an array; spaces before it are taken.
+/// True if the first character other than a space opens an array; consumes the spaces before it.
 fn begins_an_array(input: &mut impl BufRead) -> Result<bool> {
     let wrong = |error: std::io::Error| Error::cannot(format!("the history: {error}"));
     loop {
@@ -85,11 +85,11 @@ fn begins_an_array(input: &mut impl BufRead) -> Result<bool> {
     }
 }
 
-/// A history as far as it is read.
+/// The part of a history that has been read.
 #[derive(Default)]
 struct Reading {
     history: History,
-    /// The transaction that each client has under way.
+    /// The transaction in flight of each client.
     open: BTreeMap<i64, usize>,
     /// Keys and values that were appended.
     appended: HashSet<(i64, i64)>,
@@ -106,15 +106,15 @@ impl Reading {
             Some("ok") => Ending::Committed,
             Some("fail") => Ending::Failed,
             Some("info") => Ending::Unknown,
-            _ => return Err("its type is none of invoke, ok, fail, info".to_owned()),
+            _ => return Err("its type is not one of invoke, ok, fail, info".to_owned()),
         };
-        let asked = self.open.remove(&process);
-        let asked = asked.ok_or("a transaction ends that was never asked for")?;
-        let transaction = &mut self.history.transactions[asked];
+        let invoked = self.open.remove(&process);
+        let invoked = invoked.ok_or("a transaction ends that was never invoked")?;
+        let transaction = &mut self.history.transactions[invoked];
         transaction.ending = ending;
         if ending == Ending::Committed {
             if !is_answer(&transaction.operations, &operations) {
-                return Err("it ends with other operations than it was asked for with".to_owned());
+                return Err("its operations differ from those of its invocation".to_owned());
             }
             transaction.operations = operations;
         }
@@ -135,13 +135,13 @@ impl Reading {
                 && !self.appended.insert((*key, *value))
             {
                 return Err(format!(
-                    "it appends {value} to key {key} a second time, so who read it cannot be told"
+                    "it appends {value} to key {key} a second time, so its readers cannot be determined"
                 ));
             }
         }
         let number = self.history.transactions.len();
         if self.open.insert(process, number).is_some() {
-            let why = "a client asks for a second transaction before its first has ended";
+            let why = "a client invokes a second transaction before its first has ended";
             return Err(why.to_owned());
         }
         self.history.transactions.push(Transaction {
@@ -155,10 +155,10 @@ impl Reading {
     }
 }
 
-/// The client of an event; none of one beside the transactions.
+/// The client of an event; none if the event is not part of a transaction.
 fn client(event: &Value) -> Understood<Option<i64>> {
     if !event.is_object() {
-        return Err("it is no event".to_owned());
+        return Err("it is not a JSON object".to_owned());
     }
     let process = &event["process"];
     let nemesis = matches!(process.as_str(), Some("nemesis" | ":nemesis"));
@@ -167,24 +167,24 @@ fn client(event: &Value) -> Understood<Option<i64>> {
         return Ok(None);
     }
     let number = process.as_i64();
-    number.map(Some).ok_or_else(|| format!("its process {process} is no whole number"))
+    number.map(Some).ok_or_else(|| format!("its process {process} is not an integer"))
 }
 
-/// True if a transaction ended with what it was asked for, in that order. A client may have read more than
-/// it was asked to, as one does that appends by reading a list and putting it back longer.
-fn is_answer(asked: &[Operation], answered: &[Operation]) -> bool {
-    let mut asked = asked.iter().peekable();
+/// True if a transaction ended with its invoked operations, in that order. It may contain additional reads: a
+/// client that appends reads the list first and writes it back longer.
+fn is_answer(invoked: &[Operation], answered: &[Operation]) -> bool {
+    let mut invoked = invoked.iter().peekable();
     let all_fit = answered.iter().all(|one| {
-        let is_next = asked.next_if(|asked| match (asked, one) {
+        let is_next = invoked.next_if(|invoked| match (invoked, one) {
             (Operation::Read { key, .. }, Operation::Read { key: of, .. }) => key == of,
-            (asked, one) => *asked == one,
+            (invoked, one) => *invoked == one,
         });
         is_next.is_some() || matches!(one, Operation::Read { .. })
     });
-    all_fit && asked.peek().is_none()
+    all_fit && invoked.peek().is_none()
 }
 
-/// Writes a history; times are the positions of events, in nanoseconds.
+/// Writes a history; times are the positions of events, as nanoseconds.
 pub fn write(history: &History, output: &mut impl Write) -> std::io::Result<()> {
     let mut events = BTreeMap::new();
     let last = history.transactions.iter().map(|one| one.invoked.max(one.completed.unwrap_or(0)));
@@ -211,7 +211,7 @@ pub fn write(history: &History, output: &mut impl Write) -> std::io::Result<()> 
     Ok(())
 }
 
-/// One event; answers stand in it only where there were some.
+/// One event; `answered` says whether reads have their answers.
 pub(super) fn event(
     word: &str,
     process: i64,
@@ -236,16 +236,14 @@ fn json_of(operation: &Operation, answered: bool) -> Value {
 
 fn operations(value: &Value) -> Understood<Vec<Operation>> {
     let all = value.as_array();
-    let all = all.ok_or("its value is no list of appends and reads")?;
+    let all = all.ok_or("its value is not a list of appends and reads")?;
     all.iter().map(operation).collect()
 }
 
 fn operation(one: &Value) -> Understood<Operation> {
     let whole = |value: &Value| {
         let number = value.as_i64();
-        number.ok_or_else(|| {
-            format!("{value} is no whole number of 64 bits, as keys and values are here")
-        })
+        number.ok_or_else(|| format!("{value} is not a 64-bit integer, as keys and values must be"))
     };
     match one[0].as_str() {
         Some("append" | ":append") => {
@@ -255,7 +253,7 @@ fn operation(one: &Value) -> Understood<Operation> {
             let values = match &one[2] {
                 Value::Null => None,
                 Value::Array(list) => Some(list.iter().map(whole).collect::<Understood<_>>()?),
-                other => return Err(format!("a read is answered {other}, which is no list")),
+                other => return Err(format!("the answer {other} of a read is not a list")),
             };
             Ok(Operation::Read { key: whole(&one[1])?, values })
         }

@@ -1,7 +1,7 @@
-//! Where a load tells what is asked for and how it ends, in the order of real time.
+//! Records invocations and endings of transactions during a load, in the order of real time.
 //!
-//! In memory, for a process that lives until its load has ended; or written line by line to a file, in
-//! Elle's form, for one that may be killed at any moment: what it was told and did not say is not known.
+//! In memory, for a process that outlives its load; or line by line in a file, in Elle's format, for a
+//! process that may be killed at any moment: transactions without a recorded ending are then unknown.
 
 use super::elle::event;
 use super::history::{Ending, History, Operation, Transaction};
@@ -11,12 +11,12 @@ use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
-/// See the module.
+/// A log of events.
 pub(crate) trait Events: Sync {
-    /// A transaction is asked for; its number. What fails here ends the client.
+    /// Records that a transaction is requested; returns its number. A failure ends the client.
     fn invoke(&self, process: i64, operations: &[Operation]) -> TargetResult<usize>;
 
-    /// It has ended.
+    /// Records how it ended.
     fn complete(
         &self,
         number: usize,
@@ -26,7 +26,7 @@ pub(crate) trait Events: Sync {
     ) -> TargetResult<()>;
 }
 
-/// A history and how many events it has.
+/// A history and its number of events.
 #[derive(Debug, Default)]
 pub(super) struct InMemory(Mutex<(History, usize)>);
 
@@ -73,7 +73,7 @@ impl Events for InMemory {
     }
 }
 
-/// Lines of a file that is only appended to; each is one write.
+/// An append-only file; each line is one write.
 #[derive(Debug)]
 pub(crate) struct FileLog {
     file: Mutex<File>,

@@ -1,32 +1,31 @@
-//! A cycle in words: who did what before whom.
+//! Explains a cycle in words.
 
 use super::cycles::Cycle;
 use super::graph::{Graph, Why};
 use super::history::{History, Operation};
 
-/// A sentence for each step of a cycle, and one for each transaction in it.
+/// One sentence for each transaction of a cycle, and one for each step.
 pub(super) fn explain(history: &History, graph: &Graph, cycle: &Cycle) -> Vec<String> {
-    // Moments are left out: what leads to one and what leads from it are one step of real time.
+    // Moments are skipped: the edges into and out of a moment form one step of real time.
     let steps: Vec<_> = cycle.iter().filter(|(node, _)| *node < graph.transactions).collect();
     let mut sentences: Vec<_> = steps.iter().map(|(node, _)| transaction(history, *node)).collect();
     for (position, (node, why)) in steps.iter().enumerate() {
         let next = steps[(position + 1) % steps.len()].0;
         sentences.push(match why {
             Why::Overwritten(key) => {
-                format!("T{node} came before T{next}, which appended to key {key} behind it")
+                format!("T{node} came before T{next}, which appended to key {key} after it")
             }
             Why::Read(key) => {
-                format!("T{node} came before T{next}, which read what it appended to key {key}")
+                format!("T{node} came before T{next}, which read its append to key {key}")
             }
             Why::ReadBefore(key) => {
                 format!("T{node} came before T{next}, whose append to key {key} it did not see")
             }
             Why::Session => format!("T{node} came before T{next} in the same session"),
-            Why::RealTime => format!("T{node} had ended before T{next} was asked for"),
+            Why::RealTime => format!("T{node} had ended before T{next} was requested"),
         });
     }
-    sentences
-        .push("so each came before itself, which no order of one after another allows".to_owned());
+    sentences.push("so each came before itself, which no serial order allows".to_owned());
     sentences
 }
 
@@ -39,14 +38,14 @@ fn transaction(history: &History, number: usize) -> String {
             Operation::Append { key, value } => format!("appended {value} to key {key}"),
             Operation::Read { key, values } => match values {
                 Some(values) => format!("read key {key}: {}", shortened(values)),
-                None => format!("asked for key {key}"),
+                None => format!("requested key {key}"),
             },
         })
         .collect();
     format!("T{number} (client {}): {}", transaction.process, did.join(", "))
 }
 
-/// Long lists by their ends.
+/// Shortens long lists to their ends.
 fn shortened(values: &[i64]) -> String {
     if values.len() <= 6 {
         return format!("{values:?}");

@@ -1,4 +1,4 @@
-//! What was found of a history, against what its store claims: the record of `verify isolation`.
+//! The finding about a history, compared with the store's claim: the record of `verify isolation`.
 
 use super::anomaly::{Anomaly, Order};
 use super::check::check;
@@ -13,40 +13,41 @@ use syncline_instrument::{Nanos, clock};
 /// The format of this record.
 pub const FORMAT: u32 = 1;
 
-/// See the module.
+/// The record of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The format: [`FORMAT`].
     pub format: u32,
-    /// What made the history: a target's URL, or a file.
+    /// The source of the history: a target's URL, or a file.
     pub subject: String,
-    /// The isolation that it claims, in words.
+    /// The claimed isolation, in words.
     pub claimed: String,
-    /// Transactions that committed.
+    /// Number of committed transactions.
     pub committed: usize,
-    /// Those that certainly did not.
+    /// Number of transactions that certainly did not commit.
     pub failed: usize,
-    /// Those of which it is not known.
+    /// Number of transactions with an unknown ending.
     pub unknown: usize,
-    /// What the schedules showed, a row a level; none for a history from elsewhere.
+    /// The results of the schedules, one row per level; empty for a history from a file.
     pub schedules: Vec<Row>,
-    /// Anomalies that the claimed isolation forbids.
+    /// Anomalies that the claimed level forbids.
     pub forbidden: Vec<Anomaly>,
     /// Anomalies that it allows.
     pub allowed: Vec<Anomaly>,
-    /// What is known of the store's anomalies like those seen, as sentences without the last full stop.
+    /// Known behaviour of the store that explains the anomalies seen, as sentences without the final period.
     #[serde(default)]
     pub known: BTreeSet<String>,
-    /// Processor time that the check of the history took, which is one thread.
+    /// Processor time of the check, which runs in one thread.
     #[serde(default)]
     pub check_cpu_ns: Nanos,
-    /// The most memory that the program held by then, load and all; none if it was not asked for.
+    /// The peak memory of the program, including the load; none if it was not measured.
     #[serde(default)]
     pub memory_bytes_max: Option<u64>,
 }
 
 impl Finding {
-    /// Checks a history against a claim. `product` made it, "PostgreSQL"; empty where that is not known.
+    /// Checks a history against a claim. `product` is the product that made it, "PostgreSQL"; empty if
+    /// unknown.
     pub fn of(subject: &str, product: &str, claimed: Isolation, history: &History) -> Finding {
         let before = clock::thread_cpu();
         let anomalies = check(history).into_iter();
@@ -71,12 +72,12 @@ impl Finding {
         }
     }
 
-    /// True if nothing that a level forbids was seen.
+    /// True if no forbidden anomaly was seen.
     pub fn holds(&self) -> bool {
         self.forbidden.is_empty() && self.schedules.iter().all(|row| row.forbidden.is_empty())
     }
 
-    /// The finding, a line each; the first says whether the claim holds, one what is not known.
+    /// The finding, one sentence per line: first the verdict; the last says what remains unknown.
     pub fn sentences(&self) -> Vec<String> {
         let (subject, claimed) = (&self.subject, &self.claimed);
         let mut lines = vec![if *claimed == *Isolation::NoneClaimed.words() {
@@ -88,7 +89,7 @@ impl Finding {
             format!("{subject}: not {claimed}: {}.", words.join("; "))
         }];
         lines.push(format!(
-            "{} transactions committed, {} did not, {} are unknown.",
+            "{} transactions committed, {} did not, the ending of {} is unknown.",
             self.committed, self.failed, self.unknown
         ));
         lines.push(self.checked());
@@ -109,7 +110,7 @@ impl Finding {
             lines.push(format!("{target}: not {claimed}: its schedules show {shown}."));
         }
         lines.push(
-            "Not known from a history: what other loads would show; and phantoms, which no list shows."
+            "Not known from a history: the behaviour under other loads, and phantoms, which lists cannot show."
                 .to_owned(),
         );
         lines
@@ -124,7 +125,7 @@ impl Finding {
             None => "an unknown amount".to_owned(),
         };
         format!(
-            "The check took {seconds:.2} s of one processor; the program held {memory} of memory."
+            "The check took {seconds:.2} s of processor time; the program used {memory} of memory."
         )
     }
 }

@@ -1,26 +1,26 @@
-//! Which transaction came before which, and why: the graph in which anomalies are cycles.
+//! The graph of transactions, with the reason why each precedes another; anomalies are cycles in it.
 //!
-//! Nodes are transactions, and behind them moments: a transaction that has ended leads to the moment of
-//! its end, each moment to the next, and a moment to what was asked for right behind it. So real time
-//! costs two edges a transaction and not one a pair.
+//! Nodes are transactions, followed by moments: a transaction that has ended leads to the moment of its end,
+//! each moment to the next, and a moment to the transactions requested right after it. So real time costs two
+//! edges per transaction instead of one per pair.
 
 use super::history::{Ending, History};
 use super::versions::{Versions, external_reads};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Why one comes before the other.
+/// Why one node precedes another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Why {
-    /// The other appended behind the one's value, to this key.
+    /// The second appended to this key right after the first's value.
     Overwritten(i64),
-    /// The other read the one's value, of this key.
+    /// The second read the first's value of this key.
     Read(i64),
-    /// The one read a version of this key that the other's append followed.
+    /// The first read a version of this key that the second's append replaced.
     ReadBefore(i64),
-    /// One client asked for both.
+    /// One client requested both, in this order.
     Session,
-    /// The one had ended before the other was asked for.
+    /// The first had ended before the second was requested.
     RealTime,
 }
 
@@ -31,13 +31,13 @@ pub(super) struct Edge {
     pub(super) why: Why,
 }
 
-/// See the module.
+/// The edges of a history.
 #[derive(Debug)]
 pub(super) struct Graph {
     pub(super) edges: Vec<Vec<Edge>>,
     /// Nodes from here on are moments.
     pub(super) transactions: usize,
-    /// When each node was asked for, or was: its position among the events.
+    /// Position in the events: of a transaction's request, or of a moment.
     when: Vec<usize>,
 }
 
@@ -144,8 +144,8 @@ impl Graph {
         }
     }
 
-    /// A place for each node such that the edges that `takes` takes lead forward, as near to the order of
-    /// time as that allows; none if they form a cycle.
+    /// A rank for each node such that the edges that satisfy `takes` lead to higher ranks, as close to the
+    /// order of time as possible; none if they form a cycle.
     pub(super) fn ranks(&self, takes: impl Fn(Why) -> bool) -> Option<Vec<usize>> {
         let mut waits_for = vec![0_u32; self.edges.len()];
         let taken = |edge: &&Edge| takes(edge.why);
@@ -168,7 +168,7 @@ impl Graph {
         (next == ranks.len()).then_some(ranks)
     }
 
-    /// Who appended a value, unless it failed; what nobody is known to have appended has no writer.
+    /// The transaction that appended a value, unless it failed; none if the value was never appended.
     fn writer(history: &History, versions: &Versions, key: i64, value: i64) -> Option<usize> {
         let writer = versions.writers.get(&(key, value))?.transaction;
         (history.transactions[writer].ending != Ending::Failed).then_some(writer)

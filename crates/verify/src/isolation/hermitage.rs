@@ -1,4 +1,4 @@
-//! Hermitage's table: for each level of a target, which of the schedules show their anomaly.
+//! Hermitage's table: the schedules that show their anomaly, for each level of a target.
 
 use super::interleaving::Interleaver;
 use super::schedules::{SCHEDULES, Schedule, SeenBy};
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use syncline_contract::{Isolation, Target};
 
-/// One schedule on one level.
+/// The result of one schedule at one level.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
     /// Hermitage's column.
@@ -15,27 +15,27 @@ pub struct Cell {
     pub what: String,
     /// True if it was seen; none if the store cannot play the schedule.
     pub seen: Option<bool>,
-    /// True if none saw it but a session that also wrote to what it had read: Hermitage's `R/O`.
+    /// True if only a session that also wrote to what it had read saw it: Hermitage's `R/O`.
     #[serde(default)]
     pub seen_by_writer: bool,
-    /// What stopped sessions, in words; empty if nothing did.
+    /// Why sessions stopped, in words; empty if none did.
     pub stops: Vec<String>,
 }
 
-/// One level of a target.
+/// The results for one level of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// The target's URL.
     pub target: String,
-    /// The isolation that it says is in force.
+    /// The isolation that it reports.
     pub claimed: String,
     /// The schedules in Hermitage's order.
     pub cells: Vec<Cell>,
-    /// Anomalies seen that the level forbids, in words.
+    /// Forbidden anomalies that were seen, in words.
     pub forbidden: Vec<String>,
 }
 
-/// Plays every schedule on a target; `open` makes it anew, since each schedule has its own store.
+/// Plays every schedule on a target. `open` is called for each schedule, because each needs its own store.
 pub fn hermitage<T: Target>(
     url: &str,
     open: impl Fn() -> Result<T>,
@@ -44,15 +44,15 @@ pub fn hermitage<T: Target>(
     let target = open()?;
     let can = target.capabilities();
     let has_indexes = can.indexes && can.scans;
-    let stage = Interleaver::new(has_indexes);
-    if let Some(why) = stage.plan.refusal(&can) {
+    let interleaver = Interleaver::new(has_indexes);
+    if let Some(why) = interleaver.plan.refusal(&can) {
         return Err(Error::cannot(format!("{url}: {why}")));
     }
     if can.workers_max.is_some_and(|workers| workers < 3) {
         let why = "its clients share one connection, so no two transactions overlap";
         return Err(Error::cannot(format!("{url}: {why}")));
     }
-    let claimed = claimed(&target, &stage).map_err(outside)?;
+    let claimed = claimed(&target, &interleaver).map_err(outside)?;
     let mut row = Row {
         target: url.to_owned(),
         claimed: claimed.words().to_owned(),
@@ -69,7 +69,7 @@ pub fn hermitage<T: Target>(
             stops: Vec::new(),
         };
         if has_indexes || !schedule.scans() {
-            cell.play(&stage, schedule, &open)?;
+            cell.play(&interleaver, schedule, &open)?;
             let seen = cell.seen == Some(true) || cell.seen_by_writer;
             if seen && is_forbidden(claimed, schedule.name) {
                 row.forbidden.push(format!("{} ({})", schedule.what, schedule.name));
@@ -90,16 +90,16 @@ impl Cell {
         }
     }
 
-    /// Plays the schedule in one way after the other, until the anomaly is seen.
+    /// Plays the variants of the schedule until one shows the anomaly.
     fn play<T: Target>(
         &mut self,
-        stage: &Interleaver,
+        interleaver: &Interleaver,
         schedule: &Schedule,
         open: impl Fn() -> Result<T>,
     ) -> Result<()> {
         self.seen = Some(false);
         for play in schedule.plays {
-            let played = stage.play(&open()?, play).map_err(outside)?;
+            let played = interleaver.play(&open()?, play).map_err(outside)?;
             let shows = (play.shows)(&played);
             self.stops.extend(played.stops);
             match play.seen_by {
@@ -118,12 +118,12 @@ fn outside(failure: syncline_contract::Failure) -> Error {
     Error::cannot(failure.what)
 }
 
-/// What the signs of a table mean.
+/// The legend of the table.
 pub(super) const LEGEND: &str = "ok: not seen; -: the anomaly was seen; R/O: seen only by a session that also \
      writes; n/a: the store cannot play the schedule";
 
-/// The table, as Hermitage prints it. What all targets begin with is said by whoever prints it, so a row
-/// begins with the value of its own last option, where there are several.
+/// The table as Hermitage prints it. If there are several rows, each begins with the value of its URL's last
+/// option; the caller prints what all targets have in common.
 pub fn table(rows: &[Row]) -> String {
     let label = |row: &Row| match row.target.rfind(['?', '&', '=']) {
         Some(at) if rows.len() > 1 => format!("{}  ", &row.target[at + 1..]),
@@ -140,7 +140,7 @@ pub fn table(rows: &[Row]) -> String {
     text
 }
 
-/// A line of the table, its cells below the schedules' names.
+/// A line of the table, with its cells below the schedules' names.
 fn line<'c>(
     label: &str,
     width: usize,
@@ -158,16 +158,17 @@ fn line<'c>(
 
 fn claimed<T: Target>(
     target: &T,
-    stage: &Interleaver,
+    interleaver: &Interleaver,
 ) -> syncline_contract::TargetResult<Isolation> {
     use syncline_contract::conformance::block_on;
-    block_on(&(), target.create(&stage.plan))?;
+    block_on(&(), target.create(&interleaver.plan))?;
     let claimed = block_on(&(), target.evidence());
     block_on(&(), target.remove())?;
     Ok(claimed?.isolation)
 }
 
-/// Which schedules a level must not show. Of repeatable read only what every store means by it.
+/// True if a level must not show the schedule's anomaly. For repeatable read, only what all stores forbid at
+/// it.
 fn is_forbidden(level: Isolation, schedule: &str) -> bool {
     match level {
         Isolation::NoneClaimed => false,
@@ -205,13 +206,13 @@ mod tests {
     }
 
     #[test]
-    fn a_row_begins_with_what_sets_it_apart() {
+    fn a_row_begins_with_its_distinguishing_option() {
         let rows = [
             row("engine?cap=1g&isolation=serializable", "serializable"),
             row("engine?cap=1g&isolation=snapshot", "snapshot"),
         ];
-        let said = table(&rows);
-        let lines: Vec<&str> = said.lines().skip(1).collect();
+        let text = table(&rows);
+        let lines: Vec<&str> = text.lines().skip(1).collect();
         let expected = [
             "serializable  serializable     ok   -    n/a  R/O",
             "snapshot      snapshot         ok   -    n/a  R/O",
@@ -223,7 +224,7 @@ mod tests {
             claimed: "repeatable read".to_owned(),
             ..row("mariadb:private?isolation=repeatable-read", "")
         };
-        let said = table(&[widest.clone(), widest]);
-        assert!(said.lines().all(|line| line.len() <= 92), "{said}");
+        let text = table(&[widest.clone(), widest]);
+        assert!(text.lines().all(|line| line.len() <= 92), "{text}");
     }
 }

@@ -1,25 +1,25 @@
-//! A history of transactions over lists: who asked for what and when, what was answered, how it ended.
+//! A history of transactions over lists: requests, their order, the answers and the endings.
 //!
-//! Every value is appended to a key at most once in a history, so that a list read back tells in which
-//! order its values came, hence which transaction wrote what before whom.
+//! A value is appended to a key at most once in a history, so a list that is read shows the order of its
+//! values, and thereby which transaction's write preceded which.
 
 use std::collections::BTreeMap;
 
 /// One operation of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// A value at the end of a key's list.
+    /// Appends a value to a key's list.
     Append {
         /// The key.
         key: i64,
         /// The value, unique for the key.
         value: i64,
     },
-    /// A key's list; none where it was never answered.
+    /// Reads a key's list.
     Read {
         /// The key.
         key: i64,
-        /// Its values, oldest first.
+        /// Its values, oldest first; none if there was no answer.
         values: Option<Vec<i64>>,
     },
 }
@@ -29,36 +29,36 @@ pub enum Operation {
 pub enum Ending {
     /// It committed.
     Committed,
-    /// It certainly did not.
+    /// It certainly did not commit.
     Failed,
-    /// Not known.
+    /// Unknown.
     Unknown,
 }
 
-/// A transaction. Moments are positions in the history's order of events.
+/// A transaction. Times are positions in the history's order of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
-    /// Which client; one that does not know how a transaction ended asks for nothing more.
+    /// The client; a client that does not know how a transaction ended makes no further requests.
     pub process: i64,
-    /// When it was asked for.
+    /// When it was requested.
     pub invoked: usize,
     /// When its ending was known; none if it never was.
     pub completed: Option<usize>,
     /// How it ended.
     pub ending: Ending,
-    /// What it did, in order.
+    /// Its operations, in order.
     pub operations: Vec<Operation>,
 }
 
-/// All transactions, in the order in which they were asked for.
+/// All transactions, in the order of their requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
-    /// See the type.
+    /// The transactions.
     pub transactions: Vec<Transaction>,
 }
 
 impl History {
-    /// How many ended so.
+    /// Number of transactions with this ending.
     pub fn count(&self, ending: Ending) -> usize {
         let ended = |one: &&Transaction| one.ending == ending;
         self.transactions.iter().filter(ended).count()

@@ -1,12 +1,13 @@
-//! Sessions side by side, each on a thread of its own, led step by step.
+//! Interleaves several sessions step by step, each on its own thread.
 //!
-//! A step is handed to its session, and the next waits until it is done, or for [`PATIENCE`]: then the
-//! store is letting it wait for another session, and the schedule goes on without it. What a session
-//! still has to do waits in its own order. So the order of steps is fixed but for what the store delays.
-//! What takes long by itself is given more time: connecting is no step, and a commit may sync a busy disk.
+//! Each step is sent to its session. The next one follows when the step is done, or after [`PATIENCE`]: then
+//! the store is making the session wait for another, and the schedule continues without it. The remaining
+//! steps of a session run in their own order. So the order of steps is fixed except where the store delays
+//! one. Slow operations get more time: connecting does not count as a step, and a commit may have to sync on
+//! a busy disk.
 //!
-//! A session may keep what it is to write until it is asked something. So behind each write a row is read
-//! that nobody writes: when the step is over, the store has the write.
+//! A session may buffer its writes until it must answer a read. So each write is followed by a read of a row
+//! that no session writes: once the step is over, the store has the write.
 
 use super::schedules::Play;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -22,16 +23,17 @@ use syncline_contract::{
 /// How long a step may take before it counts as waiting for another session.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// The same of a commit or abort that has nothing of its session before it: hardly a store lets one wait.
+/// As `PATIENCE`, for a commit or abort when its session has no earlier step outstanding: hardly any store
+/// makes one wait.
 const PATIENCE_AT_END: Duration = Duration::from_secs(3);
 
-/// How long the whole may take behind the last step: a store gives up waiting before.
+/// The time limit for all outstanding steps after the last one: stores stop waiting earlier.
 const END: Duration = Duration::from_secs(30);
 
-/// What a session does.
+/// A step of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScheduleStep {
-    /// Makes the row that is read behind each write.
+    /// Inserts the row that is read after each write.
     Mark,
     /// Reads a row's value.
     Get(i64),
@@ -39,15 +41,15 @@ pub(super) enum ScheduleStep {
     Set(i64, i64),
     /// Adds to a row's value.
     Add(i64, i64),
-    /// A new row.
+    /// Inserts a row.
     Insert(i64, i64),
-    /// Reads the values of rows from one value to another, by an index.
+    /// Reads the values of the rows in a range of values, through an index.
     Scan(i64, i64),
     Commit,
     Abort,
 }
 
-/// What came of a schedule.
+/// The result of playing a schedule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ScheduleResult {
     got: [Vec<i64>; 3],
@@ -58,17 +60,17 @@ pub(super) struct ScheduleResult {
 }
 
 impl ScheduleResult {
-    /// What a session has read, in order.
+    /// The values that a session has read, in order.
     pub(super) fn got(&self, session: usize) -> &[i64] {
         &self.got[session - 1]
     }
 
-    /// True if its commit was acknowledged.
+    /// True if the session's commit was acknowledged.
     pub(super) fn committed(&self, session: usize) -> bool {
         self.committed[session - 1]
     }
 
-    /// True if the first two committed.
+    /// True if sessions 1 and 2 committed.
     pub(super) fn both_committed(&self) -> bool {
         self.committed(1) && self.committed(2)
     }
@@ -93,7 +95,7 @@ pub(super) struct Interleaver {
 }
 
 impl Interleaver {
-    /// With an index for predicates, where the store has them.
+    /// With an index for predicates, if the store supports indexes.
     pub(super) fn new(has_indexes: bool) -> Interleaver {
         let mut plan = Plan::new();
         let table = Table::new("syncline_hermitage").column("id", Kind::Int);
@@ -124,7 +126,7 @@ impl Interleaver {
         }
     }
 
-    /// Plays on a target that does not stand yet; it is removed at the end.
+    /// Plays a schedule on a target that does not exist yet; removes it at the end.
     pub(super) fn play<T: Target>(&self, target: &T, play: &Play) -> TargetResult<ScheduleResult> {
         block_on(&(), target.create(&self.plan))?;
         let played = self.play_on(target, play);
@@ -144,7 +146,7 @@ impl Interleaver {
         Ok(played)
     }
 
-    /// Leads the sessions through the steps.
+    /// Runs the sessions through the steps.
     fn lead<T: Target>(
         &self,
         target: &T,
@@ -154,21 +156,21 @@ impl Interleaver {
         thread::scope(|scope| {
             let (answer, answers) = channel();
             let sessions = (1..=3).filter(|one| steps.iter().any(|(session, _)| session == one));
-            let mut doors: Vec<(usize, Sender<ScheduleStep>)> = Vec::new();
+            let mut senders: Vec<(usize, Sender<ScheduleStep>)> = Vec::new();
             let mut threads = Vec::new();
             for session in sessions {
                 let acts = steps.iter().filter(|(of, _)| *of == session);
                 let writes = acts
                     .clone()
                     .any(|(_, act)| matches!(act, Mark | Set(..) | Add(..) | Insert(..)));
-                let (door, orders) = channel();
+                let (sender, orders) = channel();
                 let answer = answer.clone();
-                doors.push((session, door));
+                senders.push((session, sender));
                 threads.push(scope.spawn(move || {
-                    let part = Part {
-                        stage: self,
+                    let part = SessionThread {
+                        interleaver: self,
                         session,
-                        shape: if writes {
+                        access_pattern: if writes {
                             AccessPattern::Several
                         } else {
                             AccessPattern::ReadOnly
@@ -180,7 +182,7 @@ impl Interleaver {
                 }));
             }
             drop(answer);
-            conduct(steps, doors, &answers, played);
+            run_steps(steps, senders, &answers, played);
             threads.into_iter().try_for_each(|thread| {
                 let ended = thread.join();
                 ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -191,7 +193,7 @@ impl Interleaver {
 
 use ScheduleStep::{Abort, Add, Commit, Get, Insert, Mark, Scan, Set};
 
-/// What a session has to say of one step.
+/// The result of one step.
 enum Reply {
     Got(Vec<i64>),
     Done,
@@ -199,57 +201,57 @@ enum Reply {
     Stopped(String),
 }
 
-/// Hands out the steps, and gathers what is said.
-fn conduct(
+/// Sends the steps to the sessions, and collects the results.
+fn run_steps(
     steps: &[(usize, ScheduleStep)],
-    doors: Vec<(usize, Sender<ScheduleStep>)>,
+    senders: Vec<(usize, Sender<ScheduleStep>)>,
     answers: &Receiver<(usize, Reply)>,
     played: &mut ScheduleResult,
 ) {
-    let mut owed = [0_usize; 3];
-    // Each says first that it is there.
-    for (session, _) in &doors {
-        owed[session - 1] = 1;
+    let mut outstanding = [0_usize; 3];
+    // Each session first reports that it is connected.
+    for (session, _) in &senders {
+        outstanding[session - 1] = 1;
     }
-    hear_all(&mut owed, answers, played);
+    receive_all(&mut outstanding, answers, played);
     for (session, act) in steps {
-        let door = doors.iter().find(|(of, _)| of == session);
-        if door.is_some_and(|(_, door)| door.send(*act).is_ok()) {
-            owed[session - 1] += 1;
+        let sender = senders.iter().find(|(of, _)| of == session);
+        if sender.is_some_and(|(_, sender)| sender.send(*act).is_ok()) {
+            outstanding[session - 1] += 1;
         }
         let patience = match act {
-            Commit | Abort if owed[session - 1] == 1 => PATIENCE_AT_END,
+            Commit | Abort if outstanding[session - 1] == 1 => PATIENCE_AT_END,
             _ => PATIENCE,
         };
-        while owed[session - 1] > 0 {
-            let Ok((of, said)) = answers.recv_timeout(patience) else {
+        while outstanding[session - 1] > 0 {
+            let Ok((of, reply)) = answers.recv_timeout(patience) else {
                 break;
             };
-            owed[of - 1] -= 1;
-            played.hear(of, said);
+            outstanding[of - 1] -= 1;
+            played.record(of, reply);
         }
     }
-    drop(doors);
-    hear_all(&mut owed, answers, played);
+    drop(senders);
+    receive_all(&mut outstanding, answers, played);
 }
 
-/// Hears every session that owes an answer, within a limit.
-fn hear_all(
-    owed: &mut [usize; 3],
+/// Waits for all outstanding results, up to a time limit.
+fn receive_all(
+    outstanding: &mut [usize; 3],
     answers: &Receiver<(usize, Reply)>,
     played: &mut ScheduleResult,
 ) {
-    while owed.iter().any(|owed| *owed > 0)
-        && let Ok((of, said)) = answers.recv_timeout(END)
+    while outstanding.iter().any(|outstanding| *outstanding > 0)
+        && let Ok((of, reply)) = answers.recv_timeout(END)
     {
-        owed[of - 1] -= 1;
-        played.hear(of, said);
+        outstanding[of - 1] -= 1;
+        played.record(of, reply);
     }
 }
 
 impl ScheduleResult {
-    fn hear(&mut self, session: usize, said: Reply) {
-        match said {
+    fn record(&mut self, session: usize, reply: Reply) {
+        match reply {
             Reply::Got(values) => self.got[session - 1].extend(values),
             Reply::Committed => self.committed[session - 1] = true,
             Reply::Stopped(why) => self.stops.push(format!("T{session} {why}")),
@@ -259,40 +261,40 @@ impl ScheduleResult {
 }
 
 /// One session on its thread.
-struct Part<'p> {
-    stage: &'p Interleaver,
+struct SessionThread<'p> {
+    interleaver: &'p Interleaver,
     session: usize,
-    shape: AccessPattern,
+    access_pattern: AccessPattern,
     orders: Receiver<ScheduleStep>,
     answer: Sender<(usize, Reply)>,
 }
 
-impl Part<'_> {
+impl SessionThread<'_> {
     fn run<T: Target>(&self, target: &T) -> TargetResult<()> {
-        let worker = target.worker().inspect_err(|_| self.say(Reply::Done))?;
+        let worker = target.worker().inspect_err(|_| self.reply_with(Reply::Done))?;
         block_on(&worker, async {
-            let connected = target.connect(&self.stage.plan, &worker).await;
-            self.say(Reply::Done);
+            let connected = target.connect(&self.interleaver.plan, &worker).await;
+            self.reply_with(Reply::Done);
             let mut session = connected?;
             let (mut begun, mut over) = (false, false);
             while let Ok(act) = self.orders.recv() {
                 if over {
-                    self.say(Reply::Done);
+                    self.reply_with(Reply::Done);
                     continue;
                 }
                 if !begun {
-                    session.begin(self.shape);
+                    session.begin(self.access_pattern);
                     begun = true;
                 }
                 match self.act(&mut session, act).await {
-                    Ok(said) => {
+                    Ok(reply) => {
                         over = matches!(act, Commit | Abort);
-                        self.say(said);
+                        self.reply_with(reply);
                     }
                     Err(stop) => {
                         session.abort().await;
                         over = true;
-                        self.say(Reply::Stopped(words(stop)));
+                        self.reply_with(Reply::Stopped(words(stop)));
                     }
                 }
             }
@@ -312,15 +314,15 @@ impl Part<'_> {
             }
             Mark | Get(_) | Set(..) | Add(..) | Insert(..) | Scan(..) => {}
         }
-        let (stage, mut asked) = (self.stage, RequestTracker::new(false));
-        let mut transaction = Transaction::new(session, &mut asked);
+        let (interleaver, mut requests) = (self.interleaver, RequestTracker::new(false));
+        let mut transaction = Transaction::new(session, &mut requests);
         match act {
             Get(id) => {
-                let (value,) = transaction.read(&stage.get, (id,)).await?;
+                let (value,) = transaction.read(&interleaver.get, (id,)).await?;
                 return Ok(Reply::Got(vec![value]));
             }
             Scan(from, to) => {
-                let scan = stage.scan.as_ref().expect("a schedule that scans has an index");
+                let scan = interleaver.scan.as_ref().expect("a schedule that scans has an index");
                 transaction.ask(scan, (from, to))?;
                 let mut values = Vec::new();
                 for row in transaction.answers(scan).await? {
@@ -328,19 +330,19 @@ impl Part<'_> {
                 }
                 return Ok(Reply::Got(values));
             }
-            Mark => transaction.write(&stage.mark, (0,))?,
-            Set(id, value) => transaction.write(&stage.set, (id, value))?,
-            Add(id, value) => transaction.write(&stage.add, (id, value))?,
-            Insert(id, value) => transaction.write(&stage.insert, (id, value))?,
+            Mark => transaction.write(&interleaver.mark, (0,))?,
+            Set(id, value) => transaction.write(&interleaver.set, (id, value))?,
+            Add(id, value) => transaction.write(&interleaver.add, (id, value))?,
+            Insert(id, value) => transaction.write(&interleaver.insert, (id, value))?,
             Commit | Abort => {}
         }
-        transaction.read(&stage.see_mark, (0,)).await?;
+        transaction.read(&interleaver.see_mark, (0,)).await?;
         Ok(Reply::Done)
     }
 
-    fn say(&self, said: Reply) {
-        // Nobody hears who speaks after the end.
-        drop(self.answer.send((self.session, said)));
+    fn reply_with(&self, reply: Reply) {
+        // The receiver may be gone after the end.
+        drop(self.answer.send((self.session, reply)));
     }
 }
 

@@ -1,26 +1,26 @@
-//! The URLs of a target that are verified: one a level, and a private server's with the options that let
-//! it find deadlocks soon.
+//! The URLs under which a target is verified: one per level, with options that make a private server detect
+//! deadlocks quickly.
 //!
-//! Clients that append to few lists meet in hundreds of deadlocks, and nothing here measures speed.
+//! Clients that append to few lists run into hundreds of deadlocks, and speed is not measured here.
 
-/// What a private server is asked for, if its URL does not say it: by product, the option's beginning and
-/// the option. PostgreSQL looks for a deadlock after a second of waiting, Derby after twenty.
-const HASTE: [(&str, &str, &str); 2] = [
+/// The option to add for a private server unless its URL sets it: the target, the option's beginning, and the
+/// option. By default PostgreSQL checks for a deadlock after a second of waiting, Derby after twenty.
+const FAST_DETECTION: [(&str, &str, &str); 2] = [
     ("postgres:private", "deadlock_timeout_ms=", "deadlock_timeout_ms=10"),
     ("derby:private", "jvm=", "jvm=-Dderby.locks.deadlockTimeout=1"),
 ];
 
-/// The URL that is verified in place of the one given.
+/// The URL to verify, derived from the given one.
 pub fn with_fast_deadlock_detection(url: &str) -> String {
     let place = url.split('?').next().unwrap_or(url);
-    match HASTE.iter().find(|(private, _, _)| *private == place) {
+    match FAST_DETECTION.iter().find(|(private, _, _)| *private == place) {
         Some((_, begins, option)) if !url.contains(begins) => with(url, option),
         _ => url.to_owned(),
     }
 }
 
-/// The levels of a target by its own option `isolation`, as URLs; the target alone if it has none, or
-/// if the URL names one.
+/// The levels of a target as URLs, from its option `isolation`; only the given URL if the target has no such
+/// option or the URL sets it.
 pub fn levels(url: &str) -> Vec<String> {
     let name = url.split([':', '?']).next().unwrap_or(url);
     let listing = syncline_stores::listings().find(|listing| listing.name == name);
@@ -35,7 +35,7 @@ pub fn levels(url: &str) -> Vec<String> {
     words.map(|word| with(url, &format!("isolation={}", word.trim()))).collect()
 }
 
-/// With one more option.
+/// Adds an option.
 fn with(url: &str, option: &str) -> String {
     let joint = if url.contains('?') { '&' } else { '?' };
     format!("{url}{joint}{option}")
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_private_server_finds_deadlocks_soon_unless_its_url_says_when() {
-        let said = [
+        let expected = [
             ("postgres:private", "postgres:private?deadlock_timeout_ms=10"),
             (
                 "postgres:private?durability=none",
@@ -55,7 +55,7 @@ mod tests {
             ),
             ("derby:private", "derby:private?jvm=-Dderby.locks.deadlockTimeout=1"),
         ];
-        for (url, hasty) in said {
+        for (url, hasty) in expected {
             assert_eq!(with_fast_deadlock_detection(url), hasty);
             assert_eq!(with_fast_deadlock_detection(hasty), hasty);
         }

@@ -1,8 +1,8 @@
-//! Random transactions over few lists, by many clients at once, and the history of what they saw.
+//! Random transactions over a few lists by many concurrent clients, and the history of what they saw.
 //!
-//! What is asked for enters the history before its first operation is sent, and its end after its commit
-//! has answered, both under one lock, so that real time in the history is real time. A client that does
-//! not know how its transaction ended goes on under another number.
+//! A request enters the history before its first operation is sent, and its ending after its commit has
+//! returned, both under one lock; so real time in the history is real time. A client that does not know how
+//! its transaction ended continues under another number.
 
 use super::event_log::{Events, InMemory};
 use super::history::{Ending, History, Operation};
@@ -17,33 +17,33 @@ use syncline_contract::{Isolation, Session, Stop, Target, TargetResult};
 /// Keys that are in use at a time.
 const KEYS: i64 = 6;
 
-/// How often it is looked whether the clients have ended, and told how far they are.
-const LOOK: Duration = Duration::from_millis(20);
+/// Interval at which the end of the clients is checked and progress is reported.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How a target is loaded.
+/// The parameters of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// Transactions that are asked for.
+    /// Number of transactions to request.
     pub transactions: usize,
-    /// Clients at once.
+    /// Number of concurrent clients.
     pub clients: usize,
-    /// The seed of what is asked for; what meets what is as the clock has it.
+    /// The seed of the requests; their interleaving depends on timing.
     pub seed: u64,
 }
 
-/// What clients saw of a target.
+/// The result of a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
-    /// The product that the target said it is: "SQLite".
+    /// The product that the target reports: "SQLite".
     pub product: String,
-    /// The isolation that it said was in force.
+    /// The isolation that it reports.
     pub claimed: Isolation,
     /// All transactions.
     pub history: History,
 }
 
-/// Loads a target, which must not stand yet; it is removed at the end. `begun` is told now and then how
-/// many transactions were begun.
+/// Loads a target, which must not exist yet; removes it at the end. Passes the number of transactions begun
+/// to `begun` now and then.
 pub fn load<T: Target>(
     target: &T,
     load: Load,
@@ -54,17 +54,17 @@ pub fn load<T: Target>(
     if let Some(why) = lists.plan.refusal(&target.capabilities()) {
         return Err(Error::cannot(format!("{}: {why}", target.name())));
     }
-    outside(block_on(&(), target.create(&lists.plan)))?;
-    let said = outside(block_on(&(), target.evidence()))?;
+    converted(block_on(&(), target.create(&lists.plan)))?;
+    let reported = converted(block_on(&(), target.evidence()))?;
     let clients = load.clients.min(target.capabilities().workers_max.unwrap_or(usize::MAX));
     let (events, load) = (InMemory::default(), Load { clients, ..load });
     let ended = append(target, &lists, &events, load, stop, begun);
-    outside(block_on(&(), target.remove()))?;
-    outside(ended)?;
-    Ok(Loaded { product: said.product, claimed: said.isolation, history: events.history() })
+    converted(block_on(&(), target.remove()))?;
+    converted(ended)?;
+    Ok(Loaded { product: reported.product, claimed: reported.isolation, history: events.history() })
 }
 
-/// Appends and reads on a target that stands there, by all clients at once; the first failure.
+/// Appends and reads on an existing target with all clients; returns the first failure.
 pub(crate) fn append<T: Target, E: Events>(
     target: &T,
     lists: &Lists,
@@ -89,7 +89,7 @@ pub(crate) fn append<T: Target, E: Events>(
         let clients: Vec<_> = (0..load.clients as i64).map(client).collect();
         while !clients.iter().all(ScopedJoinHandle::is_finished) {
             begun(shared.next.load(Ordering::Relaxed).min(load.transactions));
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
         let ends = clients.into_iter().map(ScopedJoinHandle::join);
         ends.map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -102,14 +102,14 @@ struct Shared<'s, E> {
     events: &'s E,
     next: AtomicUsize,
     values: AtomicI64,
-    /// The next number of a client that goes on after an unknown end.
+    /// The next number for a client that continues after an unknown ending.
     retired: AtomicI64,
     load: Load,
     stop: &'s AtomicBool,
 }
 
 impl<E> Shared<'_, E> {
-    /// One to four operations over the keys in use, which move on as values are given out.
+    /// One to four operations on the keys in use, which advance as values are assigned.
     fn draw(&self, random: &mut fastrand::Rng) -> Vec<Operation> {
         (0..random.usize(1..=4))
             .map(|_| {
@@ -163,6 +163,6 @@ fn one_client<T: Target, E: Events>(
     })
 }
 
-fn outside<R>(result: TargetResult<R>) -> Result<R> {
+fn converted<R>(result: TargetResult<R>) -> Result<R> {
     result.map_err(|failure| Error::cannot(failure.what))
 }

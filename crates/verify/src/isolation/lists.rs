@@ -1,5 +1,5 @@
-//! Lists in rows, for any store: a key and its values as text. An append reads the list and puts it back
-//! longer, so it stands in the history as a read and an append, which it is.
+//! Lists in rows, for any store: a key and its values as text. An append reads the list and writes it back
+//! longer, so it appears in the history as a read and an append.
 
 use super::history::Operation;
 use syncline_contract::{
@@ -10,7 +10,7 @@ use syncline_contract::{
 /// Appends that a key takes before it is left.
 pub(crate) const VALUES_MAX: i64 = 48;
 
-/// The longest text: values have up to 12 characters, and a space each.
+/// The longest text: a value takes up to 12 characters and a space.
 const TEXT_BYTES_MAX: u32 = 13 * 2 * VALUES_MAX as u32;
 
 /// The plan and its operations.
@@ -33,7 +33,7 @@ impl Lists {
         }
     }
 
-    /// Performs a transaction, filling in what it reads, and commits it.
+    /// Performs a transaction, adding what it reads, and commits it.
     pub(super) async fn perform<S: Session>(
         &self,
         session: &mut S,
@@ -41,17 +41,17 @@ impl Lists {
     ) -> Result<(), Stop> {
         let writes = operations.iter().any(|one| matches!(one, Operation::Append { .. }));
         session.begin(if writes { AccessPattern::Several } else { AccessPattern::ReadOnly });
-        let mut asked = RequestTracker::new(false);
-        let mut transaction = Transaction::new(session, &mut asked);
-        for wanted in std::mem::take(operations) {
-            let (Operation::Append { key, .. } | Operation::Read { key, .. }) = wanted;
+        let mut requests = RequestTracker::new(false);
+        let mut transaction = Transaction::new(session, &mut requests);
+        for operation in std::mem::take(operations) {
+            let (Operation::Append { key, .. } | Operation::Read { key, .. }) = operation;
             let mut values = self.read(&mut transaction, key).await?;
             operations.push(Operation::Read { key, values: Some(values.clone()) });
-            if let Operation::Append { value, .. } = wanted {
+            if let Operation::Append { value, .. } = operation {
                 values.push(value);
                 let text = text_of(&values);
                 transaction.write(&self.put, (key, &text))?;
-                operations.push(wanted);
+                operations.push(operation);
             }
         }
         session.commit().await
@@ -64,8 +64,8 @@ impl Lists {
         keys: i64,
     ) -> Result<Vec<Vec<i64>>, Stop> {
         session.begin(AccessPattern::ReadOnly);
-        let mut asked = RequestTracker::new(false);
-        let mut transaction = Transaction::new(session, &mut asked);
+        let mut requests = RequestTracker::new(false);
+        let mut transaction = Transaction::new(session, &mut requests);
         let mut lists = Vec::new();
         for key in 0..keys {
             lists.push(self.read(&mut transaction, key).await?);

@@ -1,23 +1,22 @@
-//! Did isolation hold?
+//! Were concurrent transactions isolated from each other?
 //!
-//! Two ways to find out, through the same sessions as every workload. *Schedules*: two or three sessions
-//! led step by step through the known anomalies. *Histories*: clients append to lists and read them, under
-//! load. Since
-//! each value is appended once, what was read tells in which order transactions wrote, and who saw what.
-//! Anomalies are cycles in that; the smallest is explained in words. Histories are read and written in
-//! Elle's JSON form, so that other checkers can be asked too.
+//! There are two tests, both through the sessions that all workloads use. *Schedules* step two or three
+//! sessions through the known anomalies. *Histories*: clients append to lists and read them, under load. Each
+//! value is appended once, so reads show in which order transactions wrote and which saw which. Anomalies are
+//! cycles in these dependencies; the smallest one is explained in words. Histories are read and written in
+//! Elle's JSON format, so other checkers can be used too.
 //!
-//! | file | what stands in it |
+//! | file | what it holds |
 //! |---|---|
-//! | `history.rs`, `elle.rs` | a history, and its form on disk |
-//! | `versions.rs` | which value came after which; what is wrong with single reads |
-//! | `graph.rs`, `cycles.rs` | which transaction came before which; cycles |
-//! | `check.rs`, `anomaly.rs`, `explanation.rs` | the anomalies, found, named and explained |
-//! | `concurrency_window.rs` | what is seen of a commit before it is acknowledged, and which stores are known for it |
-//! | `lists.rs`, `list_load.rs`, `event_log.rs` | lists in rows, clients that use them, and where they tell it |
+//! | `history.rs`, `elle.rs` | a history, and its format on disk |
+//! | `versions.rs` | the order of values; anomalies of single reads |
+//! | `graph.rs`, `cycles.rs` | the graph of dependencies; its cycles |
+//! | `check.rs`, `anomaly.rs`, `explanation.rs` | finds, names and explains the anomalies |
+//! | `concurrency_window.rs` | commits that are visible before they are acknowledged, and stores known for it |
+//! | `lists.rs`, `list_load.rs`, `event_log.rs` | lists in rows, the clients that use them, their log of events |
 //! | `schedules.rs`, `interleaving.rs`, `hermitage.rs` | Hermitage's schedules, played step by step, and its table |
-//! | `isolation_urls.rs` | a target's levels, and what a private server is asked for |
-//! | `finding.rs` | the record, against what was claimed |
+//! | `isolation_urls.rs` | the URLs under which a target is verified |
+//! | `finding.rs` | the record, compared with the claim |
 
 mod anomaly;
 mod check;

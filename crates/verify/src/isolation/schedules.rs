@@ -1,12 +1,12 @@
-//! Hermitage's schedules (Martin Kleppmann, github.com/ept/hermitage), as data: who does what in which
-//! order, and what of it is the anomaly.
+//! Hermitage's schedules (Martin Kleppmann, github.com/ept/hermitage) as data: the steps of each session, and
+//! the outcome that shows the anomaly.
 //!
-//! Two rows stand before each: 1 holds 10, 2 holds 20. A predicate is a range of an index on the value.
-//! An anomaly counts only if those who take part in it have committed.
+//! Two rows exist before each: 1 holds 10, 2 holds 20. A predicate is a range of an index on the value. An
+//! anomaly counts only if the sessions involved have committed.
 //!
-//! A schedule may be played in several ways. One whose session writes to what it had read shows a store
-//! whose reads come from a snapshot and whose writes do not: Hermitage's table says `R/O` of that, safe for
-//! those that only read.
+//! A schedule may have several variants. One whose session writes to what it had read detects a store whose
+//! reads come from a snapshot but whose writes do not; Hermitage's table marks that `R/O`: safe for sessions
+//! that only read.
 
 use super::interleaving::ScheduleResult;
 use super::interleaving::ScheduleStep::{self, Abort, Add, Commit, Get, Insert, Scan, Set};
@@ -16,41 +16,41 @@ use super::interleaving::ScheduleStep::{self, Abort, Add, Commit, Get, Insert, S
 pub(super) struct Schedule {
     /// Hermitage's column.
     pub(super) name: &'static str,
-    /// What it would be.
+    /// The anomaly's plain name.
     pub(super) what: &'static str,
-    /// The ways to play it; the first that shows the anomaly decides.
+    /// The variants; the first that shows the anomaly decides.
     pub(super) plays: &'static [Play],
 }
 
-/// One way to play a schedule.
+/// A variant of a schedule.
 #[derive(Debug)]
 pub(super) struct Play {
-    /// Who it takes to see the anomaly.
+    /// Which kind of session sees the anomaly.
     pub(super) seen_by: SeenBy,
-    /// Sessions from 1 up, and what each does next.
+    /// Sessions, counted from 1, and their steps.
     pub(super) steps: &'static [(usize, ScheduleStep)],
-    /// True if the anomaly is seen.
+    /// True if the anomaly was seen.
     pub(super) shows: fn(&ScheduleResult) -> bool,
 }
 
-/// Who it takes to see an anomaly.
+/// Which kind of session sees an anomaly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SeenBy {
-    /// Sessions as the schedule has them.
+    /// Any session.
     Anybody,
-    /// A session that also writes to what it had read.
+    /// Only a session that also writes to what it had read.
     Writer,
 }
 
 impl Schedule {
-    /// True if a step of it needs an index.
+    /// True if one of its steps needs an index.
     pub(super) fn scans(&self) -> bool {
         let mut steps = self.plays.iter().flat_map(|play| play.steps);
         steps.any(|(_, act)| matches!(act, Scan(..)))
     }
 }
 
-/// Every schedule, in Hermitage's order.
+/// All schedules, in Hermitage's order.
 pub(super) const SCHEDULES: &[Schedule] = &[
     Schedule {
         name: "G0",
@@ -129,7 +129,7 @@ pub(super) const SCHEDULES: &[Schedule] = &[
                 (3, Get(1)),
                 (3, Commit),
             ],
-            // Having seen something of the second, it sees the first again where the second had written.
+            // After seeing a write of the second, it sees the first's value where the second had written.
             shows: |played| {
                 let got = played.got(3);
                 let seen = got.iter().position(|value| matches!(value, 12 | 18));
@@ -182,11 +182,11 @@ pub(super) const SCHEDULES: &[Schedule] = &[
                     (1, Commit),
                     (2, Commit),
                 ],
-                // If they came one after the other, the later has seen the earlier.
+                // If they ran serially, the later one has seen the earlier.
                 shows: |played| played.both_committed() && played.got(1) == played.got(2),
             },
             Play {
-                // The same where a store looks at nothing before a commit.
+                // The same for stores that check only at commit.
                 seen_by: SeenBy::Anybody,
                 steps: &[
                     (1, Get(1)),

@@ -1,13 +1,13 @@
-//! Each anomaly in its smallest history; random histories against another checker; a hundred thousand
-//! transactions in time.
+//! Each anomaly in its smallest history; random histories compared with another checker; a hundred thousand
+//! transactions within a time limit.
 
 use super::{Anomaly, Ending, Finding, History, Kind, Operation, Order, Transaction, check, elle};
 use std::collections::BTreeMap;
 use syncline_contract::Isolation;
 use syncline_instrument::clock;
 
-/// A history from lines as `0 ok a1.5 r2.[1 2]`: client, ending, appends and reads. Lines that overlap are
-/// joined by `|`; others follow one another.
+/// A history from lines like `0 ok a1.5 r2.[1 2]`: client, ending, appends and reads. Transactions joined by
+/// `|` overlap; those separated by `;` run one after another.
 fn history(text: &str) -> History {
     let (mut history, mut event) = (History::default(), 0);
     for line in text.split(';') {
@@ -56,7 +56,7 @@ fn kinds(text: &str) -> Vec<(Kind, Order)> {
 }
 
 #[test]
-fn each_anomaly_is_found_in_its_smallest_history_and_alone() {
+fn each_smallest_history_shows_exactly_its_anomaly() {
     for (text, expected) in [
         ("0 ok a1.1, a2.1 | 1 ok a1.2, a2.2 ; 2 ok r1.[1 2], r2.[2 1]", Kind::G0),
         ("0 fail a1.1 ; 1 ok r1.[1]", Kind::G1a),
@@ -84,7 +84,7 @@ fn each_anomaly_is_found_in_its_smallest_history_and_alone() {
 const SKEW: &str = "0 ok r25.[], r24.[], a24.1 | 1 ok r25.[], a25.2";
 
 #[test]
-fn a_skew_through_the_window_of_a_commit_is_told_apart_and_is_known_of_postgresql_alone() {
+fn a_skew_through_the_commit_window_is_known_only_of_postgresql() {
     let found = |text: &str| {
         let history = history(text);
         let of = |product| Finding::of("", product, Isolation::Serializable, &history);
@@ -97,46 +97,46 @@ fn a_skew_through_the_window_of_a_commit_is_told_apart_and_is_known_of_postgresq
         assert_eq!(anomaly.kind, Kind::G2Item);
         (anomaly.count, anomaly.in_window, known)
     };
-    // Client 2 asked before client 1 was answered.
+    // Client 2 requested its transaction before client 1 was answered.
     let within = format!("{SKEW} | 2 ok r25.[2], r24.[], a28.3 ; 3 ok r24.[1]");
     assert_eq!(found(&within), (1, 1, [true, false, false]));
-    // It asked behind the answers, so that no window of a commit excuses it.
+    // It was requested after the answers, so the commit window is not the cause.
     let behind = format!("{SKEW} ; 2 ok r25.[2], r24.[], a28.3 ; 3 ok r24.[1]");
     assert_eq!(found(&behind), (1, 0, [false; 3]));
-    // Two alone: one of them must have been found when it committed.
+    // A cycle of two: the second commit must have been refused.
     let two = "0 ok r1.[], r2.[], a1.1 | 1 ok r1.[], r2.[], a2.2";
     assert_eq!(found(two), (1, 0, [false; 3]));
-    // One of each: what is known does not explain the other.
+    // One of each: the known behaviour does not explain the other.
     let both = format!("{within} ; {two}");
     assert_eq!(found(&both), (2, 1, [false; 3]));
 }
 
 #[test]
-fn a_key_in_which_a_value_was_overwritten_has_no_order_to_accuse_by() {
-    // In key 1 the value 1 was overwritten, so it is not known on which side of 2 it stood.
+fn a_key_with_an_overwritten_value_has_no_known_order() {
+    // In key 1 the value 1 was overwritten, so its place relative to 2 is unknown.
     let gone =
         "0 ok r1.[], a1.1, r2.[2], a2.3 | 1 ok r1.[], a1.2, r2.[], a2.2 ; 2 ok r1.[2], r2.[2 3]";
     assert_eq!(kinds(gone), [(Kind::LostUpdate, Order::Plain)]);
-    // Reads of key 1 that fit no one list.
+    // Reads of key 1 that do not fit one list.
     let forked =
         "0 ok a1.1, a2.1 | 1 ok a1.2, a2.2 ; 2 ok r1.[2], r2.[1 2] | 3 ok r1.[1 2], r2.[1 2]";
     assert_eq!(kinds(forked), [(Kind::IncompatibleOrder, Order::Plain)]);
 }
 
 #[test]
-fn what_only_an_order_of_time_forbids_is_told_apart() {
+fn anomalies_that_need_an_order_of_time_are_marked() {
     // A client does not see its own earlier append.
     let session = kinds("0 ok a1.1 ; 0 ok r1.[] ; 1 ok r1.[1]");
     assert_eq!(session, [(Kind::GSingle, Order::Session)]);
-    // Another client does not see what had ended.
+    // A client does not see another's append that had ended.
     let real_time = kinds("0 ok a1.1 ; 1 ok r1.[] ; 2 ok r1.[1]");
     assert_eq!(real_time, [(Kind::GSingle, Order::RealTime)]);
-    // Under way at once, it need not.
+    // If they overlap, it need not see it.
     assert!(kinds("0 ok a1.1 | 1 ok r1.[] ; 2 ok r1.[1]").is_empty());
 }
 
 #[test]
-fn an_unknown_ending_may_have_happened_or_not() {
+fn an_unknown_ending_may_have_committed_or_not() {
     assert!(kinds("0 info a1.1 ; 1 ok r1.[1]").is_empty());
     assert!(kinds("0 info a1.1 ; 1 ok r1.[]").is_empty());
     let later = kinds("0 info a1.1 ; 1 ok r1.[1] ; 2 ok r1.[]");
@@ -144,18 +144,17 @@ fn an_unknown_ending_may_have_happened_or_not() {
 }
 
 #[test]
-fn the_smallest_cycle_is_explained_in_words() {
+fn the_smallest_cycle_is_explained() {
     let found = check(&history("0 ok r1.[], r2.[], a1.1 | 1 ok r1.[], r2.[], a2.2"));
     let [Anomaly { example, .. }] = &found[..] else {
-        panic!("one anomaly: {found:?}");
+        panic!("expected one anomaly: {found:?}");
     };
     assert_eq!(example[0], "T0 (client 0): read key 1: [], read key 2: [], appended 1 to key 1");
     assert_eq!(example[2], "T0 came before T1, whose append to key 2 it did not see");
     assert_eq!(example[3], "T1 came before T0, whose append to key 1 it did not see");
 }
 
-/// A store of lists with chosen faults: `skew` lets readers see some keys as they were before, `lose`
-/// makes appends start from an older list.
+/// The history of a store of lists. With `skew`, some reads return an older state of a key.
 fn random_history(seed: u64, transactions: usize, skew: bool) -> History {
     let mut random = fastrand::Rng::with_seed(seed);
     let (mut lists, mut old): (BTreeMap<i64, Vec<i64>>, BTreeMap<i64, Vec<i64>>) =
@@ -200,7 +199,7 @@ fn written(history: &History) -> String {
 }
 
 #[test]
-fn a_history_is_the_same_after_it_was_written_and_read() {
+fn a_history_survives_a_round_trip() {
     for seed in 0..20 {
         let mut history = random_history(seed, 50, true);
         history.transactions[7].ending = Ending::Failed;
@@ -215,32 +214,32 @@ fn a_history_is_the_same_after_it_was_written_and_read() {
     }
 }
 
-/// An event of client 1 with that type and value.
+/// An event of client 1 with this type and value.
 fn event_of(kind: &str, value: &str) -> String {
     format!(r#"{{"type":"{kind}","process":1,"f":"txn","value":{value}}}"#)
 }
 
 #[test]
-fn a_history_that_cannot_be_understood_is_refused_with_its_place() {
-    let asked = event_of("invoke", r#"[["append",1,2],["r",3,null]]"#);
-    let of_text = asked.replace("\"process\":1", "\"process\":\"1\"");
+fn an_invalid_history_is_refused_with_its_place() {
+    let invoked = event_of("invoke", r#"[["append",1,2],["r",3,null]]"#);
+    let of_text = invoked.replace("\"process\":1", "\"process\":\"1\"");
     let other_end = event_of("ok", r#"[["append",1,9],["r",3,[]]]"#);
-    let again = asked.replace("\"process\":1", "\"process\":2");
+    let again = invoked.replace("\"process\":1", "\"process\":2");
     for (text, why) in [
         ("{", "line 1"),
-        (&event_of("ok", "[]"), "never asked for"),
+        (&event_of("ok", "[]"), "never invoked"),
         (&event_of("invoke", r#"[["x",1,2]]"#), "neither an append nor a read"),
-        (&event_of("invoke", "7"), "no list of appends"),
-        (&event_of("invoke", r#"[["append","a",2]]"#), "\"a\" is no whole number"),
-        (&event_of("invoke", r#"[["append",1,1.5]]"#), "1.5 is no whole number"),
-        (&event_of("invoke", r#"[["r",1,7]]"#), "is no list"),
-        (&event_of("begin", "[]"), "none of invoke"),
-        (&of_text, "its process \"1\" is no whole number"),
-        (&format!("{asked}\n{asked}"), "line 2 of the history: it appends 2 to key 1"),
-        (&format!("{asked}\n{again}"), "a second time"),
-        (&format!("{asked}\n{other_end}"), "other operations than it was asked for"),
-        (&format!("[{asked}, 7]"), "event 2 of the history: it is no event"),
-        (&format!("[{asked}"), "the history:"),
+        (&event_of("invoke", "7"), "not a list of appends"),
+        (&event_of("invoke", r#"[["append","a",2]]"#), "\"a\" is not a 64-bit integer"),
+        (&event_of("invoke", r#"[["append",1,1.5]]"#), "1.5 is not a 64-bit integer"),
+        (&event_of("invoke", r#"[["r",1,7]]"#), "is not a list"),
+        (&event_of("begin", "[]"), "not one of invoke"),
+        (&of_text, "its process \"1\" is not an integer"),
+        (&format!("{invoked}\n{invoked}"), "line 2 of the history: it appends 2 to key 1"),
+        (&format!("{invoked}\n{again}"), "a second time"),
+        (&format!("{invoked}\n{other_end}"), "differ from those of its invocation"),
+        (&format!("[{invoked}, 7]"), "event 2 of the history: it is not a JSON object"),
+        (&format!("[{invoked}"), "the history:"),
     ] {
         let error = elle::read(text.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(why), "{text}: {error}");
@@ -248,7 +247,7 @@ fn a_history_that_cannot_be_understood_is_refused_with_its_place() {
 }
 
 #[test]
-fn an_array_of_events_is_a_history_and_events_beside_the_transactions_are_left_out() {
+fn arrays_of_events_are_read_and_other_events_are_skipped() {
     let events = [
         event_of("invoke", r#"[["append",1,2]]"#),
         r#"{"type":"info","process":"nemesis","f":"kill","value":null}"#.to_owned(),
@@ -260,15 +259,15 @@ fn an_array_of_events_is_a_history_and_events_beside_the_transactions_are_left_o
     assert_eq!(lines, array);
     assert_eq!(lines.count(Ending::Committed), 1);
     assert_eq!(lines.transactions.len(), 1);
-    // A client may read more than it was asked to.
-    let asked = event_of("invoke", r#"[["append",1,2]]"#);
+    // A client may read more than its invocation contains.
+    let invoked = event_of("invoke", r#"[["append",1,2]]"#);
     let answered = event_of("ok", r#"[["r",1,[]],["append",1,2]]"#);
-    let more = elle::read(format!("{asked}\n{answered}").as_bytes()).unwrap();
+    let more = elle::read(format!("{invoked}\n{answered}").as_bytes()).unwrap();
     assert_eq!(more.transactions[0].operations.len(), 2);
 }
 
-/// What the other checker says of a history under a model.
-fn adya_says(history: &History, model: &str) -> bool {
+/// The verdict of the other checker for a model.
+fn adya_accepts(history: &History, model: &str) -> bool {
     let text = written(history);
     let history = adya::History::from_json(&text).unwrap();
     let options = adya::Opts { models: vec![model.into()], ..adya::Opts::default() };
@@ -285,12 +284,20 @@ fn another_checker_agrees_on_random_histories() {
         let found = check(&history);
         let plain = found.iter().filter(|one| one.order == Order::Plain);
         let plain: Vec<_> = plain.map(|one| one.kind).collect();
-        assert_eq!(plain.is_empty(), adya_says(&history, "serializable"), "seed {seed}: {plain:?}");
+        assert_eq!(
+            plain.is_empty(),
+            adya_accepts(&history, "serializable"),
+            "seed {seed}: {plain:?}"
+        );
         let snapshot = plain.iter().all(|kind| *kind == Kind::G2Item);
-        assert_eq!(snapshot, adya_says(&history, "snapshot-isolation"), "seed {seed}: {plain:?}");
+        assert_eq!(
+            snapshot,
+            adya_accepts(&history, "snapshot-isolation"),
+            "seed {seed}: {plain:?}"
+        );
         assert_eq!(
             found.is_empty(),
-            adya_says(&history, "strict-serializable"),
+            adya_accepts(&history, "strict-serializable"),
             "seed {seed}: {found:?}"
         );
         invalid += usize::from(!plain.is_empty());

@@ -1,25 +1,25 @@
-//! Which value of a key came after which, from what was read; and what is wrong with single reads.
+//! The order of each key's values, derived from reads; and the anomalies of single reads.
 
 use super::anomaly::Kind;
 use super::history::{Ending, History, Operation, Transaction};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Something wrong with a read, by itself.
+/// An anomaly of a single read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
+pub(super) struct ReadAnomaly {
     pub(super) kind: Kind,
     pub(super) what: String,
 }
 
-/// Who appended a value.
+/// The transaction that appended a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Writer {
     pub(super) transaction: usize,
-    /// True if it is the last that its transaction appended to the key.
+    /// True if this is the last value that the transaction appended to the key.
     is_last: bool,
 }
 
-/// What is known of all keys.
+/// The versions of all keys.
 #[derive(Debug, Default)]
 pub(super) struct Versions {
     pub(super) writers: HashMap<(i64, i64), Writer>,
@@ -28,15 +28,15 @@ pub(super) struct Versions {
     /// Values that were appended, or may have been, and are in no such list.
     unread: BTreeMap<i64, Vec<i64>>,
     read: HashSet<(i64, i64)>,
-    /// How many first values of such a list show nothing wrong by themselves: a read of no more than those
-    /// need not be looked at value by value.
+    /// The number of leading values of such a list that are sound. A read of no more than these need not be
+    /// checked value by value.
     sound: BTreeMap<i64, usize>,
-    /// Keys of which no one order of appends is known.
+    /// Keys whose order of appends is unknown.
     forked: HashSet<i64>,
-    pub(super) wrong: Vec<Wrong>,
+    pub(super) wrong: Vec<ReadAnomaly>,
 }
 
-/// A version of a key: how many values it has, and the last.
+/// A version of a key: the key, the number of values, and the last value.
 type Version = (i64, usize, Option<i64>);
 
 impl Versions {
@@ -70,13 +70,13 @@ impl Versions {
         versions
     }
 
-    /// True if the order of a key's versions is known, and with it which append followed which.
+    /// True if the order of a key's versions is known, and so which append followed which.
     pub(super) fn has_order(&self, key: i64) -> bool {
         !self.forked.contains(&key)
     }
 
-    /// Of two that appended to the same version, a value that nobody read was overwritten, and is in no
-    /// order with the others.
+    /// If several transactions appended to the same version, a value that was never read was overwritten, and
+    /// its order relative to the others is unknown.
     fn overwritten(&mut self, history: &History) {
         for ((key, ..), by) in replaced(history) {
             let is_gone = |number: &usize| {
@@ -94,7 +94,7 @@ impl Versions {
         }
     }
 
-    /// Values of a key that come behind all that were read.
+    /// Values of a key that come after all that were read.
     pub(super) fn unread_behind(&self, key: i64) -> &[i64] {
         self.unread.get(&key).map_or(&[][..], Vec::as_slice)
     }
@@ -124,7 +124,7 @@ impl Versions {
         }
     }
 
-    /// What nobody has read comes behind all that was read, in an order of its own that nobody knows.
+    /// Values that were never read come after those that were, in an unknown order.
     fn unread_of(&mut self, transaction: &Transaction) {
         for operation in &transaction.operations {
             if let Operation::Append { key, value } = operation
@@ -142,11 +142,11 @@ impl Versions {
             let fits = self.orders[&key].starts_with(values);
             if !fits {
                 self.forked.insert(key);
-                wrong.push(Wrong {
+                wrong.push(ReadAnomaly {
                     kind: Kind::IncompatibleOrder,
                     what: format!(
-                        "T{number} read {values:?} of key {key}, and another read {:?}: no one order of \
-                         appends gives both",
+                        "T{number} read {values:?} of key {key}, and another read {:?}: no single order of \
+                         appends explains both",
                         self.orders[&key]
                     ),
                 });
@@ -160,53 +160,61 @@ impl Versions {
                 && writer.transaction != number
             {
                 let what = format!(
-                    "T{number} read key {key} as T{} had left it in its middle",
+                    "T{number} read an intermediate value of key {key} that T{} had written",
                     writer.transaction
                 );
-                wrong.push(Wrong { kind: Kind::G1b, what });
+                wrong.push(ReadAnomaly { kind: Kind::G1b, what });
             }
         }
         self.wrong.extend(wrong);
     }
 
-    /// How many first values of a list are each there once, and appended by somebody who did not fail.
+    /// The number of leading values of a list that appear once and were appended by a transaction that did
+    /// not fail.
     fn sound_values(&self, history: &History, key: i64, values: &[i64]) -> usize {
-        let mut met = HashSet::new();
+        let mut distinct = HashSet::new();
         let is_sound = |value: &&i64| {
             let writer = self.writers.get(&(key, **value));
             let ending = writer.map(|writer| history.transactions[writer.transaction].ending);
-            met.insert(**value) && ending.is_some_and(|ending| ending != Ending::Failed)
+            distinct.insert(**value) && ending.is_some_and(|ending| ending != Ending::Failed)
         };
         values.iter().take_while(is_sound).count()
     }
 
-    /// What is wrong with single values of a list that was read.
-    fn values_of(&self, history: &History, number: usize, key: i64, values: &[i64]) -> Vec<Wrong> {
-        let (mut wrong, mut met) = (Vec::new(), HashSet::new());
-        let mut say = |kind, what| wrong.push(Wrong { kind, what });
+    /// The anomalies of single values in a list that was read.
+    fn values_of(
+        &self,
+        history: &History,
+        number: usize,
+        key: i64,
+        values: &[i64],
+    ) -> Vec<ReadAnomaly> {
+        let (mut wrong, mut distinct) = (Vec::new(), HashSet::new());
+        let mut report = |kind, what| wrong.push(ReadAnomaly { kind, what });
         for value in values {
-            if !met.insert(value) {
+            if !distinct.insert(value) {
                 let what = format!("T{number} read {values:?} of key {key}, with {value} twice");
-                say(Kind::Repeated, what);
+                report(Kind::Repeated, what);
             }
             let Some(writer) = self.writers.get(&(key, *value)) else {
-                let what =
-                    format!("T{number} read {value} in key {key}, which nobody had appended");
-                say(Kind::Unasked, what);
+                let what = format!(
+                    "T{number} read {value} in key {key}, which no transaction had appended"
+                );
+                report(Kind::Unasked, what);
                 continue;
             };
             if history.transactions[writer.transaction].ending == Ending::Failed {
                 let what = format!(
-                    "T{number} read {value} in key {key}, which T{} had appended and undone",
+                    "T{number} read {value} in key {key}, which T{} had appended and rolled back",
                     writer.transaction
                 );
-                say(Kind::G1a, what);
+                report(Kind::G1a, what);
             }
         }
         wrong
     }
 
-    /// Holds each read against what the transaction itself knows: its last read, and its appends since.
+    /// Compares each read with what the transaction itself knows: its last read, and its appends since.
     fn internal(&mut self, number: usize, transaction: &Transaction) {
         let mut known: HashMap<i64, (Option<Vec<i64>>, Vec<i64>)> = HashMap::new();
         for operation in &transaction.operations {
@@ -227,10 +235,10 @@ impl Versions {
                             .as_ref()
                             .map_or(String::new(), |read| format!("its own read of {read:?} and "));
                         let what = format!(
-                            "T{number} read {values:?} of key {key} behind {before}its own appends of \
+                            "T{number} read {values:?} of key {key} after {before}its own appends of \
                              {appended:?}"
                         );
-                        self.wrong.push(Wrong { kind: Kind::Internal, what });
+                        self.wrong.push(ReadAnomaly { kind: Kind::Internal, what });
                     }
                     *read = Some(values.clone());
                     appended.clear();
@@ -241,7 +249,7 @@ impl Versions {
     }
 }
 
-/// Who committed, had read a version, and appended to its key.
+/// Committed transactions that had read a version and appended to its key, by version.
 pub(super) fn replaced(history: &History) -> BTreeMap<Version, Vec<usize>> {
     let mut replaced: BTreeMap<Version, Vec<usize>> = BTreeMap::new();
     for (number, transaction) in history.transactions.iter().enumerate() {
@@ -268,28 +276,28 @@ pub(super) fn replaced(history: &History) -> BTreeMap<Version, Vec<usize>> {
     replaced
 }
 
-/// Committed transactions.
+/// The committed transactions.
 fn committed(history: &History) -> impl Iterator<Item = &Transaction> {
     let all = history.transactions.iter();
     all.filter(|transaction| transaction.ending == Ending::Committed)
 }
 
-/// What a transaction read, without the values that it had appended itself: what others had left. A read
-/// that does not show them is inconsistent in itself, and says nothing of others.
+/// The lists that a transaction read, without the values that it had appended itself: the state that others
+/// had left. A read that lacks its own values is internally inconsistent and is skipped.
 pub(super) fn external_reads(transaction: &Transaction) -> Vec<(i64, &[i64])> {
     let mut own: HashMap<i64, Vec<i64>> = HashMap::new();
-    let mut seen = Vec::new();
+    let mut reads_of_others = Vec::new();
     for operation in &transaction.operations {
         match operation {
             Operation::Append { key, value } => own.entry(*key).or_default().push(*value),
             Operation::Read { key, values: Some(values) } => {
                 let own = own.get(key).map_or(&[][..], Vec::as_slice);
-                seen.extend(values.strip_suffix(own).map(|values| (*key, values)));
+                reads_of_others.extend(values.strip_suffix(own).map(|values| (*key, values)));
             }
             Operation::Read { values: None, .. } => {}
         }
     }
-    seen
+    reads_of_others
 }
 
 fn reads(transaction: &Transaction) -> impl Iterator<Item = (i64, &[i64])> {

@@ -1,4 +1,4 @@
-//! The tree that a recording begins with: read from a directory, and copied aside.
+//! The tree that a recording starts from: read from a directory and copied.
 
 use super::file_content::copy_sparse;
 use super::recording::{Base, BaseNode, Kind, Node, Owner};
@@ -8,14 +8,14 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 
 impl Base {
-    /// The tree of a directory, as it is.
+    /// Reads the tree of a directory.
     pub fn read(directory: &Path) -> Result<Base> {
         let mut base = Base { directory: directory.to_owned(), nodes: Vec::new() };
         base.read_below(Node::ROOT, Path::new(""))?;
         Ok(base)
     }
 
-    /// The same tree, its files copied to another directory, which must be empty.
+    /// The same tree with its files copied to another, empty directory.
     pub fn copied(mut self, to: &Path) -> Result<Base> {
         for node in &self.nodes {
             let (from, to) = (self.directory.join(&node.path), to.join(&node.path));
@@ -41,16 +41,16 @@ impl Base {
         for name in names {
             let path = path.join(&name);
             let full = self.directory.join(&path);
-            let found = fs::symlink_metadata(&full).map_err(doing("look at", &full))?;
+            let metadata = fs::symlink_metadata(&full).map_err(doing("inspect", &full))?;
             // The root is node 1, so the first node below it is 2.
             let node = Node(self.nodes.len() as u64 + 2);
-            let kind = kind_of(&found, &full)?;
+            let kind = kind_of(&metadata, &full)?;
             self.nodes.push(BaseNode {
                 node,
                 place: (parent, name),
                 path: path.clone(),
-                owner: owner_of(&found),
-                len: if kind == Kind::File { found.len() } else { 0 },
+                owner: owner_of(&metadata),
+                len: if kind == Kind::File { metadata.len() } else { 0 },
                 kind: kind.clone(),
             });
             if kind == Kind::Directory {
@@ -61,14 +61,14 @@ impl Base {
     }
 }
 
-/// Whose something is.
-pub(super) fn owner_of(found: &Metadata) -> Owner {
-    Owner { mode: found.mode() & 0o7777, user: found.uid(), group: found.gid() }
+/// The owner and mode of a file or directory.
+pub(super) fn owner_of(metadata: &Metadata) -> Owner {
+    Owner { mode: metadata.mode() & 0o7777, user: metadata.uid(), group: metadata.gid() }
 }
 
-/// Gives a path to its owner, with its mode.
+/// Gives a path its owner and mode.
 pub(super) fn own(path: &Path, kind: &Kind, owner: Owner) -> Result<()> {
-    let now = fs::symlink_metadata(path).map_err(doing("look at", path))?;
+    let now = fs::symlink_metadata(path).map_err(doing("inspect", path))?;
     if (now.uid(), now.gid()) != (owner.user, owner.group) {
         let (user, group) = (Some(owner.user), Some(owner.group));
         lchown(path, user, group).map_err(doing("change the owner of", path))?;
@@ -80,10 +80,10 @@ pub(super) fn own(path: &Path, kind: &Kind, owner: Owner) -> Result<()> {
     Ok(())
 }
 
-fn kind_of(found: &Metadata, path: &Path) -> Result<Kind> {
-    Ok(if found.is_dir() {
+fn kind_of(metadata: &Metadata, path: &Path) -> Result<Kind> {
+    Ok(if metadata.is_dir() {
         Kind::Directory
-    } else if found.is_symlink() {
+    } else if metadata.is_symlink() {
         let target: PathBuf = fs::read_link(path).map_err(doing("read", path))?;
         Kind::Link(target)
     } else {

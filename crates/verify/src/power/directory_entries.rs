@@ -1,28 +1,29 @@
-//! The names of a tree: which place leads to which node, for certain and as seen.
+//! The directory entries of a tree: which place leads to which node, stable and visible.
 //!
-//! The rules are those of the simulated disk's names (`syncline-vfs`, [`Metadata`]); here a name stands
-//! in a node and not in a path, since directories are renamed and removed and files have several names.
-//! A pending operation holds the entries as they shall be, so any selection of operations can be
+//! The rules are those of the simulated disk's names (`syncline-vfs`, [`Metadata`]). Here an entry is a name
+//! in a node and not a path, because directories are renamed and removed, and files have several names. A
+//! pending operation holds the resulting entries, so any selection of operations can be applied. Operations
+//! on one place become stable together, so stable operations are folded at once.
 //! applied; operations on one place become stable together, so what is stable is folded at once.
 
 use super::loss_model::{Loss, Metadata};
 use super::recording::{DirectoryEntry, Node};
 use std::collections::BTreeMap;
 
-/// Which place leads to which node.
+/// Maps each place to its node.
 pub(super) type Tree = BTreeMap<DirectoryEntry, Node>;
 
 #[derive(Clone, Debug)]
 struct Operation {
     /// The number of its step.
     number: u64,
-    /// The entries as they shall be; none is no entry.
+    /// The resulting entries; none removes the entry.
     entries: Vec<(DirectoryEntry, Option<Node>)>,
-    /// The node that was named, renamed or lost a name.
+    /// The node that was created, renamed or unlinked.
     node: Node,
 }
 
-/// See the module.
+/// Stable and visible entries, with the operations between them.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     model: Metadata,
@@ -32,44 +33,44 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Names that are all stable.
+    /// Entries that are all stable.
     pub(super) fn new(model: Metadata, stable: Tree) -> Names {
         Names { model, visible: stable.clone(), stable, operations: Vec::new() }
     }
 
-    /// The names as the store sees them.
+    /// The entries as the store sees them.
     pub(super) fn visible(&self) -> &Tree {
         &self.visible
     }
 
-    /// How they become stable.
+    /// The rules by which entries become stable.
     pub(super) fn model(&self) -> Metadata {
         self.model
     }
 
-    /// What a place leads to.
+    /// The node at a place.
     pub(super) fn get(&self, place: &DirectoryEntry) -> Option<Node> {
         self.visible.get(place).copied()
     }
 
-    /// A place leads to a node, from the step of that number on.
+    /// Adds an entry in step `step`.
     pub(super) fn add(&mut self, step: u64, place: DirectoryEntry, node: Node) {
         self.change(step, node, vec![(place, Some(node))]);
     }
 
-    /// A place leads nowhere; see [`Names::add`].
+    /// Removes an entry; see [`Names::add`].
     pub(super) fn remove(&mut self, step: u64, place: DirectoryEntry) {
         if let Some(node) = self.get(&place) {
             self.change(step, node, vec![(place, None)]);
         }
     }
 
-    /// One place leads nowhere, another to its node; see [`Names::add`].
+    /// Moves an entry to another place; see [`Names::add`].
     pub(super) fn rename(&mut self, step: u64, from: DirectoryEntry, to: DirectoryEntry) {
         let Some(node) = self.get(&from) else { return };
         let (added, gone) = ((to, Some(node)), (from, None));
         if self.model == Metadata::Strict && added.0.0 != gone.0.0 {
-            // Two directories, each written by itself.
+            // Two directories, written independently.
             self.change(step, node, vec![added]);
             self.change(step, node, vec![gone]);
         } else {
@@ -77,7 +78,7 @@ impl Names {
         }
     }
 
-    /// The names in a directory, as a step has left them, become stable.
+    /// Makes the entries in a directory stable, up to `step`.
     pub(super) fn sync_directory(&mut self, directory: Node, step: u64) {
         let touches = |operation: &Operation| {
             let places = &mut operation.entries.iter().map(|(place, _)| place);
@@ -96,14 +97,14 @@ impl Names {
         }
     }
 
-    /// What the sync of a file does for its names, as a step has left them.
+    /// Makes a file's entries stable as far as syncing the file does, up to `step`.
     pub(super) fn sync_file(&mut self, file: Node, step: u64) {
         if self.model == Metadata::OrderedJournal {
             self.fold_until(|operation| operation.number <= step && operation.node == file);
         }
     }
 
-    /// The names that a loss of power leaves, and how many operations it took.
+    /// The entries that a power loss leaves, and how many operations it lost.
     pub(super) fn image(&self, loss: Loss) -> (Tree, u64) {
         let mut random = fastrand::Rng::with_seed(loss.seed() ^ 0x6e61_6d65);
         let count = self.operations.len();
@@ -112,7 +113,7 @@ impl Names {
             .map(|index| match loss {
                 Loss::Drop => false,
                 Loss::Keep => true,
-                // In a journal names survive up to some point, and none after it.
+                // In a journal, operations survive up to some point, and none after it.
                 _ if self.model == Metadata::OrderedJournal => index < survivors,
                 _ => random.bool(),
             })
@@ -127,7 +128,7 @@ impl Names {
         (tree, lost as u64)
     }
 
-    /// How many changes of names are not stable.
+    /// Number of operations that are not stable.
     pub(super) fn pending(&self) -> usize {
         self.operations.len()
     }

@@ -1,30 +1,30 @@
-//! What can go wrong below a running store, and when it strikes.
+//! Faults that strike below a running store, and when they strike.
 
 use super::file_class::{Class, Classify};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-/// Something that goes wrong.
+/// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// A read fails with an I/O error.
     ReadError,
-    /// A read returns its bytes with one bit of each page flipped; what is stored stays right.
+    /// A read returns its bytes with one bit of each page flipped; the stored bytes stay intact.
     FlippedBit,
-    /// A write, or a change of length, fails with an I/O error and changes nothing.
+    /// A write or a change of length fails with an I/O error and changes nothing.
     WriteError,
-    /// A write, or the making of a file, finds the disk full and changes nothing.
+    /// A write or the creation of a file finds the disk full and changes nothing.
     DiskFull,
-    /// A sync fails with an I/O error. What it should have covered counts as clean, is covered by no
-    /// later sync, and may have arrived nevertheless.
+    /// A sync fails with an I/O error. The data that it should have covered counts as clean: no later sync
+    /// covers it, and it may or may not have been written.
     SyncError,
-    /// A sync succeeds, later.
+    /// A sync succeeds after a delay.
     SlowSync(Duration),
 }
 
 impl Fault {
-    /// The words in reports.
+    /// The name in reports.
     pub fn words(self) -> &'static str {
         match self {
             Fault::ReadError => "read error (EIO)",
@@ -46,20 +46,20 @@ impl Fault {
     }
 }
 
-/// When a fault strikes.
+/// A fault, with the calls that it strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FaultRule {
     /// What goes wrong.
     pub fault: Fault,
-    /// In which files; none means all.
+    /// The class of files that it strikes; none means all.
     pub class: Option<Class>,
-    /// How many calls of that kind pass before it strikes.
+    /// Number of matching calls that succeed before it strikes.
     pub skip: u64,
     /// How many times it strikes.
     pub times: u64,
 }
 
-/// What a call is, to a fault.
+/// The kind of a call, for matching faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
     Read,
@@ -69,7 +69,7 @@ pub(super) enum Call {
     Sync,
 }
 
-/// How often a fault has struck, by class.
+/// How often each fault has struck, by class.
 pub type InjectedFault = BTreeMap<(Class, &'static str), u64>;
 
 /// The armed faults.
@@ -89,7 +89,7 @@ impl Faults {
         self.rules.push(rule);
     }
 
-    /// What a path is.
+    /// The class of a path.
     pub(super) fn class(&self, path: &Path) -> Class {
         (self.classify)(path)
     }
@@ -102,7 +102,7 @@ impl Faults {
         &self.struck
     }
 
-    /// The fault that strikes this call, if one does; the rule armed first goes first.
+    /// The fault that strikes this call, if any; the rule that was armed first is tried first.
     pub(super) fn strike(&mut self, call: Call, path: &Path) -> Option<Fault> {
         if self.rules.is_empty() {
             return None;
@@ -111,7 +111,7 @@ impl Faults {
         let concerned = |rule: &&mut FaultRule| {
             rule.times > 0
                 && rule.fault.concerns(call)
-                && rule.class.is_none_or(|asked| asked == class)
+                && rule.class.is_none_or(|wanted| wanted == class)
         };
         let rule = self.rules.iter_mut().find(concerned)?;
         if rule.skip > 0 {

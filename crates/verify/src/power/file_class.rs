@@ -1,4 +1,4 @@
-//! What a file is to its store: a fault counts as exercised for one class and for no other.
+//! The role of a file in its store: a fault counts as exercised per class.
 
 use std::path::Path;
 
@@ -14,18 +14,18 @@ pub enum Class {
     Data,
     /// Copies of pages, written before the pages themselves.
     Doublewrite,
-    /// What says which files there are, and where recovery begins.
+    /// The files that list the other files or mark where recovery begins.
     Control,
     /// Anything else: locks, shared memory, messages.
     Other,
 }
 
 impl Class {
-    /// Every class.
+    /// All classes.
     pub const ALL: [Class; 5] =
         [Class::Log, Class::Data, Class::Doublewrite, Class::Control, Class::Other];
 
-    /// The word in reports.
+    /// The name in reports.
     pub fn word(self) -> &'static str {
         match self {
             Class::Log => "log",
@@ -37,5 +37,5 @@ impl Class {
     }
 }
 
-/// Says of a path below the mount what it is.
+/// Returns the class of a path below the mount.
 pub type Classify = fn(&Path) -> Class;

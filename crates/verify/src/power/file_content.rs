@@ -1,9 +1,9 @@
-//! The bytes of one file: what stands in a base file, under pages that were written since.
+//! The bytes of one file: a base file overlaid with the pages written since.
 //!
 //! Invariants:
-//! 1. Bytes beyond `len` are not there: growing again shows zeros.
-//! 2. A page that is not held here reads as the base's, as far as `base_bytes` reach, else as zeros.
-//! 3. A copy shares its pages with the original until one of the two writes them.
+//! 1. Bytes beyond `len` do not exist: growing the file again shows zeros.
+//! 2. A page that is not held here reads from the base up to `base_bytes`, and as zeros beyond.
+//! 3. A copy shares its pages with the original until one of them writes.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,23 +12,23 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the page cache holds and writes back whole.
+/// The unit in which the page cache holds and writes back data.
 pub(super) const PAGE_BYTES: usize = 4096;
 
 const PAGE: u64 = PAGE_BYTES as u64;
 
-/// See the module.
+/// The content of a file, copied on write.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
     base: Option<Arc<PathBuf>>,
-    /// How much of the base still shows.
+    /// Length of the part of the base that is still visible.
     base_bytes: u64,
     pages: BTreeMap<u64, Arc<[u8; PAGE_BYTES]>>,
     len: u64,
 }
 
 impl Content {
-    /// The bytes of a base file.
+    /// The content of a base file.
     pub(super) fn of_base(path: PathBuf, len: u64) -> Content {
         Content { base: Some(Arc::new(path)), base_bytes: len, pages: BTreeMap::new(), len }
     }
@@ -37,7 +37,7 @@ impl Content {
         self.len
     }
 
-    /// Bytes at an offset; grows the file if they reach beyond its end.
+    /// Writes bytes at an offset; grows the file if they reach beyond its end.
     pub(super) fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let (mut offset, mut bytes) = (offset, bytes);
         self.len = self.len.max(offset + bytes.len() as u64);
@@ -52,7 +52,7 @@ impl Content {
         Ok(())
     }
 
-    /// Cuts or grows the file.
+    /// Truncates or grows the file.
     pub(super) fn set_len(&mut self, len: u64) -> io::Result<()> {
         if len < self.len {
             self.base_bytes = self.base_bytes.min(len);
@@ -66,7 +66,7 @@ impl Content {
         Ok(())
     }
 
-    /// Writes the file to a path that is free.
+    /// Writes the file to a path that does not exist.
     pub(super) fn write_to(&self, path: &Path) -> io::Result<()> {
         let file = match &self.base {
             Some(base) if self.base_bytes > 0 => {
@@ -92,7 +92,7 @@ impl Content {
         file.write_all_at(&run, start)
     }
 
-    /// All bytes, for tests and small files.
+    /// All bytes; for tests and small files.
     #[cfg(test)]
     pub(super) fn bytes(&mut self) -> Vec<u8> {
         let pages = self.len.div_ceil(PAGE);
@@ -107,7 +107,7 @@ impl Content {
             let page = self.base_page(number)?;
             self.pages.insert(number, Arc::new(page));
         }
-        let page = self.pages.get_mut(&number).expect("it was made above");
+        let page = self.pages.get_mut(&number).expect("the page was inserted above");
         Ok(Arc::make_mut(page))
     }
 
@@ -123,8 +123,8 @@ impl Content {
     }
 }
 
-/// Copies a file to a path that is free. Holes stay holes, and zeros become some: the files of stores
-/// are made of zeros for the most part when they are young.
+/// Copies a file to a path that does not exist. Holes stay holes, and runs of zeros become holes: young files
+/// of stores are mostly zeros.
 pub(super) fn copy_sparse(from: &Path, to: &Path) -> io::Result<File> {
     let (from, to) = (File::open(from)?, File::create_new(to)?);
     let len = from.metadata()?.len();
@@ -142,7 +142,7 @@ pub(super) fn copy_sparse(from: &Path, to: &Path) -> io::Result<File> {
     Ok(to)
 }
 
-/// Where the file goes on behind a hole; a file system that knows no holes has none.
+/// The next data after a hole; `offset` itself if the file system does not support holes.
 fn next_data(file: &File, offset: u64, len: u64) -> u64 {
     match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(offset)) {
         Ok(data) => data,

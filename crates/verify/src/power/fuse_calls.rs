@@ -1,4 +1,4 @@
-//! The calls as FUSE hands them over: taken apart, passed on, answered.
+//! The FUSE callbacks: each one decodes the request, calls the passthrough layer and replies.
 
 use super::passthrough::{ACKNOWLEDGEMENTS_NODE, LookupResult, Passthrough, Requester, statvfs};
 use super::recording::{Kind, Node};
@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// How long the kernel may believe an answer: every change comes through here, so it could for ever.
-const BELIEVED: Duration = Duration::from_secs(1);
+/// How long the kernel may cache an answer. All changes come through this mount, so any time would be valid.
+const CACHE_TTL: Duration = Duration::from_secs(1);
 
-/// See the module.
+/// The callbacks of one mount.
 #[derive(Debug)]
 pub(super) struct FuseCalls {
     pub(super) pass: Arc<Passthrough>,
@@ -174,12 +174,12 @@ impl Filesystem for FuseCalls {
         reply: ReplyCreate,
     ) {
         let make = || {
-            let (node, found) = self.make(req, parent, name, Kind::File, mode & !umask)?;
-            Ok::<_, io::Error>((attr(node, found.as_ref()), self.pass.open(node, flags)?))
+            let (node, metadata) = self.make(req, parent, name, Kind::File, mode & !umask)?;
+            Ok::<_, io::Error>((attr(node, metadata.as_ref()), self.pass.open(node, flags)?))
         };
         match make() {
             Ok((attr, handle)) => reply.created(
-                &BELIEVED,
+                &CACHE_TTL,
                 &attr,
                 Generation(0),
                 FileHandle(handle),
@@ -245,7 +245,7 @@ impl Filesystem for FuseCalls {
         _lock_owner: LockOwner,
         reply: ReplyEmpty,
     ) {
-        // Closing makes nothing stable.
+        // Closing a file makes nothing stable.
         reply.ok();
     }
 
@@ -327,15 +327,15 @@ impl Filesystem for FuseCalls {
 
     fn statfs(&self, _req: &Request, _ino: INodeNo, reply: ReplyStatfs) {
         match statvfs(&self.root) {
-            Ok(found) => reply.statfs(
-                found.f_blocks,
-                found.f_bfree,
-                found.f_bavail,
-                found.f_files,
-                found.f_ffree,
-                found.f_bsize as u32,
-                found.f_namemax as u32,
-                found.f_frsize as u32,
+            Ok(metadata) => reply.statfs(
+                metadata.f_blocks,
+                metadata.f_bfree,
+                metadata.f_bavail,
+                metadata.f_files,
+                metadata.f_ffree,
+                metadata.f_bsize as u32,
+                metadata.f_namemax as u32,
+                metadata.f_frsize as u32,
             ),
             Err(error) => reply.error(error.into()),
         }
@@ -351,21 +351,23 @@ impl FuseCalls {
         kind: Kind,
         mode: u32,
     ) -> io::Result<LookupResult> {
-        let maker = Requester { mode, user: req.uid(), group: req.gid() };
-        self.pass.create((Node(parent.0), name.to_owned()), kind, maker)
+        let requester = Requester { mode, user: req.uid(), group: req.gid() };
+        self.pass.create((Node(parent.0), name.to_owned()), kind, requester)
     }
 }
 
-fn entry(found: io::Result<LookupResult>, reply: ReplyEntry) {
-    match found {
-        Ok((node, found)) => reply.entry(&BELIEVED, &attr(node, found.as_ref()), Generation(0)),
+fn entry(metadata: io::Result<LookupResult>, reply: ReplyEntry) {
+    match metadata {
+        Ok((node, metadata)) => {
+            reply.entry(&CACHE_TTL, &attr(node, metadata.as_ref()), Generation(0))
+        }
         Err(error) => reply.error(error.into()),
     }
 }
 
-fn attributes(found: io::Result<LookupResult>, reply: ReplyAttr) {
-    match found {
-        Ok((node, found)) => reply.attr(&BELIEVED, &attr(node, found.as_ref())),
+fn attributes(metadata: io::Result<LookupResult>, reply: ReplyAttr) {
+    match metadata {
+        Ok((node, metadata)) => reply.attr(&CACHE_TTL, &attr(node, metadata.as_ref())),
         Err(error) => reply.error(error.into()),
     }
 }
@@ -385,23 +387,23 @@ fn type_of(kind: &Kind) -> FileType {
     }
 }
 
-fn attr(node: Node, found: Option<&Metadata>) -> FileAttr {
+fn attr(node: Node, metadata: Option<&Metadata>) -> FileAttr {
     let (now, zero) = (SystemTime::UNIX_EPOCH, 0);
-    let number = |of: fn(&Metadata) -> u64| found.map_or(zero, of);
-    let kind = found.and_then(|found| FileType::from_std(found.file_type()));
+    let number = |of: fn(&Metadata) -> u64| metadata.map_or(zero, of);
+    let kind = metadata.and_then(|metadata| FileType::from_std(metadata.file_type()));
     FileAttr {
         ino: INodeNo(node.0),
         size: number(MetadataExt::size),
         blocks: number(MetadataExt::blocks),
-        atime: found.and_then(|found| found.accessed().ok()).unwrap_or(now),
-        mtime: found.and_then(|found| found.modified().ok()).unwrap_or(now),
-        ctime: found.and_then(|found| found.modified().ok()).unwrap_or(now),
+        atime: metadata.and_then(|metadata| metadata.accessed().ok()).unwrap_or(now),
+        mtime: metadata.and_then(|metadata| metadata.modified().ok()).unwrap_or(now),
+        ctime: metadata.and_then(|metadata| metadata.modified().ok()).unwrap_or(now),
         crtime: now,
         kind: kind.unwrap_or(FileType::RegularFile),
-        perm: found.map_or(0o666, |found| (found.mode() & 0o7777) as u16),
-        nlink: found.map_or(1, |found| found.nlink() as u32),
-        uid: found.map_or(0, MetadataExt::uid),
-        gid: found.map_or(0, MetadataExt::gid),
+        perm: metadata.map_or(0o666, |metadata| (metadata.mode() & 0o7777) as u16),
+        nlink: metadata.map_or(1, |metadata| metadata.nlink() as u32),
+        uid: metadata.map_or(0, MetadataExt::uid),
+        gid: metadata.map_or(0, MetadataExt::gid),
         rdev: 0,
         blksize: 4096,
         flags: 0,

@@ -1,4 +1,4 @@
-//! A tree as a loss of power left it, and what was taken from it.
+//! A tree as a power loss left it, and what was lost from it.
 
 use super::base_tree::own;
 use super::file_content::Content;
@@ -10,20 +10,20 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-/// What a loss took.
+/// What a power loss took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// Changes of names that did not arrive.
+    /// Directory operations that were lost.
     pub names: u64,
-    /// Of each file with unsynced bytes, by its last path.
+    /// For each file with unsynced bytes, by its last path.
     pub files: Vec<(PathBuf, Taken)>,
 }
 
-/// See the module.
+/// The files, directories and links that a power loss left.
 #[derive(Clone, Debug)]
 pub struct Image {
     entries: Vec<Entry>,
-    /// What was taken from it.
+    /// What was lost.
     pub lost: Lost,
 }
 
@@ -58,12 +58,12 @@ impl Image {
         });
     }
 
-    /// The paths in it, parents first.
+    /// The paths, parents first.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.entries.iter().map(|entry| &*entry.path)
     }
 
-    /// Writes it into an empty directory, at native speed, with nothing left to be lost.
+    /// Writes the tree into an empty directory of an ordinary file system.
     pub fn write_to(&self, directory: &Path) -> Result<()> {
         let mut written: BTreeMap<Node, PathBuf> = BTreeMap::new();
         for entry in &self.entries {
@@ -84,7 +84,7 @@ impl Image {
         Ok(())
     }
 
-    /// The bytes of a file in it.
+    /// The bytes of a file.
     #[cfg(test)]
     pub(super) fn bytes(&self, path: &Path) -> Option<Vec<u8>> {
         let entry = self.entries.iter().find(|entry| entry.path == path)?;

@@ -1,13 +1,13 @@
-//! The nodes of a mounted tree, and where each stands in the backing directory.
+//! The nodes of a mounted tree, with their paths in the backing directory.
 //!
-//! Nodes are never forgotten: a number is given once. A node without names may still be open.
+//! Nodes are never forgotten, and numbers are never reused. A node without names may still be open.
 
 use super::recording::{Base, DirectoryEntry, Kind, Node};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// See the module.
+/// The nodes and names of a mounted tree.
 #[derive(Debug)]
 pub(super) struct Tree {
     root: PathBuf,
@@ -23,7 +23,7 @@ struct NodeEntry {
 }
 
 impl Tree {
-    /// The tree of a base, standing in `root`.
+    /// The tree of a base, stored in `root`.
     pub(super) fn new(base: &Base, root: PathBuf) -> Tree {
         let mut tree = Tree {
             root,
@@ -31,16 +31,16 @@ impl Tree {
             nodes: BTreeMap::new(),
             next: Node::ROOT.0 + 1,
         };
-        let known = NodeEntry { kind: Kind::Directory, places: Vec::new() };
-        tree.nodes.insert(Node::ROOT, known);
-        for found in &base.nodes {
-            tree.insert(found.node, found.place.clone(), found.kind.clone());
-            tree.next = tree.next.max(found.node.0 + 1);
+        let entry = NodeEntry { kind: Kind::Directory, places: Vec::new() };
+        tree.nodes.insert(Node::ROOT, entry);
+        for node in &base.nodes {
+            tree.insert(node.node, node.place.clone(), node.kind.clone());
+            tree.next = tree.next.max(node.node.0 + 1);
         }
         tree
     }
 
-    /// A number that no node has.
+    /// An unused node number.
     pub(super) fn fresh(&mut self) -> Node {
         self.next += 1;
         Node(self.next - 1)
@@ -48,14 +48,14 @@ impl Tree {
 
     pub(super) fn insert(&mut self, node: Node, place: DirectoryEntry, kind: Kind) {
         self.children.insert(place.clone(), node);
-        let known = self.nodes.entry(node).or_insert(NodeEntry { kind, places: Vec::new() });
-        known.places.push(place);
+        let entry = self.nodes.entry(node).or_insert(NodeEntry { kind, places: Vec::new() });
+        entry.places.push(place);
     }
 
     pub(super) fn remove(&mut self, place: &DirectoryEntry) -> Option<Node> {
         let node = self.children.remove(place)?;
-        if let Some(known) = self.nodes.get_mut(&node) {
-            known.places.retain(|other| other != place);
+        if let Some(entry) = self.nodes.get_mut(&node) {
+            entry.places.retain(|other| other != place);
         }
         Some(node)
     }
@@ -63,7 +63,7 @@ impl Tree {
     pub(super) fn rename(&mut self, from: &DirectoryEntry, to: DirectoryEntry) {
         self.remove(&to);
         if let Some(node) = self.remove(from) {
-            // The node is known, so its kind is not used.
+            // The node already exists, so the kind is ignored.
             self.insert(node, to, Kind::File);
         }
     }
@@ -73,25 +73,25 @@ impl Tree {
     }
 
     pub(super) fn kind(&self, node: Node) -> Option<&Kind> {
-        self.nodes.get(&node).map(|known| &known.kind)
+        self.nodes.get(&node).map(|entry| &entry.kind)
     }
 
-    /// What stands in a directory, and the directory that it stands in itself.
+    /// The entries of a directory, with `.` and `..`.
     pub(super) fn list(&self, directory: Node) -> Vec<(Node, Kind, OsString)> {
         let parent = self.place_of(directory).map_or(Node::ROOT, |place| place.0);
-        let mut found =
+        let mut entries =
             vec![(directory, Kind::Directory, ".".into()), (parent, Kind::Directory, "..".into())];
         let children = self.children.range((directory, OsString::new())..);
         for ((parent, name), node) in children {
             if *parent != directory {
                 break;
             }
-            found.push((*node, self.nodes[node].kind.clone(), name.clone()));
+            entries.push((*node, self.nodes[node].kind.clone(), name.clone()));
         }
-        found
+        entries
     }
 
-    /// Where a node stands below the mount; none if it has lost its last name.
+    /// The path of a node below the mount; none if it has no name left.
     pub(super) fn path(&self, node: Node) -> Option<PathBuf> {
         if node == Node::ROOT {
             return Some(PathBuf::new());
@@ -100,12 +100,12 @@ impl Tree {
         Some(self.path(*parent)?.join(name))
     }
 
-    /// Where a place stands below the mount.
+    /// The path of a place below the mount.
     pub(super) fn path_of(&self, place: &DirectoryEntry) -> Option<PathBuf> {
         Some(self.path(place.0)?.join(&place.1))
     }
 
-    /// A path below the mount in the backing directory.
+    /// The backing path of a path below the mount.
     pub(super) fn backing(&self, path: &std::path::Path) -> PathBuf {
         self.root.join(path)
     }

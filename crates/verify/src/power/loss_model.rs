@@ -1,58 +1,58 @@
-//! What a loss of power may leave of what was not synced.
+//! The model of a power loss: what may become of unsynced data.
 //!
-//! Bytes. A write changes the page cache; the kernel writes pages back when it likes, and a device may
-//! write the sectors of a page one by one. So between two syncs each page (or each sector of it) may be
-//! found as it was at any moment since, whatever became of its neighbours; but never with a later write
-//! and without an earlier one to the same place. Lengths are changes in order too: a file is as long as
-//! it was at one moment.
+//! Bytes. A write changes the page cache. The kernel writes pages back at any time, and a device may write
+//! the sectors of a page one by one. So between two syncs each page (or each of its sectors) may be found as
+//! it was at any moment since, independently of its neighbours; but a later write to a place never survives
+//! without the earlier ones to it. Lengths change in order too: a file's length is the one it had at some
+//! moment.
 //!
-//! Names, by [`Metadata`], which the simulated disk of `syncline-vfs` has too: `Strict` is what POSIX
-//! promises, `OrderedJournal` is like ext4. They differ in bytes in one thing: under `Strict` the new
-//! length of a file may survive without the bytes that gave it, which then read as zeros; under
-//! `OrderedJournal` a write that made a file longer counts for its length only as far as its pages have
-//! survived. A store that fails only under `Strict` leans on its file system; one that fails under
-//! `OrderedJournal` loses on ext4.
+//! Names follow [`Metadata`], which the simulated disk of `syncline-vfs` uses too: `Strict` is what POSIX
+//! guarantees, `OrderedJournal` is like ext4. The models differ in bytes in one respect. Under `Strict`, a
+//! file's new length may survive without the bytes that extended it, which then read as zeros. Under
+//! `OrderedJournal`, an extending write counts toward the length only up to the pages that survived. A store
+//! that fails only under `Strict` depends on its file system; one that fails under `OrderedJournal` loses
+//! data on ext4.
 //!
-//! Not in the model: sectors with garbage in them, writes to the wrong place, a device that forgets what
-//! it has acknowledged, the two modes of ext4 other than `data=ordered`, and ext4's habit of writing out
-//! a file before it is renamed over another. Mode and owners are never lost.
+//! Not in the model: sectors of garbage, misdirected writes, a device that forgets acknowledged writes, the
+//! two modes of ext4 other than `data=ordered`, and ext4's habit of writing out a file before it is renamed
+//! over another. Modes and owners are never lost.
 
 pub use syncline_vfs::simulated::Metadata;
 
-/// What becomes of what was not synced. The same seed on the same recording is the same image.
+/// What becomes of unsynced data. The same seed on the same recording gives the same image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
     /// All of it is lost.
     Drop,
-    /// All of it has arrived.
+    /// All of it survives.
     Keep,
-    /// Each file is as it was at some moment since its last sync, each with its own moment; names are
-    /// kept or lost as the model lets them.
+    /// Each file is as it was at some moment since its last sync, independently of the others; names are kept
+    /// or lost as the model allows.
     Subset {
-        /// See the type.
+        /// Seed of the random choices.
         seed: u64,
     },
-    /// As a subset, and within a file each unit has a moment of its own.
+    /// As `Subset`, but within a file each unit has its own moment.
     Torn {
-        /// See the type.
+        /// Seed of the random choices.
         seed: u64,
-        /// What arrives whole: 512 for a device's sector, 4096 for a page.
+        /// The unit that is written atomically: 512 for a device's sector, 4096 for a page.
         unit_bytes: u32,
     },
-    /// Each file is torn behind its first unit: either that has arrived and nothing else, or all but that.
+    /// Each file is torn after its first unit: either only that unit survives, or everything but that unit.
     Head {
-        /// See the type; of names alone.
+        /// Seed of the random choices, used for names only.
         seed: u64,
         /// As for `Torn`.
         unit_bytes: u32,
-        /// True if the first unit has arrived.
+        /// True if the first unit survives.
         arrives: bool,
     },
 }
 
 impl Loss {
-    /// The word in reports.
+    /// The name in reports.
     pub fn word(self) -> &'static str {
         match self {
             Loss::Drop => "drop",
@@ -60,11 +60,11 @@ impl Loss {
             Loss::Subset { .. } => "random subset",
             Loss::Torn { unit_bytes: 512, .. } => "512 B tear",
             Loss::Torn { .. } => "4 KiB tear",
-            Loss::Head { .. } => "tear behind the first bytes",
+            Loss::Head { .. } => "tear after the first bytes",
         }
     }
 
-    /// True if units smaller than a file have moments of their own.
+    /// True if units smaller than a file have their own moments.
     pub fn tears(self) -> bool {
         matches!(self, Loss::Torn { .. } | Loss::Head { .. })
     }
@@ -77,7 +77,7 @@ impl Loss {
     }
 }
 
-/// The words for a model in reports.
+/// The name of a model in reports.
 pub fn model_words(model: Metadata) -> &'static str {
     match model {
         Metadata::Strict => "strict POSIX",

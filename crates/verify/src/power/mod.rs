@@ -1,34 +1,34 @@
-//! A file system that loses power: what a store did is recorded once, and played back to every state
-//! that a loss of power could have left.
+//! A file system that loses power: it records a store's writes once, and replays them to any state that a
+//! power loss could have left.
 //!
-//! A [`Mount`] shows a directory at another path and passes every call through to it. It records each
-//! change, sync and acknowledgement, in order. [`Mount::cut`] takes the power away: the same lock that a
-//! sync holds is taken, and from then on every call fails, so that nothing can be acknowledged that was
-//! not stable before. Then the store's processes are killed. The [`Recording`] is played forward by a
-//! [`Replay`]; at any step it makes an [`Image`] of what a [`Loss`] leaves under a [`Metadata`] model,
-//! written as a plain directory in which the store recovers at native speed. So one run of a store gives
-//! as many images as are wanted. While the store runs, [`Fault`]s can strike it.
+//! A [`Mount`] shows a directory at another path and passes every call through to it. It records each change,
+//! sync and acknowledgement in order. [`Mount::cut`] switches the power off: it takes the lock that syncs
+//! hold, and from then on every call fails, so nothing can be acknowledged that was not stable before. Then
+//! the store's processes are killed. A [`Replay`] plays the [`Recording`] forward; at any step it makes an
+//! [`Image`] of what a [`Loss`] leaves under a [`Metadata`] model. The image is written as a plain directory,
+//! in which the store recovers at native speed. So one run of a store yields any number of images. While the
+//! store runs, [`Fault`]s can strike it.
 //!
-//! | file | what stands in it |
+//! | file | what it holds |
 //! |---|---|
-//! | `loss_model.rs` | what may be lost, in words |
-//! | `recording.rs` | the steps of a recording, and the tree it begins with |
-//! | `base_tree.rs` | that tree, read and copied aside |
+//! | `loss_model.rs` | what a power loss may take |
+//! | `recording.rs` | the steps of a recording, and the tree it starts from |
+//! | `base_tree.rs` | reads and copies that tree |
 //! | `file_content.rs` | the bytes of one file over its base |
 //! | `pending.rs` | one file between two syncs |
-//! | `directory_entries.rs` | names, stable and as seen |
-//! | `replay.rs` | a recording played forward |
-//! | `image.rs` | a tree as a loss of power left it |
-//! | `file_class.rs` | what a file is to its store |
+//! | `directory_entries.rs` | names, stable and visible |
+//! | `replay.rs` | plays a recording forward |
+//! | `image.rs` | a tree as a power loss left it |
+//! | `file_class.rs` | the role of a file in its store |
 //! | `fault.rs` | errors, a full disk, flipped bits, slow syncs |
-//! | `inode_tree.rs` | the nodes of a mounted tree, and where they stand below |
+//! | `inode_tree.rs` | the nodes of a mounted tree, and their backing paths |
 //! | `power_switch.rs` | the one lock: power, recording, faults |
-//! | `passthrough.rs` | each call, passed through |
-//! | `fuse_calls.rs` | the calls as FUSE hands them over |
-//! | `mount.rs` | mounted and unmounted |
+//! | `passthrough.rs` | the file operations, passed through to the backing directory |
+//! | `fuse_calls.rs` | the FUSE callbacks |
+//! | `mount.rs` | mounting and unmounting |
 //!
-//! What it tests is the store and the contract of POSIX, as the kernel's FUSE client passes it on; not
-//! the real file system below, nor the device. No figure of speed from a store on it means anything.
+//! This tests the store against the contract of POSIX, as the kernel's FUSE client implements it. It does not
+//! test the real file system or the device. Speed measured on this file system is meaningless.
 
 mod base_tree;
 mod directory_entries;

@@ -1,4 +1,4 @@
-//! Mounted, cut, and unmounted.
+//! Mounting, cutting the power, and unmounting.
 
 use super::fault::{FaultRule, InjectedFault};
 use super::file_class::{Class, Classify};
@@ -17,10 +17,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// So many calls run at once: all but syncs under way wait for one lock.
+/// The number of concurrent calls: all but syncs in flight wait for one lock.
 const THREADS: usize = 16;
 
-/// What stands in the table of mounts where others have their device.
+/// The source in the table of mounts, where other file systems have their device.
 const SOURCE: &str = "syncline";
 
 /// A directory shown at another path, whose power can be cut. Dropping it cuts the power and unmounts.
@@ -33,33 +33,33 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Why no file system of ours can be mounted by this thread; none if nothing is known against it. Only a
-    /// mount itself tells all: see [`Mount::tried`].
+    /// Why this thread cannot mount a file system, if a reason is known in advance. Only an actual mount
+    /// shows all reasons: see [`Mount::tried`].
     pub fn refusal() -> Option<String> {
         let device = Path::new("/dev/fuse");
         let opened = fs::File::options().read(true).write(true).open(device);
         if let Err(error) = opened {
             return Some(format!(
-                "/dev/fuse cannot be opened ({error}); load the module fuse, and be root"
+                "/dev/fuse cannot be opened ({error}); load the kernel module fuse and run as root"
             ));
         }
         if !rustix::process::geteuid().is_root() {
-            return Some("a file system can be mounted by root only".to_owned());
+            return Some("only root can mount a file system".to_owned());
         }
-        // Root of a container has not, as a rule.
+        // Root in a container usually lacks the capability.
         let rights = capabilities(None).map(|sets| sets.effective);
         if rights.is_ok_and(|rights| !rights.contains(CapabilitySet::SYS_ADMIN)) {
             return Some(
-                "this root has no right to mount file systems (the capability CAP_SYS_ADMIN); grant it, or run \
-                 outside of the container"
+                "this process lacks the capability CAP_SYS_ADMIN, which mounting needs; grant it, or run \
+                 outside the container"
                     .to_owned(),
             );
         }
         None
     }
 
-    /// Why none can be mounted below a directory; none if one was, for a moment. The directory is one of
-    /// our own; nothing stays in it.
+    /// Mounts a file system below a scratch directory for a moment; returns why that failed, none if it
+    /// worked. Leaves nothing in the directory.
     pub fn tried(directory: &Path) -> Option<String> {
         if let Some(why) = Mount::refusal() {
             return Some(why);
@@ -75,14 +75,14 @@ impl Mount {
         };
         mounted().err().map(|error| {
             format!(
-                "{error}, though this is root and /dev/fuse can be opened; a sandbox may forbid it"
+                "{error}, although this is root and /dev/fuse can be opened; a sandbox may forbid mounting"
             )
         })
     }
 
-    /// Shows `backing` at `point`, an empty directory. What stands in it now is copied to `copy`, an
-    /// empty directory, and counts as stable; nobody else may touch `backing` meanwhile. When writes of
-    /// `bytes_max` bytes have been recorded, the power goes off by itself.
+    /// Shows `backing` at `point`, an empty directory. The present content of `backing` is copied to `copy`,
+    /// an empty directory, and counts as stable; no other process may change `backing` meanwhile. Once more
+    /// than `bytes_max` bytes of writes have been recorded, the power goes off by itself.
     pub fn new(
         backing: &Path,
         point: &Path,
@@ -101,7 +101,8 @@ impl Mount {
         config.mount_options = vec![
             MountOption::FSName(SOURCE.to_owned()),
             MountOption::NoAtime,
-            // Every user may enter, since the store's own does; the kernel holds them to owners and modes.
+            // All users may enter, because the store runs as its own user; the kernel checks owners and
+            // modes.
             MountOption::DefaultPermissions,
         ];
         config.acl = SessionACL::All;
@@ -115,7 +116,7 @@ impl Mount {
         })
     }
 
-    /// Where the store finds its files.
+    /// The path at which the store finds its files.
     pub fn point(&self) -> &Path {
         &self.point
     }
@@ -130,15 +131,15 @@ impl Mount {
         self.pass.switch().faults.disarm();
     }
 
-    /// Lets the kernel forget what it has read of the files of a class, as it may at any time: what is
-    /// read next is read from us. A file that it cannot forget stays as it is.
+    /// Drops the kernel's cached pages of the files of a class, as the kernel may do at any time, so that the
+    /// next read comes to this file system. Files whose pages cannot be dropped are skipped.
     pub fn forget(&self, class: Class) {
         let nodes = self.pass.switch().of_class(class);
         if let Some(session) = &self.session {
             let notifier = session.notifier();
             for node in nodes {
                 if notifier.inval_inode(INodeNo(node.0), 0, 0).is_err() {
-                    // It has not looked at that file yet, so that there is nothing to forget.
+                    // The kernel has not cached this file, so there is nothing to drop.
                 }
             }
         }
@@ -149,12 +150,12 @@ impl Mount {
         self.pass.switch().faults.struck().clone()
     }
 
-    /// How many steps were recorded so far.
+    /// Number of recorded steps.
     pub fn steps(&self) -> usize {
         self.pass.switch().steps()
     }
 
-    /// How many acknowledgements were recorded so far.
+    /// Number of recorded acknowledgements.
     pub fn acknowledgements(&self) -> u64 {
         self.pass.switch().acknowledgements()
     }
@@ -164,19 +165,19 @@ impl Mount {
         self.pass.switch().is_off()
     }
 
-    /// Takes the power away: no call succeeds from now on. Kill the store's processes afterwards.
+    /// Switches the power off: no call succeeds from now on. Kill the store's processes afterwards.
     pub fn cut(&self) {
         self.pass.switch().cut();
     }
 
-    /// Cuts the power if that was not done, unmounts, and hands out what was recorded.
+    /// Cuts the power if it is on, unmounts, and returns the recording.
     pub fn end(mut self) -> Result<Recording> {
         self.cut();
         self.unmount()?;
         Ok(Recording { base: std::mem::take(&mut self.base), steps: self.pass.switch().take() })
     }
 
-    /// Detaches the mount at once; its thread ends when the last process has let go of it.
+    /// Detaches the mount at once; its thread ends when the last process has closed its files.
     fn unmount(&mut self) -> Result<()> {
         if let Some(session) = self.session.take() {
             unmount(&self.point, UnmountFlags::DETACH)
@@ -187,10 +188,11 @@ impl Mount {
     }
 }
 
-/// Unmounts what is mounted below a directory, by its real path: what a process that was killed has left.
+/// Unmounts everything below a directory, given by its real path: the leftovers of a killed process.
 pub fn unmount_below(directory: &Path) -> io::Result<()> {
     let mounts = fs::read_to_string("/proc/self/mountinfo")?;
-    // The fifth word of a line; ours have no blank in it, which would stand there as \040.
+    // The mount point is the fifth field of a line. Our own mount points contain no blanks, which would
+    // appear as \040.
     let points = mounts.lines().filter_map(|line| line.split(' ').nth(4));
     for point in points.filter(|point| Path::new(point).starts_with(directory)) {
         unmount(point, UnmountFlags::DETACH)?;
@@ -198,8 +200,8 @@ pub fn unmount_below(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// True if a path, or what of it is there, lies on a [`Mount`] of any process. A figure of speed from there
-/// means nothing.
+/// True if a path, or its closest existing ancestor, is on a [`Mount`] of any process. Speed measured there
+/// is meaningless.
 pub fn is_mounted(path: &Path) -> bool {
     let path = std::path::absolute(path).unwrap_or_default();
     let mut parts = path.ancestors();
@@ -208,7 +210,7 @@ pub fn is_mounted(path: &Path) -> bool {
     };
     let device = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    // Behind the dash stand the kind of the file system and its source.
+    // After the dash come the file system type and the source.
     let ours = |line: &str| {
         let is_there = line.split(' ').nth(2) == Some(&device);
         is_there && line.contains(&format!(" - fuse {SOURCE} "))
@@ -219,7 +221,7 @@ pub fn is_mounted(path: &Path) -> bool {
 impl Drop for Mount {
     fn drop(&mut self) {
         self.cut();
-        // There is nobody left to tell; whoever wants to know calls `end`.
+        // An error cannot be reported here; callers that need it use `end`.
         drop(self.unmount());
     }
 }

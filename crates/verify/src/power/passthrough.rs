@@ -1,10 +1,10 @@
-//! Each call, passed through to the backing directory and recorded.
+//! The file operations, passed through to the backing directory and recorded.
 //!
-//! The shape of every call: take the lock, look at the power, let a fault strike, do it on the backing
-//! directory, record the step. The backing directory is scratch: it is never synced. A sync waits instead,
-//! without the lock, as long as a disk takes: what a store writes or acknowledges meanwhile would else never
-//! stand between a write and its sync, and who acknowledges too early would be found by luck alone. Calls
-//! that change the file which is being synced are held back by the kernel (`docs/decisions/0031`).
+//! Every call takes the lock, checks the power, lets a fault strike, performs the operation on the backing
+//! directory, and records the step. The backing directory is scratch and never synced. Instead, a sync waits
+//! as long as a disk would take, without the lock. Otherwise no write or acknowledgement could fall between a
+//! write and its sync, and a store that acknowledges too early would be caught only by luck. The kernel holds
+//! back calls that change the file being synced (`docs/decisions/0031`).
 
 use super::base_tree::owner_of;
 use super::fault::{Call, Fault};
@@ -22,22 +22,22 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// The file that is not there: see [`ACKNOWLEDGEMENTS`].
+/// The node of the virtual file [`ACKNOWLEDGEMENTS`].
 pub(super) const ACKNOWLEDGEMENTS_NODE: Node = Node(u64::MAX);
 
-/// How long a sync takes: about as long as on a good disk, and longer than an acknowledgement's way here.
+/// Duration of a sync: about that of a good disk, and longer than an acknowledgement takes here.
 const SYNC_TAKES: Duration = Duration::from_micros(200);
 
-/// Calls of one mount.
+/// The operations of one mount.
 #[derive(Debug)]
 pub(super) struct Passthrough {
     switch: Mutex<PowerSwitch>,
 }
 
-/// A node with what `stat` says of it; none for the file that is not there.
+/// A node with its metadata; none for the virtual file.
 pub(super) type LookupResult = (Node, Option<Metadata>);
 
-/// Who calls, and with which mode bits something is made.
+/// The user and group of the caller, and the mode bits of the new node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Requester {
     pub(super) mode: u32,
@@ -50,12 +50,12 @@ impl Passthrough {
         Passthrough { switch: Mutex::new(switch) }
     }
 
-    /// The lock, whether or not there is power.
+    /// Locks the switch, whether or not there is power.
     pub(super) fn switch(&self) -> MutexGuard<'_, PowerSwitch> {
         self.switch.lock()
     }
 
-    /// Lets go of the lock while a sync is under way.
+    /// Waits for the duration of a sync without the lock.
     fn sync_under_way<'p>(
         &'p self,
         switch: MutexGuard<'p, PowerSwitch>,
@@ -99,7 +99,7 @@ impl Passthrough {
         Ok(switch.opened(Open::Directory(names)))
     }
 
-    /// The names of an open directory from the `from`th on.
+    /// The names of an open directory from number `from` on.
     pub(super) fn names(&self, handle: u64, from: u64) -> io::Result<Vec<(Node, Kind, OsString)>> {
         let switch = self.powered()?;
         match switch.handle(handle)? {
@@ -122,7 +122,7 @@ impl Passthrough {
         }
         let path = backing(&switch, node)?;
         let file = File::options().read(true).write(true).open(&path);
-        // A file that may only be read is opened so; what may be done is the kernel's business.
+        // Read-only files are opened read-only; the kernel checks the permissions of each access.
         let file = file.or_else(|_| File::open(&path))?;
         let synced = flags & libc::O_DSYNC != 0;
         Ok(switch.opened(Open::File { node, file, synced }))
@@ -132,15 +132,15 @@ impl Passthrough {
         self.switch().closed(handle);
     }
 
-    /// Makes a node of a kind and gives it to its maker.
+    /// Creates a node and gives it to the requester.
     pub(super) fn create(
         &self,
         place: DirectoryEntry,
         kind: Kind,
-        maker: Requester,
+        requester: Requester,
     ) -> io::Result<LookupResult> {
         let mut switch = self.powered()?;
-        let node = create(&mut switch, place, kind, maker)?;
+        let node = create(&mut switch, place, kind, requester)?;
         Ok((node, Some(stat(&switch, node)?)))
     }
 
@@ -234,7 +234,7 @@ impl Passthrough {
         let got = read_up_to(file, &mut bytes, offset)?;
         bytes.truncate(got);
         if fault == Some(Fault::FlippedBit) {
-            // The kernel reads ahead: what was asked for is some page of these.
+            // The kernel reads ahead, so the requested page may be any of these.
             for page in bytes.chunks_mut(PAGE_BYTES) {
                 let middle = page.len() / 2;
                 page[middle] ^= 0x10;
@@ -254,7 +254,7 @@ impl Passthrough {
             Open::Directory(_) => return Err(Errno::ISDIR.into()),
         };
         strike(&mut switch, Call::Write, node)?;
-        // A synced write is a write and a sync: either may be struck.
+        // A synced write is a write and a sync; faults can strike either.
         let sync = synced.then(|| strike(&mut switch, Call::Sync, node));
         if let Open::File { file, .. } = switch.handle(handle)? {
             file.write_all_at(bytes, offset)?;
@@ -275,7 +275,7 @@ impl Passthrough {
         Ok(())
     }
 
-    /// Allocates a range, or zeros it.
+    /// Allocates or zeros a range.
     pub(super) fn allocate(&self, handle: u64, offset: u64, len: u64, mode: i32) -> io::Result<()> {
         let mut switch = self.powered()?;
         let Open::File { node, .. } = switch.handle(handle)? else {
@@ -304,7 +304,7 @@ impl Passthrough {
         Ok(())
     }
 
-    /// A sync of a file or directory.
+    /// Syncs a file or directory.
     pub(super) fn sync(&self, node: Node) -> io::Result<()> {
         if node == ACKNOWLEDGEMENTS_NODE {
             return self.powered().map(drop);
@@ -331,7 +331,7 @@ fn create(
     switch: &mut PowerSwitch,
     place: DirectoryEntry,
     kind: Kind,
-    maker: Requester,
+    requester: Requester,
 ) -> io::Result<Node> {
     let below = switch.tree.path_of(&place).ok_or(Errno::NOENT)?;
     if let Some(Fault::DiskFull) = switch.faults.strike(Call::Create, &below) {
@@ -343,9 +343,9 @@ fn create(
         Kind::Directory => fs::create_dir(&path)?,
         Kind::Link(target) => symlink(target, &path)?,
     }
-    lchown(&path, Some(maker.user), Some(maker.group))?;
+    lchown(&path, Some(requester.user), Some(requester.group))?;
     if !matches!(kind, Kind::Link(_)) {
-        fs::set_permissions(&path, Permissions::from_mode(maker.mode & 0o7777))?;
+        fs::set_permissions(&path, Permissions::from_mode(requester.mode & 0o7777))?;
     }
     let owner: Owner = owner_of(&fs::symlink_metadata(&path)?);
     let node = switch.tree.fresh();
@@ -354,7 +354,7 @@ fn create(
     Ok(node)
 }
 
-/// Lets a fault strike; one that fails the call is an error.
+/// Lets a fault strike; a fault that fails the call is an error.
 fn strike(switch: &mut PowerSwitch, call: Call, node: Node) -> io::Result<Option<Fault>> {
     let Some(path) = switch.tree.path(node) else {
         return Ok(None);
@@ -395,7 +395,7 @@ fn read_up_to(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
     Ok(got)
 }
 
-/// The backing directory, for what is asked of the whole file system.
+/// The statistics of the backing file system.
 pub(super) fn statvfs(root: &Path) -> io::Result<rustix::fs::StatVfs> {
     Ok(rustix::fs::statvfs(root)?)
 }

@@ -1,13 +1,13 @@
-//! One file between two syncs: its stable bytes, and the changes that a loss of power may take.
+//! One file between two syncs: its stable bytes, and the changes that a power loss may take.
 //!
 //! Invariants:
-//! 1. Visible bytes = stable bytes with all changes applied in order, but for those that a failed sync
+//! 1. Visible bytes = stable bytes with all changes applied in order, except those that a failed sync
 //!    has dropped.
-//! 2. A change whose sync has failed is covered by no later sync, and may have arrived nevertheless.
-//! 3. `floors` says for each unit of 512 bytes up to which change it is stable, where that is not the
-//!    same for the whole file: after a synced write, and beside changes whose sync has failed.
-//!    `reaches` says the same of the file's length: no older change of it cuts off what is stable.
-//! 4. What was changed while a sync was under way is not in it.
+//! 2. A change whose sync has failed is covered by no later sync, and may or may not have been written.
+//! 3. `floors` records for each unit of 512 bytes up to which change it is stable, where that differs
+//!    within the file: after a synced write, and when some changes have a failed sync. `reaches` records
+//!    the same for the file's length: no older change of the length cuts off stable bytes.
+//! 4. A sync does not cover changes made after it began.
 
 use super::file_content::{Content, PAGE_BYTES};
 use super::loss_model::{Loss, Metadata};
@@ -16,12 +16,12 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a device writes whole or not at all.
+/// The unit that a device writes atomically.
 const SECTOR: u64 = 512;
 
 const PAGE_SECTORS: u64 = PAGE_BYTES as u64 / SECTOR;
 
-/// How much one write of zeros is taken apart into.
+/// The piece size of a write of zeros.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 /// A change of a file.
@@ -40,7 +40,7 @@ struct Entry {
     change: Change,
 }
 
-/// See the module.
+/// The stable bytes of a file and its pending changes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pending {
     stable: Content,
@@ -49,7 +49,7 @@ pub(super) struct Pending {
     reaches: Reach,
 }
 
-/// How far a file reaches at least once a change is stable that may lie behind one whose sync has failed.
+/// The minimum length of the file, given by a stable change that may be newer than one whose sync has failed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reach {
     /// The number of the change.
@@ -57,16 +57,16 @@ struct Reach {
     len: u64,
 }
 
-/// What a loss took from one file.
+/// What a power loss took from one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// Units of 512 bytes that had changed since the last sync.
+    /// Units of 512 bytes changed since the last sync.
     pub pending: u64,
-    /// Those of them that are not as the store left them.
+    /// Pending units that are not as the store left them.
     pub lost: u64,
-    /// Writes of which some units arrived and some did not.
+    /// Writes of which some units survived and some did not.
     pub torn_writes: u64,
-    /// Those of them that began where the file begins.
+    /// Torn writes that began at offset 0.
     pub torn_heads: u64,
 }
 
@@ -75,17 +75,17 @@ impl Pending {
         Pending { stable, ..Pending::default() }
     }
 
-    /// True if nothing can be lost.
+    /// True if a power loss can take nothing.
     pub(super) fn is_stable(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// A change by the step of that number, which is visible and not stable.
+    /// Applies the change of step `number`, which is visible and not yet stable.
     pub(super) fn change(&mut self, number: u64, change: Change) {
         self.entries.push(Entry { number, failed: false, change });
     }
 
-    /// A sync of what was changed up to a step has succeeded.
+    /// Applies a successful sync of all changes up to `step`.
     pub(super) fn sync(&mut self, step: u64) -> io::Result<()> {
         let entries = std::mem::take(&mut self.entries);
         let any_failed = entries.iter().any(|entry| entry.failed);
@@ -104,17 +104,17 @@ impl Pending {
         Ok(())
     }
 
-    /// The write of a step was itself a sync. Where lengths were set before it and not synced, all is:
-    /// the bytes could not be read back else.
+    /// Applies a write that was itself synced. If lengths were set before it without a sync, everything up to
+    /// it becomes stable: its bytes could not be read back otherwise.
     pub(super) fn sync_written(&mut self, step: u64) -> io::Result<()> {
         let Some(at) = self.entries.iter().position(|one| one.number == step) else {
-            return Ok(()); // a sync that began behind it has covered it by now
+            return Ok(()); // a sync that began after it has already covered it
         };
         if self.entries[..at].iter().any(|one| one.change.is_length()) {
             return self.sync(step);
         }
         let written = self.entries.remove(at);
-        // What is written back are the pages of the range: earlier changes of theirs come with it.
+        // The pages of the range are written back whole, including earlier changes to them.
         let units = written.change.units();
         let range =
             units.start / PAGE_SECTORS * PAGE_SECTORS..units.end.next_multiple_of(PAGE_SECTORS);
@@ -128,14 +128,14 @@ impl Pending {
         Ok(())
     }
 
-    /// A sync has failed: what it should have covered counts as clean.
+    /// Applies a failed sync: everything that it should have covered counts as clean.
     pub(super) fn fail_sync(&mut self) {
         for entry in &mut self.entries {
             entry.failed = true;
         }
     }
 
-    /// The bytes that a loss of power leaves, and what it took.
+    /// The bytes that a power loss leaves, and what it took.
     pub(super) fn image(
         &self,
         loss: Loss,
@@ -178,7 +178,7 @@ impl Pending {
         entry.change.apply(&mut self.stable, is_new)
     }
 
-    /// A floor tells nothing once no change below it is left.
+    /// Drops floors that are older than all pending changes: they have no effect.
     fn forget_floors(&mut self) {
         let first = self.entries.first().map_or(u64::MAX, |first| first.number);
         self.floors.retain(|_, at| *at > first);
@@ -187,7 +187,8 @@ impl Pending {
         }
     }
 
-    /// A change is stable that may lie behind failed ones: of the length it leaves them no say.
+    /// Records a stable change that may be newer than failed ones: those no longer affect the length it
+    /// leaves.
     fn raise_reach(&mut self, stable: &Entry) {
         self.reaches.len = match &stable.change {
             Change::Write { offset, bytes } => self.reaches.len.max(offset + bytes.len() as u64),
@@ -201,7 +202,7 @@ impl Pending {
         self.reaches.number = stable.number;
     }
 
-    /// The length that a change of it leaves.
+    /// The length after a change to `len`, kept above stable bytes.
     fn length_left(&self, number: u64, len: u64) -> u64 {
         if number < self.reaches.number { len.max(self.reaches.len) } else { len }
     }
@@ -219,7 +220,7 @@ impl Pending {
 }
 
 impl Change {
-    /// True of a write that begins where the file begins.
+    /// True if this is a write at offset 0.
     fn is_head(&self) -> bool {
         matches!(self, Change::Write { offset: 0, .. })
     }
@@ -228,7 +229,7 @@ impl Change {
         matches!(self, Change::SetLen(_))
     }
 
-    /// The units of 512 bytes that it changes.
+    /// The range of 512-byte units that it changes.
     fn units(&self) -> Range<u64> {
         let (offset, len) = match self {
             Change::Write { offset, bytes } => (*offset, bytes.len() as u64),
@@ -238,7 +239,7 @@ impl Change {
         offset / SECTOR..(offset + len).div_ceil(SECTOR).max(offset / SECTOR)
     }
 
-    /// Makes the change where `takes` says so of a unit; neighbours that are taken go in one piece.
+    /// Applies the change to the units for which `takes` is true; adjacent units go in one piece.
     fn apply(&self, content: &mut Content, takes: impl Fn(u64) -> bool) -> io::Result<()> {
         if let Change::SetLen(len) = self {
             return content.set_len(*len);
@@ -281,22 +282,22 @@ impl Change {
     }
 }
 
-/// The moment at which each part of a file is found: how many of its changes it has seen.
+/// The moment at which each part of a file is found: the number of changes applied to it.
 struct Moments {
     length: usize,
-    /// Sectors in a unit that has one moment.
+    /// Sectors per unit with its own moment.
     sectors: u64,
     units: Units,
     end: usize,
 }
 
-/// How the units of a file come by their moments.
+/// How the units of a file get their moments.
 enum Units {
-    /// All share the length's.
+    /// All use the length's moment.
     Together,
-    /// Each has its own, drawn from this seed.
+    /// Each gets a random one, derived from this seed.
     Drawn(u64),
-    /// The first is found new and all others old, or, if false, the other way round.
+    /// If true, the first unit has all changes and the others none; if false, the other way round.
     Head(bool),
 }
 
@@ -305,12 +306,12 @@ impl Moments {
         Moments { length: moment, sectors: 1, units: Units::Together, end: moment }
     }
 
-    /// Where the unit that shares a moment with these 512 bytes ends.
+    /// The end of the unit that contains this sector.
     fn unit_end(&self, unit: u64) -> u64 {
         (unit / self.sectors + 1) * self.sectors * SECTOR
     }
 
-    /// Of a unit of 512 bytes: as often nothing, all or something.
+    /// The moment of a sector; none of the changes, all, or some are equally likely.
     fn of(&self, unit: u64) -> usize {
         let group = unit / self.sectors;
         let seed = match self.units {
@@ -327,14 +328,13 @@ impl Moments {
     }
 }
 
-/// An image that is being built.
+/// An image under construction.
 struct Image<'p> {
     pending: &'p Pending,
     moments: Moments,
     content: Content,
-    /// Cuts of the file that have not arrived: the change's index, and the length it would have left.
-    /// What was written behind a cut, and a unit that it went through, is where nothing leads to before
-    /// the cut has arrived.
+    /// Truncations that were lost: the index of the change, and its length. Data that was written after a
+    /// truncation, at or beyond the unit that it cuts, is unreachable until the truncation itself is stable.
     cuts: Vec<(usize, u64)>,
 }
 
@@ -366,7 +366,7 @@ impl Image<'_> {
         Ok(())
     }
 
-    /// How long the file was at the length's moment.
+    /// The length of the file at the length's moment.
     fn length_at_moment(&self) -> u64 {
         let seen = &self.pending.entries[..self.moments.length];
         seen.iter().fold(self.pending.stable.len(), |len, entry| match &entry.change {
@@ -412,7 +412,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn a_file_torn_behind_its_first_bytes_is_new_on_one_side_and_old_on_the_other() {
+    fn a_head_tear_splits_new_from_old_bytes() {
         let mut pending = Pending::default();
         let write = |byte: u8| Change::Write { offset: 0, bytes: Arc::from(vec![byte; 8192]) };
         pending.change(1, write(1));
@@ -433,8 +433,8 @@ mod tests {
         }
     }
 
-    /// A file whose length was set while syncs fail, and which was then written to and synced.
-    fn written_behind_a_failed_length(len: u64) -> Pending {
+    /// A file whose length was set while syncs fail, and which was then written and synced.
+    fn written_after_a_failed_length(len: u64) -> Pending {
         let mut pending = Pending::default();
         pending.change(1, Change::SetLen(len));
         pending.fail_sync();
@@ -445,21 +445,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stable_is_not_cut_off_by_an_older_length_whose_sync_has_failed() {
+    fn an_older_length_with_a_failed_sync_does_not_cut_stable_bytes() {
         for (len, left) in [(0, 1536), (512, 1536), (1000, 1536), (8192, 8192)] {
-            let pending = written_behind_a_failed_length(len);
-            for (loss, wanted) in [(Loss::Drop, 1536), (Loss::Keep, left)] {
+            let pending = written_after_a_failed_length(len);
+            for (loss, expected) in [(Loss::Drop, 1536), (Loss::Keep, left)] {
                 let (mut content, _) = pending.image(loss, Metadata::Strict, 7).unwrap();
                 let bytes = content.bytes();
-                assert_eq!(bytes.len(), wanted, "{len} {loss:?}");
+                assert_eq!(bytes.len(), expected, "{len} {loss:?}");
                 assert!(bytes[512..1536].iter().all(|byte| *byte == 7), "{len} {loss:?}");
             }
         }
     }
 
     #[test]
-    fn a_stable_length_outweighs_an_older_one_whose_sync_has_failed() {
-        let mut pending = written_behind_a_failed_length(8192);
+    fn a_stable_length_overrides_an_older_one_with_a_failed_sync() {
+        let mut pending = written_after_a_failed_length(8192);
         pending.change(3, Change::SetLen(600));
         pending.sync(3).unwrap();
         let (mut content, _) = pending.image(Loss::Keep, Metadata::Strict, 7).unwrap();
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_write_is_one_of_the_first_bytes_only_where_it_begins_with_them() {
+    fn only_a_torn_write_at_offset_zero_counts_as_a_torn_head() {
         let mut pending = Pending::default();
         let write = |offset| Change::Write { offset, bytes: Arc::from(vec![1; 4096]) };
         (0..4).for_each(|number| pending.change(1 + number, write(4096 * number)));

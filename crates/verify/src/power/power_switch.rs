@@ -1,9 +1,9 @@
-//! The one lock of a mount: whether there is power, what was recorded, which faults are armed.
+//! The state under a mount's one lock: whether there is power, the recording, the armed faults.
 //!
 //! Invariants:
-//! 1. Every call holds the lock from its look at the power until its step is recorded, a sync from its
-//!    last look; so a sync that has answered stands in the recording before the cut, and nothing stands
-//!    behind it.
+//! 1. Every call holds the lock from its check of the power until its step is recorded, a sync from its
+//!    last check. So a sync that has answered is in the recording before the cut, and nothing follows the
+//!    cut.
 //! 2. Once the power is off it stays off.
 
 use super::fault::Faults;
@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 
-/// What a call holds while it runs.
+/// The state that a call holds locked while it runs.
 #[derive(Debug)]
 pub(super) struct PowerSwitch {
     is_off: bool,
@@ -30,7 +30,7 @@ pub(super) struct PowerSwitch {
     next: u64,
 }
 
-/// What a handle leads to.
+/// The target of a file handle.
 #[derive(Debug)]
 pub(super) enum Open {
     File {
@@ -39,9 +39,9 @@ pub(super) enum Open {
         /// True if each write is a sync.
         synced: bool,
     },
-    /// The names as they were when the directory was opened.
+    /// The names at the time when the directory was opened.
     Directory(Vec<(Node, super::recording::Kind, OsString)>),
-    /// Where acknowledgements are written.
+    /// The virtual file of acknowledgements.
     Acknowledgements,
 }
 
@@ -96,7 +96,7 @@ impl PowerSwitch {
         self.acknowledgements
     }
 
-    /// The steps, which are taken out.
+    /// Takes the recorded steps out.
     pub(super) fn take(&mut self) -> Vec<Step> {
         self.open.clear();
         std::mem::take(&mut self.steps)

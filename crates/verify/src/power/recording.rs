@@ -1,13 +1,13 @@
-//! What a store did to its files, in order: every change, every sync, every acknowledgement.
+//! What a store did to its files, in order: every change, sync and acknowledgement.
 //!
 //! Invariants:
-//! 1. Steps stand in the order in which the file system took them, under one lock; a step is recorded
+//! 1. Steps are in the order in which the file system performed them, under one lock. A step is recorded
 //!    only after it has succeeded on the backing directory.
-//! 2. An acknowledgement stands behind everything that its commit has synced: the client writes it to
-//!    [`ACKNOWLEDGEMENTS`], on the same file system, after the commit has answered.
+//! 2. An acknowledgement comes after everything that its commit has synced: the client writes it to
+//!    [`ACKNOWLEDGEMENTS`], on the same file system, after the commit has returned.
 //! 3. Nothing is recorded once the power is off.
-//! 4. Steps are numbered from 1 up. A sync takes time: it is recorded when it answers, and covers what was
-//!    done up to the step at which it began.
+//! 4. Steps are numbered from 1. A sync takes time: it is recorded when it returns, and covers the steps
+//!    up to the one at which it began.
 
 use super::file_class::{Class, Classify};
 use std::collections::BTreeMap;
@@ -15,8 +15,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The name, at the root of a mount, of the file that is not there: what is written to it is an
-/// acknowledgement, and leads to no file.
+/// The name of a virtual file at the root of a mount: a write to it is recorded as an acknowledgement and not
+/// stored.
 pub const ACKNOWLEDGEMENTS: &str = ".syncline-acknowledged";
 
 /// A file, directory or symbolic link, whatever its names.
@@ -24,11 +24,11 @@ pub const ACKNOWLEDGEMENTS: &str = ".syncline-acknowledged";
 pub struct Node(pub u64);
 
 impl Node {
-    /// The directory that everything stands in.
+    /// The root directory.
     pub const ROOT: Node = Node(1);
 }
 
-/// Where a name stands.
+/// A place for a name: the directory and the name in it.
 pub type DirectoryEntry = (Node, OsString);
 
 /// What a node is.
@@ -42,7 +42,7 @@ pub enum Kind {
     Link(PathBuf),
 }
 
-/// Mode and owners. They are no part of what may be lost.
+/// Mode and owner, which a power loss never takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// Permission bits.
@@ -64,14 +64,14 @@ pub enum Step {
         place: DirectoryEntry,
         /// What it is.
         kind: Kind,
-        /// Whose it is.
+        /// Its owner and mode.
         owner: Owner,
     },
-    /// A file gets one more name.
+    /// A file gets another name.
     Link(Node, DirectoryEntry),
-    /// A name goes; of a directory, an empty one.
+    /// A name is removed; a directory must be empty.
     Remove(DirectoryEntry),
-    /// A name goes and another leads to its node.
+    /// A name is replaced by another for the same node.
     Rename(DirectoryEntry, DirectoryEntry),
     /// Mode or owners change.
     Own(Node, Owner),
@@ -84,14 +84,14 @@ pub enum Step {
         /// The bytes.
         bytes: Arc<[u8]>,
     },
-    /// A write that was itself a sync of its own bytes (`O_DSYNC`, `O_SYNC`) has answered.
+    /// The sync of a synced write (`O_DSYNC`, `O_SYNC`) has returned.
     SyncWritten {
         /// The file.
         node: Node,
         /// The number of the write's step.
         write: u64,
     },
-    /// Zeros over a range that stays within the file.
+    /// Zeros written over a range within the file.
     Zeros {
         /// The file.
         node: Node,
@@ -100,47 +100,47 @@ pub enum Step {
         /// How many.
         len: u64,
     },
-    /// The length cut or grown.
+    /// The file is truncated or extended.
     SetLen(Node, u64),
-    /// A sync of a file, of its data at least, succeeded.
+    /// A sync of a file's data, or of data and metadata, succeeded.
     Sync {
         /// The file.
         node: Node,
-        /// The number of the last step before it began.
+        /// Number of the last step before the sync began.
         began: u64,
     },
-    /// A sync of a file failed: what it should have covered counts as clean and is not stable.
+    /// A sync of a file failed: everything that it should have covered counts as clean and is not stable.
     SyncFailed(Node),
     /// A sync of a directory succeeded.
     SyncDirectory {
         /// The directory.
         node: Node,
-        /// See `Sync`.
+        /// As for `Sync`.
         began: u64,
     },
-    /// What a client wrote to [`ACKNOWLEDGEMENTS`].
+    /// The bytes that a client wrote to [`ACKNOWLEDGEMENTS`].
     Acknowledged(Arc<[u8]>),
 }
 
 #[cfg(test)]
 impl Step {
-    /// A sync of all that was done before it.
+    /// A sync of everything before it.
     pub(crate) fn sync(node: Node) -> Step {
         let began = u64::MAX;
         Step::Sync { node, began }
     }
 }
 
-/// A tree that was there when the recording began, all of it stable.
+/// The tree at the beginning of a recording, all of it stable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Base {
-    /// Where the tree's copy stands.
+    /// The directory that holds the copy of the tree.
     pub directory: PathBuf,
-    /// Every node in it but the root, parents first.
+    /// All nodes except the root, parents first.
     pub nodes: Vec<BaseNode>,
 }
 
-/// A node that was there when the recording began.
+/// A node that existed when the recording began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseNode {
     /// The node.
@@ -151,23 +151,23 @@ pub struct BaseNode {
     pub path: PathBuf,
     /// What it is.
     pub kind: Kind,
-    /// Whose it is.
+    /// Its owner and mode.
     pub owner: Owner,
-    /// Bytes in a file.
+    /// Length of a file in bytes.
     pub len: u64,
 }
 
-/// A base and what was done on it.
+/// A base and the steps on it.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
-    /// The tree at its beginning.
+    /// The tree at the beginning.
     pub base: Base,
-    /// What was done, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
 }
 
 impl Recording {
-    /// The acknowledgements that stand among the first `steps` steps.
+    /// The acknowledgements in the first `steps` steps.
     pub fn acknowledged(&self, steps: usize) -> impl Iterator<Item = &[u8]> {
         self.steps[..steps].iter().filter_map(|step| match step {
             Step::Acknowledged(bytes) => Some(&**bytes),
@@ -175,7 +175,7 @@ impl Recording {
         })
     }
 
-    /// What each node is to its store, by the last name that was given to it.
+    /// The class of each node, by the last name it was given.
     pub fn classes(&self, classify: Classify) -> BTreeMap<Node, Class> {
         let (mut nodes, mut places) = (BTreeMap::new(), BTreeMap::new());
         let of_base = self.base.nodes.iter().map(|one| (&one.place, one.node));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_what_its_last_name_says() {
+    fn a_nodes_last_name_determines_its_class() {
         let place = |node, name: &str| -> DirectoryEntry { (Node(node), name.into()) };
         let owner = Owner { mode: 0o644, user: 0, group: 0 };
         let create = |node, place, kind| Step::Create { node: Node(node), place, kind, owner };

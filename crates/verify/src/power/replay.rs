@@ -1,8 +1,8 @@
-//! A recording played forward: what is stable and what is not, after any number of its steps.
+//! Plays a recording forward: keeps track of stable and pending changes at each step.
 //!
-//! One machine plays one recording under one model of names. It only goes forward; images for many cuts
-//! are made in the order of the cuts. Files that have lost their last name are kept: a loss of power may
-//! bring the name back.
+//! A replay plays one recording under one model of names, and only forward; images for several cuts are made
+//! in the order of the cuts. Files that have lost their last name are kept, because a power loss may bring
+//! the name back.
 
 use super::directory_entries::{Names, Tree};
 use super::file_content::Content;
@@ -14,21 +14,21 @@ use crate::error::{Result, doing};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// See the module.
+/// The state of a recording's files at one step.
 #[derive(Clone, Debug)]
 pub struct Replay {
     directory: PathBuf,
     names: Names,
     nodes: BTreeMap<Node, (Kind, Owner)>,
     files: BTreeMap<Node, Pending>,
-    /// The number of the latest step.
+    /// Number of the latest step.
     at: u64,
 }
 
 impl Replay {
-    /// A machine at the beginning of a recording.
+    /// A replay at the beginning of a recording.
     pub fn new(base: &Base, model: Metadata) -> Replay {
-        let mut machine = Replay {
+        let mut replay = Replay {
             directory: base.directory.clone(),
             names: Names::new(model, Tree::new()),
             nodes: BTreeMap::new(),
@@ -38,17 +38,17 @@ impl Replay {
         let mut tree = Tree::new();
         for node in &base.nodes {
             tree.insert(node.place.clone(), node.node);
-            machine.nodes.insert(node.node, (node.kind.clone(), node.owner));
+            replay.nodes.insert(node.node, (node.kind.clone(), node.owner));
             if node.kind == Kind::File {
                 let content = Content::of_base(base.directory.join(&node.path), node.len);
-                machine.files.insert(node.node, Pending::new(content));
+                replay.files.insert(node.node, Pending::new(content));
             }
         }
-        machine.names = Names::new(model, tree);
-        machine
+        replay.names = Names::new(model, tree);
+        replay
     }
 
-    /// Takes one step more.
+    /// Applies the next step.
     pub fn step(&mut self, step: &Step) -> Result<()> {
         self.try_step(step).map_err(doing("read the base of an image in", &self.directory))
     }
@@ -95,13 +95,14 @@ impl Replay {
         Ok(())
     }
 
-    /// How many changes a loss of power could take now: files with unsynced bytes, and names.
+    /// The number of changes that a power loss could take now: files with unsynced bytes, and directory
+    /// operations.
     pub fn pending(&self) -> usize {
         let open = self.files.values().filter(|file| !file.is_stable()).count();
         open + self.names.pending()
     }
 
-    /// The tree that a loss of power leaves now.
+    /// The tree that a power loss leaves now.
     pub fn image(&self, loss: Loss) -> Result<Image> {
         let (tree, names) = self.names.image(loss);
         let mut lost = Lost { names, files: Vec::new() };
@@ -134,7 +135,7 @@ impl Replay {
     }
 }
 
-/// Every path that leads to a node, parents first.
+/// All paths of all nodes, parents first.
 fn reachable(tree: &Tree, nodes: &BTreeMap<Node, (Kind, Owner)>) -> Vec<(PathBuf, Node)> {
     let mut found = Vec::new();
     walk(tree, nodes, Node::ROOT, Path::new(""), &mut found);
@@ -153,7 +154,7 @@ fn walk(
     for ((_, name), node) in here {
         let path = path.join(name);
         found.push((path.clone(), *node));
-        // Under the strict model a directory may be found under its old and its new name: once is enough.
+        // The strict model may leave a directory under both its old and its new name: list its contents once.
         let is_directory = nodes.get(node).is_some_and(|(kind, _)| *kind == Kind::Directory);
         let is_new = found.iter().filter(|(_, other)| other == node).count() == 1;
         if is_directory && is_new {
@@ -162,7 +163,7 @@ fn walk(
     }
 }
 
-/// One path of every node that has one.
+/// One path for every node that has one.
 fn paths(tree: &Tree, nodes: &BTreeMap<Node, (Kind, Owner)>) -> BTreeMap<Node, PathBuf> {
     let found = reachable(tree, nodes);
     found.into_iter().map(|(path, node)| (node, path)).collect()

@@ -1,9 +1,9 @@
-//! The images of random recordings, held against the simulated disk and against what a page may be.
+//! Images of random recordings, compared with the simulated disk and with the model of torn pages.
 //!
-//! The simulated disk of `syncline-vfs` was written for the engine and keeps the same promises: what it
-//! leaves when all or nothing that was not synced arrives must be what a machine leaves, under both
-//! models of names. What lies between is held against a plain rule: every sector of every file is as it
-//! was at some moment since it was last stable.
+//! The simulated disk of `syncline-vfs` was written for the engine and gives the same guarantees: what it
+//! leaves when none or all of the unsynced changes survive must equal what a replay leaves, under both models
+//! of names. Anything in between is checked by a simple rule: every sector of every file is as it was at some
+//! moment since it was last stable.
 
 use super::{Base, DirectoryEntry, Kind, Loss, Metadata, Node, Owner, Replay, Step};
 use std::collections::BTreeMap;
@@ -15,11 +15,11 @@ const MODELS: [Metadata; 2] = [Metadata::Strict, Metadata::OrderedJournal];
 
 const OWNER: Owner = Owner { mode: 0o644, user: 0, group: 0 };
 
-/// The same life on a machine and on a simulated disk.
+/// Applies the same operations to a replay and to a simulated disk.
 struct Both {
-    machine: Replay,
+    replay: Replay,
     disk: SimulatedDisk,
-    /// The nodes of the paths as the store sees them.
+    /// The nodes of the visible paths.
     nodes: BTreeMap<PathBuf, Node>,
     next: u64,
 }
@@ -27,7 +27,7 @@ struct Both {
 impl Both {
     fn new(model: Metadata) -> Both {
         Both {
-            machine: Replay::new(&Base::default(), model),
+            replay: Replay::new(&Base::default(), model),
             disk: SimulatedDisk::new(1, model),
             nodes: BTreeMap::from([(PathBuf::new(), Node::ROOT)]),
             next: 2,
@@ -40,7 +40,7 @@ impl Both {
     }
 
     fn step(&mut self, step: &Step) {
-        self.machine.step(step).unwrap();
+        self.replay.step(step).unwrap();
     }
 
     fn create(&mut self, path: &Path, kind: Kind) {
@@ -60,8 +60,8 @@ impl Both {
         self.disk.open(path, options).unwrap()
     }
 
-    /// One random operation on a small tree.
-    fn live(&mut self, random: &mut fastrand::Rng) {
+    /// Performs one random operation on a small tree.
+    fn random_step(&mut self, random: &mut fastrand::Rng) {
         let path = PathBuf::from(["a", "b", "d/a", "d/b", "e/a"][random.usize(0..5)]);
         let parent = path.parent().unwrap().to_owned();
         if !self.nodes.contains_key(&parent) {
@@ -100,7 +100,7 @@ impl Both {
             _ => {
                 let to = PathBuf::from(["a", "b", "d/a", "d/b", "e/b"][random.usize(0..5)]);
                 let ready = self.nodes.contains_key(to.parent().unwrap());
-                // A rename onto another name of the same file is left out: it changes nothing.
+                // A rename onto another name of the same file is skipped: it changes nothing.
                 if !ready || to == path {
                     return;
                 }
@@ -113,7 +113,7 @@ impl Both {
     }
 }
 
-/// Every path of a simulated disk, with the bytes of files.
+/// Collects every path of a simulated disk, with the bytes of files.
 fn tree_of(disk: &SimulatedDisk, below: &Path, found: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
     for name in disk.list(below).unwrap() {
         let path = below.join(name);
@@ -130,16 +130,16 @@ fn tree_of(disk: &SimulatedDisk, below: &Path, found: &mut BTreeMap<PathBuf, Opt
 }
 
 #[test]
-fn what_is_dropped_or_kept_whole_is_what_the_simulated_disk_leaves() {
+fn dropping_or_keeping_all_matches_the_simulated_disk() {
     for seed in 0..80 {
         let model = MODELS[seed as usize % 2];
         let (mut random, mut both) = (fastrand::Rng::with_seed(seed), Both::new(model));
         for _ in 0..60 {
-            both.live(&mut random);
+            both.random_step(&mut random);
             for (loss, crash) in [(Loss::Drop, Crash::DropAll), (Loss::Keep, Crash::KeepAll)] {
                 let mut expected = BTreeMap::new();
                 tree_of(&both.disk.crash(crash), Path::new(""), &mut expected);
-                let image = both.machine.image(loss).unwrap();
+                let image = both.replay.image(loss).unwrap();
                 let got: BTreeMap<_, _> = image
                     .paths()
                     .map(|path| {
@@ -154,9 +154,9 @@ fn what_is_dropped_or_kept_whole_is_what_the_simulated_disk_leaves() {
     }
 }
 
-/// One file whose every state since its last sync is kept.
+/// One file, with all its states since its last sync.
 struct OneFile {
-    machine: Replay,
+    replay: Replay,
     states: Vec<Vec<u8>>,
 }
 
@@ -164,27 +164,27 @@ const FILE: Node = Node(2);
 
 impl OneFile {
     fn new(model: Metadata) -> OneFile {
-        let mut machine = Replay::new(&Base::default(), model);
+        let mut replay = Replay::new(&Base::default(), model);
         let place = (Node::ROOT, "file".into());
         let create = Step::Create { node: FILE, place, kind: Kind::File, owner: OWNER };
-        machine.step(&create).unwrap();
+        replay.step(&create).unwrap();
         let (node, began) = (Node::ROOT, u64::MAX);
-        machine.step(&Step::SyncDirectory { node, began }).unwrap();
-        OneFile { machine, states: vec![Vec::new()] }
+        replay.step(&Step::SyncDirectory { node, began }).unwrap();
+        OneFile { replay, states: vec![Vec::new()] }
     }
 
-    fn live(&mut self, random: &mut fastrand::Rng) {
+    fn random_step(&mut self, random: &mut fastrand::Rng) {
         let mut state = self.states.last().unwrap().clone();
         match random.u8(0..8) {
             0 => {
-                self.machine.step(&Step::sync(FILE)).unwrap();
+                self.replay.step(&Step::sync(FILE)).unwrap();
                 self.states = vec![state];
                 return;
             }
             1 => {
                 let len = random.usize(0..20_000);
                 state.resize(len, 0);
-                self.machine.step(&Step::SetLen(FILE, len as u64)).unwrap();
+                self.replay.step(&Step::SetLen(FILE, len as u64)).unwrap();
             }
             _ => {
                 let (offset, len) = (random.usize(0..12_000), random.usize(1..9000));
@@ -192,20 +192,19 @@ impl OneFile {
                 state.resize(state.len().max(offset + len), 0);
                 state[offset..offset + len].copy_from_slice(&bytes);
                 let write = Step::Write { node: FILE, offset: offset as u64, bytes: bytes.into() };
-                self.machine.step(&write).unwrap();
+                self.replay.step(&write).unwrap();
             }
         }
         self.states.push(state);
     }
 
     fn image(&self, loss: Loss) -> Vec<u8> {
-        let image = self.machine.image(loss).unwrap();
+        let image = self.replay.image(loss).unwrap();
         image.bytes(Path::new("file")).unwrap()
     }
 }
 
-/// True if some state shows these bytes at that place. What lies beyond its end, or was cut off since,
-/// shows as zeros.
+/// True if some state has these bytes at that place. Bytes beyond its end, or truncated since, read as zeros.
 fn was_seen(states: &[Vec<u8>], at: usize, bytes: &[u8]) -> bool {
     let zeros = bytes.iter().rev().take_while(|byte| **byte == 0).count();
     let bytes = &bytes[..bytes.len() - zeros];
@@ -214,20 +213,20 @@ fn was_seen(states: &[Vec<u8>], at: usize, bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn a_torn_file_shows_each_unit_as_it_was_at_some_moment() {
+fn a_torn_file_shows_each_unit_at_some_moment() {
     let mut torn = 0;
     for seed in 0..600 {
         let model = MODELS[seed as usize % 2];
         let unit_bytes = [512, 4096][seed as usize / 2 % 2];
         let (mut random, mut file) = (fastrand::Rng::with_seed(seed), OneFile::new(model));
         for _ in 0..random.usize(1..12) {
-            file.live(&mut random);
+            file.random_step(&mut random);
         }
         let image = file.image(Loss::Torn { seed, unit_bytes });
         for (index, unit) in image.chunks(unit_bytes as usize).enumerate() {
             let at = index * unit_bytes as usize;
             let seen = was_seen(&file.states, at, unit);
-            assert!(seen, "seed {seed}: the unit at {at} was never so");
+            assert!(seen, "seed {seed}: the unit at {at} matches no earlier state");
         }
         let lengths = file.states.iter().map(Vec::len);
         assert!(image.len() <= lengths.max().unwrap(), "seed {seed}");
@@ -237,12 +236,12 @@ fn a_torn_file_shows_each_unit_as_it_was_at_some_moment() {
 }
 
 #[test]
-fn a_subset_shows_the_whole_file_as_it_was_at_some_moment() {
+fn a_subset_shows_the_whole_file_at_some_moment() {
     let mut between = 0;
     for seed in 0..400 {
         let (mut random, mut file) = (fastrand::Rng::with_seed(seed), OneFile::new(MODELS[0]));
         for _ in 0..10 {
-            file.live(&mut random);
+            file.random_step(&mut random);
         }
         let image = file.image(Loss::Subset { seed });
         assert!(file.states.contains(&image), "seed {seed}");
@@ -253,10 +252,10 @@ fn a_subset_shows_the_whole_file_as_it_was_at_some_moment() {
 }
 
 #[test]
-fn the_same_seed_is_the_same_image_and_another_is_another() {
+fn the_seed_determines_the_image() {
     let (mut random, mut file) = (fastrand::Rng::with_seed(7), OneFile::new(MODELS[0]));
     while file.states.len() < 8 {
-        file.live(&mut random);
+        file.random_step(&mut random);
     }
     let torn = |seed| file.image(Loss::Torn { seed, unit_bytes: 512 });
     assert_eq!(torn(1), torn(1));
@@ -264,7 +263,7 @@ fn the_same_seed_is_the_same_image_and_another_is_another() {
 }
 
 #[test]
-fn what_a_failed_sync_left_is_covered_by_no_later_sync() {
+fn changes_with_a_failed_sync_are_not_covered_by_later_syncs() {
     let mut file = OneFile::new(MODELS[0]);
     let write =
         |offset, byte: u8| Step::Write { node: FILE, offset, bytes: vec![byte; 1000].into() };
@@ -276,22 +275,22 @@ fn what_a_failed_sync_left_is_covered_by_no_later_sync() {
         write(4096, 3),
         Step::sync(FILE),
     ] {
-        file.machine.step(&step).unwrap();
+        file.replay.step(&step).unwrap();
     }
     let dropped = file.image(Loss::Drop);
     assert_eq!((dropped[0], dropped[4096]), (1, 3));
     let kept = file.image(Loss::Keep);
     assert_eq!((kept[0], kept[4096]), (2, 3));
-    // Written again and synced again, it is stable.
+    // Written and synced again, it is stable.
     for step in [write(0, 4), Step::sync(FILE)] {
-        file.machine.step(&step).unwrap();
+        file.replay.step(&step).unwrap();
     }
     assert_eq!(file.image(Loss::Drop)[0], 4);
     assert_eq!(file.image(Loss::Keep)[0], 4);
 }
 
 #[test]
-fn a_synced_write_makes_its_own_bytes_stable_and_no_others() {
+fn a_synced_write_makes_only_its_own_bytes_stable() {
     let mut file = OneFile::new(MODELS[0]);
     for step in [
         page(0, 1),
@@ -302,7 +301,7 @@ fn a_synced_write_makes_its_own_bytes_stable_and_no_others() {
         synced_page(7),
         page(8192, 3),
     ] {
-        file.machine.step(&step).unwrap();
+        file.replay.step(&step).unwrap();
     }
     let dropped = file.image(Loss::Drop);
     assert_eq!((dropped[0], dropped[8192]), (1, 2));
@@ -310,18 +309,18 @@ fn a_synced_write_makes_its_own_bytes_stable_and_no_others() {
     assert_eq!((kept[0], kept[8192]), (2, 3));
 }
 
-/// A page of one byte, written; see [`OneFile`], whose life begins with two steps.
+/// Writes a page filled with one byte; a [`OneFile`] has recorded two steps before.
 fn page(offset: u64, byte: u8) -> Step {
     Step::Write { node: FILE, offset, bytes: vec![byte; 4096].into() }
 }
 
-/// The write of a step was a sync and answers.
+/// Records that the synced write of step `write` has returned.
 fn synced_page(write: u64) -> Step {
     Step::SyncWritten { node: FILE, write }
 }
 
 #[test]
-fn what_is_written_while_a_sync_is_under_way_is_not_in_it() {
+fn a_sync_does_not_cover_writes_made_while_it_runs() {
     for model in MODELS {
         let mut file = OneFile::new(model);
         let (node, began) = (FILE, 4);
@@ -329,19 +328,19 @@ fn what_is_written_while_a_sync_is_under_way_is_not_in_it() {
         let meanwhile = [page(0, 2), page(8192, 2)];
         let answers = Step::Sync { node, began };
         for step in [third, fourth].into_iter().chain(meanwhile).chain([answers]) {
-            file.machine.step(&step).unwrap();
+            file.replay.step(&step).unwrap();
         }
         let dropped = file.image(Loss::Drop);
         assert_eq!((dropped[0], dropped[4096], dropped.len()), (1, 1, 8192));
         let kept = file.image(Loss::Keep);
         assert_eq!((kept[0], kept[4096], kept[8192]), (2, 1, 2));
-        file.machine.step(&Step::sync(FILE)).unwrap();
+        file.replay.step(&Step::sync(FILE)).unwrap();
         assert_eq!(file.image(Loss::Drop), kept);
     }
 }
 
 #[test]
-fn a_name_given_while_a_sync_of_its_directory_is_under_way_is_not_in_it() {
+fn a_directory_sync_does_not_cover_names_made_while_it_runs() {
     let given = |number: u64, name: &str| Step::Create {
         node: Node(number),
         place: (Node::ROOT, name.into()),
@@ -349,27 +348,27 @@ fn a_name_given_while_a_sync_of_its_directory_is_under_way_is_not_in_it() {
         owner: OWNER,
     };
     for model in MODELS {
-        let mut machine = Replay::new(&Base::default(), model);
+        let mut replay = Replay::new(&Base::default(), model);
         let (node, began) = (Node::ROOT, 1);
         let answers = Step::SyncDirectory { node, began };
         for step in [given(2, "before"), given(3, "meanwhile"), answers] {
-            machine.step(&step).unwrap();
+            replay.step(&step).unwrap();
         }
-        let dropped = machine.image(Loss::Drop).unwrap();
+        let dropped = replay.image(Loss::Drop).unwrap();
         assert!(dropped.bytes(Path::new("before")).is_some());
         assert!(dropped.bytes(Path::new("meanwhile")).is_none());
-        assert_eq!(machine.pending(), 1);
+        assert_eq!(replay.pending(), 1);
     }
 }
 
 #[test]
-fn of_two_synced_writes_to_one_place_the_later_stays_whichever_answers_first() {
+fn the_later_of_two_synced_writes_survives_in_any_order_of_completion() {
     let (first, second) = (3, 4);
     for answers in [[first, second], [second, first]] {
         let mut file = OneFile::new(MODELS[0]);
         let writes = [page(0, 1), page(0, 2)];
         for step in writes.into_iter().chain(answers.map(synced_page)) {
-            file.machine.step(&step).unwrap();
+            file.replay.step(&step).unwrap();
         }
         for loss in [Loss::Drop, Loss::Keep] {
             assert_eq!(file.image(loss)[0], 2, "{answers:?}");
@@ -378,12 +377,12 @@ fn of_two_synced_writes_to_one_place_the_later_stays_whichever_answers_first() {
 }
 
 #[test]
-fn a_new_length_may_come_without_its_bytes_only_under_the_strict_model() {
+fn only_the_strict_model_lets_a_length_survive_without_its_bytes() {
     let length_alone = |model| {
         (0..200).any(|seed| {
             let mut file = OneFile::new(model);
             let write = Step::Write { node: FILE, offset: 0, bytes: vec![7; 16_384].into() };
-            file.machine.step(&write).unwrap();
+            file.replay.step(&write).unwrap();
             let image = file.image(Loss::Torn { seed, unit_bytes: 4096 });
             image.ends_with(&[0])
         })
@@ -399,7 +398,7 @@ fn an_image_is_written_with_its_names_modes_and_bytes() {
     std::fs::write(from.path().join("d/old"), vec![5; 10_000]).unwrap();
     std::os::unix::fs::symlink("d/old", from.path().join("link")).unwrap();
     let base = Base::read(from.path()).unwrap();
-    let mut machine = Replay::new(&base, Metadata::Strict);
+    let mut replay = Replay::new(&base, Metadata::Strict);
     let old = base.nodes.iter().find(|node| node.path.ends_with("old"));
     let old = old.unwrap().node;
     for step in [
@@ -408,10 +407,10 @@ fn an_image_is_written_with_its_names_modes_and_bytes() {
         Step::Link(old, (Node::ROOT, "second".into())),
         Step::Own(old, Owner { mode: 0o600, ..base.nodes[0].owner }),
     ] {
-        machine.step(&step).unwrap();
+        replay.step(&step).unwrap();
     }
     let to = tempfile::tempdir().unwrap();
-    machine.image(Loss::Keep).unwrap().write_to(to.path()).unwrap();
+    replay.image(Loss::Keep).unwrap().write_to(to.path()).unwrap();
     let mut expected = vec![5; 9000];
     expected[4090..4110].fill(6);
     assert_eq!(std::fs::read(to.path().join("link")).unwrap(), expected);
@@ -419,7 +418,7 @@ fn an_image_is_written_with_its_names_modes_and_bytes() {
     let mode = std::fs::metadata(to.path().join("second")).unwrap().permissions();
     assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o7777, 0o600);
     let to = tempfile::tempdir().unwrap();
-    machine.image(Loss::Drop).unwrap().write_to(to.path()).unwrap();
+    replay.image(Loss::Drop).unwrap().write_to(to.path()).unwrap();
     assert_eq!(std::fs::read(to.path().join("d/old")).unwrap(), vec![5; 10_000]);
     assert!(!to.path().join("second").exists());
 }

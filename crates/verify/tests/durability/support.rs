@@ -1,4 +1,4 @@
-//! A small verification, made and printed.
+//! Runs a small verification and prints its finding.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use syncline_verify::durability::{
 };
 use tempfile::TempDir;
 
-/// The argument that tells a test's program to be a child.
+/// The argument that makes a test's program a child.
 pub(crate) const CHILD: &str = "verify-child";
 
 /// A small verification of a target.
@@ -31,7 +31,7 @@ pub(crate) fn request(target: &str, scratch: &TempDir) -> Request {
     }
 }
 
-/// Verifies, and prints what was found.
+/// Verifies, and prints the finding.
 pub(crate) fn verified(request: &Request) -> Finding {
     let program = ChildProgram::this(CHILD).unwrap();
     let finding = verify(request, &program, &AtomicBool::new(false), &|_| {}).unwrap();

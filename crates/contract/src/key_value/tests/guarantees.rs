@@ -1,5 +1,5 @@
-//! What the adapter promises beyond the suite: merged walks as long as several pages, deadlocks,
-//! unknown outcomes, and how often the store is asked to make and remove itself.
+//! Guarantees of the adapter beyond the suite: merged scans over several pages, deadlocks, unknown outcomes,
+//! and how often the store is created and removed.
 
 use super::memory::{Fault, Memory};
 use crate::conformance::block_on;
@@ -22,7 +22,7 @@ use std::thread;
 
 type Client = KeyValueSession<Memory>;
 
-/// One table of numbers under numbers, and what can be done with it.
+/// A table of numbered values, and its operations.
 struct Scene {
     plan: Plan,
     table: TableId,
@@ -106,14 +106,14 @@ fn commits<R>(
 async fn rows(
     tx: &mut Transaction<'_, Client>,
     read: &Read<(Int, Int, Int), (Int, Int)>,
-    given: (i64, i64, i64),
+    range: (i64, i64, i64),
 ) -> Vec<(i64, i64)> {
-    tx.ask(read, given).unwrap();
+    tx.ask(read, range).unwrap();
     tx.answers(read).await.unwrap().map(Result::unwrap).collect()
 }
 
 #[test]
-fn walks_over_pages_merge_own_writes_as_a_map_would() {
+fn scans_over_pages_merge_own_writes_like_a_map() {
     let scene = Scene::new();
     let target = scene.target(Fault::None);
     let mut client = scene.client(&target);
@@ -150,12 +150,12 @@ fn walks_over_pages_merge_own_writes_as_a_map_would() {
                     all.filter(move |(id, _)| (from..=to).contains(id))
                 };
                 for limit in [0, 1, PAGE_PAIRS as i64, PAGE_PAIRS as i64 + 1, i64::MAX] {
-                    let wanted: Vec<_> = within().take(limit as usize).collect();
+                    let expected: Vec<_> = within().take(limit as usize).collect();
                     let got = rows(tx, &scene.forwards, (from, to, limit)).await;
-                    assert_eq!(got, wanted, "{from} to {to}, {limit}");
-                    let wanted: Vec<_> = within().rev().take(limit as usize).collect();
+                    assert_eq!(got, expected, "{from} to {to}, {limit}");
+                    let expected: Vec<_> = within().rev().take(limit as usize).collect();
                     let got = rows(tx, &scene.backwards, (from, to, limit)).await;
-                    assert_eq!(got, wanted, "{to} back to {from}, {limit}");
+                    assert_eq!(got, expected, "{to} back to {from}, {limit}");
                 }
                 let values = || within().map(|(_, value)| value);
                 let sum = values().reduce(|one, other| one + other);
@@ -174,17 +174,17 @@ fn walks_over_pages_merge_own_writes_as_a_map_would() {
 }
 
 #[test]
-fn a_failed_commit_is_unknown_and_the_session_goes_on() {
+fn a_failed_commit_is_unknown_and_the_session_continues() {
     let scene = Scene::new();
     let target = scene.target(Fault::FailsCommits);
     let (mut client, mut other) = (scene.client(&target), scene.client(&target));
     let stop = commits(&mut client, async |tx| tx.write(&scene.insert, (1, 1))).unwrap_err();
     let Stop::Unknown(failure) = stop else {
-        panic!("nobody knows what a failed sync left: {stop:?}");
+        panic!("expected an unknown outcome: {stop:?}");
     };
     assert_eq!(failure.kind, FailureKind::Storage);
     assert_eq!(failure.what, "memory could not commit: the sync failed");
-    // Its lock is free, and reading goes on.
+    // Its lock is free, and reads continue.
     for client in [&mut client, &mut other] {
         let seen = commits(client, async |tx| tx.read(&scene.lock, (1,)).await);
         assert_eq!(seen.unwrap(), (1,));
@@ -192,7 +192,7 @@ fn a_failed_commit_is_unknown_and_the_session_goes_on() {
 }
 
 #[test]
-fn one_of_two_that_wait_for_each_other_conflicts_and_no_addition_is_lost() {
+fn a_deadlock_fails_one_transaction_and_loses_no_addition() {
     let scene = Scene::new();
     let target = scene.target(Fault::None);
     let mut client = scene.client(&target);
@@ -229,7 +229,7 @@ fn a_scan_for_update_holds_its_rows() {
     let (mut scans, mut gets) = (scene.client(&target), scene.client(&target));
     commits(&mut scans, async |tx| (0..3).try_for_each(|id| tx.write(&scene.insert, (id, id))))
         .unwrap();
-    // Each holds what the other wants then: if the scan held nothing, both would commit.
+    // Each holds the row that the other needs next: if the scan held nothing, both would commit.
     let both_hold = Barrier::new(2);
     let (scanned, got) = thread::scope(|scope| {
         let got = scope.spawn(|| {
@@ -259,13 +259,13 @@ fn a_transaction_that_wrote_nothing_commits_nothing() {
     commits(&mut client, async |tx| tx.write(&scene.insert, (1, i64::MAX))).unwrap();
     let over = commits(&mut client, async |tx| tx.write(&scene.add, (1, 1)));
     let Err(Stop::Failed(failure)) = over else {
-        panic!("an addition beyond 64 bits is refused: {over:?}");
+        panic!("expected an overflow to be refused: {over:?}");
     };
     assert_eq!(failure.operation, Some(OperationId(2)));
     assert_eq!(failure.what, "column value overflows");
     let kept = commits(&mut client, async |tx| tx.read(&scene.lock, (1,)).await);
     assert_eq!(kept.unwrap(), (i64::MAX,));
-    assert_eq!(target.store().commits.load(SeqCst), 1, "one of three wrote");
+    assert_eq!(target.store().commits.load(SeqCst), 1, "only one of three transactions wrote");
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn a_batch_with_one_key_twice_is_refused_whole() {
 }
 
 #[test]
-fn the_store_is_removed_once_for_each_time_it_was_made() {
+fn the_store_is_removed_once_per_creation() {
     let scene = Scene::new();
     let target = scene.target(Fault::None);
     for _ in 0..2 {
@@ -293,9 +293,9 @@ fn the_store_is_removed_once_for_each_time_it_was_made() {
     let refused = block_on(&(), unmade.create(&scene.plan)).unwrap_err();
     assert_eq!(refused.kind, FailureKind::DiskFull);
     block_on(&(), unmade.remove()).unwrap();
-    assert_eq!(unmade.store().removals.load(SeqCst), 0, "it was never made");
+    assert_eq!(unmade.store().removals.load(SeqCst), 0, "it was never created");
     let early = block_on(&(), unmade.connect(&scene.plan, &())).err().unwrap();
-    assert!(early.what.contains("before its tables were made"));
+    assert!(early.what.contains("before its tables were created"));
 }
 
 #[test]

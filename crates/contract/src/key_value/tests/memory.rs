@@ -1,4 +1,4 @@
-//! A store for tests: a map, with faults on demand.
+//! A store for tests: a map with optional faults.
 
 use crate::capabilities::Durability;
 use crate::key_value::{Change, KeyValue, Pair, StoreInfo};
@@ -9,7 +9,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, MutexGuard};
 
-/// What is wrong with the store.
+/// The fault of the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Fault {
     #[default]
@@ -24,14 +24,14 @@ pub(super) enum Fault {
     SkipsInScan,
     IgnoresLimit,
     KeepsRemoved,
-    SaysNothing,
-    /// Every commit fails, and yet the changes are there.
+    ReportsNothing,
+    /// Every commit fails, but its changes are applied.
     FailsCommits,
-    /// It cannot be made.
+    /// It cannot be created.
     FailsCreate,
 }
 
-/// A map that answers as a store; what it counted can be looked at.
+/// A map as a store, with counts of its calls.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     pub(super) fault: Fault,
@@ -51,7 +51,7 @@ impl Memory {
         self.map.lock().unwrap()
     }
 
-    /// The changes that this store makes of a batch.
+    /// The changes of a batch that this store applies.
     fn kept<'c>(&self, changes: &'c [Change]) -> &'c [Change] {
         match self.fault {
             Fault::LosesLastChange => &changes[..changes.len() - 1],
@@ -63,7 +63,7 @@ impl Memory {
 
 impl KeyValue for Memory {
     fn about(&self) -> StoreInfo {
-        let silent = self.fault == Fault::SaysNothing;
+        let silent = self.fault == Fault::ReportsNothing;
         StoreInfo {
             name: "memory".to_owned(),
             version: "1".to_owned(),
@@ -124,7 +124,7 @@ impl KeyValue for Memory {
     }
 
     fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
-        assert!(from < to && limit > 0, "what can hold nothing is not asked for");
+        assert!(from < to && limit > 0, "an empty range is never scanned");
         let map = self.map();
         let to = if self.fault == Fault::ScansBeyondEnd { vec![u8::MAX; 9] } else { to.to_vec() };
         let limit = if self.fault == Fault::IgnoresLimit { usize::MAX } else { limit };

@@ -1,4 +1,4 @@
-//! The adapter under the conformance suite and beyond it, with the stores that the tests use.
+//! Tests of the adapter: the conformance suite, further guarantees, and the stores they use.
 
 mod conformance;
 mod guarantees;

@@ -1,4 +1,4 @@
-//! A witness that hears nonsense: it refuses in one sentence, and goes on for others.
+//! A witness that receives invalid bytes refuses them in one sentence and keeps serving others.
 
 use super::harness::{Harness, plan, with_witness};
 use std::io::{Read, Write};
@@ -6,10 +6,10 @@ use std::net::{Shutdown, TcpStream};
 use syncline_vfs::simulated::Metadata;
 use syncline_vfs::{SimulatedDisk, SyncMethod};
 
-/// Says bytes, and hears all that is answered until the witness closes.
-fn said(world: &Harness, bytes: &[u8]) -> String {
-    let mut stream = TcpStream::connect(world.address).unwrap();
-    // Either may fail: a witness that has heard enough closes at once.
+/// Sends bytes and returns everything that the witness answers until it closes the connection.
+fn exchange(harness: &Harness, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(harness.address).unwrap();
+    // Either call may fail: the witness closes at once after an invalid message.
     drop(stream.write_all(bytes));
     drop(stream.shutdown(Shutdown::Write));
     let mut answer = Vec::new();
@@ -21,14 +21,14 @@ const GREETING: &str = "syncline-witness 1\n";
 
 const BEGIN: &str = r#"{"begin":{"subject":"a","run":"5","boot":"b","method":"fsync","block_bytes":512,"slots":8,"abandon":false}}"#;
 
-/// So many take a witness some time.
+/// Enough promises to keep a witness busy for a while.
 const PROMISES: u64 = 30_000;
 
-/// A witness is behind with what has arrived; a question over another connection does not overtake it.
+/// The witness lags behind what has arrived; a question over another connection must not overtake it.
 #[test]
-fn whoever_asks_is_told_all_that_was_promised_before() {
-    with_witness(|world| {
-        let mut writer = TcpStream::connect(world.address).unwrap();
+fn an_answer_covers_all_promises_sent_before_the_question() {
+    with_witness(|harness| {
+        let mut writer = TcpStream::connect(harness.address).unwrap();
         let begun = format!("{GREETING}\"begun\"\n");
         writer.write_all(format!("{GREETING}{BEGIN}\n").as_bytes()).unwrap();
         let mut answer = vec![0; begun.len()];
@@ -38,75 +38,75 @@ fn whoever_asks_is_told_all_that_was_promised_before() {
         for number in 0..PROMISES {
             writeln!(promises, "{{\"promise\":[{number},{number}]}}").unwrap();
         }
-        let mut asking = world.caller();
+        let mut asking = harness.caller();
         writer.write_all(&promises).unwrap();
-        let told = asking.ask("a").unwrap();
-        assert_eq!((told.count, told.latest.len()), (PROMISES, 16));
+        let answer_of_ask = asking.ask("a").unwrap();
+        assert_eq!((answer_of_ask.count, answer_of_ask.latest.len()), (PROMISES, 16));
     });
 }
 
 #[test]
-fn what_does_not_fit_is_refused_in_a_sentence() {
-    with_witness(|world| {
+fn invalid_messages_are_refused_in_a_sentence() {
+    with_witness(|harness| {
         let begin = BEGIN;
         for (text, words) in [
-            ("GET / HTTP/1.1\r\n\r\n".to_owned(), "syncline-witness 1 first"),
-            ("syncline-witness 2\n".to_owned(), "syncline-witness 1 first"),
-            (format!("{GREETING}hello\n"), "no message"),
+            ("GET / HTTP/1.1\r\n\r\n".to_owned(), "syncline-witness 1"),
+            ("syncline-witness 2\n".to_owned(), "syncline-witness 1"),
+            (format!("{GREETING}hello\n"), "not a message"),
             (format!("{GREETING}{{\"promise\":[0,1]}}\n"), "before its run began"),
             (format!("{GREETING}\"leave\"\n"), "before its run began"),
-            (format!("{GREETING}{{\"ask\":\"nobody\"}}\n"), "ever promised for nobody"),
+            (format!("{GREETING}{{\"ask\":\"nobody\"}}\n"), "has been promised for nobody"),
             (
                 format!(
                     "{GREETING}{{\"judged\":{{\"kind\":\"plug_pull\",\"promised\":0,\"looked\":0,\"bad\":{{}},\"reordered\":0,\"controls\":0,\"controls_gone\":0,\"example\":null}}}}\n"
                 ),
-                "judged without asking",
+                "a judgement without a question",
             ),
             (format!("{GREETING}{begin}\n{begin}\n"), "a second run"),
             (format!("{GREETING}{begin}\n{{\"promise\":[1,1]}}\n"), "block 0 is next"),
             (format!("{GREETING}{}", "x".repeat(20_000)), "longer than"),
         ] {
-            let answer = said(world, text.as_bytes());
+            let answer = exchange(harness, text.as_bytes());
             assert!(answer.contains("refused") && answer.contains(words), "{text:.60}: {answer}");
         }
     });
 }
 
 #[test]
-fn random_bytes_harm_nobody() {
-    with_witness(|world| {
+fn random_bytes_do_no_harm() {
+    with_witness(|harness| {
         let mut random = fastrand::Rng::with_seed(23);
         for round in 0..60 {
             let mut bytes = vec![0; random.usize(0..3000)];
             random.fill(&mut bytes);
             let mut text = if round % 2 == 0 { GREETING.as_bytes().to_vec() } else { Vec::new() };
             text.extend(bytes);
-            let answer = said(world, &text);
+            let answer = exchange(harness, &text);
             let greeted = answer.strip_prefix(GREETING).unwrap_or(&answer);
             assert!(greeted.is_empty() || greeted.contains("refused"), "{answer}");
         }
         let disk = SimulatedDisk::new(1, Metadata::Strict);
         let mut plan = plan(SyncMethod::Fsync);
         plan.limit.blocks = Some(5);
-        assert_eq!(world.written(&disk, &plan).blocks, 5);
+        assert_eq!(harness.written(&disk, &plan).blocks, 5);
     });
 }
 
 #[test]
-fn a_writer_that_goes_silent_is_named_and_one_that_leaves_is_too() {
-    with_witness(|world| {
+fn silent_and_disconnected_writers_are_reported() {
+    with_witness(|harness| {
         let disk = SimulatedDisk::new(1, Metadata::Strict);
         disk.crash_after(50);
-        let silent = world.cut_off(&disk, &plan(SyncMethod::Fsync));
-        let told = |words: &str| {
-            let told = world.told.lock().unwrap();
-            told.iter().any(|line| line.contains(words))
+        let silent = harness.cut_off(&disk, &plan(SyncMethod::Fsync));
+        let noted = |words: &str| {
+            let noted = harness.messages.lock().unwrap();
+            noted.iter().any(|line| line.contains(words))
         };
-        while !told("host:/disk went silent after") {
+        while !noted("host:/disk went silent after") {
             std::thread::yield_now();
         }
         drop(silent);
-        while !told("was cut off") {
+        while !noted("was cut off") {
             std::thread::yield_now();
         }
     });

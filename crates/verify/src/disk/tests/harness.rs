@@ -1,4 +1,4 @@
-//! A witness that listens on loopback, and runs on disks that are cut off.
+//! A witness on loopback, and disks that lose power.
 
 use crate::disk::{Cut, Finding, Limit, Method, Plan, Subject, Witness, WitnessClient, Written};
 use crate::disk::{check, write};
@@ -11,14 +11,14 @@ use std::time::Duration;
 use syncline_vfs::simulated::Metadata;
 use syncline_vfs::{Disk, SimulatedDisk, SyncMethod};
 
-/// What tests hold while a witness listens.
+/// A running witness and its messages.
 pub(super) struct Harness {
     pub(super) address: SocketAddr,
-    /// What the witness said.
-    pub(super) told: Mutex<Vec<String>>,
+    /// The messages of the witness.
+    pub(super) messages: Mutex<Vec<String>>,
 }
 
-/// Starts a witness that keeps its promises on a disk of its own, and ends it behind the test.
+/// Starts a witness whose ledger is on its own simulated disk, and stops it after the test.
 pub(super) fn with_witness(test: impl FnOnce(&Harness)) {
     with_witness_on(&SimulatedDisk::new(1, Metadata::Strict), test);
 }
@@ -27,17 +27,17 @@ pub(super) fn with_witness_on(disk: &SimulatedDisk, test: impl FnOnce(&Harness))
     let silence = Duration::from_millis(200);
     let kept = Path::new("kept");
     let witness = Witness::listen("127.0.0.1:0", disk, kept, silence).unwrap();
-    let world = Harness { address: witness.address().unwrap(), told: Mutex::default() };
+    let harness = Harness { address: witness.address().unwrap(), messages: Mutex::default() };
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        let tell = |what: &str| world.told.lock().unwrap().push(what.to_owned());
+        let notify = |what: &str| harness.messages.lock().unwrap().push(what.to_owned());
         let serving = {
             let (witness, stop) = (&witness, &stop);
-            scope.spawn(move || witness.serve(stop, &tell))
+            scope.spawn(move || witness.serve(stop, &notify))
         };
-        // A test that fails ends the witness too.
+        // A failing test stops the witness too.
         let end = Ending(&stop);
-        test(&world);
+        test(&harness);
         drop(end);
         serving.join().unwrap().unwrap();
     });
@@ -71,8 +71,8 @@ impl Harness {
         WitnessClient::connect(&self.address.to_string()).unwrap()
     }
 
-    /// Writes until the disk is cut off; the connection, which stays open as that of a machine without
-    /// power does.
+    /// Writes until the disk loses power. Returns the connection still open, as a machine without power
+    /// leaves it.
     pub(super) fn cut_off<D: Disk>(&self, disk: &D, plan: &Plan) -> WitnessClient {
         let mut caller = self.caller();
         let stop = AtomicBool::new(false);
@@ -81,13 +81,13 @@ impl Harness {
         caller
     }
 
-    /// Writes to a limit.
+    /// Writes up to the plan's limit.
     pub(super) fn written<D: Disk>(&self, disk: &D, plan: &Plan) -> Written {
         let stop = AtomicBool::new(false);
         write(disk, plan, &mut self.caller(), &stop, &|_| {}).unwrap()
     }
 
-    /// Looks at what is left, after another boot.
+    /// Checks what is left, as seen after another boot.
     pub(super) fn checked<D: Disk>(&self, disk: &D, cut: Option<Cut>) -> Finding {
         check(disk, &subject("after"), cut, &mut self.caller()).unwrap()
     }

@@ -1,5 +1,5 @@
-//! The whole protocol over loopback and simulated disks: honest ones survive any cut, those that forget
-//! what they acknowledged are found, and a witness takes any bytes.
+//! The whole protocol over loopback and simulated disks: honest disks survive any cut, disks that forget
+//! acknowledged data are found out, and a witness accepts any bytes.
 
 mod bytes;
 mod connection_cuts;

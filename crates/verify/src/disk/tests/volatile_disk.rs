@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use syncline_vfs::{Disk, File, OpenOptions, Result, SimulatedDisk, SimulatedFile, WriteSync};
 
-/// See the module. Names are kept, so that only blocks are lost.
+/// A disk with volatile contents. Names are kept, so only blocks are lost.
 #[derive(Clone, Debug)]
 pub(super) struct VolatileDisk(pub(super) SimulatedDisk);
 

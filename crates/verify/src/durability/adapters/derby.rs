@@ -1,7 +1,7 @@
-//! Derby, embedded, by its JDBC driver in a JVM of the child: its log in `log/log1.dat` and so on, its pages
-//! in `seg0/*.dat`, and `log.ctrl`, which says where recovery begins.
+//! Derby, embedded, through its JDBC driver in the child's JVM. The log is `log/log1.dat` and so on, the
+//! pages are `seg0/*.dat`, and `log.ctrl` marks where recovery begins.
 //!
-//! Its jar files are those of the local Maven repository.
+//! The jar files come from the local Maven repository.
 
 use crate::durability::adapter::{Adapter, Embedded, Expected, Running, Setting};
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use crate::power::{Class, Classify};
 use std::path::{Path, PathBuf};
 use syncline_launcher::derby_jars;
 
-/// See the module.
+/// The adapter of Derby.
 #[derive(Debug)]
 pub(super) struct Derby;
 
@@ -33,11 +33,11 @@ impl Adapter for Derby {
         ]
     }
 
-    fn place(&self) -> Option<PathBuf> {
+    fn fast_directory(&self) -> Option<PathBuf> {
         super::server::memory()
     }
 
-    /// The least page cache, and checkpoints and new logs as often as it lets them be.
+    /// The smallest page cache, and the most frequent checkpoints and log switches, that Derby allows.
     fn environment(&self) -> &'static [(&'static str, &'static str)] {
         &[(
             "JAVA_TOOL_OPTIONS",
@@ -69,7 +69,7 @@ impl Adapter for Derby {
         Ok(Embedded::at("jdbc:derby", &path, [options, &driver]))
     }
 
-    /// The locks of a running Derby.
+    /// The lock files of a running Derby.
     fn of_the_machine(&self) -> &'static [&'static str] {
         &["store/database/db.lck", "store/database/dbex.lck"]
     }

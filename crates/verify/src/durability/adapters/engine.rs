@@ -1,14 +1,14 @@
-//! Our own engine, from outside: a data file and a directory of log segments.
+//! Syncline's own engine, seen from outside: a data file and a directory of log segments.
 
 use crate::durability::adapter::{Adapter, Embedded, Expected, Running, Setting};
 use crate::error::Result;
 use crate::power::{Class, Classify};
 use std::path::Path;
 
-/// Options that every URL gets, so that files are small and written often.
+/// Options for every URL that keep files small and often written.
 const SMALL: &str = "segment_kib=64&checkpoint_kib=64&page_kib=4";
 
-/// See the module.
+/// The adapter of the engine.
 #[derive(Debug)]
 pub(super) struct Engine;
 

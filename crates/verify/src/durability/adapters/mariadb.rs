@@ -1,5 +1,5 @@
-//! MariaDB with InnoDB: its log in `ib_logfile0`, its pages in `*.ibd` and in `ibdata1`, where the copies
-//! stand too that are written before pages are (the doublewrite buffer).
+//! MariaDB with InnoDB. The log is `ib_logfile0`, the pages are in `*.ibd` and in `ibdata1`, which also holds
+//! the doublewrite buffer: copies of pages, written before the pages themselves.
 
 use super::server::Server;
 use crate::durability::adapter::{Expected, Setting};
@@ -8,7 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 use syncline_launcher::Product;
 
-/// Pages that are written back bring the log to its file before: here they wait.
+/// Writing back a page first flushes the log; `innodb_max_dirty_pages_pct=90` delays that, so that the last
+/// two settings can lose transactions.
 const SETTINGS: &[Setting] = &[
     Setting { name: "default settings", options: "", expected: Expected::Hold },
     Setting {
@@ -28,32 +29,33 @@ const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// Those whose log is written or synced once in [`WINDOW`].
+/// The settings that write or sync the log once per [`WINDOW`].
 const LATE: &[&str] = &["innodb_flush_log_at_trx_commit=0", "innodb_flush_log_at_trx_commit=2"];
 
-/// The default of `innodb_flush_log_at_timeout`: the log is written and synced once in it.
+/// The default of `innodb_flush_log_at_timeout`.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// Of 10.11, as decision 0014 shows. A test puts the copy in place by hand, and finds everything there.
-const FIRST_PAGE: &str = "a first page of a tablespace was torn, and InnoDB did not restore it from its copy in the \
-     doublewrite buffer, so that the table cannot be opened. Its recovery must open a file before it restores \
-     pages of it, and since MDEV-34830 it opens one whose first page is torn only if the log since the last \
-     checkpoint says that the file has grown; all other pages it restores. 10.11.19 does so still, no \
-     setting changes it, and we know of no version that mends it. Storage that writes 16 KiB whole is not \
-     affected, as ZFS with records of 16 KiB is said to: --no-tears tests that. On any other, copy the \
-     data directory after a loss of power before you start the server, and look for \"The first page of \
-     file\" in its log before anyone writes. If it is there, stop the server at once: it goes on without \
-     the table, and overwrites the copy and the log that would mend it. Then restore the table from a backup, \
-     or put the first page in place in your copy of the directory, from the doublewrite buffer in ibdata1";
+/// A known failure of 10.11, see decision 0014. A test restores the page from its copy by hand and finds all
+/// data.
+const FIRST_PAGE: &str = "the first page of a tablespace was torn, and InnoDB did not restore it from its copy in the \
+     doublewrite buffer, so the table cannot be opened. Recovery must open a file before it can restore \
+     its pages, and since MDEV-34830 it opens a file with a torn first page only if the log since the last \
+     checkpoint shows that the file has grown; it does restore all other pages. 10.11.19 still does so, no \
+     setting changes it, and no fixed version is known. Storage that writes 16 KiB atomically is not \
+     affected (reportedly ZFS with 16 KiB records); test that with --no-tears. On any other storage, copy the \
+     data directory after a power loss before you start the server, and search its log for \"The first page of \
+     file\" before anyone writes. If the line is there, stop the server at once: it continues without \
+     the table, and overwrites the copy and the log that could repair it. Then restore the table from a backup, \
+     or write the first page from the doublewrite buffer in ibdata1 into your copy of the directory";
 
-/// See the module.
+/// The adapter of MariaDB.
 pub(super) static MARIADB: Server = Server {
     product: Product::Mariadb,
     settings: SETTINGS,
-    // A file longer than 64 pages grows by many pages at once, and is then written for long without
-    // growing, as files in use are.
+    // A file longer than 64 pages grows by many pages at once, and is then written for a long time without
+    // growing, like a file in production use.
     ballast: 300,
-    // The least log and buffer pool there are, and pages written back as soon as they are changed.
+    // The smallest log and buffer pool that MariaDB accepts; changed pages are written back at once.
     small: "innodb_log_file_size=4M&innodb_buffer_pool_size=6M&innodb_log_buffer_size=2M\
             &innodb_data_file_path=ibdata1:5M:autoextend&innodb_autoextend_increment=1\
             &innodb_temp_data_file_path=ibtmp1:5M:autoextend&innodb_max_dirty_pages_pct=0\

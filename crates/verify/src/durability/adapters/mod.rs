@@ -1,4 +1,4 @@
-//! The adapters: a file a store; `server.rs` holds what servers share.
+//! The adapters, one file per store; `server.rs` holds what servers share.
 
 #[cfg(feature = "jdbc")]
 mod derby;
@@ -13,7 +13,7 @@ mod sqlite;
 use super::adapter::Adapter;
 use crate::error::{Error, Result};
 
-/// Every adapter of this build.
+/// All adapters of this build.
 pub(super) static ADAPTERS: &[&dyn Adapter] = &[
     &engine::Engine,
     &sqlite::Sqlite,
@@ -25,10 +25,10 @@ pub(super) static ADAPTERS: &[&dyn Adapter] = &[
     &rocksdb::Rocksdb,
 ];
 
-/// Stores that other builds know: their names, and the feature of such a build.
+/// Stores that need another build: name, and the feature of that build.
 const OF_OTHER_BUILDS: [(&str, &str); 2] = [("derby", "jdbc"), ("rocksdb", "rocksdb")];
 
-/// The adapter of a store, by the store's name.
+/// The adapter of a store, by name.
 pub(super) fn of(store: &str) -> Result<&'static dyn Adapter> {
     let found = ADAPTERS.iter().find(|one| one.name() == store);
     found.copied().ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! PostgreSQL: its log in `pg_wal`, its pages in `base` and `global`, and `pg_control`, which says where
+//! PostgreSQL. The log is in `pg_wal`, the pages are in `base` and `global`, and `pg_control` marks where
 //! recovery begins.
 
 use super::server::Server;
@@ -23,15 +23,17 @@ const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// Three times the default of `wal_writer_delay`: what the manual says of `synchronous_commit=off`.
+/// Three times the default of `wal_writer_delay`: the bound that the manual gives for
+/// `synchronous_commit=off`.
 const WINDOW: Duration = Duration::from_millis(600);
 
-/// See the module.
+/// The adapter of PostgreSQL.
 pub(super) static POSTGRES: Server = Server {
     product: Product::Postgres,
     settings: SETTINGS,
     ballast: 0,
-    // Segments of 1 MB are initdb's; few buffers and a busy background writer bring pages to their files.
+    // initdb sets segments of 1 MB. Few buffers and a busy background writer get pages to their files
+    // quickly.
     small: "shared_buffers=512kB&max_wal_size=2MB&min_wal_size=2MB&bgwriter_delay=10ms\
             &bgwriter_lru_maxpages=1000&bgwriter_lru_multiplier=10&max_connections=20",
     durability: |word| match word {
@@ -79,7 +81,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn a_path_says_what_a_file_is() {
+    fn paths_determine_classes() {
         for (path, class) in [
             ("data/pg_wal/000000010000000000000009", Class::Log),
             ("data/pg_wal/archive_status/x.done", Class::Other),

@@ -1,14 +1,14 @@
-//! RocksDB: logs, sorted tables, and a manifest that says which of them count.
+//! RocksDB: logs, sorted tables, and a manifest that lists the live ones.
 
 use crate::durability::adapter::{Adapter, Embedded, Expected, Running, Setting};
 use crate::error::Result;
 use crate::power::{Class, Classify};
 use std::path::Path;
 
-/// Options that every URL gets, so that files are small and written often.
+/// Options for every URL that keep files small and often written.
 const SMALL: &str = "write_buffer_mib=1";
 
-/// See the module.
+/// The adapter of RocksDB.
 #[derive(Debug)]
 pub(super) struct Rocksdb;
 

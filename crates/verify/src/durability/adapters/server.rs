@@ -1,7 +1,7 @@
-//! What servers share: they run unmodified, as their product's user, on the directory that they are given.
+//! The part that servers share: an unmodified server runs as its product's user on a given directory.
 //!
-//! The options of such a store are the server's own settings, by its own names: `synchronous_commit=off`.
-//! `durability=` stands for one of them, and `isolation=` is what clients ask for.
+//! The options of such a store are the server's own settings under their own names, as in
+//! `synchronous_commit=off`. `durability=` stands for one of them; `isolation=` is set by the clients.
 
 use crate::durability::adapter::{Adapter, Running, Setting};
 use crate::error::{Error, Result};
@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use syncline_launcher::{AttachedInstance, Ending, NotStarted, Product};
 
-/// A memory file system that every user may enter, where there is one.
+/// A memory file system that every user may enter, if there is one.
 const MEMORY: &str = "/dev/shm";
 
-/// An option that is no setting of the server: its clients ask for it.
+/// An option that clients set for themselves; it is not a setting of the server.
 const CLIENTS_OWN: &str = "isolation";
 
-/// A setting with its value.
+/// A setting and its value.
 type Pair = (String, String);
 
-/// What differs between servers.
+/// The differences between servers.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) product: Product,
@@ -27,17 +27,17 @@ pub(super) struct Server {
     pub(super) settings: &'static [Setting],
     /// See [`Adapter::ballast`].
     pub(super) ballast: i64,
-    /// Settings that every run gets, so that files are small and written often.
+    /// Settings for every run that keep files small and often written.
     pub(super) small: &'static str,
-    /// The setting that a word of durability stands for; none for a word that the product has not.
+    /// The setting that a durability level stands for; none for a level that the product does not have.
     pub(super) durability: fn(&str) -> Option<&'static str>,
-    /// The word of durability that settings come to.
+    /// The durability level that settings amount to.
     pub(super) word: fn(&Values<'_>) -> &'static str,
-    /// The setting that loses nothing unless a page is torn.
+    /// The setting that loses data only when a page is torn.
     pub(super) needs_tears: &'static str,
-    /// Settings that may lose the latest, and how far back, by the product's documents.
+    /// Settings that may lose the latest transactions, and the documented time within which they may.
     pub(super) late: (&'static [&'static str], Duration),
-    /// See [`Adapter::known`]: words that a failure is found by, and what is known of it.
+    /// See [`Adapter::known`]: a part of a failure's text, and its known cause.
     pub(super) known: &'static [(&'static str, &'static str)],
     /// See [`Adapter::classify`].
     pub(super) classify: Classify,
@@ -45,13 +45,13 @@ pub(super) struct Server {
     pub(super) of_the_machine: &'static [&'static str],
 }
 
-/// The value of a setting by its name, in lower case; none where it was not given.
+/// The value of a setting, in lower case, by its name; none if it was not given.
 pub(super) type Values<'v> = dyn Fn(&str) -> Option<String> + 'v;
 
-/// One that runs.
+/// A running server.
 #[derive(Debug)]
-struct Served {
-    lent: AttachedInstance,
+struct RunningServer {
+    instance: AttachedInstance,
     url: String,
 }
 
@@ -60,7 +60,7 @@ impl Adapter for Server {
         self.product.word()
     }
 
-    fn has_twins(&self) -> bool {
+    fn supports_replicas(&self) -> bool {
         true
     }
 
@@ -87,7 +87,7 @@ impl Adapter for Server {
         is_late.then_some(window)
     }
 
-    fn place(&self) -> Option<PathBuf> {
+    fn fast_directory(&self) -> Option<PathBuf> {
         memory()
     }
 
@@ -102,15 +102,15 @@ impl Adapter for Server {
 
     fn start(&self, directory: &Path, options: &str) -> Result<Box<dyn Running>> {
         let all = self.all(options)?;
-        let lent = AttachedInstance::start(self.product, directory, &all)
+        let instance = AttachedInstance::start(self.product, directory, &all)
             .map_err(|why| self.failed(&why))?;
         let value = |name: &str| {
             let last = all.iter().rev().find(|(of, _)| of == name);
             last.map(|(_, value)| value.to_ascii_lowercase())
         };
-        // Those whom a kill has cut off may still be listed for a moment: they are no strangers.
+        // The server may still list connections of a killed client for a moment; `live=yes` accepts them.
         let mut url =
-            format!("{}?schema=verify&live=yes&durability={}", lent.url(), (self.word)(&value));
+            format!("{}?schema=verify&live=yes&durability={}", instance.url(), (self.word)(&value));
         let words = options.split('&').filter(|option| {
             let name = option.split_once('=').map(|(name, _)| name);
             name == Some(CLIENTS_OWN)
@@ -118,7 +118,7 @@ impl Adapter for Server {
         for word in words {
             url = url + "&" + word;
         }
-        Ok(Box::new(Served { lent, url }))
+        Ok(Box::new(RunningServer { instance, url }))
     }
 
     fn of_the_machine(&self) -> &'static [&'static str] {
@@ -127,7 +127,7 @@ impl Adapter for Server {
 }
 
 impl Server {
-    /// The settings that options name, each with its value.
+    /// Parses options into settings and values.
     fn named(&self, options: &str) -> Result<Vec<Pair>> {
         let mut all = Vec::new();
         for option in options.split('&').filter(|text| !text.is_empty()) {
@@ -135,21 +135,22 @@ impl Server {
                 let product = self.product.word();
                 Error::cannot(format!(
                     "{option} {why}: the options of {product} are its own settings, as name=value, or \
-                     durability=WORD"
+                     durability=LEVEL"
                 ))
             };
             let (name, value) = option.split_once('=').ok_or_else(|| wrong("has no value"))?;
             let plain =
                 |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
             if name.is_empty() || !name.bytes().all(plain) {
-                return Err(wrong("names no setting"));
+                return Err(wrong("does not name a setting"));
             }
             if name == CLIENTS_OWN {
                 continue;
             }
             if name == "durability" {
                 let meant = (self.durability)(value);
-                let meant = meant.ok_or_else(|| wrong("is no durability of this product"))?;
+                let meant =
+                    meant.ok_or_else(|| wrong("is not a durability level of this product"))?;
                 all.extend(self.named(meant)?);
             } else {
                 all.push((name.to_owned(), value.to_owned()));
@@ -158,7 +159,7 @@ impl Server {
         Ok(all)
     }
 
-    /// The settings with those that make it small; what was asked for goes last and counts.
+    /// The settings that keep the server small, then the given options, which take precedence.
     fn all(&self, options: &str) -> Result<Vec<Pair>> {
         let mut all = self.named(self.small)?;
         all.extend(self.named(options)?);
@@ -175,23 +176,23 @@ impl Server {
     }
 }
 
-/// Where servers are quickest, if that is there.
+/// The fastest directory for servers, if it exists.
 pub(super) fn memory() -> Option<PathBuf> {
     let memory = PathBuf::from(MEMORY);
     memory.is_dir().then_some(memory)
 }
 
-impl Running for Served {
+impl Running for RunningServer {
     fn url(&self) -> String {
         self.url.clone()
     }
 
     fn end(&mut self, ending: Ending) -> Result<()> {
-        self.lent.end(ending).map_err(Error::CannotRun)
+        self.instance.end(ending).map_err(Error::CannotRun)
     }
 
-    fn gravest(&self) -> Option<String> {
-        self.lent.gravest()
+    fn most_severe_line(&self) -> Option<String> {
+        self.instance.gravest()
     }
 }
 
@@ -202,8 +203,8 @@ mod tests {
     #[test]
     fn options_are_the_servers_own_settings() {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let said = POSTGRES.named("fsync=off&log_line_prefix=a=b").unwrap();
-        assert_eq!(said, [pair("fsync", "off"), pair("log_line_prefix", "a=b")]);
+        let settings = POSTGRES.named("fsync=off&log_line_prefix=a=b").unwrap();
+        assert_eq!(settings, [pair("fsync", "off"), pair("log_line_prefix", "a=b")]);
         let meant = POSTGRES.named("durability=none").unwrap();
         assert_eq!(meant, [pair("synchronous_commit", "off")]);
         assert!(POSTGRES.named("durability=data").unwrap().is_empty());

@@ -1,14 +1,14 @@
-//! SQLite: one file, its write-ahead log or rollback journal beside it.
+//! SQLite: one file, with its write-ahead log or rollback journal next to it.
 
 use crate::durability::adapter::{Adapter, Embedded, Expected, Running, Setting};
 use crate::error::Result;
 use crate::power::{Class, Classify};
 use std::path::Path;
 
-/// Options that every URL gets, so that files are small and written often.
+/// Options for every URL that keep files small and often written.
 const SMALL: &str = "checkpoint_pages=60";
 
-/// See the module.
+/// The adapter of SQLite.
 #[derive(Debug)]
 pub(super) struct Sqlite;
 
