@@ -2,8 +2,8 @@
 //!
 //! One record is one target with one setting and one number of clients, one probe of one directory,
 //! one observation of a store that others use, or one verification of a disk or a store. Every view is
-//! drawn from records, so what is shown can be shown again. The format is explained in `docs/record.md`, its schema is [`schema`], its
-//! lines are described in `json_lines`.
+//! drawn from records, so what is shown can be shown again. The format is
+//! explained in `docs/record.md`, its schema is [`schema`], its lines are described in `json_lines`.
 //!
 //! What is not known is null, and the field beside it says why; nothing unknown is ever zero.
 //!
