@@ -13,7 +13,7 @@ use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use syncline_instrument::{Nanos, clock};
-use syncline_report::units;
+use syncline_record::units;
 
 const SECOND_NS: Nanos = 1_000_000_000;
 /// How long a log stays without a line while a phase goes on.

@@ -18,12 +18,13 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("host", &["instrument"]),
     ("profiler", &["host", "instrument", "profile"]),
     ("launcher", &["contract"]),
+    ("record", &["instrument", "profile"]),
     ("stores", &["contract", "vfs", "engine", "instrument", "launcher"]),
     ("workloads", &["contract"]),
-    ("probe", &["vfs", "host", "instrument"]),
-    ("runner", &["contract", "host", "instrument", "profile", "profiler"]),
+    ("probe", &["vfs", "host", "instrument", "record"]),
+    ("runner", &["contract", "host", "instrument", "profile", "profiler", "record"]),
     ("verify", &["contract", "vfs", "instrument", "launcher", "stores"]),
-    ("report", &["instrument", "probe", "profile", "runner"]),
+    ("report", &["profile", "record"]),
     (
         "cli",
         &[
@@ -35,6 +36,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
             "probe",
             "profile",
             "profiler",
+            "record",
             "report",
             "runner",
             "stores",
@@ -68,7 +70,7 @@ const UNSAFE: &[&str] = &[
 ];
 
 /// The folders of the runner, each of which imports only those before it. Files beside them belong to all.
-const RUNNER_LAYERS: &[&str] = &["account", "drive", "coordinate"];
+const RUNNER_LAYERS: &[&str] = &["account", "drive", "coordinate", "record"];
 
 /// Words that code, messages and documents do not use, with what to say instead.
 const BANNED: &[(&str, &str)] = &[

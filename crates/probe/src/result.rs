@@ -7,6 +7,7 @@
 
 use std::path::PathBuf;
 use syncline_instrument::Nanos;
+use syncline_record::DroppedSyncs;
 use syncline_vfs::SyncMethod;
 
 /// Everything one probe says of one directory.
@@ -70,15 +71,6 @@ pub struct DeviceFacts {
     pub sentences: Vec<String>,
     /// What verdicts are drawn from.
     pub summary: DeviceSummary,
-}
-
-/// A layer below a directory that drops syncs, or keeps nothing over a power cut.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DroppedSyncs {
-    /// What the kernel reports: "ext4 at /data is mounted with nobarrier, so no flush is sent".
-    pub evidence: String,
-    /// The command that would change it, as text to show; none if no command does.
-    pub remedy: Option<String>,
 }
 
 impl DeviceFacts {

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use syncline_instrument::{Module, Nanos};
 
 /// To whom a stack is charged where several modules stand on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum View {
     /// To the innermost module: who spent it.
+    #[default]
     Innermost,
     /// To the innermost module that does not work for whoever calls it: on whose behalf it was spent.
     /// Waiting for a lock that guards the log is then the log's.

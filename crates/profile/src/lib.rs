@@ -29,3 +29,5 @@ pub use map::Map;
 pub use metric::{Metric, Quantity};
 pub use profile::{ATTRIBUTED, Account, Precision, Profile, ProfileBuilder, Sample, Total};
 pub use stack::{Frame, Name, Space, StackId, Thread, ThreadId};
+// The modules that a profile is folded into.
+pub use syncline_instrument::Module;

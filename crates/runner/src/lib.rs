@@ -6,13 +6,14 @@
 //! executor. [`repeat`] runs several cases in turns.
 //!
 //! Nothing is printed here, and no store or workload is known by name. What a store does is a result;
-//! an [`Error`] means that there is none.
+//! an [`Error`] means that there is none. [`record`] makes the saved record of it.
 
 mod account;
 mod coordinate;
 mod drive;
 mod error;
 mod plan;
+pub mod record;
 
 pub use account::disk_reserve::DiskReserve;
 pub use account::overhead::OverheadPair;

@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use syncline_profile::View;
 use syncline_report::FunctionsBy;
-use syncline_report::record::CostView;
 use syncline_report::table::Published;
 
 /// Show records as tables, JSON or an HTML report, or in the format of a published source.
@@ -72,11 +72,11 @@ pub(crate) enum ViewArg {
     Behalf,
 }
 
-impl From<ViewArg> for CostView {
-    fn from(view: ViewArg) -> CostView {
+impl From<ViewArg> for View {
+    fn from(view: ViewArg) -> View {
         match view {
-            ViewArg::Innermost => CostView::Innermost,
-            ViewArg::Behalf => CostView::OnBehalfOf,
+            ViewArg::Innermost => View::Innermost,
+            ViewArg::Behalf => View::OnBehalfOf,
         }
     }
 }

@@ -10,8 +10,9 @@ use std::path::Path;
 use syncline_contract::conformance::block_on;
 use syncline_contract::{Kind, LogLocation, Plan, Table, Target, Workload};
 use syncline_profile::Map;
-use syncline_report::record::{self, Record, RunInputs, RunRecord, SyncLine, Writer};
+use syncline_record::{Record, RunRecord, SyncLine, Writer};
 use syncline_report::{CostChoice, table};
+use syncline_runner::record::{RunInputs, from_run, head_from_run, interval_from_run, stacks_of};
 use syncline_runner::{self as runner, Event, Observer, RunPlan, RunResult, TransactionListener};
 
 /// What came of a run.
@@ -43,7 +44,7 @@ pub(crate) fn run<T: Target, W: Workload>(
     also: &dyn Observer,
     listener: Option<&dyn TransactionListener>,
 ) -> Result<CompatRun, CannotRun> {
-    record::prepare_folder(recording.runs)?;
+    syncline_record::prepare_folder(recording.runs)?;
     let directory = match target.log_place() {
         LogLocation::Directory(directory) => Some(directory.display().to_string()),
         LogLocation::Nowhere(_) => None,
@@ -74,8 +75,8 @@ pub(crate) fn run<T: Target, W: Workload>(
         }
     };
     let runs = std::slice::from_ref(&result);
-    let mut record = record::from_run(runs, &scribe.given);
-    let stacks = record::stacks_of(runs, &scribe.given);
+    let mut record = from_run(runs, &scribe.given);
+    let stacks = stacks_of(runs, &scribe.given);
     let finished = match (broken, writer) {
         (None, Some(writer)) => {
             let finished = writer.finish_run(&mut record, stacks);
@@ -164,7 +165,7 @@ pub(crate) fn print_cost(record: &RunRecord) -> Result<(), CannotRun> {
 
 /// The record for machines.
 pub(crate) fn json(record: &RunRecord) -> String {
-    record::json(&[Record::from(record.clone())]) + "\n"
+    syncline_record::json(&[Record::from(record.clone())]) + "\n"
 }
 
 #[derive(Default)]
@@ -182,16 +183,16 @@ struct RecordListener<'a> {
 }
 
 impl RecordListener<'_> {
-    fn write(&self, event: Event<'_>) -> syncline_report::Result<()> {
+    fn write(&self, event: Event<'_>) -> syncline_record::Result<()> {
         let mut written = self.written.borrow_mut();
         match (event, &mut written.writer) {
             (Event::Started(head), None) => {
-                let head = record::head_from_run(head, &self.given);
+                let head = head_from_run(head, &self.given);
                 written.writer = Some(Writer::create_run(self.runs, &self.given.identity, &head)?);
                 Ok(())
             }
             (Event::Interval(interval), Some(writer)) => {
-                writer.interval(&record::interval_from_run(interval, 1))
+                writer.interval(&interval_from_run(interval, 1))
             }
             _ => Ok(()),
         }

@@ -3,7 +3,7 @@
 use crate::args::ModelArgs;
 use crate::exit::{Outcome, Verdict};
 use crate::terminal;
-use syncline_probe::DiskModel;
+use syncline_report::DiskModel;
 
 /// Prints AAT = AST + ARL + TT and the rate of one access a commit.
 pub(crate) fn model(args: &ModelArgs) -> Outcome {

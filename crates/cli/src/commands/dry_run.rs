@@ -8,7 +8,7 @@ use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::registry::TargetRegistry;
 use crate::terminal;
 use syncline_contract::{DryRunPlan, Plan, Rows, Target, Value, Workload};
-use syncline_report::units::{self, plural};
+use syncline_record::units::{self, plural};
 use syncline_stores::launch_spec;
 use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;

@@ -9,7 +9,7 @@ use syncline_host::Process;
 use syncline_launcher::Product;
 use syncline_profile::Profile;
 use syncline_profiler::{Profiler, ProfilerOptions, Subject};
-use syncline_report::{record, table};
+use syncline_report::table;
 
 /// Lists what there is.
 pub(crate) fn list<S: TargetRegistry>(args: &ListArgs, shelf: &S) -> Outcome {
@@ -18,7 +18,7 @@ pub(crate) fn list<S: TargetRegistry>(args: &ListArgs, shelf: &S) -> Outcome {
         Listed::Workloads => terminal::print_view(workloads)?,
         Listed::Meters => terminal::print_view(meters)?,
         Listed::Runs if args.runs.exists() => {
-            let listed = record::list(&args.runs)?;
+            let listed = syncline_record::list(&args.runs)?;
             terminal::print_view(|| table::list(&listed))?;
         }
         Listed::Runs => {

@@ -8,10 +8,9 @@ use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::registry::TargetRegistry;
 use crate::{interrupt, terminal};
 use syncline_contract::Target;
-use syncline_report::record::{
-    self, ObservationInputs, ObservationRecord, Record, SyncLine, Writer,
-};
-use syncline_report::{table, units};
+use syncline_record::{ObservationRecord, Record, SyncLine, Writer, units};
+use syncline_report::table;
+use syncline_runner::record::{ObservationInputs, from_observation};
 use syncline_runner::{self as runner, Observation, ObservePlan, ObservedInterval};
 use syncline_stores::server::shown;
 
@@ -29,7 +28,7 @@ pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, shelf: &S) -> Outco
     // The head of the record is written before the watching, so the command that names the product goes
     // before that.
     let fresh = environment::identity("observation", 0);
-    let identity = record::Identity {
+    let identity = syncline_record::Identity {
         command: fresh.command.clone().filter(|_| args.alias.is_none()),
         ..fresh
     };
@@ -50,7 +49,7 @@ pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, shelf: &S) -> Outco
         host: environment::host(),
         sync_line: line(args, &seen)?,
     };
-    let record = record::from_observation(&seen, &given);
+    let record = from_observation(&seen, &given);
     let file = writer.finish_observation(&record);
     show(args, record)?;
     terminal::note(&format!("record: {}", file?.display()));
@@ -87,7 +86,7 @@ fn line(args: &ObserveArgs, seen: &Observation) -> Result<SyncLine, CannotRun> {
 
 fn show(args: &ObserveArgs, record: ObservationRecord) -> Result<(), CannotRun> {
     if args.json {
-        terminal::print(&(record::json(&[Record::from(record)]) + "\n"))?;
+        terminal::print(&(syncline_record::json(&[Record::from(record)]) + "\n"))?;
     } else {
         terminal::print_view(|| table::observation(&record))?;
     }

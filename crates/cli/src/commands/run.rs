@@ -11,8 +11,8 @@ use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::registry::TargetRegistry;
 use crate::{interrupt, terminal};
 use syncline_contract::{LogLocation, Target};
-use syncline_report::record::{self, RunRecord};
-use syncline_report::{table, units};
+use syncline_record::{RunRecord, units};
+use syncline_report::table;
 use syncline_runner::{TransactionListener, Turns};
 
 /// Runs a workload on targets, and reports.
@@ -42,7 +42,7 @@ pub(crate) fn run_with<S: TargetRegistry>(
         return dry_run(&choices, &urls, args, shelf);
     }
     let places = places(shelf, &urls)?;
-    record::prepare_folder(&args.runs)?;
+    syncline_record::prepare_folder(&args.runs)?;
     let bar = terminal::Progress::of_time(estimate(args, choices.len(), &urls, &places));
     // A command of another tool prints what that tool prints.
     let bar = match listener {
@@ -111,7 +111,7 @@ pub(crate) fn run_with<S: TargetRegistry>(
 fn show(args: &RunArgs, records: &[RunRecord]) -> Result<(), CannotRun> {
     let records = series::wrapped(records);
     if args.json && !records.is_empty() {
-        terminal::print(&(record::json(&records) + "\n"))?;
+        terminal::print(&(syncline_record::json(&records) + "\n"))?;
     } else if !args.json {
         terminal::print_view(|| table::show(&records))?;
     }

@@ -17,12 +17,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use syncline_contract::LogLocation;
-use syncline_probe::{DiskModel, Plan, ProbeResult, Rating};
+use syncline_probe::record::from_probe;
+use syncline_probe::{Plan, ProbeResult};
 use syncline_profile::Map;
-use syncline_report::record::{
-    self, Identity, NotRun, ProbeRecord, Record, RunRecord, SyncLine, Warning, Writer,
+use syncline_record::{
+    Identity, NotRun, ProbeRecord, Record, RunRecord, SyncLine, Warning, Writer,
+    units::{self, plural},
 };
-use syncline_report::units::{self, plural};
+use syncline_report::{DiskModel, Rating};
 use syncline_report::{survey::Survey, table};
 use syncline_runner::{RunPlan, Turns};
 use syncline_workloads::AnyWorkload;
@@ -102,7 +104,7 @@ impl Probes {
         let (mut records, mut files) = (Vec::new(), Vec::new());
         for ((writer, identity), result) in writers.into_iter().zip(&before) {
             let not_run = not_run(entries, &result.directory);
-            let record = record::from_probe(result, &identity, environment::machine(), not_run);
+            let record = from_probe(result, &identity, environment::machine(), not_run);
             files.push(writer.finish_probe(&record)?);
             records.push(record);
         }
@@ -283,7 +285,7 @@ fn finish(probes: Probes, series: Vec<SeriesResult>) -> (Vec<Record>, Vec<PathBu
 
 fn print(args: &SurveyArgs, records: &[Record], sheet: Option<DiskModel>) -> Result<(), CannotRun> {
     if args.json {
-        return terminal::print(&(record::json(records) + "\n"));
+        return terminal::print(&(syncline_record::json(records) + "\n"));
     }
     terminal::print_view(|| table::show(records))?;
     if let Some(sheet) = sheet {

@@ -15,7 +15,8 @@ use crate::args::{PgbenchArgs, command};
 use crate::commands::run_matrix;
 use syncline_contract::{ClientModel, Protocol};
 use syncline_instrument::{Nanos, clock};
-use syncline_report::record::{self, Identity, RunInputs, SyncLine};
+use syncline_record::{Identity, SyncLine};
+use syncline_runner::record::{RunInputs, from_run};
 use syncline_runner::simulation::{Dues, Simulation};
 use syncline_runner::{Arrival, RunPlan, RunResult, TransactionListener};
 use syncline_workloads::AnyWorkload;
@@ -313,7 +314,7 @@ fn ycsb_s_throughput_is_what_arithmetic_says_of_a_store_of_known_delay() {
     fifty("ycsb", true, 0.0, plan, printed, 1.0);
 }
 
-fn recorded(result: &RunResult) -> record::RunRecord {
+fn recorded(result: &RunResult) -> syncline_record::RunRecord {
     let given = RunInputs {
         identity: Identity::new("run", 0, 0),
         url: None,
@@ -325,5 +326,5 @@ fn recorded(result: &RunResult) -> record::RunRecord {
         dropped_syncs: None,
         sync_line: SyncLine::unknown(None, "it keeps no log"),
     };
-    record::from_run(std::slice::from_ref(result), &given)
+    from_run(std::slice::from_ref(result), &given)
 }

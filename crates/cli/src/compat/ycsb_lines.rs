@@ -8,7 +8,7 @@ use super::ycsb_properties::{Interval, ParsedProperties};
 use super::ycsb_watch::{Measurement, Watch};
 use hdrhistogram::Histogram;
 use std::fmt::Write;
-use syncline_report::record::RunRecord;
+use syncline_record::RunRecord;
 
 /// The lines of a run.
 pub(super) fn of_run(record: &RunRecord, watch: &Watch, meant: &ParsedProperties) -> String {

@@ -51,11 +51,10 @@ pub(crate) fn say(folder: &Path, line: &str) -> ProgramOutput {
 /// that cannot be read are another test's affair.
 pub(crate) fn agree(folder: &Path) {
     for path in records(folder) {
-        let Ok(syncline_report::record::Record::Run(run)) = syncline_report::record::read(&path)
-        else {
+        let Ok(syncline_record::Record::Run(run)) = syncline_record::read(&path) else {
             continue;
         };
-        let found = syncline_report::violations(&run);
+        let found = syncline_record::violations(&run);
         assert!(found.is_empty(), "{}: {found:?}", path.display());
     }
 }

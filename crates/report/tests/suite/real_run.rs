@@ -13,11 +13,9 @@ use syncline_contract::{
     Ending, Int, Isolation, Kind, LogLocation, OperationId, Plan, ReportedSettings, Rows, Session,
     Stop, Table, Target, TargetResult, Transaction, Value, Workload, Write,
 };
-use syncline_report::record::{
-    Identity, Record, RunInputs, RunRecord, SyncLine, Writer, from_run, head_from_run,
-    interval_from_run, json, read,
-};
+use syncline_record::{Identity, Record, RunRecord, SyncLine, Writer, json, read};
 use syncline_report::{html, table};
+use syncline_runner::record::{RunInputs, from_run, head_from_run, interval_from_run};
 use syncline_runner::{Arrival, Event, Observer, RunPlan, run};
 
 /// A store that keeps numbers in memory, and in which every seventh number conflicts.

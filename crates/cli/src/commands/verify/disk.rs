@@ -8,7 +8,7 @@ use crate::{interrupt, terminal};
 use rustix::fs::statfs;
 use std::fs;
 use std::path::Path;
-use syncline_report::units::plural;
+use syncline_record::units::plural;
 use syncline_verify::disk::{self, Cut, Limit, Method, Plan, Subject, WitnessClient};
 use syncline_vfs::{RealDisk, SyncMethod};
 

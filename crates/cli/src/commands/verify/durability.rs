@@ -12,7 +12,7 @@ use crate::{interrupt, terminal};
 use std::path::{Path, PathBuf};
 use syncline_contract::Target;
 use syncline_contract::conformance::block_on;
-use syncline_report::record::prepare_folder;
+use syncline_record::prepare_folder;
 use syncline_stores::server::shown;
 use syncline_verify::durability::{self, ChildProgram, Class, FaultVerdict, Finding, Request};
 

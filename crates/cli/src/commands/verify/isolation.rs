@@ -12,7 +12,7 @@ use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use syncline_contract::{Isolation, Target};
-use syncline_report::record::prepare_folder;
+use syncline_record::prepare_folder;
 use syncline_stores::server::shown;
 use syncline_verify::durability::{self, ChildProgram, Request};
 use syncline_verify::isolation::{self, Ending, History, Loaded, elle};

@@ -8,9 +8,9 @@
 //! 3. A line has moved if its median or its best window after the run differs by more than a fifth from that
 //!    before.
 
-use crate::record::{RunRecord, SyncLine, Warning};
 use crate::stats;
 use crate::units;
+use crate::{RunRecord, SyncLine, Warning};
 
 /// How far above what counted syncs allow is noise.
 const NOISE: f64 = 0.05;
@@ -41,7 +41,7 @@ pub(crate) fn most_commits_per_s(run: &RunRecord, line: &SyncLine) -> Option<f64
 }
 
 /// Why a run has no place on a line that is known; none if it has one.
-pub(crate) fn no_sync_line_ratio(run: &RunRecord, line: &SyncLine) -> Option<String> {
+pub fn no_sync_line_ratio(run: &RunRecord, line: &SyncLine) -> Option<String> {
     let most = most_commits_per_s(run, line)?;
     let shared = run.end.per_commit.commits_per_sync()?;
     let rate = run.end.throughput_per_s;

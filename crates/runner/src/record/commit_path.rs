@@ -4,8 +4,8 @@
 //! Steps have no percentiles of their own here: those would not belong to one commit, and would not add
 //! up. A row is the mean of the ways whose whole length is near the percentile.
 
-use super::figures::{CommitPathFigures, PathFigures};
-use syncline_runner::{CommitPath, CommitPaths};
+use syncline_contract::{CommitPath, CommitPaths};
+use syncline_record::{CommitPathFigures, PathFigures};
 
 /// A row is the mean over this share of the sample around its percentile.
 const AROUND: f64 = 0.01;
@@ -68,7 +68,7 @@ fn mean(name: &str, paths: &[&CommitPath]) -> PathFigures {
 #[cfg(test)]
 mod tests {
     use super::commit_path;
-    use syncline_runner::{CommitPath, CommitPaths};
+    use syncline_contract::{CommitPath, CommitPaths};
 
     fn paths(count: u64) -> CommitPaths {
         // Long ways are long since they wait for the sync, the last step but one.

@@ -32,18 +32,18 @@ macro_rules! described {
             $($(#[doc = $field_about])* $(#[serde($how)])? pub $field: $kind,)*
         }
 
-        impl $crate::record::schema_macro::Described for $name {
+        impl $crate::schema_macro::Described for $name {
             fn schema(
                 parts: &mut serde_json::Map<String, serde_json::Value>,
             ) -> serde_json::Value {
-                $crate::record::schema_macro::object(
+                $crate::schema_macro::object(
                     parts,
                     stringify!($name),
                     concat!($($about, "\n"),*),
                     &[$((
                         stringify!($field),
                         concat!($($field_about, "\n"),*),
-                        <$kind as $crate::record::schema_macro::Described>::schema,
+                        <$kind as $crate::schema_macro::Described>::schema,
                     )),*],
                 )
             }

@@ -3,7 +3,7 @@
 //! A notice, not a judgement: whoever holds a licence must read his own. Names are looked for in what a
 //! driver or a server calls its product.
 
-use crate::record::Warning;
+use syncline_record::Warning;
 
 /// What is found in a product's name, and how the notice calls it.
 const RESTRICTING: &[(&str, &str)] = &[
@@ -21,7 +21,7 @@ const RESTRICTING: &[(&str, &str)] = &[
 ];
 
 /// The notice for a product, if its licences are known to restrict what may be shown.
-pub fn licence_notice(product: &str) -> Option<Warning> {
+pub(super) fn licence_notice(product: &str) -> Option<Warning> {
     let product = product.to_lowercase();
     let found = RESTRICTING.iter().find(|(part, _)| product.contains(part));
     found.map(|(_, name)| Warning {

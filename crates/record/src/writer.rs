@@ -214,7 +214,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Lines, Tape, file_name, plain};
-    use crate::record::Identity;
+    use crate::Identity;
     use std::io::{self, Write};
 
     /// A disk of a few bytes.

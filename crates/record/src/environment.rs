@@ -79,6 +79,15 @@ described! {
     }
 }
 
+/// A layer below a directory that drops syncs, or keeps nothing over a power cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DroppedSyncs {
+    /// What the kernel reports: "ext4 at /data is mounted with nobarrier, so no flush is sent".
+    pub evidence: String,
+    /// The command that would change it, as text to show; none if no command does.
+    pub remedy: Option<String>,
+}
+
 impl SyncLine {
     /// No line, and why.
     pub fn unknown(directory: Option<String>, reason: impl Into<String>) -> SyncLine {

@@ -1,57 +1,15 @@
-//! What looking cost: what the meter itself used up, and by how much the store was faster without it.
+//! What the profiler used up in the repetition that is shown, and what all slices with and without it say.
 
-use super::schema_macro::described;
-use syncline_runner::{self as runner, ProfilerCpuTime, Range, RunResult};
-
-described! {
-    /// What the meter used up of the processors in the window, and what it cost in throughput where that was
-    /// weighed.
-    pub struct LookingCost {
-        /// Processor time of the threads that look.
-        pub threads_ns: u64,
-        /// Processor time of the meter's programs in the kernel, on all processors, while they were timed;
-        /// null where there are none, or the kernel does not time them.
-        pub programs_ns: Option<u64>,
-        /// How much of the window they were timed for; null as above.
-        pub programs_of_ns: Option<u64>,
-        /// How much of the window they were attached for; null as above, and in records of old, where it was
-        /// all of it.
-        #[serde(default)]
-        pub programs_attached_ns: Option<u64>,
-        /// Both as a part of all the processor time that the machine had in the window. The interrupts by
-        /// which processors and threads are looked at are not in it.
-        pub share: Option<f64>,
-        /// Slices of time with the meter and without it, of all repetitions in their order; empty where none
-        /// were asked for. In records of old a pair is two runs.
-        pub pairs: Vec<LookingPair>,
-        /// Throughput with the meter over that without, of all pairs; null without any.
-        pub throughput: Option<LookingRatio>,
-    }
-
-    /// A time with the meter and one without it, one right behind the other.
-    pub struct LookingPair {
-        /// Commits a second with the meter.
-        pub metered_per_s: f64,
-        /// Without it.
-        pub unmetered_per_s: f64,
-    }
-
-    /// A ratio over several pairs.
-    pub struct LookingRatio {
-        /// The median.
-        pub median: f64,
-        /// The least.
-        pub least: f64,
-        /// The most.
-        pub most: f64,
-    }
-}
+use crate::{Range, RunResult};
+use syncline_profile::Profile;
+use syncline_profiler::ProfilerCpuTime;
+use syncline_record::{LookingCost, LookingPair, LookingRatio};
 
 /// Of the repetition that is shown what its meter used up, and all pairs.
 pub(super) fn measure_overhead(shown: &RunResult, runs: &[RunResult]) -> Option<LookingCost> {
     let spent = shown.spent?;
     let pairs: Vec<LookingPair> = runs.iter().flat_map(pairs).collect();
-    let window_ns = shown.profile.as_ref().map_or(0, runner::Profile::window_ns);
+    let window_ns = shown.profile.as_ref().map_or(0, Profile::window_ns);
     Some(LookingCost {
         threads_ns: spent.threads_ns,
         programs_ns: spent.programs.map(|timed| timed.ns),
@@ -88,17 +46,10 @@ fn ratio(ratios: impl Iterator<Item = f64>) -> Option<LookingRatio> {
     Some(LookingRatio { median: range.median, least: range.least, most: range.most })
 }
 
-impl LookingPair {
-    /// With the meter over without.
-    fn throughput(&self) -> f64 {
-        self.metered_per_s / self.unmetered_per_s
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{LookingPair, ratio, share};
-    use syncline_runner::{BpfCpuTime, ProfilerCpuTime};
+    use syncline_profiler::{BpfCpuTime, ProfilerCpuTime};
 
     #[test]
     fn programs_that_were_timed_for_a_while_stand_for_as_long_as_they_were_attached() {

@@ -4,24 +4,19 @@
 //! median, and what cannot be averaged (percentiles, saturation, fairness) is taken from the
 //! repetition in the middle, so that its figures belong together.
 
-use super::assessment::{Check, Warning};
 use super::commit_path::commit_path;
-use super::configuration::{Client, WorkersTried};
-use super::environment::{Machine, SyncLine};
-use super::figures::{
-    Arrivals, Counted, CounterFigures, InternalFigures, Outcomes, OwnFigure, PerCommit, Range,
-};
-use super::from_cost::cost_of;
+use super::cost::cost_of;
 use super::from_head::{device, measured_machine, plan, target, workload};
 use super::from_phase::{fairness, operation, outcomes, repetition, saturation, transactions};
-use super::identity::Identity;
-use super::interval::Interval;
-use super::redaction::REMOVED;
-use super::run::{RunEnd, RunHead, RunRecord};
-use crate::stats;
-use syncline_probe::DroppedSyncs;
+use super::licence::licence_notice;
+use crate::{self as runner, StopReason};
+use syncline_contract::{CheckOutcome, FailureKind};
 use syncline_profile::{Map, Profile};
-use syncline_runner::{self as runner, CheckOutcome, FailureKind, StopReason};
+use syncline_record::{
+    Arrivals, Check, Client, Counted, CounterFigures, DroppedSyncs, Identity, InternalFigures,
+    Interval, Machine, Outcomes, OwnFigure, PerCommit, REMOVED, Range, RunEnd, RunHead, RunRecord,
+    SyncLine, Warning, WorkersTried, note_findings, stats, violations,
+};
 
 /// What a record needs and the runner does not know.
 #[derive(Clone, Debug)]
@@ -109,8 +104,8 @@ pub fn from_run(runs: &[runner::RunResult], given: &RunInputs) -> RunRecord {
     head.machine = measured_machine(head.machine, &intervals);
     let end = end_of(runs, middle, given, &intervals);
     let mut record = RunRecord { identity: given.identity.clone(), head, end, intervals };
-    crate::finding::note_findings(&mut record);
-    let contradictions = crate::invariants::violations(&record);
+    note_findings(&mut record);
+    let contradictions = violations(&record);
     record.end.warnings.extend(contradictions.into_iter().map(inconsistent));
     record
 }
@@ -225,7 +220,7 @@ fn workers_tried(run: &runner::RunResult) -> Option<Vec<WorkersTried>> {
 /// What must be said of the product's licence; nothing of one whose name is withheld.
 fn notice(run: &runner::RunResult, given: &RunInputs) -> Option<Warning> {
     let product = &run.head.target.evidence.product;
-    crate::licence::licence_notice(product).filter(|_| given.alias.is_none())
+    licence_notice(product).filter(|_| given.alias.is_none())
 }
 
 /// A store that syncs, on a disk that keeps nothing.

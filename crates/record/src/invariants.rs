@@ -14,8 +14,8 @@
 //!
 //! What a record does not know (one of an older version, one that was cut short) is not checked.
 
-use crate::record::{Latency, Outcomes, Repetition, RunRecord, TransactionFigures};
 use crate::sync_line_ratio;
+use crate::{Latency, Outcomes, Repetition, RunRecord, TransactionFigures};
 use std::collections::BTreeMap;
 
 /// How far two figures of one thing may differ by rounding.

@@ -1,14 +1,13 @@
 //! From what the runner fixed before a run to the record's plan, workload, target, machine and device.
 
-use super::configuration::{
-    DiskSpace, OperationStatements, Plan, Setting, Statements, Target, Workload,
-};
-use super::environment::{Device, Machine};
 use super::from_run::{RunInputs, finite};
-use super::interval::Interval;
-use super::redaction::REMOVED;
+use crate as runner;
 use std::time::Duration;
-use syncline_runner::{self as runner, LogLocation};
+use syncline_contract::LogLocation;
+use syncline_record::{
+    Device, DiskSpace, Interval, Machine, OperationStatements, Plan, REMOVED, Setting, Statements,
+    Target, Workload,
+};
 
 pub(super) fn plan(plan: &runner::RunPlan, clients: usize, given: &RunInputs) -> Plan {
     let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);

@@ -13,6 +13,7 @@ use super::figures::Range;
 use super::profiler_overhead::LookingCost;
 use super::schema_macro::described;
 use syncline_instrument::Module;
+use syncline_profile::{ThreadClass, View};
 
 described! {
     /// What a transaction used up, by module of the store.
@@ -127,22 +128,12 @@ described! {
     }
 }
 
-/// To whom stacks of several modules are charged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CostView {
-    /// To the innermost module.
-    #[default]
-    Innermost,
-    /// To the one on whose behalf it worked.
-    OnBehalfOf,
-}
-
 impl MetricCost {
     /// The rows of a view.
-    pub fn rows(&self, view: CostView) -> &[CostRow] {
+    pub fn rows(&self, view: View) -> &[CostRow] {
         match view {
-            CostView::Innermost => &self.innermost,
-            CostView::OnBehalfOf => &self.on_behalf_of,
+            View::Innermost => &self.innermost,
+            View::OnBehalfOf => &self.on_behalf_of,
         }
     }
 
@@ -170,4 +161,15 @@ impl CostRow {
 }
 
 /// How a metric was taken that could not be split.
-pub(crate) const NOT_ATTRIBUTABLE: &str = "not attributable";
+pub const NOT_ATTRIBUTABLE: &str = "not attributable";
+
+/// The word of a class in records.
+pub fn class_word(class: ThreadClass) -> &'static str {
+    match class {
+        ThreadClass::Connection => "connection",
+        ThreadClass::Background => "background",
+        ThreadClass::Runtime => "runtime",
+        ThreadClass::Client => "client",
+        ThreadClass::Unknown => "unknown",
+    }
+}

@@ -1,12 +1,13 @@
 //! From the figures of one measured phase to their place in the record.
 
-use super::assessment::{Fairness, Saturation};
-use super::figures::{
-    ClientTime, CountBase, Latency, OperationFigures, Outcomes, Repetition, TransactionFigures,
-};
 use super::from_run::{finite, per_commit};
+use crate as runner;
 use std::collections::BTreeMap;
-use syncline_runner::{self as runner, Cause, FailureKind};
+use syncline_contract::{Cause, FailureKind};
+use syncline_record::{
+    ClientTime, CountBase, Fairness, Latency, OperationFigures, Outcomes, Repetition, Saturation,
+    TransactionFigures,
+};
 
 pub(super) fn outcomes(found: &runner::Outcomes) -> Outcomes {
     let causes = |counts: &[u64], names: Vec<&'static str>| -> BTreeMap<String, u64> {

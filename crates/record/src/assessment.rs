@@ -55,7 +55,7 @@ const NOTHING: &str = "nothing saturated";
 
 impl Saturation {
     /// The verdict as people read it under "Bottleneck".
-    pub(crate) fn bottleneck(&self) -> &str {
+    pub fn bottleneck(&self) -> &str {
         if self.verdict == NOTHING { "not identified" } else { &self.verdict }
     }
 }

@@ -12,10 +12,10 @@
 //!
 //! A store that never promised to sync is not accused: the finding is then a warning.
 
-use crate::record::{Interval, RunRecord, Warning};
+use crate::rate_rule::faster_than_line;
 use crate::sync_line_ratio::line_warnings;
 use crate::units::{self, plural};
-use syncline_probe::faster_than_line;
+use crate::{Interval, RunRecord, Warning};
 
 /// How far above the number of clients the commits per sync must lie: counters are read a moment
 /// apart from the outcomes.
@@ -137,7 +137,7 @@ fn writing_share(run: &RunRecord) -> f64 {
 
 /// Puts what was found into the record: the verdict of the sync line, and warnings, also of a line that
 /// moved.
-pub(crate) fn note_findings(run: &mut RunRecord) {
+pub fn note_findings(run: &mut RunRecord) {
     run.end.sync_line.verdict = rate_finding(run).map(|finding| finding.sentence);
     let of_line = line_warnings(run);
     run.end.warnings.extend(of_line);

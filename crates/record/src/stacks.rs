@@ -4,7 +4,7 @@
 //! records pass it by.
 
 use super::cost::Cost;
-use super::from_cost::{CostContext, folded, map_for};
+use super::fold_cost::{CostContext, folded, map_for};
 use super::run::RunRecord;
 use crate::{Error, Result};
 use std::fs::File;

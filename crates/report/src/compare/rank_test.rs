@@ -9,7 +9,7 @@ const PAIRS_COUNTED: usize = 2_500;
 
 /// The chance that equal settings lie so that `lower` is as far below `higher` as it is, or farther: the
 /// one-sided test of Mann, Whitney and Wilcoxon. Equal figures count against a difference.
-pub fn rank_test_p_value(lower: &[f64], higher: &[f64]) -> f64 {
+pub(super) fn rank_test_p_value(lower: &[f64], higher: &[f64]) -> f64 {
     let against = |low: &f64| higher.iter().filter(|high| *high <= low).count();
     let inversions: usize = lower.iter().map(against).sum();
     let (n, m) = (lower.len(), higher.len());

@@ -2,13 +2,9 @@
 //! else was counted in the run.
 
 use super::cost::{
-    Cost, CostRow, CostTotal, CostView, MetricCost, NOT_ATTRIBUTABLE, StoreCommits, SyncEvidence,
+    Cost, CostRow, CostTotal, MetricCost, NOT_ATTRIBUTABLE, StoreCommits, SyncEvidence, class_word,
 };
 use super::figures::{PerCommit, Range};
-use super::from_run::RunInputs;
-use super::profiler_overhead::measure_overhead;
-use super::redaction::REMOVED;
-use crate::cost::class_word;
 use crate::stats;
 use crate::units;
 use syncline_instrument::Module;
@@ -16,7 +12,6 @@ use syncline_profile::{
     self as profile, Charge, Histogram, Map, Metric, Precision, Profile, Quantity, ThreadClass,
     View, fold,
 };
-use syncline_runner::{self as runner, StoreCounter};
 
 /// By more than this share two counts of the same may not differ without a warning.
 const APART: f64 = 0.01;
@@ -26,15 +21,15 @@ const CALLS_BETWEEN: f64 = 8.0;
 
 /// What a cost is held to.
 #[derive(Clone, Debug)]
-pub(crate) struct CostContext<'a> {
+pub struct CostContext<'a> {
     /// Commits in the window.
-    pub(crate) commits: u64,
+    pub commits: u64,
     /// Of the clients' whole life.
-    pub(crate) by_store: StoreCommits,
+    pub by_store: StoreCommits,
     /// How many clients there were.
-    pub(crate) clients: u64,
+    pub clients: u64,
     /// What was counted of a commit beside the meter.
-    pub(crate) per_commit: &'a PerCommit,
+    pub per_commit: &'a PerCommit,
 }
 
 /// The cost of a profile that was folded both ways.
@@ -64,24 +59,6 @@ fn cost(
         metrics,
         warnings,
         stacks: None,
-    }
-}
-
-/// The store's own count of commits beside the clients'.
-pub(crate) fn store_commits(counters: &[StoreCounter], acknowledged: u64) -> StoreCommits {
-    let found = counters.iter().find(|one| one.meaning.name() == "commits");
-    let (counted, source) = match found.map(|one| (one, &one.grown)) {
-        None => (None, "the store does not count commits".to_owned()),
-        Some((one, Ok(grown))) => (Some(*grown), one.name.clone()),
-        Some((one, Err(why))) => (None, format!("{}: {why}", one.name)),
-    };
-    StoreCommits {
-        acknowledged,
-        counted,
-        ratio: counted
-            .filter(|_| acknowledged > 0)
-            .map(|counted| counted as f64 / acknowledged as f64),
-        source,
     }
 }
 
@@ -174,14 +151,14 @@ fn row(cost: &profile::MetricCost, all: &[Charge], charge: &Charge, commits: u64
 }
 
 /// True of a metric that was added up of others.
-pub(crate) fn is_derived(collector: &str) -> bool {
+pub fn is_derived(collector: &str) -> bool {
     collector.starts_with("derived")
 }
 
 fn sync_evidence(metrics: &[MetricCost], per_commit: &PerCommit) -> SyncEvidence {
     let metered = |name: &str| {
         let metric = metrics.iter().find(|one| one.metric == name && one.how == "exact")?;
-        let rows = metric.rows(CostView::Innermost).iter();
+        let rows = metric.rows(View::Innermost).iter();
         rows.map(|row| row.per_transaction).sum::<Option<f64>>()
     };
     let calls = metered(Metric::SyncCalls.name());
@@ -208,7 +185,7 @@ fn sync_evidence(metrics: &[MetricCost], per_commit: &PerCommit) -> SyncEvidence
 }
 
 /// What two counts of the same do not agree on.
-fn disagreements(beside: &CostContext<'_>, syncs: &SyncEvidence) -> Vec<String> {
+pub fn disagreements(beside: &CostContext<'_>, syncs: &SyncEvidence) -> Vec<String> {
     let mut sentences = Vec::new();
     let by = &beside.by_store;
     if let (Some(counted), Some(ratio)) = (by.counted, by.ratio) {
@@ -239,40 +216,9 @@ fn apart(commits: u64, syncs: &SyncEvidence) -> Option<String> {
     })
 }
 
-/// The cost of the repetition that is shown, if it was metered, and what looking cost in all of them.
-pub(super) fn cost_of(
-    run: &runner::RunResult,
-    runs: &[runner::RunResult],
-    per_commit: &PerCommit,
-    given: &RunInputs,
-) -> Option<Cost> {
-    let profile = run.profile.as_ref()?;
-    let evidence = &run.head.target.evidence;
-    let map = map_for(given.map.as_ref(), &evidence.product, &evidence.version);
-    let mut by_store = store_commits(&run.counters, run.commits_in_whole);
-    if given.alias.is_some() {
-        // The name of a counter would give the product away.
-        REMOVED.clone_into(&mut by_store.source);
-    }
-    let beside = CostContext {
-        commits: run.per_commit.base.commits,
-        by_store,
-        clients: run.head.client.clients as u64,
-        per_commit,
-    };
-    let mut cost = folded(profile, &map, &beside);
-    cost.looking = measure_overhead(run, runs);
-    if given.alias.is_some() {
-        // So would the map and what it warns of; what two counts do not agree on stays.
-        cost.map = None;
-        cost.warnings = disagreements(&beside, &cost.syncs);
-    }
-    Some(cost)
-}
-
 /// The given map, or the one of a product; where none knows it, one in which all is unknown. A given one
 /// warns if it is of another product or of other versions.
-pub(crate) fn map_for(given: Option<&Map>, product: &str, version: &str) -> Map {
+pub fn map_for(given: Option<&Map>, product: &str, version: &str) -> Map {
     let used = given.map(|map| map.clone().used_for(product, version));
     let known = used.or_else(|| Map::for_product(product, version));
     known.unwrap_or_else(|| {
@@ -281,7 +227,7 @@ pub(crate) fn map_for(given: Option<&Map>, product: &str, version: &str) -> Map 
 }
 
 /// A profile folded both ways.
-pub(crate) fn folded(profile: &Profile, map: &Map, beside: &CostContext<'_>) -> Cost {
+pub fn folded(profile: &Profile, map: &Map, beside: &CostContext<'_>) -> Cost {
     cost(
         &fold(profile, map, View::Innermost),
         &fold(profile, map, View::OnBehalfOf),

@@ -1,14 +1,11 @@
 //! From what the probe found to the record of a probe.
 
-use super::environment::{Machine, SyncLine};
-use super::figures::{Counted, Latency};
-use super::identity::Identity;
-use super::probe::{
-    Cell, CellFigures, Fact, FlushCounts, Layer, Mode, NotRun, PlainWrite, ProbeBody, ProbeDevice,
-    ProbeRecord, ReadCell, SequentialCell, Verdict,
-};
-use syncline_probe::{
+use crate::{
     self as probe, CellOutcome, Direction, FlushCounts as Flushes, ProbeResult, SyncBehavior,
+};
+use syncline_record::{
+    Cell, CellFigures, Counted, Fact, FlushCounts, Identity, Latency, Layer, Machine, Mode, NotRun,
+    PlainWrite, ProbeBody, ProbeDevice, ProbeRecord, ReadCell, SequentialCell, SyncLine, Verdict,
 };
 
 /// The record of one directory's probe. `machine` is what is known of the machine beside it;
