@@ -3,10 +3,10 @@
 //! The verbs are generic over a registry, hence over one target type, so that the program is compiled
 //! once with the enum of built-in targets, and a stranger's program once with its own store added.
 
-use crate::exit::CannotRun;
 use crate::interrupt;
 use crate::private_servers::PrivateServers;
 use crate::recording_mount;
+use syncline_console::CannotRun;
 use syncline_contract::{
     AccessPattern, AnsweredWrite, Capabilities, CommitPaths, Counter, DryRunPlan, Internal,
     LogLocation, LogSegments, OperationId, Plan, ReportedSettings, Rows, Session, Stop,

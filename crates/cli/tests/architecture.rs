@@ -24,9 +24,25 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("runner", &["contract", "host", "instrument", "profile", "profiler"]),
     ("verify", &["contract", "vfs", "instrument", "launcher", "stores"]),
     ("report", &["instrument", "probe", "profile", "runner"]),
+    ("console", &["contract", "instrument", "profile", "report", "runner"]),
+    (
+        "compat",
+        &[
+            "console",
+            "contract",
+            "instrument",
+            "profile",
+            "report",
+            "runner",
+            "stores",
+            "workloads",
+        ],
+    ),
     (
         "cli",
         &[
+            "compat",
+            "console",
             "contract",
             "vfs",
             "host",

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use syncline_console::value;
 use syncline_report::FunctionsBy;
 use syncline_report::record::CostView;
 use syncline_report::table::Published;
@@ -47,7 +48,7 @@ pub(crate) struct ShowArgs {
     pub(crate) functions: Option<FunctionsArg>,
 
     /// Number of functions, with --functions
-    #[arg(long, value_name = "N", value_parser = super::value::amount, default_value = "20", requires = "functions")]
+    #[arg(long, value_name = "N", value_parser = value::amount, default_value = "20", requires = "functions")]
     pub(crate) top: usize,
 
     /// Print the stacks of a metered run for other programs

@@ -2,8 +2,7 @@
 
 use super::show;
 use crate::args::CompareArgs;
-use crate::exit::{Outcome, Verdict};
-use crate::terminal;
+use syncline_console::{Outcome, Verdict, terminal};
 use syncline_report::{compare as report, html, record, table};
 
 /// Compares two records; a regression is exit code 1, and figures too short to judge are exit code 2.

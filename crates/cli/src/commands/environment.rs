@@ -1,7 +1,7 @@
 //! What every verb that measures needs to know of the machine and of itself.
 
-use crate::exit::CannotRun;
 use std::path::{Path, PathBuf};
+use syncline_console::CannotRun;
 use syncline_instrument::clock;
 use syncline_report::record::{self, Identity, Machine};
 

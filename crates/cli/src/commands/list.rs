@@ -1,10 +1,9 @@
 //! `syncline list`: targets, workloads, meters, runs.
 
 use crate::args::{ListArgs, Listed};
-use crate::exit::{Outcome, Verdict};
 use crate::registry::TargetRegistry;
-use crate::terminal;
 use std::path::Path;
+use syncline_console::{Outcome, Verdict, terminal};
 use syncline_host::Process;
 use syncline_launcher::Product;
 use syncline_profile::Profile;

@@ -3,10 +3,10 @@
 use super::environment;
 use super::live_option::with_live_option;
 use super::sync_lines::{SyncLines, dropped_syncs};
-use crate::args::{LineArg, ObserveArgs};
-use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::args::ObserveArgs;
+use crate::interrupt;
 use crate::registry::TargetRegistry;
-use crate::{interrupt, terminal};
+use syncline_console::{CannotRun, LineArg, Outcome, Verdict, terminal};
 use syncline_contract::Target;
 use syncline_report::record::{
     self, ObservationInputs, ObservationRecord, Record, SyncLine, Writer,

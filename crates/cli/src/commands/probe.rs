@@ -2,10 +2,10 @@
 
 use super::environment;
 use crate::args::{ProbeArgs, ProbeVerb, WritetestArgs};
-use crate::exit::{CannotRun, Outcome, Verdict};
-use crate::{interrupt, recording_mount, terminal};
+use crate::{interrupt, recording_mount};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_instrument::clock;
 use syncline_probe::{Plan, ProbeResult, Progress, Rating, WriteTest};
 use syncline_report::record::{self, ProbeRecord, Record, Writer};

@@ -1,11 +1,10 @@
 //! `syncline run --like RECORD`: the run of a record, again.
 
 use super::run;
-use crate::args::{ArrivalArg, LikeArgs, LineArg, MeterArgs, RunArgs};
-use crate::exit::{CannotRun, Outcome};
+use crate::args::{ArrivalArg, LikeArgs, RunArgs};
 use crate::registry::TargetRegistry;
-use crate::terminal;
 use std::time::Duration;
+use syncline_console::{CannotRun, LineArg, MeterArgs, Outcome, terminal};
 use syncline_profile::Map;
 use syncline_report::record::{self, Record, RunRecord};
 

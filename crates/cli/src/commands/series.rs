@@ -1,13 +1,13 @@
 //! A series of runs with their records: the cases take turns, each case's record grows as it runs.
 
 use super::{environment, sync_lines};
-use crate::exit::{CannotRun, Verdict};
+use crate::interrupt;
 use crate::registry::TargetRegistry;
-use crate::{interrupt, terminal};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use syncline_console::{CannotRun, Verdict, terminal};
 use syncline_contract::LogLocation;
 use syncline_instrument::clock;
 use syncline_profile::Map;

@@ -1,18 +1,16 @@
 //! `syncline show`: records again, drawn from nothing but the records.
 
 use super::atomic_file;
-use super::meter;
 use crate::args::{ShowArgs, StacksArg};
-use crate::exit::{CannotRun, Outcome, Verdict};
-use crate::terminal;
 use std::path::Path;
+use syncline_console::{CannotRun, Outcome, Verdict, meter::read_map, terminal};
 use syncline_profile::{Metric, collapsed, pprof};
 use syncline_report::record::{self, Record, Stacks};
 use syncline_report::{CostChoice, CostThreads, FunctionsBy, html, table};
 
 /// Shows records as table, JSON or HTML, or as a published source shows its own.
 pub(crate) fn show(args: &ShowArgs) -> Outcome {
-    let map = args.map.as_deref().map(meter::read).transpose()?;
+    let map = args.map.as_deref().map(read_map).transpose()?;
     let choice = choice(args)?;
     let mut records = Vec::new();
     let mut stacks = Vec::new();

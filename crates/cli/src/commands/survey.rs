@@ -3,19 +3,18 @@
 //! The order is chosen for honesty: the line is measured before and after; on each rung of clients
 //! the stores take turns, slice by slice, so that a slow minute falls on all of them alike.
 
-use super::meter;
 use super::series::{self, Planned, Series, SeriesResult};
 use super::survey_stores::{self, Entry};
 use super::sync_lines;
 use super::{environment, probe, show};
 use crate::args::SurveyArgs;
-use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::interrupt;
 use crate::registry::TargetRegistry;
-use crate::{interrupt, terminal};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_contract::LogLocation;
 use syncline_probe::{DiskModel, Plan, ProbeResult, Rating};
 use syncline_profile::Map;
@@ -31,7 +30,7 @@ use syncline_workloads::AnyWorkload;
 pub(crate) fn survey<S: TargetRegistry>(args: &SurveyArgs, shelf: &S) -> Outcome {
     let sheet = args.model.as_deref().map(DiskModel::parse).transpose()?;
     let rating = args.endurance.as_deref().map(Rating::parse).transpose()?;
-    let map = meter::map(&args.meter)?;
+    let map = args.meter.read_map()?;
     let workload = Arc::new(AnyWorkload::parse("insert", &[])?);
     let (directories, entries) = survey_stores::choose(args, shelf)?;
     let mut plan = Plan::quick();
@@ -241,7 +240,7 @@ fn planned(
             seed: args.seed,
             interval: Duration::from_millis(500),
             line_max_per_s: probes.line_max(&entry.log_place),
-            meter: meter::options(&args.meter),
+            meter: args.meter.options(),
             ..RunPlan::default()
         },
     }

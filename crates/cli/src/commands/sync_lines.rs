@@ -1,12 +1,10 @@
 //! The sync lines of the directories that a run's logs go to, measured before and after it.
 
 use super::probe;
-use crate::args::LineArg;
-use crate::exit::CannotRun;
 use crate::interrupt;
-use crate::terminal::Progress;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use syncline_console::{CannotRun, LineArg, terminal::Progress};
 use syncline_contract::LogLocation;
 use syncline_probe::{DroppedSyncs, Plan, ProbeResult};
 use syncline_report::record::{self, ProbeRecord, Record, SyncLine, Warning};

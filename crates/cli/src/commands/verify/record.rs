@@ -1,10 +1,9 @@
 //! The record of a finding: written first, then shown.
 
 use crate::commands::environment;
-use crate::exit::{CannotRun, Verdict};
-use crate::terminal;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use syncline_console::{CannotRun, Verdict, terminal};
 use syncline_report::record::{self, Record, VerificationBody, VerificationRecord, Writer};
 use syncline_report::table;
 
