@@ -6,6 +6,7 @@
 use crate::interrupt;
 use crate::private_servers::PrivateServers;
 use crate::recording_mount;
+use syncline_benchmark::Benchmark;
 use syncline_console::CannotRun;
 use syncline_contract::{
     AccessPattern, AnsweredWrite, Capabilities, CommitPaths, Counter, DryRunPlan, Internal,
@@ -18,7 +19,7 @@ use syncline_stores::AnyTarget;
 /// Where a verb takes its targets from.
 pub(crate) trait TargetRegistry: Sync {
     /// The type of all of them.
-    type Target: Target;
+    type Target: Benchmark;
 
     /// Opens a target by URL or name; touches nothing.
     fn open(&self, url: &str) -> Result<Self::Target, CannotRun>;
@@ -96,6 +97,8 @@ pub(crate) enum EitherPart<A, B> {
     Own(A),
     BuiltIn(B),
 }
+
+impl<T: Target> Benchmark for EitherTarget<'_, T> {}
 
 impl<T: Target> Target for EitherTarget<'_, T> {
     type Session = EitherPart<T::Session, <AnyTarget as Target>::Session>;

@@ -25,10 +25,12 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("runner", &["contract", "host", "instrument", "profile", "profiler", "record"]),
     ("verify", &["contract", "vfs", "instrument", "launcher", "stores"]),
     ("report", &["profile", "record"]),
+    ("benchmark", &["contract", "runner", "stores", "workloads"]),
     ("console", &["contract", "instrument", "profile", "record", "report", "runner"]),
     (
         "compat",
         &[
+            "benchmark",
             "console",
             "contract",
             "instrument",
@@ -43,6 +45,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
+            "benchmark",
             "compat",
             "console",
             "contract",

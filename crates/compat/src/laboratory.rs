@@ -3,8 +3,9 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use syncline_benchmark::Benchmark;
 use syncline_console::{CannotRun, LineArg, MeterArgs, Outcome, Verdict};
-use syncline_contract::{LogLocation, Target};
+use syncline_contract::LogLocation;
 use syncline_record::RunRecord;
 use syncline_runner::record::RunInputs;
 use syncline_runner::{RunPlan, TransactionListener};
@@ -13,7 +14,7 @@ use syncline_workloads::AnyWorkload;
 /// The program, as its commands of other tools see it.
 pub trait Laboratory {
     /// The type of all targets.
-    type Target: Target;
+    type Target: Benchmark;
 
     /// Opens a target by URL or name; touches nothing.
     fn open(&self, url: &str) -> Result<Self::Target, CannotRun>;

@@ -20,12 +20,11 @@ use crate::pgbench_args::{Chosen, PgbenchArgs};
 use crate::recorded_run::{self, CompatRun, Recording};
 use std::cell::Cell;
 use std::time::Duration;
+use syncline_benchmark::Benchmark;
 use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_contract::{Capabilities, ClientModel, Protocol, Target};
 use syncline_instrument::clock;
-use syncline_runner::{
-    self as runner, Arrival, Event, Observer, RunPlan, StopReason, TransactionListener,
-};
+use syncline_runner::{Arrival, Event, Observer, RunPlan, StopReason, TransactionListener};
 use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
 use syncline_workloads::script::{BUILTINS, Builtin, Scripts, as_item};
@@ -128,7 +127,7 @@ fn initialize<L: Laboratory>(
         ..RunPlan::default()
     };
     let said = Filling::new(args.quiet);
-    let result = runner::run(target, &workload, &plan, laboratory.stop_flag(), &said)?;
+    let result = target.run(&workload, &plan, laboratory.stop_flag(), &said, None)?;
     let seconds = seconds(clock::now() - began);
     if let StopReason::Failure { what, .. } = result.stopped_by {
         return Err(CannotRun(what));
@@ -201,7 +200,7 @@ fn measure<L: Laboratory>(
 
 /// The scale of pgbench's tables that stand there; none if none do, or the scripts name none. Another one
 /// by -s is refused: it would be untrue.
-fn scale_there<T: Target>(
+fn scale_there<T: Benchmark>(
     args: &PgbenchArgs,
     reuse: bool,
     target: &T,
@@ -210,7 +209,7 @@ fn scale_there<T: Target>(
     if !reuse {
         return Ok(None);
     }
-    let loaded = runner::loaded_as(target, workload)?;
+    let loaded = target.loaded_as(workload)?;
     let there = loaded.as_deref().and_then(Scripts::scale_of);
     match (there, args.scale) {
         (Some(there), Some(asked)) if asked != there => Err(CannotRun(format!(

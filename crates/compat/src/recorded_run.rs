@@ -4,14 +4,16 @@
 use crate::laboratory::Laboratory;
 use std::cell::RefCell;
 use std::path::Path;
+use syncline_benchmark::Benchmark;
 use syncline_console::{CannotRun, Verdict, terminal};
 use syncline_contract::conformance::block_on;
-use syncline_contract::{Kind, LogLocation, Plan, Table, Target, Workload};
+use syncline_contract::{Kind, LogLocation, Plan, Table, Target};
 use syncline_profile::Map;
 use syncline_record::{Record, RunRecord, SyncLine, Writer};
 use syncline_report::{CostChoice, table};
 use syncline_runner::record::{RunInputs, from_run, head_from_run, interval_from_run, stacks_of};
-use syncline_runner::{self as runner, Event, Observer, RunPlan, RunResult, TransactionListener};
+use syncline_runner::{Event, Observer, RunPlan, RunResult, TransactionListener};
+use syncline_workloads::AnyWorkload;
 
 /// What came of a run.
 #[derive(Debug)]
@@ -34,11 +36,11 @@ pub(crate) struct Recording<'a> {
 }
 
 /// Runs and writes the record; `also` is told everything too, and the listener of every transaction.
-pub(crate) fn run<L: Laboratory, W: Workload>(
+pub(crate) fn run<L: Laboratory>(
     recording: Recording<'_>,
     laboratory: &L,
     target: &L::Target,
-    workload: &W,
+    workload: &AnyWorkload,
     plan: &RunPlan,
     also: &dyn Observer,
     listener: Option<&dyn TransactionListener>,
@@ -56,7 +58,7 @@ pub(crate) fn run<L: Laboratory, W: Workload>(
     };
     let scribe = RecordListener { given, runs, also, written: RefCell::default() };
     let stop = laboratory.stop_flag();
-    let result = runner::run_with_listener(target, workload, plan, stop, &scribe, listener);
+    let result = target.run(workload, plan, stop, &scribe, listener);
     let result = result.map_err(CannotRun::from);
     let Written { writer, broken } = scribe.written.into_inner();
     let result = match result {

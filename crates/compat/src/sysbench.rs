@@ -19,11 +19,12 @@ use crate::recorded_run::{self, CompatRun, Recording};
 use crate::sysbench_args::SysbenchArgs;
 use std::cell::Cell;
 use std::time::Duration;
+use syncline_benchmark::Benchmark;
 use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_contract::conformance::block_on;
 use syncline_contract::{Target, Workload};
 use syncline_instrument::clock;
-use syncline_runner::{self as runner, Arrival, Event, Observer, RunPlan, StopReason};
+use syncline_runner::{Arrival, Event, Observer, RunPlan, StopReason};
 use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
 use syncline_workloads::oltp::{Oltp, Options, Test};
@@ -182,7 +183,7 @@ fn prepare<L: Laboratory>(flags: &Flags, url: &str, target: &L::Target, laborato
         ..RunPlan::default()
     };
     let filling = Filling::new(oltp(&workload).chosen());
-    let result = runner::run(target, &workload, &plan, laboratory.stop_flag(), &filling)?;
+    let result = target.run(&workload, &plan, laboratory.stop_flag(), &filling, None)?;
     if let StopReason::Failure { what, .. } = result.stopped_by {
         return Err(CannotRun(what));
     }

@@ -1,8 +1,8 @@
 //! Whose tables sysbench's tests find, and how many rows were prepared.
 
+use syncline_benchmark::Benchmark;
 use syncline_console::CannotRun;
-use syncline_contract::{Target, UserView};
-use syncline_runner as runner;
+use syncline_contract::UserView;
 use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
 use syncline_workloads::oltp::{Oltp, Options};
@@ -56,14 +56,14 @@ pub(super) fn without_schema(url: &str) -> Option<String> {
 
 /// What was prepared at the target's place; none if nothing was. A run may use less of it than there is,
 /// never more.
-pub(super) fn prepared<T: Target>(
+pub(super) fn prepared<T: Benchmark>(
     target: &T,
     asked: &Options,
     with_tables: impl Fn(u64) -> Result<AnyWorkload, CannotRun>,
 ) -> Result<Option<Layout>, CannotRun> {
     let there = |tables: u64| -> Result<Option<Layout>, CannotRun> {
         let workload = with_tables(tables)?;
-        let loaded = runner::loaded_as(target, &workload)?;
+        let loaded = target.loaded_as(&workload)?;
         let Some((tables, rows)) = loaded.as_deref().and_then(Oltp::layout_of) else {
             return Ok(None);
         };

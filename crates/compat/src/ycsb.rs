@@ -21,10 +21,11 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
+use syncline_benchmark::Benchmark;
 use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_contract::{CheckOutcome, Target, read_named_text};
 use syncline_instrument::clock;
-use syncline_runner::{self as runner, Arrival, Event, Observer, RunPlan};
+use syncline_runner::{Arrival, Event, Observer, RunPlan};
 use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
 use syncline_workloads::ycsb::RecordRanges;
@@ -177,7 +178,7 @@ fn load<L: Laboratory>(
         ..RunPlan::default()
     };
     let watch = LoadWatch::new(part.end - part.start);
-    let result = runner::run(&target, &workload, &plan, laboratory.stop_flag(), &watch)?;
+    let result = target.run(&workload, &plan, laboratory.stop_flag(), &watch, None)?;
     drop(watch.bar);
     let were_there = result.head.workload.rows_kept && adds_to.is_none();
     if were_there {
@@ -197,7 +198,7 @@ fn load<L: Laboratory>(
 
 /// The workload of a load beside what earlier loads of parts have left at the target's place, and what
 /// those rows were made from if this load adds to them.
-fn beside<T: Target>(
+fn beside<T: Benchmark>(
     workload: AnyWorkload,
     options: &[(String, String)],
     part: &Range<u64>,
@@ -206,7 +207,7 @@ fn beside<T: Target>(
     let AnyWorkload::Ycsb(ycsb) = &workload else {
         unreachable!("it was parsed as one");
     };
-    let there = runner::loaded_as(target, &workload)?;
+    let there = target.loaded_as(&workload)?;
     let parts = there.as_deref().and_then(|there| ycsb.parts_of(there));
     // Nothing is there, or what the runner refuses.
     let Some((there, parts)) = there.zip(parts) else {

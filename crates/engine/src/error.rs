@@ -103,8 +103,8 @@ pub enum Error {
         /// The bytes that another segment, or the data file, needs.
         segment_bytes: u64,
     },
-    /// The log waits for a checkpoint that the caller must make. Nothing is lost: take a checkpoint, and commit
-    /// again.
+    /// The log waits for a checkpoint that the caller must make. Nothing is lost: take a checkpoint, and
+    /// commit again.
     #[error(
         "the log holds {bytes} bytes that wait for a checkpoint, over the cap of {bytes_max}; make a checkpoint and try again"
     )]

@@ -6,12 +6,13 @@ use super::sync_lines::{SyncLines, dropped_syncs};
 use crate::args::ObserveArgs;
 use crate::interrupt;
 use crate::registry::TargetRegistry;
+use syncline_benchmark::Benchmark;
 use syncline_console::{CannotRun, LineArg, Outcome, Verdict, terminal};
 use syncline_contract::Target;
 use syncline_record::{ObservationRecord, Record, SyncLine, Writer, units};
 use syncline_report::table;
 use syncline_runner::record::{ObservationInputs, from_observation};
-use syncline_runner::{self as runner, Observation, ObservePlan, ObservedInterval};
+use syncline_runner::{Observation, ObservePlan, ObservedInterval};
 use syncline_stores::server::shown;
 
 /// Watches a server and reports.
@@ -56,7 +57,7 @@ pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, shelf: &S) -> Outco
     Ok(Verdict::Holds)
 }
 
-fn watch<T: Target>(args: &ObserveArgs, target: &T) -> Result<Observation, CannotRun> {
+fn watch<T: Benchmark>(args: &ObserveArgs, target: &T) -> Result<Observation, CannotRun> {
     let plan = ObservePlan { span: args.span, every: args.every };
     let tenths = u64::try_from(args.span.as_millis() / 100).unwrap_or(u64::MAX);
     let bar = terminal::Progress::of_time(tenths);
@@ -67,7 +68,7 @@ fn watch<T: Target>(args: &ObserveArgs, target: &T) -> Result<Observation, Canno
         );
         bar.at(interval.end_ns / 100_000_000, &format!("observing: {commits} in the last sample"));
     };
-    Ok(runner::observe(target, &plan, interrupt::stop_flag(), told)?)
+    Ok(target.watch(&plan, interrupt::stop_flag(), &told)?)
 }
 
 /// The line of the log directory: given, or measured now that the watching is over.

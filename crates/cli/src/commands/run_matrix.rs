@@ -7,9 +7,10 @@ use crate::interrupt;
 use crate::registry::TargetRegistry;
 use std::sync::Arc;
 use std::time::Duration;
+use syncline_benchmark::Benchmark;
 use syncline_console::{CannotRun, terminal, value::yes_or_no};
 use syncline_contract::LogLocation;
-use syncline_runner::{self as runner, Arrival, RunPlan};
+use syncline_runner::{Arrival, RunPlan};
 use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
 
@@ -97,7 +98,7 @@ impl Choice {
     pub(super) fn calibrated<S: TargetRegistry>(mut self, shelf: &S) -> Result<Choice, CannotRun> {
         let null = shelf.open("null")?;
         let stop = interrupt::stop_flag();
-        match runner::calibrate(&null, &*self.workload, &self.plan, CALIBRATION, stop) {
+        match null.calibrate(&self.workload, &self.plan, CALIBRATION, stop) {
             Ok(calibration) => {
                 self.plan.laboratory_cpu_ns = Some(calibration.cpu_ns_per_transaction);
             }

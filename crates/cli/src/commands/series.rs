@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use syncline_benchmark::Benchmark;
 use syncline_console::{CannotRun, Verdict, terminal};
 use syncline_contract::LogLocation;
 use syncline_instrument::clock;
@@ -100,14 +101,8 @@ impl Series<'_> {
         let made: Vec<Case<'_, S::Target, AnyWorkload>> = made.collect();
         let scribe = RecordListener::new(self, cases, bar);
         let stop = interrupt::stop_flag();
-        let results = runner::repeat_with_listener(
-            &made,
-            self.repetitions,
-            self.turns,
-            stop,
-            &scribe,
-            listener,
-        );
+        let results =
+            Benchmark::repeat(&made, self.repetitions, self.turns, stop, &scribe, listener);
         let mut notes = scribe.notes.into_inner();
         let mut result = SeriesResult::default();
         for (number, (case, note)) in results.into_iter().zip(notes.drain(..)).enumerate() {

@@ -18,14 +18,15 @@
 //! 2. flush the log: commits that are not stable yet hold the bound back;
 //! 3. move the running checkpoint on: pages that were freed or changed after its snapshot keep their images;
 //! 4. wait briefly for transactions that are about to end;
-//! 5. end the oldest reader with `SnapshotTooOld`, if the memory that only old readers need is worth it: enough
-//!    overflow pages, or a leaf full of ghosts. Otherwise an idle reader could prevent emptying a full store.
+//! 5. end the oldest reader with `SnapshotTooOld`, if the memory that only old readers need is worth it:
+//!    enough overflow pages, or a leaf full of ghosts. Otherwise an idle reader could prevent emptying a
+//!    full store.
 //!
 //!
 //! Invariants:
-//! 1. The caller is outside a section, holds no latch, no permit of the log and no pinned epoch. A caller that
-//!    reaches the cap inside a section leaves it first (`Need::Memory`) and begins again. Holding the closed
-//!    gate is allowed: its sections need no permission.
+//! 1. The caller is outside a section, holds no latch, no permit of the log and no pinned epoch. A caller
+//!    that reaches the cap inside a section leaves it first (`Need::Memory`) and begins again. Holding the
+//!    closed gate is allowed: its sections need no permission.
 //! 2. Nothing here runs while there is memory: a commit that finds room pays nothing.
 //! 3. It ends: each round except the last flushes what others have published meanwhile, does a step of the
 //!    checkpoint, or sees a reader end, and there are at most [`ROUNDS_MAX`] of them.
