@@ -20,6 +20,7 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("launcher", &["contract"]),
     ("record", &["instrument", "profile"]),
     ("stores", &["contract", "vfs", "engine", "instrument", "launcher"]),
+    ("testkit", &["contract", "instrument", "launcher"]),
     ("workloads", &["contract"]),
     ("probe", &["vfs", "host", "instrument", "record"]),
     ("runner", &["contract", "host", "instrument", "profile", "profiler", "record"]),

@@ -1,8 +1,9 @@
 //! Starts the program in a folder of its own and reads what it left.
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A fresh folder on the disk of the build, not in a memory file system.
@@ -16,6 +17,16 @@ pub(crate) fn program(folder: &Path, line: &str) -> Command {
     command.current_dir(folder).args(line.split_whitespace());
     command.stdin(Stdio::null()).env("NO_COLOR", "1").env_remove("RUST_BACKTRACE");
     command
+}
+
+/// The program, started in that folder with both of its outputs kept.
+pub(crate) fn start(folder: &Path, line: &str) -> Child {
+    program(folder, line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Interrupts it as Ctrl-C does.
+pub(crate) fn interrupt(child: &Child) {
+    kill_process(Pid::from_child(child), Signal::INT).unwrap();
 }
 
 /// What the program said and how it ended.
@@ -33,6 +44,11 @@ impl ProgramOutput {
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
         }
+    }
+
+    /// Of a started program, when it has ended.
+    pub(crate) fn after(child: Child) -> ProgramOutput {
+        ProgramOutput::of(child.wait_with_output().unwrap())
     }
 
     pub(crate) fn json(&self) -> Value {

@@ -18,6 +18,7 @@
 //! | `calibration.rs` | the laboratory's own cost per transaction |
 //! | `observation.rs` | observing a server that others use |
 //! | `simulation.rs` | runs in simulated time, for tests |
+//! | `inserts.rs` | the workload of simulated runs and of the bench |
 
 pub(crate) mod calibration;
 pub(crate) mod coordinator;
@@ -25,6 +26,8 @@ pub(crate) mod counter_readings;
 pub(crate) mod dataset;
 pub(crate) mod disk_guard;
 pub(crate) mod fingerprint;
+#[cfg(any(test, feature = "simulation"))]
+mod inserts;
 pub(crate) mod interruptible;
 pub(crate) mod load;
 pub(crate) mod observation;

@@ -3,11 +3,12 @@
 //! In which order transactions of several clients changed a row is not known, so a row may hold what any
 //! of them wrote; but no longer what was loaded, once a change of it was acknowledged.
 
-use super::options::{Access, By, Options};
+use super::options::{Access, Options};
 use super::schema::{PAGE_ROWS, SingleRecord};
 use super::transactions::Tally;
 use super::written_texts::{TextBitmaps, may_hold};
 use crate::check_reader::CheckReader;
+use crate::lookup::By;
 use crate::violations::Violations;
 use syncline_contract::{Check, Session, Stop};
 

@@ -1,6 +1,6 @@
 //! The workload: each transaction inserts a key of its own, and the check compares with the store.
 
-use super::store::{CallLog, Store};
+use crate::scripted_store::{CallLog, Store};
 use std::sync::Arc;
 use syncline_contract::{
     AccessPattern, Check, CheckOutcome, Client, Counts, Ending, Int, Kind, Load, OwnFigure, Plan,
@@ -8,33 +8,37 @@ use syncline_contract::{
 };
 
 /// Keys of client `number` start at `number * BY_CLIENT`.
-pub(crate) const BY_CLIENT: i64 = 1 << 32;
+pub const BY_CLIENT: i64 = 1 << 32;
 
 /// The workload.
-pub(crate) struct Keys {
+pub struct Keys {
     book: Arc<CallLog>,
     plan: Plan,
     /// Every so many transactions of a client are aborted by the workload's own rule.
-    pub(crate) abort_every: Option<i64>,
+    pub abort_every: Option<i64>,
     /// Rows to load.
-    pub(crate) rows: u64,
+    pub rows: u64,
     /// How long its clients wait around a transaction.
-    pub(crate) waits: Waits,
+    pub waits: Waits,
     /// What its responses must keep to.
-    pub(crate) bounds: Vec<ResponseBound>,
+    pub bounds: Vec<ResponseBound>,
 }
 
 /// What a client knows in the end.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
-    pub(crate) drawn: i64,
-    pub(crate) committed: Vec<i64>,
-    pub(crate) undone: Vec<i64>,
-    pub(crate) unknown: Vec<i64>,
+pub struct Tally {
+    /// How many keys it has drawn.
+    pub drawn: i64,
+    /// Keys whose commit was acknowledged.
+    pub committed: Vec<i64>,
+    /// Keys whose transaction was undone.
+    pub undone: Vec<i64>,
+    /// Keys of transactions of unknown outcome.
+    pub unknown: Vec<i64>,
 }
 
 /// A client.
-pub(crate) struct KeysClient {
+pub struct KeysClient {
     first: i64,
     insert: (Write<(Int,)>, Option<i64>),
     waits: Waits,
@@ -43,7 +47,8 @@ pub(crate) struct KeysClient {
 }
 
 impl Keys {
-    pub(crate) fn new(store: &Store) -> Keys {
+    /// Keys for that store, without waits, bounds or rows to load.
+    pub fn new(store: &Store) -> Keys {
         let mut plan = Plan::new();
         declare(&mut plan);
         Keys {

@@ -18,7 +18,7 @@ use syncline_instrument::{Nanos, clock};
 
 /// How a commit ends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Answer {
+pub enum Answer {
     /// At once.
     Committed,
     /// After another thread has completed a ticket.
@@ -41,18 +41,25 @@ pub(crate) enum Answer {
 
 /// What the store saw; the same for all its sessions.
 #[derive(Debug, Default)]
-pub(crate) struct CallLog {
-    pub(crate) created: AtomicUsize,
-    pub(crate) removed: AtomicUsize,
-    pub(crate) sessions: AtomicUsize,
-    pub(crate) sessions_open: AtomicUsize,
-    pub(crate) aborts: AtomicUsize,
-    pub(crate) passes: AtomicUsize,
+pub struct CallLog {
+    /// How often its tables were created.
+    pub created: AtomicUsize,
+    /// How often they were removed.
+    pub removed: AtomicUsize,
+    /// Sessions that were opened.
+    pub sessions: AtomicUsize,
+    /// Of those the ones that are still open.
+    pub sessions_open: AtomicUsize,
+    /// Transactions that were aborted.
+    pub aborts: AtomicUsize,
+    /// Passes of workers that ended.
+    pub passes: AtomicUsize,
     /// Each committed key with how often it was committed.
-    pub(crate) keys: Mutex<BTreeMap<i64, u32>>,
+    pub keys: Mutex<BTreeMap<i64, u32>>,
     /// Keys in the order in which they were tried.
-    pub(crate) tried: Mutex<Vec<i64>>,
-    pub(crate) loaded: Mutex<BTreeMap<i64, u32>>,
+    pub tried: Mutex<Vec<i64>>,
+    /// Each loaded key with how often it was loaded.
+    pub loaded: Mutex<BTreeMap<i64, u32>>,
 }
 
 /// A ticket that another thread completes.
@@ -86,32 +93,36 @@ impl Ticket {
 type Script = dyn Fn(i64, usize) -> Answer + Send + Sync;
 
 /// A store.
-pub(crate) struct Store {
-    pub(crate) name: &'static str,
-    pub(crate) can: Capabilities,
-    pub(crate) book: Arc<CallLog>,
-    pub(crate) script: Arc<Script>,
+pub struct Store {
+    /// Its name.
+    pub name: &'static str,
+    /// What it can do.
+    pub can: Capabilities,
+    /// What it saw.
+    pub book: Arc<CallLog>,
+    /// How each commit ends.
+    pub script: Arc<Script>,
     /// What fails: "meet", "counters", "create", "evidence", "worker", "connect", "load", "remove".
-    pub(crate) broken: Option<&'static str>,
+    pub broken: Option<&'static str>,
     /// The step that is never answered: "load".
-    pub(crate) hangs: Option<&'static str>,
+    pub hangs: Option<&'static str>,
     /// Whose system calls it says are its own.
-    pub(crate) process: StoreProcess,
+    pub process: StoreProcess,
     /// Where it says its log is.
-    pub(crate) log_place: LogLocation,
+    pub log_place: LogLocation,
     /// Why it takes no writes, if it does not.
-    pub(crate) takes_no_writes: Option<String>,
+    pub takes_no_writes: Option<String>,
     /// True if it counts its commits, each of which it says is half a sync, and is 50 us away.
-    pub(crate) counts: bool,
+    pub counts: bool,
     /// Looks that were taken at it, each of which it counts as a commit.
-    pub(crate) looks: AtomicUsize,
+    pub looks: AtomicUsize,
     log: Mutex<Option<Sender<Arc<Ticket>>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Store {
     /// A store of futures that follows a script by key and try.
-    pub(crate) fn new(script: impl Fn(i64, usize) -> Answer + Send + Sync + 'static) -> Store {
+    pub fn new(script: impl Fn(i64, usize) -> Answer + Send + Sync + 'static) -> Store {
         let (sender, receiver) = channel::<Arc<Ticket>>();
         let thread = std::thread::spawn(move || {
             let mut held = Vec::new();
@@ -146,12 +157,12 @@ impl Store {
     }
 
     /// One where every commit ends so.
-    pub(crate) fn always(answer: Answer) -> Store {
+    pub fn always(answer: Answer) -> Store {
         Store::new(move |_, _| answer)
     }
 
     /// One in which that step fails.
-    pub(crate) fn broken(step: &'static str) -> Store {
+    pub fn broken(step: &'static str) -> Store {
         let mut store = Store::always(Answer::Committed);
         store.broken = Some(step);
         store
@@ -171,12 +182,14 @@ impl Store {
     }
 
     /// A thread a client.
-    pub(crate) fn blocking(mut self) -> Store {
+    #[must_use]
+    pub fn blocking(mut self) -> Store {
         self.can.client_model = ClientModel::Threads;
         self
     }
 
-    pub(crate) fn removed(&self) -> usize {
+    /// How often its tables were removed.
+    pub fn removed(&self) -> usize {
         self.book.removed.load(Ordering::SeqCst)
     }
 
@@ -200,7 +213,7 @@ impl Drop for Store {
 
 /// A worker's own part: completes at the end of a pass what waits for it.
 #[derive(Clone)]
-pub(crate) struct Part {
+pub struct Part {
     book: Arc<CallLog>,
     running: Rc<Cell<bool>>,
     waiting: Rc<Cell<Vec<Arc<Ticket>>>>,
@@ -221,7 +234,7 @@ impl Worker for Part {
 }
 
 /// One client's connection.
-pub(crate) struct Connection {
+pub struct Connection {
     part: Part,
     log: Option<Sender<Arc<Ticket>>>,
     script: Arc<Script>,
