@@ -495,7 +495,7 @@ impl Block {
 
     /// None: other systems are not known to provide huge pages on request.
     #[cfg(not(target_os = "linux"))]
-    fn map(_shelf: &Arc<BlockPool>) -> Option<Block> {
+    fn map(_pool: &Arc<BlockPool>) -> Option<Block> {
         None
     }
 }
