@@ -474,7 +474,7 @@ impl Block {
     fn map(pool: &Arc<BlockPool>) -> Option<Block> {
         use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
         let (rights, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
-        // Twice as much, of which the aligned part stays.
+        // Map twice as much, and keep the aligned part.
         // SAFETY: a new mapping at no address of our choice touches no memory in use.
         let mapped =
             unsafe { mmap_anonymous(std::ptr::null_mut(), 2 * BLOCK_BYTES, rights, flags) };

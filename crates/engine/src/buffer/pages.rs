@@ -248,7 +248,7 @@ impl Buffer {
         self.snapshots.hand_over(frame, page, Image::Own(leaf.leave()));
     }
 
-    /// Removes a page whose image was handled from the table, and frees its number.
+    /// Removes a page from the table after its image was handed to the pool, and frees its number.
     pub(crate) fn forget(&self, page: PageId, guard: &Guard) {
         let mut listed = self.snapshots.listed.lock();
         let is_detached = self
