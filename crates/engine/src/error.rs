@@ -30,7 +30,7 @@ pub enum Error {
     /// A log that must exist is missing or incomplete.
     #[error("no log in {directory}: {what}")]
     Missing {
-        /// Where it was looked for.
+        /// The place that was searched.
         directory: PathBuf,
         /// What is missing, and what to do.
         what: String,
@@ -117,7 +117,7 @@ pub enum Error {
     /// A data file that must exist is missing or unfinished.
     #[error("no data file at {path}: {what}")]
     NoDataFile {
-        /// Where it was looked for.
+        /// The place that was searched.
         path: PathBuf,
         /// What is wrong, and what to do.
         what: &'static str,

@@ -7,6 +7,15 @@
 //!
 //! [`Disk`] and [`File`] are the one interface through which the probe, the engine's log and the crash tests
 //! reach storage: one place where a sync is counted and can be made to fail.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `file`, `error` | the interface of every disk, and its errors |
+//! | `real/` | the machine's own disk, and the writer that the probe measures |
+//! | `simulated/` | a disk in memory that loses power and fails on command |
+//! | `counting`, `null` | a disk that counts operations; a disk that keeps no bytes |
+//! | `sync_method` | the ways to make a write stable |
+//! | `aligned` | buffers for direct I/O |
 
 mod aligned;
 mod counting;

@@ -474,7 +474,7 @@ impl Block {
     fn map(pool: &Arc<BlockPool>) -> Option<Block> {
         use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
         let (rights, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
-        // Twice as much, of which the aligned part stays.
+        // Map twice as much, and keep the aligned part.
         // SAFETY: a new mapping at no address of our choice touches no memory in use.
         let mapped =
             unsafe { mmap_anonymous(std::ptr::null_mut(), 2 * BLOCK_BYTES, rights, flags) };
@@ -495,7 +495,7 @@ impl Block {
 
     /// None: other systems are not known to provide huge pages on request.
     #[cfg(not(target_os = "linux"))]
-    fn map(_shelf: &Arc<BlockPool>) -> Option<Block> {
+    fn map(_pool: &Arc<BlockPool>) -> Option<Block> {
         None
     }
 }

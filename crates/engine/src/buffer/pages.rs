@@ -87,17 +87,17 @@ impl Buffer {
     /// Memory in use, in bytes: frames with their pages, including those that wait for their last reader and
     /// the allocator's overhead; free cells in blocks; the translation table; images in the pool.
     pub(crate) fn resident_bytes(&self) -> u64 {
-        self.bytes_beside_images() + self.snapshots.image_bytes()
+        self.bytes_without_images() + self.snapshots.image_bytes()
     }
 
-    fn bytes_beside_images(&self) -> u64 {
+    fn bytes_without_images(&self) -> u64 {
         self.account.bytes() + self.blocks.spare_bytes() + self.translation.bytes()
     }
 
     /// The memory that the cap leaves for images, in bytes.
     pub(super) fn free_for_images(&self) -> u64 {
         let promised = self.promised.load(Ordering::Relaxed) * self.account.frame_bytes();
-        self.resident_bytes_max.saturating_sub(self.bytes_beside_images() + promised)
+        self.resident_bytes_max.saturating_sub(self.bytes_without_images() + promised)
     }
 
     /// Allocates a number for a new page of that kind, the lowest free one. [`Buffer::place`] then adds the
@@ -248,7 +248,7 @@ impl Buffer {
         self.snapshots.hand_over(frame, page, Image::Own(leaf.leave()));
     }
 
-    /// Removes a page whose image was handled from the table, and frees its number.
+    /// Removes a page from the table after its image was handed to the pool, and frees its number.
     pub(crate) fn forget(&self, page: PageId, guard: &Guard) {
         let mut listed = self.snapshots.listed.lock();
         let is_detached = self

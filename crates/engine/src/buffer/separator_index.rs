@@ -156,8 +156,8 @@ impl SeparatorIndex {
         let Discriminator::Alike(discriminator) = self.discriminator(separator) else {
             return None;
         };
-        let looks_at_all = separator.len().min(BYTES_MAX) <= 8 * self.width();
-        if !looks_at_all && self.positions()[POSITIONS_MAX - 1] == NONE {
+        let inspects_all = separator.len().min(BYTES_MAX) <= 8 * self.width();
+        if !inspects_all && self.positions()[POSITIONS_MAX - 1] == NONE {
             // The index would be correct, but could not distinguish this separator from others.
             return None;
         }
@@ -236,7 +236,7 @@ impl SeparatorIndex {
                 let byte = other.leading_zeros() / 8;
                 let shift = 56 - 8 * byte;
                 let is_above = (held >> shift) as u8 > (common[word] >> shift) as u8;
-                return self.beside(key, 8 * word + byte as usize, is_above);
+                return self.differing(key, 8 * word + byte as usize, is_above);
             }
         }
         let run = self.0[COUNTS_AT] >> RUN_SHIFT;
@@ -250,7 +250,7 @@ impl SeparatorIndex {
 
     /// The discriminator of a key that differs from the common byte at that position.
     #[cold]
-    fn beside(&self, key: &[u8], at: usize, is_above: bool) -> Discriminator {
+    fn differing(&self, key: &[u8], at: usize, is_above: bool) -> Discriminator {
         let positions = self.positions();
         let before = positions.iter().filter(|position| usize::from(**position) < at);
         let rest = u64::MAX.checked_shr(8 * before.count() as u32).unwrap_or(0);

@@ -31,6 +31,13 @@
 //!    their equal parts, and a change names its tables: its cost depends on the changed tables and
 //!    logarithmically on all tables.
 //!    logarithm of all tables.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `value`, `table` | the catalogue in memory, and its tables and indexes |
+//! | `change` | changes, each of which makes a new catalogue |
+//! | `codec`, `bytes` | its rows, encoded and decoded |
+//! | `fuzzing`, `tests` | fuzzing, tests |
 
 mod bytes;
 mod change;

@@ -95,7 +95,7 @@ impl<D: Disk> DataFile<D> {
             meta_bytes: self.root.meta.len() as u64,
             ..Directory::default()
         };
-        let wanted = SpaceNeeded {
+        let needed = SpaceNeeded {
             images: dirty,
             image_bytes: self.root.image_bytes_mean(),
             page_bytes: self.root.page_bytes.into(),
@@ -103,7 +103,7 @@ impl<D: Disk> DataFile<D> {
             in_a_row: directory.slots(self.slot_bytes()),
         };
         let mut room = std::mem::take(&mut self.ahead);
-        let worked = room.step(wanted, self);
+        let worked = room.step(needed, self);
         let left = room.remaining_bytes(self);
         self.ahead = room;
         Ok(worked?.map(|bytes| (bytes, left)))
@@ -114,7 +114,7 @@ impl FileGrowth {
     /// Performs one I/O to make room and returns its bytes; none once there is enough.
     pub(super) fn step<D: Disk>(
         &mut self,
-        wanted: SpaceNeeded,
+        needed: SpaceNeeded,
         file: &mut DataFile<D>,
     ) -> Result<Option<u64>> {
         if let Some(slots) = self.unsynced {
@@ -123,7 +123,7 @@ impl FileGrowth {
             file.slots.grow(slots);
             return Ok(Some(0));
         }
-        self.goal = self.goal(wanted, file);
+        self.goal = self.goal(needed, file);
         let Some(goal) = self.goal else {
             return Ok(None);
         };
@@ -172,19 +172,19 @@ impl FileGrowth {
     }
 
     /// How many slots the file must have; none if it has them.
-    fn goal<D: Disk>(&self, wanted: SpaceNeeded, file: &DataFile<D>) -> Option<u64> {
+    fn goal<D: Disk>(&self, needed: SpaceNeeded, file: &DataFile<D>) -> Option<u64> {
         let has = file.slots.count();
         if let Some(goal) = self.goal.filter(|goal| *goal > has) {
             return Some(goal);
         }
         let slot = file.slot_bytes();
         if self.is_short {
-            let missing = missing(wanted, wanted.stream_slots_min(slot), file);
+            let missing = missing(needed, needed.stream_slots_min(slot), file);
             return (missing > 0).then_some(has + missing);
         }
         let part = part_bytes(has * slot);
         let reserve = file.options.reserve_bytes.min(part) / slot;
-        let missing = missing(wanted, wanted.stream_slots(slot) + reserve, file);
+        let missing = missing(needed, needed.stream_slots(slot) + reserve, file);
         let step = file.options.extent_bytes.min(part).div_ceil(slot);
         (missing > 0).then(|| has + missing.next_multiple_of(step))
     }
@@ -196,10 +196,10 @@ fn part_bytes(file_bytes: u64) -> u64 {
 }
 
 /// How many slots are missing if images need `stream` slots.
-fn missing<D: Disk>(wanted: SpaceNeeded, stream: u64, file: &DataFile<D>) -> u64 {
-    let at_least = wanted.at_least(file.slot_bytes());
+fn missing<D: Disk>(needed: SpaceNeeded, stream: u64, file: &DataFile<D>) -> u64 {
+    let at_least = needed.at_least(file.slot_bytes());
     let usable = file.slots.free_in_runs(at_least);
-    let SpaceNeeded { single, in_a_row, .. } = wanted;
+    let SpaceNeeded { single, in_a_row, .. } = needed;
     let missing = (stream + single + in_a_row).saturating_sub(usable);
     if in_a_row == 0 || file.slots.find_run(in_a_row).is_some() {
         return missing;

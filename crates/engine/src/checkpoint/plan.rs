@@ -84,16 +84,16 @@ impl Plan {
     }
 
     /// The slots for the whole checkpoint.
-    pub(super) fn wanted(&self) -> SpaceNeeded {
+    pub(super) fn space_needed(&self) -> SpaceNeeded {
         SpaceNeeded {
             single: self.used_map_pages().count() as u64,
             in_a_row: self.directory_slots(),
-            ..self.wanted_for_pages(self.work.dirty.len())
+            ..self.space_for_pages(self.work.dirty.len())
         }
     }
 
     /// The slots for the images of `pages` pages.
-    pub(super) fn wanted_for_pages(&self, pages: usize) -> SpaceNeeded {
+    pub(super) fn space_for_pages(&self, pages: usize) -> SpaceNeeded {
         SpaceNeeded {
             images: pages as u64,
             image_bytes: self.image_bytes,

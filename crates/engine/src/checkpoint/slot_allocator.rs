@@ -143,12 +143,12 @@ impl SlotAllocator {
     }
 
     /// Takes free slots, in ascending order, from the shortest runs: images need the long ones.
-    pub(super) fn take_any(&mut self, wanted: u64) -> Vec<SlotId> {
-        assert!(wanted <= self.free, "room was made before");
+    pub(super) fn take_any(&mut self, needed: u64) -> Vec<SlotId> {
+        assert!(needed <= self.free, "room was made before");
         let mut runs: Vec<Range<u64>> = self.runs().collect();
         runs.sort_by_key(|run| (run.end - run.start, run.start));
         let mut found: Vec<SlotId> =
-            runs.into_iter().flatten().take(wanted as usize).map(SlotId).collect();
+            runs.into_iter().flatten().take(needed as usize).map(SlotId).collect();
         found.sort_unstable();
         for slot in &found {
             self.take(*slot);
@@ -156,13 +156,13 @@ impl SlotAllocator {
         found
     }
 
-    /// Takes about `wanted` free slots, if there are any, in runs of at least `at_least`: the longest runs,
+    /// Takes about `needed` free slots, if there are any, in runs of at least `at_least`: the longest runs,
     /// since each costs a write, in ascending order.
-    pub(super) fn take_runs(&mut self, wanted: u64, at_least: u64) -> Vec<Range<u64>> {
+    pub(super) fn take_runs(&mut self, needed: u64, at_least: u64) -> Vec<Range<u64>> {
         let runs = self.runs().filter(|run| run.end - run.start >= at_least);
         let mut runs: Vec<Range<u64>> = runs.collect();
         runs.sort_by_key(|run| (Reverse(run.end - run.start), run.start));
-        let mut left = wanted;
+        let mut left = needed;
         let mut found = Vec::new();
         for run in runs {
             if left == 0 {
@@ -179,9 +179,9 @@ impl SlotAllocator {
         found
     }
 
-    /// The start of the lowest run of `wanted` free slots.
-    pub(super) fn find_run(&self, wanted: u64) -> Option<SlotId> {
-        let found = self.runs().find(|run| run.end - run.start >= wanted);
+    /// The start of the lowest run of `needed` free slots.
+    pub(super) fn find_run(&self, needed: u64) -> Option<SlotId> {
+        let found = self.runs().find(|run| run.end - run.start >= needed);
         found.map(|run| SlotId(run.start))
     }
 
@@ -206,11 +206,11 @@ impl SlotAllocator {
         let (first, bit) = (from / GROUP_SLOTS, from % GROUP_SLOTS);
         let groups = self.taken.get(first as usize..)?.iter().enumerate();
         for (index, taken) in groups {
-            let wanted = if is_taken { *taken } else { !taken };
-            let wanted = if index == 0 { wanted & u64::MAX << bit } else { wanted };
-            if wanted != 0 {
+            let needed = if is_taken { *taken } else { !taken };
+            let needed = if index == 0 { needed & u64::MAX << bit } else { needed };
+            if needed != 0 {
                 let group = first + index as u64;
-                return Some(group * GROUP_SLOTS + u64::from(wanted.trailing_zeros()));
+                return Some(group * GROUP_SLOTS + u64::from(needed.trailing_zeros()));
             }
         }
         None
@@ -262,27 +262,27 @@ mod tests {
                         }
                     }
                     2 => {
-                        let wanted = random.u64(0..=slots.free().min(90));
+                        let needed = random.u64(0..=slots.free().min(90));
                         let mut rows = rows(&free);
                         rows.sort_by_key(|row| (row.1, row.0));
                         let of_shortest = rows.iter().flat_map(|row| row.0..row.0 + row.1);
-                        let expected: BTreeSet<u64> = of_shortest.take(wanted as usize).collect();
-                        let taken = slots.take_any(wanted);
+                        let expected: BTreeSet<u64> = of_shortest.take(needed as usize).collect();
+                        let taken = slots.take_any(needed);
                         assert!(taken.iter().map(|slot| slot.0).eq(expected.iter().copied()));
                         free.retain(|slot| !expected.contains(slot));
                     }
                     3 => {
-                        let (wanted, at_least) = (random.u64(0..90), random.u64(1..6));
+                        let (needed, at_least) = (random.u64(0..90), random.u64(1..6));
                         let mut rows = rows(&free);
                         rows.retain(|row| row.1 >= at_least);
                         rows.sort_by_key(|row| (Reverse(row.1), row.0));
                         let usable: u64 = rows.iter().map(|row| row.1).sum();
                         assert_eq!(slots.free_in_runs(at_least), usable);
-                        let runs = slots.take_runs(wanted, at_least);
+                        let runs = slots.take_runs(needed, at_least);
                         assert!(runs.is_sorted_by_key(|run| run.start));
                         let taken: u64 = runs.iter().map(|run| run.end - run.start).sum();
-                        let enough = wanted.min(usable)..wanted + at_least;
-                        assert!(wanted == 0 && taken == 0 || enough.contains(&taken));
+                        let enough = needed.min(usable)..needed + at_least;
+                        assert!(needed == 0 && taken == 0 || enough.contains(&taken));
                         let longest = rows.iter().take(runs.len()).map(|row| row.0);
                         let longest: BTreeSet<u64> = longest.collect();
                         assert!(runs.iter().map(|run| run.start).eq(longest));
@@ -298,9 +298,9 @@ mod tests {
                     }
                 }
                 assert_eq!(slots.free(), free.len() as u64);
-                let wanted = random.u64(1..100);
-                let run = (0..count).find(|&from| (from..from + wanted).all(|s| free.contains(&s)));
-                assert_eq!(slots.find_run(wanted), run.map(SlotId), "seed {seed}");
+                let needed = random.u64(1..100);
+                let run = (0..count).find(|&from| (from..from + needed).all(|s| free.contains(&s)));
+                assert_eq!(slots.find_run(needed), run.map(SlotId), "seed {seed}");
                 let at_end = (0..count).rev().take_while(|slot| free.contains(slot));
                 assert_eq!(slots.free_at_end(), at_end.count() as u64);
             }

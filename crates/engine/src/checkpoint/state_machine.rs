@@ -146,7 +146,7 @@ impl Checkpoint {
     ) -> Result<Progress> {
         file.check_alive()?;
         if self.state == State::FileGrowth {
-            if let Some(bytes) = self.growth.step(self.wanted(), file)? {
+            if let Some(bytes) = self.growth.step(self.space_needed(), file)? {
                 return Ok(Progress::Worked { bytes });
             }
             self.take_slots(file);
@@ -227,12 +227,12 @@ impl Checkpoint {
     }
 
     /// The space needed: for the whole checkpoint at first, later for its remaining pages.
-    fn wanted(&self) -> SpaceNeeded {
+    fn space_needed(&self) -> SpaceNeeded {
         if self.taken.is_none() {
-            return self.plan.wanted();
+            return self.plan.space_needed();
         }
         let left = self.written.len() - self.images_written;
-        self.plan.wanted_for_pages(left)
+        self.plan.space_for_pages(left)
     }
 
     fn taken(&self) -> &MapSlots {
@@ -275,9 +275,9 @@ impl Checkpoint {
         durable_lsn: Csn,
     ) -> Result<Progress> {
         if self.image_writer.wants_runs() {
-            let wanted = self.wanted();
-            let slots = wanted.stream_slots(file.slot_bytes());
-            let runs = file.slots.take_runs(slots, wanted.at_least(file.slot_bytes()));
+            let needed = self.space_needed();
+            let slots = needed.stream_slots(file.slot_bytes());
+            let runs = file.slots.take_runs(slots, needed.at_least(file.slot_bytes()));
             if runs.is_empty() {
                 self.state = State::FileGrowth;
                 return self.step(file, pages, durable_lsn);

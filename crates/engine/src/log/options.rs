@@ -35,7 +35,7 @@ impl Durability {
 /// Which thread writes the commits that an executor pass has staged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Writer {
-    /// The worker that uncorks last: no hand-over, but it runs no client while it writes. Measured 1.2 to 1.6
+    /// The worker whose pass ends last: no hand-over, but it runs no client while it writes. Measured 1.2 to 1.6
     /// times the commits of [`Writer::Thread`] at 1 to 64 clients, and no fewer at 1,000, so this is the
     /// default. A group that is better written while workers run is still left to a thread of the log.
     Worker,
@@ -69,7 +69,7 @@ pub struct Options {
     /// the closed loops of the prototypes. A second write needs a second thread to wait for it; two workers
     /// that each write for themselves took 1.1 to 1.3 times the processor time per commit.
     pub writes_in_flight_max: u32,
-    /// Bytes staged in one pass at which a corked worker launches a write anyway. Default 256 KiB, a longest
+    /// Bytes staged in one pass at which its worker launches a write anyway. Default 256 KiB, a longest
     /// frame: a worker that writes itself gains nothing from an earlier launch, and measured 1.5 times the
     /// commits of a cap of 64 KiB at 1,000 clients.
     pub corked_bytes_max: u32,

@@ -14,6 +14,13 @@
 //!
 //! Locks are taken in one order everywhere: `rank.rs` has the table, and `ranked.rs` the locks that assert it
 //! in builds with debug assertions.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `plain`, `checked` | the primitives themselves: std's and `parking_lot`'s, or the checker's |
+//! | `rank`, `ranked` | the lock order; locks that assert it |
+//! | `signal` | waking a thread that has work |
+//! | `explore`, `weak`, `park` | running a model, weakening its orderings, sleeping under loom |
 
 #[cfg(all(test, any(loom, shuttle)))]
 mod checked;

@@ -37,6 +37,14 @@
 //! 5. `spare_max` is at least the bytes that all rows together reserve beyond their values. So a full leaf
 //!    usually refuses a row without reading its rows, which may lie in another core's cache.
 //! 6. `first_number` is that of the first row, if it has one ([`position_guess`]).
+//!
+//! | file | contents |
+//! |---|---|
+//! | `view` | reading: search, keys, words, values, fences |
+//! | `change` | inserting, growing, writing and removing rows |
+//! | `rebuild` | compaction, splits and merges |
+//! | `position_guess`, `counter` | finding numbered rows without a search; the source of counters |
+//! | `pack`, `check` | the packed form on the disk; checking a page |
 
 mod change;
 mod check;

@@ -147,7 +147,7 @@ fn neighbouring_cells_map_to_different_cache_sets() {
 /// As reported by the system: the mapping of a cell has the flag for huge pages.
 #[test]
 #[cfg(target_os = "linux")]
-fn the_system_is_asked_for_huge_pages() {
+fn huge_pages_are_requested_from_the_system() {
     if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
         return; // This system has none.
     }

@@ -19,7 +19,7 @@ pub(super) struct Tally {
     /// Checkpoints that were done.
     pub(super) checkpoints: u64,
     /// Corrupted files that were opened.
-    pub(super) spoiled: u64,
+    pub(super) corrupted: u64,
     /// Checkpoints that found the disk full.
     pub(super) full: u64,
 }
@@ -30,7 +30,7 @@ impl Tally {
         self.recoveries += other.recoveries;
         self.faults += other.faults;
         self.checkpoints += other.checkpoints;
-        self.spoiled += other.spoiled;
+        self.corrupted += other.corrupted;
         self.full += other.full;
     }
 }
@@ -79,7 +79,7 @@ fn go_through_images(harness: &mut Harness, tally: &mut Tally) -> Result<(), Str
     let chosen = images[harness.random.usize(0..images.len())];
     let disk = harness.disk.crash(chosen);
     if harness.is_made && harness.random.u8(0..3) == 0 {
-        tally.spoiled += 1;
+        tally.corrupted += 1;
         corruption::corrupt(harness, &disk.crash(Crash::DropAll))?;
     }
     harness.disk = disk;
@@ -195,7 +195,7 @@ mod tests {
         println!("{tally:?}, {:.0} images/s", tally.recoveries as f64 / seconds);
         if seeds.len() > 500 {
             assert!(tally.recoveries > 10_000 && tally.faults > 100, "{tally:?}");
-            assert!(tally.checkpoints > 2_000 && tally.spoiled > 500, "{tally:?}");
+            assert!(tally.checkpoints > 2_000 && tally.corrupted > 500, "{tally:?}");
             assert!(tally.full > 20, "{tally:?}");
         }
     }

@@ -90,7 +90,7 @@ pub(super) fn checkpoint<D: Disk>(file: &mut DataFile<D>, work: Work) {
 /// Checks the pages in the file, each as it was at its time, in the order of their ids.
 pub(super) fn check<D: Disk>(file: &DataFile<D>, expected: &[(u64, u64)]) {
     let mut found = Vec::new();
-    let mut wanted = vec![0; file.root().page_bytes as usize];
+    let mut expected_image = vec![0; file.root().page_bytes as usize];
     let sink = &mut |page: PageId, image: &[u8]| {
         found.push((page.0, image.to_vec()));
         Ok(())
@@ -101,8 +101,8 @@ pub(super) fn check<D: Disk>(file: &DataFile<D>, expected: &[(u64, u64)]) {
     assert_eq!(file.root().pages, expected.len() as u64);
     for ((page, bytes), (expected, time)) in found.iter().zip(expected) {
         assert_eq!(page, expected);
-        image(PageId(*page), *time, &mut wanted);
-        assert_eq!(bytes[page::HEADER_BYTES..], wanted[page::HEADER_BYTES..]);
+        image(PageId(*page), *time, &mut expected_image);
+        assert_eq!(bytes[page::HEADER_BYTES..], expected_image[page::HEADER_BYTES..]);
         assert_eq!(file.read(PageId(*page)).unwrap(), *bytes);
     }
     assert_eq!(file.check().unwrap(), Vec::<String>::new());
