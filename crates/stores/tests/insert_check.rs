@@ -113,7 +113,7 @@ fn a_missing_row_is_found() {
         let damage = "DELETE FROM inserts WHERE id IN (SELECT id FROM inserts LIMIT 1 OFFSET 777)";
         let found = CheckedRun::finds(&[("keys", keys)], damage);
         assert_eq!(names(&found), [PRESENT], "{keys}: {found:?}");
-        assert!(found[0].1.contains("was acknowledged and is gone"), "{found:?}");
+        assert!(found[0].1.contains("was acknowledged but is gone"), "{found:?}");
     }
 }
 
@@ -193,7 +193,7 @@ fn a_duplicate_is_found() {
     let damage = "INSERT INTO inserts (body) SELECT body FROM inserts LIMIT 1 OFFSET 3";
     let found = CheckedRun::finds(&[("keys", "server")], damage);
     assert_eq!(names(&found), [INTACT], "{found:?}");
-    assert!(found[0].1.contains("is there twice"), "{found:?}");
+    assert!(found[0].1.contains("exists twice"), "{found:?}");
     let found = CheckedRun::finds(&[], damage);
     assert!(names(&found).contains(&INTACT), "a copy under another client's key: {found:?}");
 }

@@ -1,44 +1,44 @@
-//! How checks read: each read in a transaction of its own.
+//! Reads for checks, each in its own transaction.
 
 use syncline_contract::{AccessPattern, Fields, Read, RequestTracker, Session, Stop, Transaction};
 
-/// Reads a store after the run, each read in a transaction of its own.
+/// Reads a store after the run, each read in its own transaction.
 #[derive(Debug)]
 pub(crate) struct CheckReader<'s, S> {
     session: &'s mut S,
-    asked: RequestTracker,
+    requests: RequestTracker,
 }
 
 impl<'s, S: Session> CheckReader<'s, S> {
-    /// Through that session.
+    /// A reader that uses this session.
     pub(crate) fn new(session: &'s mut S) -> CheckReader<'s, S> {
-        CheckReader { session, asked: RequestTracker::new(false) }
+        CheckReader { session, requests: RequestTracker::new(false) }
     }
 
-    /// What `take` makes of the one row of an answer; no row stops the check.
+    /// Applies `take` to the only row of an answer; no row stops the check.
     pub(crate) async fn one<K: Fields, R: Fields, T>(
         &mut self,
         read: &Read<K, R>,
-        given: K::Of<'_>,
+        parameters: K::Of<'_>,
         take: impl FnOnce(R::Of<'_>) -> T,
     ) -> Result<T, Stop> {
         self.session.begin(AccessPattern::Single);
-        let mut transaction = Transaction::new(self.session, &mut self.asked);
-        let taken = take(transaction.read(read, given).await?);
+        let mut transaction = Transaction::new(self.session, &mut self.requests);
+        let taken = take(transaction.read(read, parameters).await?);
         self.session.commit().await?;
         Ok(taken)
     }
 
-    /// Gives every row of an answer to `take`; answers how many there were.
+    /// Passes every row of an answer to `take`; returns the number of rows.
     pub(crate) async fn each<K: Fields, R: Fields>(
         &mut self,
         read: &Read<K, R>,
-        given: K::Of<'_>,
+        parameters: K::Of<'_>,
         mut take: impl FnMut(R::Of<'_>),
     ) -> Result<u64, Stop> {
         self.session.begin(AccessPattern::Single);
-        let mut transaction = Transaction::new(self.session, &mut self.asked);
-        transaction.ask(read, given)?;
+        let mut transaction = Transaction::new(self.session, &mut self.requests);
+        transaction.ask(read, parameters)?;
         let mut rows = 0;
         for row in transaction.answers(read).await? {
             take(row?);

@@ -1,24 +1,24 @@
-//! What can be wrong with a workload's name and options, each in one sentence.
+//! Errors in a workload's name or options, each as one sentence.
 
 use crate::script::ScriptError;
 use syncline_contract::OptionError;
 
-/// Why no workload could be made.
+/// Why a workload cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No workload has that name.
+    /// No workload has this name.
     #[error("there is no workload \"{name}\"; there are: {known}")]
     UnknownWorkload {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The existing names.
         known: String,
     },
-    /// Its options are not what the workload takes.
+    /// Invalid options.
     #[error(transparent)]
     Options(#[from] OptionError),
-    /// Its scripts are not what pgbench's are.
+    /// Invalid scripts.
     #[error(transparent)]
     Script(#[from] ScriptError),
     /// Options that exclude each other.
@@ -26,7 +26,7 @@ pub enum Error {
     Excluded {
         /// The workload.
         workload: &'static str,
-        /// Which, and why, in words.
+        /// The options and the reason, in words.
         what: &'static str,
     },
 }

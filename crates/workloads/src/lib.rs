@@ -1,17 +1,17 @@
-//! The loads: one folder a workload with the same files in each, one line a workload in a table.
+//! The workloads: one folder each with the same files, and one line each in a table.
 //!
-//! | file | what stands in it |
+//! | file | what it holds |
 //! |---|---|
-//! | `mod.rs` | the rules, their source, and where this differs from it |
+//! | `mod.rs` | the rules, their source, and deviations from it |
 //! | `schema.rs` | options, tables, operations |
-//! | `transactions.rs` | what a client draws and performs |
-//! | `check.rs` | what must be true afterwards |
+//! | `transactions.rs` | the client: draws and performs transactions |
+//! | `check.rs` | the conditions after a run |
 //!
-//! Beside them stand `draw`, the random streams and distributions that all draw from, `rows`, the
-//! numbering and the sets of rows that are verified, `records`, which `mrow` and `mrmw` share, and
-//! `check_reader` and `violations`, how checks read and count what is wrong.
+//! Also: `distributions` holds random streams and distributions, `rows` the numbering and sets of verified
+//! rows, `records` the part that `mrow` and `mrmw` share, and `check_reader` and `violations` help checks
+//! read and count errors.
 //!
-//! [`AnyWorkload::parse`] makes one of a name and options, [`LISTINGS`] says which there are.
+//! [`AnyWorkload::parse`] makes a workload from a name and options; [`LISTINGS`] lists them.
 
 mod any;
 mod check_reader;

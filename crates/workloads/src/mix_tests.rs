@@ -1,10 +1,10 @@
-//! The mixes, as clients draw them: of a hundred transactions so many of each kind, by chi-square.
+//! The mixes as clients draw them: the percentage of each kind of transaction, by a chi-square test.
 
 use crate::AnyWorkload;
 use crate::distributions::fits;
 use syncline_contract::{Client, Workload};
 
-/// How often a client draws each kind, in the order of the workload's transactions.
+/// The number of draws of each kind, in the order of the workload's transactions.
 fn counts(workload: &AnyWorkload, draws: usize) -> Vec<u64> {
     let mut counts = vec![0; workload.transactions().len()];
     workload.run_begins(0);
@@ -24,7 +24,7 @@ fn workload(name: &str, options: &str) -> AnyWorkload {
 }
 
 #[test]
-fn kinds_are_drawn_by_their_shares_and_by_no_others() {
+fn kinds_are_drawn_by_exactly_their_shares() {
     for (name, options, mix) in [
         ("tpcc", "items=100 customers=30", &[45.0, 43.0, 4.0, 4.0, 4.0][..]),
         ("tpcc", "profile=k2 items=100 customers=30", &[45.0, 43.0, 4.0, 4.0, 4.0]),
@@ -44,11 +44,11 @@ fn kinds_are_drawn_by_their_shares_and_by_no_others() {
         let mut shares: Vec<f64> = mix.iter().map(|percent| percent / 100.0).collect();
         assert_eq!(counts.len(), shares.len(), "{name} {options}: {kinds:?}");
         assert!(fits(&counts, &shares).holds(), "{name} {options}: {kinds:?} {counts:?}");
-        // Two of a hundred moved from one kind to another would be seen.
+        // Moving two percent from one kind to another must be detected.
         let most = (0..shares.len()).max_by(|a, b| shares[*a].total_cmp(&shares[*b]));
         let most = most.unwrap();
         let other = usize::from(most == 0);
         (shares[most], shares[other]) = (shares[most] - 0.02, shares[other] + 0.02);
-        assert!(!fits(&counts, &shares).holds(), "{name} {options}: any shares fit");
+        assert!(!fits(&counts, &shares).holds(), "{name} {options}: wrong shares must not fit");
     }
 }

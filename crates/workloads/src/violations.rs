@@ -1,8 +1,8 @@
-//! A count of something wrong, with the first instance in words: what a check is made from.
+//! Counts violations and keeps the first one in words: the basis of a check's outcome.
 
 use syncline_contract::{Check, CheckOutcome};
 
-/// How often something was wrong, and the first time in words.
+/// The number of violations, and the first one in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Violations {
     count: u64,
@@ -10,7 +10,7 @@ pub(crate) struct Violations {
 }
 
 impl Violations {
-    /// Once more.
+    /// Adds a violation.
     pub(crate) fn add(&mut self, what: impl FnOnce() -> String) {
         self.count += 1;
         if self.first.is_none() {
@@ -18,14 +18,14 @@ impl Violations {
         }
     }
 
-    /// Once more unless that is true.
+    /// Adds a violation unless the condition is true.
     pub(crate) fn unless(&mut self, is_right: bool, what: impl FnOnce() -> String) {
         if !is_right {
             self.add(what);
         }
     }
 
-    /// What somebody else has counted, too.
+    /// Adds the violations that were counted elsewhere.
     pub(crate) fn merge(&mut self, other: &Violations) {
         self.count += other.count;
         if self.first.is_none() {
@@ -33,7 +33,7 @@ impl Violations {
         }
     }
 
-    /// The check of that name, which holds if nothing was wrong.
+    /// The check with this name, which holds if there is no violation.
     pub(crate) fn check(self, name: &str) -> Check {
         let outcome = match self.first {
             None => CheckOutcome::Held,
@@ -52,10 +52,10 @@ mod tests {
     use syncline_contract::CheckOutcome;
 
     #[test]
-    fn the_first_of_several_is_told_with_their_count() {
+    fn the_first_violation_is_reported_with_the_count() {
         let outcome = |wrong: &Violations| wrong.clone().check("name").outcome;
         let mut wrong = Violations::default();
-        wrong.unless(true, || unreachable!("nothing is wrong"));
+        wrong.unless(true, || unreachable!("no violation"));
         assert_eq!(outcome(&wrong), CheckOutcome::Held);
         wrong.unless(false, || "one".to_owned());
         assert_eq!(outcome(&wrong), CheckOutcome::Violated("one".to_owned()));
@@ -63,7 +63,7 @@ mod tests {
         both.merge(&wrong);
         wrong.add(|| "two".to_owned());
         both.merge(&wrong);
-        let said = CheckOutcome::Violated("3 times; the first: one".to_owned());
-        assert_eq!(outcome(&both), said);
+        let expected = CheckOutcome::Violated("3 times; the first: one".to_owned());
+        assert_eq!(outcome(&both), expected);
     }
 }

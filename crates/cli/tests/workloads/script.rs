@@ -154,11 +154,11 @@ SELECT 1 AS d \\; SELECT 2 AS e \\gset g_
 #[test]
 fn one_row_is_wanted_where_one_row_is_stored() {
     let one = "SELECT tid FROM pgbench_tellers WHERE tid";
-    assert!(fails(&format!("{one} < 0 \\gset")).contains("answers 0"));
-    assert!(fails(&format!("{one} < 3 \\gset")).contains("answers 2"));
+    assert!(fails(&format!("{one} < 0 \\gset")).contains("returns 0"));
+    assert!(fails(&format!("{one} < 3 \\gset")).contains("returns 2"));
     let nothing = fails("DELETE FROM pgbench_history \\gset");
-    assert!(nothing.contains("a.sql:1: \\gset wants one row"), "{nothing}");
-    assert!(fails("SELECT count(*) FROM pgbench_tellers \\gset").contains("by AS"));
+    assert!(nothing.contains("a.sql:1: \\gset needs one row"), "{nothing}");
+    assert!(fails("SELECT count(*) FROM pgbench_tellers \\gset").contains("with AS"));
     holds("DELETE FROM pgbench_history \\aset");
     holds(
         "INSERT INTO pgbench_history (tid) VALUES (4) RETURNING tid AS t \\gset\n\\set x 1 / (:t - 3)",
@@ -345,25 +345,25 @@ fn what_goes_wrong_in_a_script_says_its_line() {
 fn bad_scripts_are_refused_before_anything_runs() {
     for (text, said) in [
         ("SELECT 1;\n\\set x 1 @ 2", "a.sql:2:10: the character '@'"),
-        ("\\set 1a 3", "a.sql:1:6: \"1a\" is no name of a variable"),
+        ("\\set 1a 3", "a.sql:1:6: \"1a\" is not a valid name of a variable"),
         ("\\set x", "a.sql:1:7: an expression is expected"),
         ("\\set", "a.sql:1:1: \\set takes a variable and an expression"),
         ("\\foo", "a.sql:1:1: there is no command \\foo"),
         ("SELECT 1;\n\\if 1", "a.sql:2:1: this \\if has no \\endif"),
-        ("\\endif", "a.sql:1:1: \\endif comes after no \\if"),
-        ("\\elif 1", "a.sql:1:1: \\elif comes after no \\if"),
+        ("\\endif", "a.sql:1:1: \\endif has no matching \\if"),
+        ("\\elif 1", "a.sql:1:1: \\elif has no matching \\if"),
         ("\\if 1\n\\else\n\\else\n\\endif", "a.sql:3:1: \\else comes after an \\else"),
-        ("\\sleep 3 h", "a.sql:1:10: \"h\" is no unit of \\sleep"),
-        ("\\sleep 1xs", "a.sql:1:9: \"xs\" is no unit of \\sleep"),
+        ("\\sleep 3 h", "a.sql:1:10: \"h\" is not a unit of \\sleep"),
+        ("\\sleep 1xs", "a.sql:1:9: \"xs\" is not a unit of \\sleep"),
         ("\\sleep", "a.sql:1:1: \\sleep takes a time"),
         ("\\sleep x ms", "a.sql:1:8: "),
-        ("\\gset", "a.sql:1:1: \\gset comes after no statement"),
-        ("SELECT 1 AS a \\gset\n\\gset", "a.sql:2:1: \\gset comes after no statement"),
-        ("SELECT 1 AS x \\gset a b", "a.sql:1:23: \\gset takes one argument at most"),
-        ("SELECT 1 AS a \\gset 1x", "a.sql:1:21: no variable can have a name"),
+        ("\\gset", "a.sql:1:1: \\gset follows no statement"),
+        ("SELECT 1 AS a \\gset\n\\gset", "a.sql:2:1: \\gset follows no statement"),
+        ("SELECT 1 AS x \\gset a b", "a.sql:1:23: \\gset takes at most one argument"),
+        ("SELECT 1 AS a \\gset 1x", "a.sql:1:21: no valid name of a variable"),
         (
             "\\startpipeline\nSELECT 1 AS a \\gset\n\\endpipeline",
-            "a.sql:2:15: \\gset cannot stand in a pipeline",
+            "a.sql:2:15: \\gset cannot be used in a pipeline",
         ),
         ("\\endpipeline", "a.sql:1:1: \\endpipeline is outside a pipeline"),
         ("\\startpipeline x", "a.sql:1:16: \\startpipeline takes no argument"),

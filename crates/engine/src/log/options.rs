@@ -35,8 +35,8 @@ impl Durability {
 /// Which thread writes the commits that an executor pass has staged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Writer {
-    /// The worker whose pass ends last: no hand-over, but it runs no client while it writes. Measured 1.2 to 1.6
-    /// times the commits of [`Writer::Thread`] at 1 to 64 clients, and no fewer at 1,000, so this is the
+    /// The worker whose pass ends last: no hand-over, but it runs no client while it writes. Measured 1.2 to
+    /// 1.6 times the commits of [`Writer::Thread`] at 1 to 64 clients, and no fewer at 1,000, so this is the
     /// default. A group that is better written while workers run is still left to a thread of the log.
     Worker,
     /// A thread of the log: one hand-over per group, while the worker may run other clients. For workers that

@@ -177,8 +177,8 @@ impl<D: Disk> Shared<D> {
         self.writer_signal.raise();
     }
 
-    /// The same for a caller that has published a commit that the end of no pass writes. If an I/O request is in
-    /// flight, its driver sees this request after returning it.
+    /// The same for a caller that has published a commit that the end of no pass writes. If an I/O request
+    /// is in flight, its driver sees this request after returning it.
     pub(super) fn request_write_if_idle(&self) {
         self.write_requested.store(true, Ordering::SeqCst);
         if !self.is_busy() {

@@ -1,5 +1,5 @@
-//! The check: makes every transaction again and compares what it may have left with the table; which
-//! words those are, and which keys are compared, stands in `mod.rs`.
+//! The check: regenerates every transaction and compares its possible results with the table; `mod.rs`
+//! describes which values are possible and which keys are compared.
 
 use super::operations::{KEY_BYTES_MAX, Key, Operations, Origin, TransactionSize};
 use super::schema::{ConcurrentTx, PAGE_ROWS};
@@ -14,7 +14,7 @@ const VALUES: &str =
     "every row holds what a transaction that was not undone put last under its key";
 const PRESENT: &str = "no acknowledged put is missing that nobody may have removed";
 
-/// Operations that are remembered at most, about.
+/// The approximate limit of remembered operations.
 const REMEMBERED_MAX: u64 = 4_000_000;
 
 /// The names of the checks.
@@ -22,13 +22,13 @@ pub(super) fn names() -> [&'static str; 2] {
     [VALUES, PRESENT]
 }
 
-/// Runs both.
+/// Runs both checks.
 pub(super) async fn check<S: Session>(
     of: &ConcurrentTx,
     tallies: &[Tally],
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
-    let mut found = CheckState::new(of, tallies, REMEMBERED_MAX);
+    let mut state = CheckState::new(of, tallies, REMEMBERED_MAX);
     let mut reader = CheckReader::new(session);
     let key_bytes = of.options.key_len as usize;
     let mut from = Some([0; KEY_BYTES_MAX]);
@@ -37,15 +37,15 @@ pub(super) async fn check<S: Session>(
         let given = (&first[..key_bytes],);
         let rows = reader
             .each(&of.page, given, |(key, value)| {
-                last = found.row(key, value);
+                last = state.row(key, value);
             })
             .await?;
         from = last.filter(|_| rows == PAGE_ROWS).and_then(|key| after(key, key_bytes));
     }
-    Ok(found.checks())
+    Ok(state.checks())
 }
 
-/// The next key of that length; none behind the last.
+/// The next key of this length; none after the last.
 fn after(mut key: Key, key_bytes: usize) -> Option<Key> {
     let place = key[..key_bytes].iter().rposition(|byte| *byte < u8::MAX)?;
     key[place] += 1;
@@ -53,20 +53,20 @@ fn after(mut key: Key, key_bytes: usize) -> Option<Key> {
     Some(key)
 }
 
-/// What one client may have left under a key.
+/// A value that one client may have left under a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PossibleValue {
     client: u32,
     transaction: u64,
-    /// The operation that put; none if the key was removed.
+    /// The number of the put; none if the key was removed.
     put: Option<u32>,
     committed: bool,
 }
 
 struct CheckState<'a> {
-    shape: TransactionSize,
+    size: TransactionSize,
     tallies: HashMap<u32, &'a Tally>,
-    /// Keys whose hash is a multiple of this are compared with what may be left under them.
+    /// Keys whose hash is a multiple of this are compared with the possible values.
     one_in: u64,
     left: BTreeMap<Key, Vec<PossibleValue>>,
     values: Violations,
@@ -74,19 +74,19 @@ struct CheckState<'a> {
 
 impl<'a> CheckState<'a> {
     fn new(of: &ConcurrentTx, tallies: &'a [Tally], remembered_max: u64) -> CheckState<'a> {
-        let shape = of.options.shape();
+        let size = of.options.shape();
         let transactions: u64 = tallies.iter().map(Tally::transactions).sum();
-        let mut found = CheckState {
-            shape,
+        let mut state = CheckState {
+            size,
             tallies: tallies.iter().map(|tally| (tally.client, tally)).collect(),
-            one_in: (transactions * shape.nops).div_ceil(remembered_max).max(1),
+            one_in: (transactions * size.nops).div_ceil(remembered_max).max(1),
             left: BTreeMap::new(),
             values: Violations::default(),
         };
         for tally in tallies {
-            found.remember(tally);
+            state.remember(tally);
         }
-        found
+        state
     }
 
     fn is_compared(&self, key: &Key) -> bool {
@@ -95,7 +95,7 @@ impl<'a> CheckState<'a> {
         mixed(mixed(word(high)) ^ word(low)).is_multiple_of(self.one_in)
     }
 
-    /// Adds what a client's transactions may have left, in their order.
+    /// Adds the possible results of a client's transactions, in order.
     fn remember(&mut self, tally: &Tally) {
         for number in 0..tally.transactions() {
             let committed = match tally.ending(number) {
@@ -103,7 +103,7 @@ impl<'a> CheckState<'a> {
                 Ending::Unknown => false,
                 Ending::Undone => continue,
             };
-            for (key, put) in last_operations(tally, number, self.shape) {
+            for (key, put) in last_operations(tally, number, self.size) {
                 if !self.is_compared(&key) {
                     continue;
                 }
@@ -121,30 +121,30 @@ impl<'a> CheckState<'a> {
         }
     }
 
-    /// Takes a row of the table; answers its key.
+    /// Checks a row of the table; returns its key.
     fn row(&mut self, key: &[u8], value: &[u8]) -> Option<Key> {
-        let mut whole = [0; KEY_BYTES_MAX];
-        if key.len() != self.shape.key_bytes {
-            self.values.add(|| format!("key {key:02x?} is none that was put"));
+        let mut padded = [0; KEY_BYTES_MAX];
+        if key.len() != self.size.key_bytes {
+            self.values.add(|| format!("key {key:02x?} was never put"));
             return None;
         }
-        whole[..key.len()].copy_from_slice(key);
+        padded[..key.len()].copy_from_slice(key);
         let is_right = match Origin::of_value(value) {
             None => false,
-            Some(origin) if self.is_compared(&whole) => {
-                let left = self.left.remove(&whole).unwrap_or_default();
+            Some(origin) if self.is_compared(&padded) => {
+                let left = self.left.remove(&padded).unwrap_or_default();
                 left.iter().any(|left| left.is(&origin))
             }
-            Some(origin) => self.may_have_put(&origin, &whole),
+            Some(origin) => self.may_have_put(&origin, &padded),
         };
         self.values.unless(is_right, || {
             let origin = Origin::of_value(value);
-            format!("key {key:02x?} holds {value:02x?}, of {origin:?}")
+            format!("key {key:02x?} holds {value:02x?}, written by {origin:?}")
         });
-        Some(whole)
+        Some(padded)
     }
 
-    /// True if that operation was the last under a key of a transaction that was not undone.
+    /// True if this operation was the last one on its key in a transaction that was not rolled back.
     fn may_have_put(&self, origin: &Origin, key: &Key) -> bool {
         let Some(tally) = self.tallies.get(&origin.client) else {
             return false;
@@ -152,19 +152,19 @@ impl<'a> CheckState<'a> {
         if tally.ending(origin.transaction) == Ending::Undone {
             return false;
         }
-        let last = last_operations(tally, origin.transaction, self.shape);
+        let last = last_operations(tally, origin.transaction, self.size);
         last.get(key) == Some(&Some(origin.operation))
     }
 
     fn checks(self) -> Vec<Check> {
         let mut missing = Violations::default();
-        // Those that had a row were taken out.
+        // Keys with a row have been removed from `left`.
         for (key, left) in &self.left {
             let may_be_absent = left.iter().any(|left| left.put.is_none())
                 || left.iter().all(|left| !left.committed);
             missing.unless(may_be_absent, || {
-                let key = &key[..self.shape.key_bytes];
-                format!("key {key:02x?} is gone, under which may be {left:?}")
+                let key = &key[..self.size.key_bytes];
+                format!("key {key:02x?} is gone, but may only hold {left:?}")
             });
         }
         vec![self.values.check(VALUES), missing.check(PRESENT)]
@@ -179,13 +179,13 @@ impl PossibleValue {
     }
 }
 
-/// The last operation of a transaction under each of its keys: the number of one that put, or none.
+/// The last operation of a transaction on each of its keys: the number of a put, or none for a removal.
 fn last_operations(
     tally: &Tally,
     number: u64,
-    shape: TransactionSize,
+    size: TransactionSize,
 ) -> BTreeMap<Key, Option<u32>> {
-    let operations = Operations::of(tally.seed, tally.client, number, shape);
+    let operations = Operations::of(tally.seed, tally.client, number, size);
     let numbered = (0..).zip(operations);
     numbered.map(|(operation, one)| (one.key, one.puts.then_some(operation))).collect()
 }
@@ -202,7 +202,7 @@ mod tests {
     const SEED: u64 = 9;
 
     fn workload() -> ConcurrentTx {
-        // Keys of one byte: every key is touched by many.
+        // Keys of one byte, so that every key is used by many transactions.
         ConcurrentTx::new(Options { key_len: 1, nops: 10, aborts: 0 })
     }
 
@@ -217,13 +217,13 @@ mod tests {
         (0..).zip(endings).map(of).collect()
     }
 
-    /// What is left if those transactions happen in that order.
+    /// The table after these transactions in this order.
     fn table(order: &[(u32, u64)]) -> BTreeMap<Key, Origin> {
         let mut rows = BTreeMap::new();
         for (client, transaction) in order {
-            let shape = workload().options.shape();
+            let size = workload().options.shape();
             let tally = Tally::new(*client, SEED);
-            for (key, put) in last_operations(&tally, *transaction, shape) {
+            for (key, put) in last_operations(&tally, *transaction, size) {
                 match put {
                     None => rows.remove(&key),
                     Some(operation) => rows.insert(
@@ -242,11 +242,11 @@ mod tests {
         remembered_max: u64,
     ) -> Vec<String> {
         let of = workload();
-        let mut found = CheckState::new(&of, tallies, remembered_max);
+        let mut state = CheckState::new(&of, tallies, remembered_max);
         for (key, origin) in rows {
-            found.row(&key[..1], &origin.value());
+            state.row(&key[..1], &origin.value());
         }
-        let checks = found.checks().into_iter();
+        let checks = state.checks().into_iter();
         let violated = checks.filter(|check| check.outcome != CheckOutcome::Held);
         violated.map(|check| check.name).collect()
     }
@@ -260,12 +260,12 @@ mod tests {
             vec![(0, 0), (0, 1), (1, 0), (1, 1)],
             vec![(1, 0), (1, 1), (0, 0), (0, 1)],
             vec![(0, 0), (1, 0), (0, 1), (1, 1)],
-            // The unknown one need not have happened.
+            // The transaction with the unknown outcome need not have happened.
             vec![(0, 0), (1, 0), (0, 1)],
         ] {
             for remembered_max in [1, 10, 1_000] {
-                let found = violated(&tallies, &table(&order), remembered_max);
-                assert!(found.is_empty(), "{order:?}: {found:?}");
+                let state = violated(&tallies, &table(&order), remembered_max);
+                assert!(state.is_empty(), "{order:?}: {state:?}");
             }
         }
     }
@@ -273,17 +273,17 @@ mod tests {
     #[test]
     fn a_lost_transaction_is_found() {
         let tallies = tallies(&[&[C, C], &[C]]);
-        let found = violated(&tallies, &table(&[(0, 0), (1, 0)]), 1_000);
-        assert!(found.contains(&PRESENT.to_owned()), "{found:?}");
+        let state = violated(&tallies, &table(&[(0, 0), (1, 0)]), 1_000);
+        assert!(state.contains(&PRESENT.to_owned()), "{state:?}");
     }
 
     #[test]
-    fn what_was_undone_and_stayed_is_found() {
+    fn a_row_of_an_undone_transaction_is_found() {
         let tallies = tallies(&[&[C, Ending::Undone], &[C]]);
         for remembered_max in [1, 1_000] {
             let rows = table(&[(0, 0), (1, 0), (0, 1)]);
-            let found = violated(&tallies, &rows, remembered_max);
-            assert!(found.contains(&VALUES.to_owned()), "{found:?}");
+            let state = violated(&tallies, &rows, remembered_max);
+            assert!(state.contains(&VALUES.to_owned()), "{state:?}");
         }
     }
 
@@ -293,8 +293,8 @@ mod tests {
         let mut order: Vec<_> = (0..40).map(|number| (0, number)).collect();
         assert!(violated(&tallies, &table(&order), 1_000).is_empty());
         order.reverse();
-        let found = violated(&tallies, &table(&order), 1_000);
-        assert!(found.contains(&VALUES.to_owned()), "{found:?}");
+        let state = violated(&tallies, &table(&order), 1_000);
+        assert!(state.contains(&VALUES.to_owned()), "{state:?}");
     }
 
     #[test]

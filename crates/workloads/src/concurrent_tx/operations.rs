@@ -1,21 +1,21 @@
-//! The operations of a transaction, made from seed, client and number alone; and the value of a put.
+//! The operations of a transaction, generated from seed, client and number alone; and the value of a put.
 //!
-//! Format of a value, 16 bytes, big end first: the client (4), its transaction's number (8), the number
-//! of the operation (4).
+//! Format of a value, 16 bytes, big-endian: the client (4), the number of its transaction (8), the number of
+//! the operation (4).
 
 use crate::distributions::{Stream, mixed};
 
-/// Of a hundred operations, so many put; the others remove.
+/// Percentage of operations that put; the others remove.
 const PUTS_PERCENT: u64 = 89;
-/// The longest key.
+/// The most bytes of a key.
 pub(super) const KEY_BYTES_MAX: usize = 16;
 /// Bytes of a value.
 pub(super) const VALUE_BYTES: usize = 16;
 
-/// A key: its first bytes, as many as the option says; the others are zero.
+/// A key: `key_len` bytes, followed by zeros.
 pub(super) type Key = [u8; KEY_BYTES_MAX];
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) client: u32,
@@ -24,7 +24,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// As a value.
+    /// Encodes the origin as a value.
     #[inline]
     pub(super) fn value(self) -> [u8; VALUE_BYTES] {
         let mut value = [0; VALUE_BYTES];
@@ -34,7 +34,7 @@ impl Origin {
         value
     }
 
-    /// From a value; none if it is too long or too short.
+    /// Decodes a value; none if its length is wrong.
     pub(super) fn of_value(value: &[u8]) -> Option<Origin> {
         if value.len() != VALUE_BYTES {
             return None;
@@ -66,19 +66,19 @@ pub(super) struct Operations {
 }
 
 impl Operations {
-    /// Those of transaction `number` of a client.
+    /// The operations of transaction `number` of a client.
     #[inline]
-    pub(super) fn of(seed: u64, client: u32, number: u64, shape: TransactionSize) -> Operations {
+    pub(super) fn of(seed: u64, client: u32, number: u64, size: TransactionSize) -> Operations {
         let seed = mixed(seed ^ mixed(number.wrapping_add(1)));
         Operations {
             stream: Stream::of_client(seed, client as usize, "ops"),
-            key_bytes: shape.key_bytes,
-            left: shape.nops,
+            key_bytes: size.key_bytes,
+            left: size.nops,
         }
     }
 }
 
-/// How long keys are, and how many operations a transaction has.
+/// The length of keys, and the number of operations per transaction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TransactionSize {
     pub(super) key_bytes: usize,
@@ -105,7 +105,7 @@ mod tests {
     use super::{Operations, Origin, TransactionSize};
 
     #[test]
-    fn a_value_says_where_it_comes_from() {
+    fn a_value_identifies_its_origin() {
         let origin = Origin { client: 7, transaction: u64::MAX - 1, operation: 99 };
         assert_eq!(Origin::of_value(&origin.value()), Some(origin));
         assert_eq!(Origin::of_value(&origin.value()[..15]), None);
@@ -113,10 +113,10 @@ mod tests {
     }
 
     #[test]
-    fn operations_follow_from_their_transaction() {
+    fn operations_depend_only_on_their_transaction() {
         let of = |client, number, key_bytes| {
-            let shape = TransactionSize { key_bytes, nops: 50 };
-            Operations::of(3, client, number, shape).collect::<Vec<_>>()
+            let size = TransactionSize { key_bytes, nops: 50 };
+            Operations::of(3, client, number, size).collect::<Vec<_>>()
         };
         assert_eq!(of(1, 1, 4), of(1, 1, 4));
         assert_eq!(of(1, 1, 4).len(), 50);
@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn of_a_hundred_operations_89_put() {
-        let shape = TransactionSize { key_bytes: 4, nops: 100_000 };
-        let puts = Operations::of(1, 0, 0, shape).filter(|one| one.puts).count();
+        let size = TransactionSize { key_bytes: 4, nops: 100_000 };
+        let puts = Operations::of(1, 0, 0, size).filter(|one| one.puts).count();
         assert!((88_500..=89_500).contains(&puts), "{puts}");
     }
 }

@@ -9,7 +9,7 @@ use syncline_contract::{
     Range, Read, Scan, Session, Stop, Table, Unit, Workload, Write,
 };
 
-/// Rows that the check reads at a time.
+/// Rows per page of the check.
 pub(super) const PAGE_ROWS: u64 = 1_000;
 
 /// What a user may choose.
@@ -81,7 +81,7 @@ impl ConcurrentTx {
     /// Its name.
     pub const NAME: &'static str = "concurrent-tx";
 
-    /// With those options.
+    /// The workload with these options.
     pub fn new(options: Options) -> ConcurrentTx {
         let mut plan = Plan::new();
         let table = Table::new("abc")
@@ -128,7 +128,7 @@ impl Workload for ConcurrentTx {
         Unit { name: "operations", per_transaction: self.options.nops }
     }
 
-    /// Removals of keys that are not there change nothing.
+    /// Removals of absent keys change nothing.
     fn always_writes(&self, _transaction: usize) -> bool {
         false
     }

@@ -1,32 +1,32 @@
 //! The one transaction, and the client that performs it.
 //!
-//! A client remembers two bits a transaction: whether it was undone, and whether it is known.
+//! A client remembers two bits per transaction: whether it was rolled back, and whether its outcome is known.
 
 use super::operations::{Operations, Origin};
 use super::schema::{ConcurrentTx, Options};
 use crate::distributions::Stream;
 use syncline_contract::{AccessPattern, Bytes, Client, Ending, Session, Stop, Transaction, Write};
 
-/// What the check needs to know of a client.
+/// What the check needs from a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     /// The client's number.
     pub client: u32,
     /// The seed of its draws.
     pub seed: u64,
-    /// How each of its transactions ended, two bits each, four a byte.
+    /// The endings of its transactions: two bits each, four per byte.
     endings: Vec<u8>,
-    /// How many there were.
+    /// Number of transactions.
     transactions: u64,
 }
 
 impl Tally {
-    /// A client's, before its first transaction.
+    /// The tally of a client before its first transaction.
     pub(super) fn new(client: u32, seed: u64) -> Tally {
         Tally { client, seed, endings: Vec::new(), transactions: 0 }
     }
 
-    /// Adds how the next transaction ended.
+    /// Adds the ending of the next transaction.
     #[inline]
     pub(super) fn add(&mut self, ending: Ending) {
         let (byte, shift) = ((self.transactions / 4) as usize, self.transactions % 4 * 2);
@@ -42,12 +42,12 @@ impl Tally {
         self.transactions += 1;
     }
 
-    /// How many transactions there were.
+    /// Number of transactions.
     pub(super) fn transactions(&self) -> u64 {
         self.transactions
     }
 
-    /// How a transaction ended; undone if there was none of that number.
+    /// The ending of a transaction; undone if there is none with this number.
     pub(super) fn ending(&self, number: u64) -> Ending {
         let byte = self.endings.get((number / 4) as usize).copied().unwrap_or(0);
         match byte >> (number % 4 * 2) & 3 {
@@ -104,10 +104,10 @@ impl Client for ConcurrentTxClient {
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
         let (client, number) = (self.tally.client, self.tally.transactions);
-        let shape = self.options.shape();
-        let operations = Operations::of(self.tally.seed, client, number, shape);
+        let size = self.options.shape();
+        let operations = Operations::of(self.tally.seed, client, number, size);
         for (operation, one) in (0..).zip(operations) {
-            let key = &one.key[..shape.key_bytes];
+            let key = &one.key[..size.key_bytes];
             if one.puts {
                 let origin = Origin { client, transaction: number, operation };
                 transaction.write(&self.put, (key, &origin.value()))?;

@@ -1,7 +1,8 @@
-//! The check: what every table holds, as a whole and branch by branch, against what clients were told.
+//! The check: compares what every table holds, in total and by branch, with what clients were acknowledged.
 //!
-//! A transaction of unknown outcome may have moved its sum or not, but in every table alike: so the
-//! first two checks and the last admit nothing, and the others admit the sums of the unknown.
+//! A transaction with an unknown outcome may have moved its sum or not, but the same in every table. So the
+//! first two checks and the last one permit no difference, and the others permit the sums of unknown
+//! transactions.
 
 use super::history_check::{self, BY_KEY};
 use super::options::Options;
@@ -41,14 +42,14 @@ fn name_of_equal(steps: Steps) -> &'static str {
     }
 }
 
-/// Runs all of them.
+/// Runs all checks.
 pub(super) async fn check<S: Session>(
     of: &DebitCredit,
     tallies: Vec<Tally>,
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
     let mut reader = CheckReader::new(session);
-    let told = ReportedTotals::of(tallies, of.options.scale);
+    let totals = ReportedTotals::of(tallies, of.options.scale);
     let mut branches = Vec::new();
     for branch in 0..of.options.scale {
         branches.push(branch_held(of, branch, &mut reader).await?);
@@ -58,13 +59,13 @@ pub(super) async fn check<S: Session>(
     let rules = of.options.rules();
     let mut checks = vec![equal(rules.steps, &branches, history)];
     checks.extend(rules.at_home.then(|| tellers_of_branch(&branches)));
-    checks.push(committed(&branches, &told, rules.steps.parts()));
-    checks.push(history_rows(rows, &told));
+    checks.push(committed(&branches, &totals, rules.steps.parts()));
+    checks.push(history_rows(rows, &totals));
     checks.push(history_check::check(of, &branches, rows, &mut reader).await?);
     Ok(checks)
 }
 
-/// What a branch's accounts, its tellers and itself hold above their opening balances.
+/// The amounts by which a branch's accounts, its tellers and itself exceed their opening balances.
 async fn branch_held<S: Session>(
     of: &DebitCredit,
     branch: u64,
@@ -87,7 +88,7 @@ async fn branch_held<S: Session>(
     Ok(held)
 }
 
-/// What all clients were told.
+/// The sums of all clients' acknowledged and unknown transactions.
 struct ReportedTotals {
     committed: Vec<[i64; 3]>,
     transactions: u64,
@@ -96,24 +97,24 @@ struct ReportedTotals {
 
 impl ReportedTotals {
     fn of(tallies: Vec<Tally>, scale: u64) -> ReportedTotals {
-        let mut told = ReportedTotals {
+        let mut totals = ReportedTotals {
             committed: vec![[0; 3]; scale as usize],
             transactions: 0,
             unknown: Vec::new(),
         };
         for tally in tallies {
-            for (sums, of) in told.committed.iter_mut().zip(&tally.committed) {
+            for (sums, of) in totals.committed.iter_mut().zip(&tally.committed) {
                 for (sum, of) in sums.iter_mut().zip(of) {
                     *sum += of;
                 }
             }
-            told.transactions += tally.transactions;
-            told.unknown.extend(tally.unknown);
+            totals.transactions += tally.transactions;
+            totals.unknown.extend(tally.unknown);
         }
-        told
+        totals
     }
 
-    /// What a part of a branch may hold.
+    /// The range of a branch's part.
     fn admitted(&self, branch: usize, part: usize) -> RangeInclusive<i64> {
         let committed = self.committed[branch][part];
         let of = |moved: &&BranchDelta| moved.branches[part] == branch as u64;
@@ -147,17 +148,17 @@ fn tellers_of_branch(branches: &[[i64; 3]]) -> Check {
     let mut wrong = Violations::default();
     for (branch, [_, tellers, balance]) in branches.iter().enumerate() {
         wrong.unless(tellers == balance, || {
-            format!("branch number {branch} holds {balance}, its tellers {tellers}")
+            format!("branch number {branch} holds {balance}, but its tellers hold {tellers}")
         });
     }
     wrong.check(TELLERS_OF_BRANCH)
 }
 
-fn committed(branches: &[[i64; 3]], told: &ReportedTotals, parts: usize) -> Check {
+fn committed(branches: &[[i64; 3]], totals: &ReportedTotals, parts: usize) -> Check {
     let mut wrong = Violations::default();
     for (branch, held) in branches.iter().enumerate() {
         for (part, held) in held.iter().enumerate() {
-            let admitted = if part < parts { told.admitted(branch, part) } else { 0..=0 };
+            let admitted = if part < parts { totals.admitted(branch, part) } else { 0..=0 };
             wrong.unless(admitted.contains(held), || {
                 let (least, most) = admitted.into_inner();
                 format!(
@@ -170,9 +171,9 @@ fn committed(branches: &[[i64; 3]], told: &ReportedTotals, parts: usize) -> Chec
     wrong.check(COMMITTED)
 }
 
-fn history_rows(rows: i64, told: &ReportedTotals) -> Check {
-    let least = told.transactions as i64;
-    let most = least + told.unknown.len() as i64;
+fn history_rows(rows: i64, totals: &ReportedTotals) -> Check {
+    let least = totals.transactions as i64;
+    let most = least + totals.unknown.len() as i64;
     let mut wrong = Violations::default();
     wrong.unless((least..=most).contains(&rows), || {
         format!("{rows} rows for {least} committed transactions and {} unfinished", most - least)
@@ -185,7 +186,7 @@ mod tests {
     use super::{BranchDelta, ReportedTotals, Tally, committed, history_rows};
     use syncline_contract::CheckOutcome;
 
-    fn told(unknown: &[i64]) -> ReportedTotals {
+    fn totals(unknown: &[i64]) -> ReportedTotals {
         let of = |delta: &i64| BranchDelta { branches: [1, 0, 0], delta: *delta };
         let tally = Tally {
             committed: vec![[5, 7, 7], [2, 0, 0]],
@@ -197,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_unknown_may_have_moved_or_not() {
-        let of = told(&[10, -4]);
+        let of = totals(&[10, -4]);
         assert_eq!(of.admitted(1, 0), -2..=12);
         assert_eq!(of.admitted(0, 0), 5..=5);
         assert_eq!(of.admitted(0, 1), 3..=17);

@@ -1,4 +1,4 @@
-//! The rows that are there before a run, each made from its number alone.
+//! The initial rows, each generated from its number alone.
 
 use super::profile::Filler;
 use super::schema::DebitCredit;
@@ -6,7 +6,7 @@ use super::tables::{ACCOUNT_FILLER_BYTES, BRANCH_FILLER_BYTES, TELLERS, Tables};
 use crate::distributions::Stream;
 use syncline_contract::{Load, Rows, TableId, Value};
 
-/// How many rows of which table.
+/// The number of rows of each table.
 pub(super) fn loads(of: &DebitCredit) -> Vec<Load> {
     let Tables { branches, tellers, accounts, .. } = of.tables;
     let scale = of.options.scale;
@@ -37,7 +37,7 @@ pub(super) fn unit(of: &DebitCredit, table: TableId, number: u64, batch: &mut Ro
     }
 }
 
-/// Makes the filler of a row and lends it.
+/// Passes the filler of a row to `push`.
 fn with_filler<const BYTES: usize>(
     kind: Filler,
     purpose: &str,
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_its_number() {
+    fn a_row_depends_only_on_its_number() {
         let load = DebitCredit::new(Options::default());
         let table = load.loads()[2].table;
         let row = |number| {

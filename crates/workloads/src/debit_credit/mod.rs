@@ -1,15 +1,15 @@
-//! Debit-credit: a sum moves through an account, its teller and its branch, and into a history.
+//! Debit-credit: a sum moves through an account, its teller and its branch, and is recorded in a history.
 //!
 //! Sources: the TPC-A and TPC-B standards (revisions 2.0 of 1994), pgbench's built-in scripts, Derby's
 //! bank load (`BankTransactionClient`) and Berkeley DB's example `ex_tpcb`. Rules of all profiles:
 //!
-//! 1. Four tables: `branches`, `tellers` (10 a branch), `accounts` (`accounts` a branch, 100,000 by the
-//!    standards) and `history`, which has no key. Row widths, at 4 bytes an identifier and 8 a balance
+//! 1. Four tables: `branches`, `tellers` (10 per branch), `accounts` (`accounts` per branch, 100,000 in the
+//!    standards) and `history`, which has no key. Row widths, with 4 bytes per identifier and 8 per balance
 //!    or time, are 100 bytes, and 50 in the history.
-//! 2. One transaction adds a signed delta to a balance of each table and writes what it did into the
-//!    history. Balances are changed by an addition in the store (`Set::Add`); with `branch=read-write`
-//!    the branch is read for update and written back, so that a hot row shows as conflicts.
-//! 3. Where tellers belong to branches, the branch is the teller's.
+//! 2. A transaction adds a signed delta to one balance in each table and records that in the history.
+//!    Balances are changed by an addition in the store (`Set::Add`); with `branch=read-write`, the branch is
+//!    read for update and written back, so that a hot row causes conflicts.
+//! 3. If tellers belong to branches, the branch is the teller's.
 //!
 //! | profile | steps in order | account | delta | filler | opens with |
 //! |---|---|---|---|---|---|
@@ -20,17 +20,17 @@
 //! | `pgbench-select-only` | balance | the same | - | the same | 0 |
 //! | `berkeley` | account, branch, teller, history | any, all three independent | always 10 | letters; history rows of 100 bytes without a time | 500,000 |
 //!
-//! `tpca` differs from `tpcb` in its arrivals: in a closed loop each client is a terminal that thinks,
-//! exponentially distributed with a mean of 10 s, before each transaction; in an open loop transactions
-//! arrive at the rate of the plan. Both judge 90 % of the responses by 2 s. Both say how their rate
-//! stands to what their scale allows, one transaction a second for each branch.
+//! `tpca` differs from `tpcb` in its arrivals: in a closed loop each client is a terminal that thinks before
+//! each transaction, exponentially distributed with a mean of 10 s; in an open loop transactions arrive at
+//! the planned rate. Both require 90 % of the responses within 2 s. Both report the ratio of their rate to
+//! what their scale permits, one transaction per second for each branch.
 //!
-//! Over a network each statement of pgbench's three profiles waits for the answer to the one before, as
-//! pgbench sends them; those of the others share round trips.
+//! Over a network, each statement of pgbench's three profiles waits for the answer to the previous one, as in
+//! pgbench; those of the others share round trips.
 //!
-//! Deviations: the space for 30 or 90 days of history is not reserved. Derby declares a teller's balance
-//! too narrow and takes a delta of five digits. The time in a history row is a count, so that equal seeds
-//! give equal rows. `ex_tpcb` reads each record and writes it back, and keeps a loaded history.
+//! Deviations: no space is reserved for 30 or 90 days of history. Derby declares a teller's balance too
+//! narrow, so its delta has five digits. The time in a history row is a counter, so that equal seeds give
+//! equal rows. `ex_tpcb` reads each record and writes it back, and has an initial history.
 
 mod check;
 mod history_check;

@@ -1,8 +1,8 @@
-//! The profiles, as data: in what each source's debit-credit differs from the others'.
+//! The profiles as data: the differences between the sources' variants of debit-credit.
 
 use std::ops::RangeInclusive;
 
-/// Whose debit-credit it is.
+/// The source of the variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// Derived from TPC-B: a batch, without terminals.
@@ -21,7 +21,7 @@ pub enum Profile {
     Berkeley,
 }
 
-/// What a transaction does, in order.
+/// The steps of a transaction, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Steps {
     /// Account, history, teller, branch; then the account's balance is read.
@@ -37,7 +37,7 @@ pub(super) enum Steps {
 }
 
 impl Steps {
-    /// True if each statement waits for the answer to the one before, as pgbench does it.
+    /// True if each statement waits for the answer to the previous one, as in pgbench.
     pub(super) fn wait_for_each(self) -> bool {
         match self {
             Steps::Pgbench | Steps::SimpleUpdate | Steps::SelectOnly => true,
@@ -46,12 +46,12 @@ impl Steps {
     }
 }
 
-/// What stands in the filler of a loaded row.
+/// The filler of a loaded row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Filler {
-    /// Random letters, which no store can make smaller.
+    /// Random letters, which stores cannot compress.
     Letters,
-    /// Blanks in accounts, null elsewhere.
+    /// Blanks in accounts, null in other tables.
     Blanks,
 }
 
@@ -60,23 +60,23 @@ pub(super) enum Filler {
 pub(super) struct Rules {
     pub(super) word: &'static str,
     pub(super) steps: Steps,
-    /// True if the branch is the teller's and 85 % of the accounts are of that branch.
+    /// True if the branch is the teller's and 85 % of the accounts belong to it.
     pub(super) at_home: bool,
     pub(super) deltas: RangeInclusive<i64>,
     pub(super) filler: Filler,
     pub(super) first_id: i64,
     pub(super) opening_balance: i64,
-    /// Bytes of a history row's filler.
+    /// Size of a history row's filler.
     pub(super) history_filler_bytes: usize,
     /// True if a history row has a time.
     pub(super) timed: bool,
-    /// True if the standards' rule of scale and response time holds.
+    /// True if the standards' rules for scale and response time apply.
     pub(super) judged: bool,
     /// Mean think time in a closed loop, in seconds.
     pub(super) think_s: u64,
 }
 
-/// What most profiles have in common.
+/// The rules that most profiles share.
 const STANDARD: Rules = Rules {
     word: "tpcb",
     steps: Steps::Standard,
@@ -129,7 +129,7 @@ static BERKELEY: Rules = Rules {
 };
 
 impl Profile {
-    /// Every profile.
+    /// All profiles.
     pub const ALL: [Profile; 7] = [
         Profile::Tpcb,
         Profile::Tpca,
@@ -140,7 +140,7 @@ impl Profile {
         Profile::Berkeley,
     ];
 
-    /// The word of the option.
+    /// The option's value.
     pub fn word(self) -> &'static str {
         self.rules().word
     }

@@ -1,4 +1,4 @@
-//! The workload itself: what it is known by, and what its scale allows.
+//! The workload itself: its names, its notice, and the rate that its scale permits.
 
 use super::check;
 use super::load;
@@ -10,7 +10,7 @@ use syncline_contract::{
     Check, Counts, Load, OwnFigure, Plan, ResponseBound, Rows, Session, Stop, TableId, Workload,
 };
 
-/// Terminals of a branch by TPC-A; as many are its tellers.
+/// Terminals per branch in TPC-A; equal to its tellers.
 const TERMINALS: u64 = 10;
 
 /// The debit-credit workload.
@@ -27,7 +27,7 @@ impl DebitCredit {
     /// Its name.
     pub const NAME: &'static str = "debit-credit";
 
-    /// With those options.
+    /// The workload with these options.
     pub fn new(options: Options) -> DebitCredit {
         let mut plan = Plan::new();
         plan.pipeline = !options.rules().steps.wait_for_each();
@@ -144,9 +144,10 @@ impl Workload for DebitCredit {
     }
 }
 
-/// How the rate stands to what the scale allows: a transaction a second for each branch. Scaled is only
-/// what keeps every rule: that rate, the accounts of a branch, and where there are terminals so many of
-/// them as clients. Arrivals vary by chance, so that three standard deviations of a Poisson count more are
+/// The ratio of the rate to what the scale permits: one transaction per second for each branch. The result
+/// counts as scaled only if every rule is kept: the rate, the accounts per branch and, with terminals, their
+/// number. Arrivals are random, so up to three standard deviations of a Poisson count above the rate still
+/// count as scaled.
 /// still scaled.
 fn against_scale(counts: &Counts<'_>, options: &Options) -> OwnFigure {
     let committed: u64 = counts.committed.iter().sum();
@@ -160,10 +161,10 @@ fn against_scale(counts: &Counts<'_>, options: &Options) -> OwnFigure {
             "times the rate that the scale allows (scaled)"
         } else if committed as f64 > most {
             "times the rate that the scale allows (not scaled): scale too small for this rate, TPC-A and \
-             TPC-B ask for 1 branch per transaction/s"
+             TPC-B require 1 branch per transaction/s"
         } else {
-            "times the rate that the scale allows (not scaled): other accounts or terminals than TPC-A and \
-             TPC-B ask for"
+            "times the rate that the scale allows (not scaled): accounts or terminals differ from what TPC-A and \
+             TPC-B require"
         },
         unit: "",
         value: committed as f64 / allowed,
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_above_the_scale_is_said_to_be_not_scaled() {
+    fn a_rate_above_the_scale_is_not_scaled() {
         for profile in [Profile::Tpca, Profile::Tpcb] {
             let (name, value) = figure(profile, 100).unwrap();
             assert!(name.ends_with("(scaled)") && (value - 1.0).abs() < 1e-9);
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn scaled_is_only_what_keeps_every_rule_of_scale() {
+    fn a_scaled_result_keeps_every_rule_of_scale() {
         let is_scaled = |profile, accounts, clients| {
             let (name, _) = figure_of(profile, 50, accounts, clients).unwrap();
             name.ends_with("(scaled)")
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_notice_says_what_it_is_derived_from_and_what_is_not_scaled() {
+    fn the_notice_names_the_source_and_what_is_not_scaled() {
         let notice = |profile, accounts| with(profile, 1, accounts).notice().unwrap();
         assert!(notice(Profile::Tpca, 100_000).starts_with("derived from TPC-A, not comparable"));
         assert!(!notice(Profile::Tpca, 100_000).contains("not scaled"));
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn responses_are_judged_where_the_standards_judge_them() {
+    fn responses_are_judged_if_the_standards_judge_them() {
         for profile in Profile::ALL {
             let judged = matches!(profile, Profile::Tpca | Profile::Tpcb);
             let bounds = with(profile, 1, 10).response_bounds();

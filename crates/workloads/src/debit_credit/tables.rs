@@ -6,9 +6,9 @@ use syncline_contract::{
     Table, TableId, Text, Timestamp, Write,
 };
 
-/// Tellers of a branch.
+/// Tellers per branch.
 pub(super) const TELLERS: u64 = 10;
-/// What a history row says: who was given how much.
+/// The columns of a history row: the keys and the delta.
 const HISTORY: [&str; 4] = ["tid", "bid", "aid", "delta"];
 pub(super) const BRANCH_FILLER_BYTES: usize = 88;
 pub(super) const ACCOUNT_FILLER_BYTES: usize = 84;
@@ -22,7 +22,7 @@ pub(super) struct Tables {
     history: TableId,
 }
 
-/// How a history row is written.
+/// The insert of a history row.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NewHistory {
     /// Teller, branch, account, delta, time, filler.
@@ -31,7 +31,7 @@ pub(super) enum NewHistory {
     Untimed(Write<(Int, Int, Int, Int, Nullable<Text>)>),
 }
 
-/// What a transaction does with the store.
+/// The operations of transactions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Operations {
     pub(super) add_to_account: Write<(Int, Int)>,
@@ -43,10 +43,10 @@ pub(super) struct Operations {
     pub(super) new_history: NewHistory,
 }
 
-/// The sum of a column over the rows from one key to another; none over no rows.
+/// The sum of a column over a range of keys; null over no rows.
 pub(super) type SumBetween = Read<(Int, Int), (Nullable<Int>,)>;
 
-/// What the check does with the store.
+/// The operations of the check.
 #[derive(Debug)]
 pub(super) struct CheckQueries {
     pub(super) accounts: SumBetween,

@@ -1,6 +1,6 @@
-//! What a client draws and performs.
+//! The client: draws and performs transactions.
 //!
-//! A client remembers sums by branch and the transactions whose outcome nobody knows, never its rows.
+//! A client remembers sums by branch and the transactions with unknown outcomes, never its rows.
 
 use super::options::Branch;
 use super::profile::{Filler, Rules, Steps};
@@ -9,32 +9,32 @@ use super::tables::{NewHistory, Operations, TELLERS};
 use crate::distributions::Stream;
 use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction, Waits};
 
-/// The time of a client's first history row: the first of January 2020, in microseconds since 1970.
+/// The time in a client's first history row: 2020-01-01, in microseconds since 1970.
 const FIRST_TIME_US: i64 = 1_577_836_800_000_000;
 const NS_IN_S: f64 = 1e9;
 const HISTORY_FILLER_BYTES_MAX: usize = 84;
 
-/// A sum that moved, or may have moved, by the branches whose rows hold it.
+/// A sum that was moved, or may have been, with the branches whose rows changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BranchDelta {
-    /// The branch of the account, of the teller, and the branch itself.
+    /// The branch of the account, the branch of the teller, and the branch itself.
     pub branches: [u64; 3],
     /// The sum.
     pub delta: i64,
 }
 
-/// What the check needs to know of a client.
+/// What the check needs from a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// For each branch, what was committed to its accounts, its tellers and itself.
+    /// For each branch, the sums committed to its accounts, its tellers and itself.
     pub committed: Vec<[i64; 3]>,
     /// Committed transactions that wrote a history row.
     pub transactions: u64,
-    /// What those of unknown outcome may have moved.
+    /// The sums that transactions with unknown outcomes may have moved.
     pub unknown: Vec<BranchDelta>,
 }
 
-/// What was drawn: numbers from zero.
+/// The drawn input; numbers count from zero.
 #[derive(Clone, Copy, Debug, Default)]
 struct Input {
     account: u64,
@@ -89,7 +89,7 @@ impl DebitCreditClient {
         self.rules.first_id + number as i64
     }
 
-    /// The account's branch: by the 85/15 rule, or whichever.
+    /// The account's branch: by the 85/15 rule, or any.
     #[inline]
     fn draw_account_branch(&mut self, home: u64) -> u64 {
         if self.scale == 1 || self.stream.percent(85) {
@@ -101,8 +101,8 @@ impl DebitCreditClient {
 
     #[inline]
     fn add_to_account<S: Session>(&self, transaction: &mut Transaction<'_, S>) -> Result<(), Stop> {
-        let given = (self.id(self.input.account), self.input.delta);
-        transaction.write(&self.operations.add_to_account, given)
+        let parameters = (self.id(self.input.account), self.input.delta);
+        transaction.write(&self.operations.add_to_account, parameters)
     }
 
     #[inline]
@@ -118,8 +118,8 @@ impl DebitCreditClient {
 
     #[inline]
     fn add_to_teller<S: Session>(&self, transaction: &mut Transaction<'_, S>) -> Result<(), Stop> {
-        let given = (self.id(self.input.teller), self.input.delta);
-        transaction.write(&self.operations.add_to_teller, given)
+        let parameters = (self.id(self.input.teller), self.input.delta);
+        transaction.write(&self.operations.add_to_teller, parameters)
     }
 
     #[inline]
@@ -205,7 +205,7 @@ impl Client for DebitCreditClient {
         if self.think_mean_ns == 0.0 {
             return Waits::default();
         }
-        // Thinking comes first, so that the terminals do not all start at once.
+        // Thinking comes first, so that terminals do not all start at once.
         Waits { before_ns: self.thinking.exponential(self.think_mean_ns) as u64, after_ns: 0 }
     }
 
@@ -283,14 +283,14 @@ mod tests {
     use syncline_contract::{Client, Workload};
 
     #[test]
-    fn accounts_are_at_home_by_the_rule_and_even_among_the_others() {
+    fn accounts_follow_the_85_15_rule() {
         let pairs = [("scale", "10"), ("accounts", "10")];
         let pairs = pairs.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let Ok(AnyWorkload::DebitCredit(load)) = AnyWorkload::parse("debit-credit", &pairs) else {
-            panic!("it was parsed as one");
+            panic!("expected debit-credit");
         };
         let mut client = load.client(0, 1, 12);
-        // How far the account's branch lies behind the teller's, in turns of ten.
+        // The distance from the teller's branch to the account's, modulo ten.
         let mut counts = [0; 10];
         let mut deltas = [0; 2];
         for _ in 0..200_000 {

@@ -1,4 +1,4 @@
-//! Exponential: a share of the draws falls on a share of the keys, counted back from the newest.
+//! Exponential: a given share of the draws falls on a given share of the keys, counted from the newest.
 
 use super::stream::Stream;
 
@@ -10,16 +10,15 @@ pub(crate) struct Exponential {
 }
 
 impl Exponential {
-    /// `percentile` per cent of the draws fall on the newest `share` of the keys; YCSB: 95 on
-    /// 0.8571428571.
+    /// `percentile` percent of the draws fall on the newest `share` of the keys; in YCSB 95 on 0.8571428571.
     pub(crate) fn new(keys: u64, percentile: f64, share: f64) -> Exponential {
         let range = keys as f64 * share;
         let mean = range / -(1.0 - percentile / 100.0).ln();
         Exponential { mean }
     }
 
-    /// A key's number, of as many keys as are readable now; draws beyond the oldest are made again.
-    // Inlined, its logarithm was computed for the draws of other distributions too.
+    /// The number of a key among the `keys` readable now; draws beyond the oldest are repeated.
+    // If this is inlined, its logarithm is computed for the draws of other distributions too.
     #[inline(never)]
     pub(crate) fn draw(self, stream: &mut Stream, keys: u64) -> u64 {
         loop {

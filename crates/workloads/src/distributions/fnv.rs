@@ -1,17 +1,17 @@
-//! YCSB's hash of a number: eight octets, low first, each xored in and multiplied, then the absolute
+//! YCSB's hash of a number: FNV over eight octets, low first, each xored in and multiplied, then the absolute
 //! value as a signed number.
 //!
-//! It makes keys of numbers ("user" and the hash) and scatters the scrambled distribution.
+//! It turns numbers into keys ("user" and the hash) and scatters the scrambled distribution.
 
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 1_099_511_628_211;
 const THIRD_POWER: u64 = PRIME.wrapping_pow(3);
 const FIFTH_POWER: u64 = PRIME.wrapping_pow(5);
 
-/// The hash; below 2^63 but for the one number whose absolute value is not.
+/// The hash; below 2^63, except for the one number whose absolute value is not.
 ///
-/// Octets that are zero only multiply, so those above the fifth, and above the third, are one product:
-/// the hash is a chain in which every multiplication waits for the one before it.
+/// Zero octets only multiply, so those above the fifth, and above the third, are combined into one product:
+/// the hash is a chain in which every multiplication waits for the previous one.
 #[inline]
 pub(crate) fn fnv64(number: u64) -> u64 {
     let hash = if number < 1 << 24 {
@@ -24,15 +24,15 @@ pub(crate) fn fnv64(number: u64) -> u64 {
     (hash as i64).unsigned_abs()
 }
 
-/// The hash of a number below 2^40: for numbers that lie on either side of 2^24 as chance will have it, which
-/// a processor guesses wrong.
+/// The hash of a number below 2^40: for numbers that are randomly below or above 2^24, where a branch would
+/// be mispredicted.
 #[inline]
 pub(crate) fn fnv64_of_five(number: u64) -> u64 {
     let hash = octets::<5>(number, OFFSET).wrapping_mul(THIRD_POWER);
     (hash as i64).unsigned_abs()
 }
 
-/// The hash so far, after so many of the low octets.
+/// The hash after `COUNT` of the low octets.
 #[inline]
 fn octets<const COUNT: usize>(number: u64, mut hash: u64) -> u64 {
     for place in 0..COUNT {
@@ -46,7 +46,7 @@ mod tests {
     use super::{OFFSET, fnv64, fnv64_of_five, octets};
 
     #[test]
-    fn the_short_ways_are_the_long_one() {
+    fn the_shortcuts_equal_the_full_hash() {
         let mut words = fastrand::Rng::with_seed(1);
         for _ in 0..10_000 {
             let number = words.u64(..) >> words.u32(0..64);

@@ -1,8 +1,8 @@
-//! A bell over the keys as sysbench draws it: the mean of a few even draws.
+//! A bell curve over the keys as in sysbench: the mean of a few uniform draws.
 
 use super::stream::Stream;
 
-/// A bell over a number of keys, highest in their middle.
+/// A bell curve over a number of keys, highest in the middle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gaussian {
     keys: f64,
@@ -10,9 +10,9 @@ pub(crate) struct Gaussian {
 }
 
 impl Gaussian {
-    /// Over at least one key, as the mean of at least one even draw; sysbench takes 12.
+    /// Over at least one key, as the mean of at least one uniform draw; sysbench takes 12.
     pub(crate) fn new(keys: u64, draws: u64) -> Gaussian {
-        assert!(keys > 0 && draws > 0, "a mean is of draws, over keys");
+        assert!(keys > 0 && draws > 0, "there must be draws and keys");
         Gaussian { keys: keys as f64, draws }
     }
 
@@ -23,18 +23,18 @@ impl Gaussian {
     }
 }
 
-/// The mean of so many even draws from zero to one.
+/// The mean of `draws` uniform draws from zero to one.
 #[inline]
 pub(super) fn mean(stream: &mut Stream, draws: u64) -> f64 {
     let sum: f64 = (0..draws).map(|_| stream.unit()).sum();
     sum / draws as f64
 }
 
-/// The chance that the mean of so many even draws lies below `x`: Irwin and Hall's sum.
+/// The probability that the mean of `draws` uniform draws is below `x`: the Irwin-Hall sum.
 #[cfg(test)]
 pub(super) fn below(x: f64, draws: u64) -> f64 {
     if x > 0.5 {
-        // The sum's terms alternate and grow; from its lower half they are small enough.
+        // The terms of the sum alternate and grow; in its lower half they are small enough.
         return 1.0 - below(1.0 - x, draws);
     }
     let sum = x.max(0.0) * draws as f64;

@@ -1,21 +1,21 @@
-//! Zipf as YCSB draws it, by the formula of Gray et al. (SIGMOD 1994): quick, and close to Zipf.
+//! Zipf as in YCSB, by the formula of Gray et al. (SIGMOD 1994): fast, and close to Zipf.
 //!
-//! The first two items are exact; the others come from a smooth curve laid through the ends, so that
-//! some of them are a few per cent off. Whoever compares with YCSB wants just these shares; whoever
-//! wants Zipf takes [`Zipf`](super::zipf::Zipf).
+//! The first two items are exact; the others come from a smooth curve through the ends, so some are off by a
+//! few percent. Use this for comparisons with YCSB, which has just these shares, and
+//! [`Zipf`](super::zipf::Zipf) for exact Zipf.
 
 use super::stream::Stream;
 use super::zeta::Zeta;
 
-/// YCSB's Zipf over a number of items that may grow.
+/// YCSB's Zipf over a number of items that can grow.
 #[derive(Clone, Debug)]
 pub(crate) struct Gray {
     zeta: Zeta,
     /// `1 / (1 - theta)`.
     alpha: f64,
-    /// True for the usual exponent 0.99, of which that is 100.
+    /// True for the usual exponent 0.99, for which `alpha` is 100.
     is_hundred: bool,
-    /// Below this is the second item; below 1 the first.
+    /// Draws below this give the second item; draws below 1 give the first.
     second: f64,
     items: u64,
     sum: f64,
@@ -23,9 +23,9 @@ pub(crate) struct Gray {
 }
 
 impl Gray {
-    /// Over at least one item; `theta` lies between 0 and 1.
+    /// Over at least one item; `theta` is between 0 and 1.
     pub(crate) fn new(items: u64, theta: f64) -> Gray {
-        assert!(theta > 0.0 && theta < 1.0, "the formula has an exponent between 0 and 1");
+        assert!(theta > 0.0 && theta < 1.0, "the formula needs an exponent between 0 and 1");
         let mut gray = Gray {
             zeta: Zeta::new(theta),
             alpha: 1.0 / (1.0 - theta),
@@ -39,7 +39,7 @@ impl Gray {
         gray
     }
 
-    /// The same with that sum of shares in place of the computed one.
+    /// The same with a given sum of shares instead of the computed one.
     pub(crate) fn with_sum(items: u64, theta: f64, sum: f64) -> Gray {
         let mut gray = Gray::new(items, theta);
         gray.sum = sum;
@@ -55,7 +55,7 @@ impl Gray {
         }
     }
 
-    // Inlined, its logarithms were computed ahead of draws that change nothing.
+    // If this is inlined, its logarithms are computed before draws that change nothing.
     #[inline(never)]
     fn resize(&mut self, items: u64) {
         self.items = items.max(1);
@@ -83,13 +83,13 @@ impl Gray {
         }
         let place = self.eta * unit - self.eta + 1.0;
         let curve = if self.is_hundred { hundredth_power(place) } else { place.powf(self.alpha) };
-        // Signed, for which the processor has an instruction; below zero it is never.
+        // Signed, because the processor has an instruction for that; the value is never negative.
         let item = (self.items as i64 as f64 * curve) as i64;
         (item as u64).min(last)
     }
 
     fn eta(&self) -> f64 {
-        // With two items or one the curve is never reached, and its formula would divide by zero.
+        // With one or two items the curve is never used, and its formula would divide by zero.
         if self.items <= 2 {
             return 0.0;
         }
@@ -98,7 +98,7 @@ impl Gray {
         ends / (1.0 - self.zeta.of(2) / self.sum)
     }
 
-    /// The exact share of draws that fall on an item, which follows from turning the formula round.
+    /// The exact share of draws for an item, from the inverse of the formula.
     #[cfg(test)]
     pub(crate) fn share(&self, item: u64) -> f64 {
         let (first, second) = (1.0 / self.sum, self.second / self.sum);
@@ -124,7 +124,7 @@ impl Gray {
     }
 }
 
-/// Eight multiplications, a fraction of what a power of any exponent costs.
+/// Eight multiplications, a fraction of the cost of a general power.
 #[inline]
 fn hundredth_power(x: f64) -> f64 {
     let fourth = (x * x) * (x * x);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_grows_gives_what_a_fresh_one_gives() {
+    fn a_grown_count_equals_a_new_one() {
         let mut grown = Gray::new(1, 0.99);
         for items in 2..5_000 {
             grown.over(items);

@@ -15,7 +15,7 @@ impl Hotspot {
     pub(crate) fn new(keys: u64, hot_data: f64, hot_draws: f64) -> Hotspot {
         let hot = (keys as f64 * hot_data) as u64;
         let cold = keys - hot.min(keys);
-        // Where one side has no key, the other gets all draws.
+        // If one side has no keys, the other gets all draws.
         let hot_draws = match (hot, cold) {
             (0, _) => 0.0,
             (_, 0) => 1.0,

@@ -1,4 +1,4 @@
-//! Which key a client asks for next: the distributions of the field behind one type.
+//! Chooses a client's next key: the usual distributions behind one type.
 
 use super::exponential::Exponential;
 use super::hotspot::Hotspot;
@@ -7,26 +7,26 @@ use super::scrambled_zipf::Scrambled;
 use super::stream::Stream;
 use super::zipf::Zipf;
 
-/// A distribution over keys, which are numbered from zero in the order of their making.
+/// A distribution over keys, which are numbered from zero in the order of their creation.
 #[derive(Clone, Debug)]
 pub(crate) enum KeyChooser {
-    /// Each of so many as likely.
+    /// Each of this many keys is equally likely.
     Uniform(u64),
-    /// True Zipf, the first key the most frequent.
+    /// Exact Zipf; the first key is the most frequent.
     Zipfian(Zipf),
-    /// Zipf as YCSB scatters it.
+    /// Zipf as scattered by YCSB.
     Scrambled(Scrambled),
-    /// The newest key the most frequent.
+    /// The newest key is the most frequent.
     Latest(Latest),
-    /// Some keys get most draws.
+    /// A few keys get most of the draws.
     Hotspot(Hotspot),
-    /// One after another, round and round.
+    /// One key after another, cyclically.
     Sequential(Sequential),
-    /// Falling off exponentially from the newest.
+    /// Falls off exponentially from the newest key.
     Exponential(Exponential),
 }
 
-/// A walk over all keys, of which each client takes those in its own step.
+/// A cycle over all keys, of which each client takes every n-th, for n clients.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sequential {
     next: u64,
@@ -35,29 +35,29 @@ pub(crate) struct Sequential {
 }
 
 impl Sequential {
-    /// Over so many keys, for one of `clients` clients.
+    /// Over this many keys, for one of `clients` clients.
     pub(crate) fn new(keys: u64, client: usize, clients: usize) -> Sequential {
         Sequential { next: client as u64 % keys, step: clients as u64 % keys, keys }
     }
 
     #[inline]
     fn draw(&mut self) -> u64 {
-        let drawn = self.next;
+        let key = self.next;
         self.next += self.step;
         if self.next >= self.keys {
             self.next -= self.keys;
         }
-        drawn
+        key
     }
 }
 
 impl KeyChooser {
-    /// A key's number below `readable`, which is how many keys can be asked for now and at least 1. A
-    /// distribution over more keys than that draws again, as YCSB does.
+    /// A key's number below `readable`, the number of keys that can be read now, which is at least 1. A
+    /// distribution over more keys draws again, as in YCSB.
     #[inline]
     pub(crate) fn draw(&mut self, stream: &mut Stream, readable: u64) -> u64 {
         loop {
-            let drawn = match self {
+            let key = match self {
                 KeyChooser::Uniform(keys) => stream.below(*keys),
                 KeyChooser::Zipfian(zipf) => zipf.draw(stream),
                 KeyChooser::Scrambled(scrambled) => scrambled.draw(stream),
@@ -66,8 +66,8 @@ impl KeyChooser {
                 KeyChooser::Sequential(sequential) => sequential.draw(),
                 KeyChooser::Exponential(exponential) => exponential.draw(stream, readable),
             };
-            if drawn < readable {
-                return drawn;
+            if key < readable {
+                return key;
             }
         }
     }
@@ -90,30 +90,30 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_not_there_yet_are_drawn_again() {
+    fn unreadable_keys_are_drawn_again() {
         let mut stream = Stream::of_client(9, 0, "again");
         let mut chooser = KeyChooser::Scrambled(Scrambled::new(1_100, 0.99));
-        let drawn = (0..100_000).map(|_| chooser.draw(&mut stream, 1_000));
-        assert_eq!(drawn.max(), Some(999));
+        let key = (0..100_000).map(|_| chooser.draw(&mut stream, 1_000));
+        assert_eq!(key.max(), Some(999));
     }
 
     #[test]
-    fn clients_in_step_walk_over_every_key() {
-        let mut seen = vec![0; 10];
+    fn clients_together_visit_every_key() {
+        let mut counts = vec![0; 10];
         let mut stream = Stream::of_client(9, 0, "again");
         for client in 0..3 {
             let mut chooser = KeyChooser::Sequential(Sequential::new(10, client, 3));
             for _ in 0..10 {
-                seen[chooser.draw(&mut stream, 10) as usize] += 1;
+                counts[chooser.draw(&mut stream, 10) as usize] += 1;
             }
         }
-        assert_eq!(seen, [3; 10]);
+        assert_eq!(counts, [3; 10]);
     }
 
-    /// Some 10 to 40 ns each where it is optimised. The bound is what a busy machine and a build without
-    /// optimisation keep to and a draw that walks over its keys does not.
+    /// About 10 to 40 ns each in an optimized build. The bound holds on a busy machine without optimization
+    /// too, but not for a draw that iterates over its keys.
     #[test]
-    fn a_draw_does_not_walk_over_its_keys() {
+    fn a_draw_does_not_iterate_over_keys() {
         let keys = 1_000_000;
         let all = [
             ("uniform", KeyChooser::Uniform(keys)),

@@ -1,9 +1,9 @@
-//! Latest: the newest key is the most frequent, and the others fall off with age as YCSB's Zipf.
+//! Latest: the newest key is the most frequent, and older ones fall off like YCSB's Zipf.
 
 use super::gray_zipf::Gray;
 use super::stream::Stream;
 
-/// Latest over a number of keys that grows.
+/// Latest over a growing number of keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Latest(Gray);
 
@@ -13,7 +13,7 @@ impl Latest {
         Latest(Gray::new(keys, theta))
     }
 
-    /// A key's number, of as many keys as are readable now.
+    /// The number of a key among the `keys` readable now.
     #[inline]
     pub(crate) fn draw(&mut self, stream: &mut Stream, keys: u64) -> u64 {
         self.0.over(keys);

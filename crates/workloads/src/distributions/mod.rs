@@ -1,14 +1,14 @@
-//! What clients draw from: random streams that a seed repeats, and the distributions of the field.
+//! Random streams that are reproducible from a seed, and the usual distributions.
 //!
 //! | file | distribution |
 //! |---|---|
 //! | `zipf.rs` | true Zipf, exact for any exponent |
 //! | `gray_zipf.rs` | Zipf by the formula that YCSB uses, with its own exact shares |
 //! | `scrambled_zipf.rs` | YCSB's "zipfian": 10^10 virtual items, scattered by `fnv.rs` |
-//! | `latest.rs` | the newest the most frequent |
+//! | `latest.rs` | the newest key is the most frequent |
 //! | `hotspot.rs`, `exponential.rs` | as in YCSB |
 //! | `gaussian.rs`, `special.rs`, `pareto.rs` | as in sysbench |
-//! | `nurand.rs` | TPC-C's uneven draws |
+//! | `nurand.rs` | TPC-C's non-uniform draws |
 //! | `key_chooser.rs` | all of them behind one type, with uniform and sequential |
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
-//! `NURand`, the non-uniform distribution of TPC-C (clause 2.1.6): some values are drawn far more often
-//! than others, and a constant says which.
+//! `NURand`, the non-uniform distribution of TPC-C (clause 2.1.6): some values are drawn far more often than
+//! others; a constant determines which.
 //!
-//! `NURand(A, x, y) = (((random(0, A) | random(x, y)) + C) mod (y - x + 1)) + x`. The constant of last
-//! names differs between load and run, so that the names that are asked for most are not those that
-//! most customers have.
+//! `NURand(A, x, y) = (((random(0, A) | random(x, y)) + C) mod (y - x + 1)) + x`. The constant for last names
+//! differs between load and run, so that the most requested names are not those that most customers have.
 
 use super::stream::Stream;
 
@@ -18,11 +17,11 @@ pub(crate) struct Nurand {
 }
 
 impl Nurand {
-    /// Between two, both included. `mask` is the A of the definition, `constant` its C.
+    /// Between two bounds, inclusive. `mask` is the definition's A, `constant` its C.
     pub(crate) fn new(mask: i64, constant: i64, least: i64, most: i64) -> Nurand {
-        assert!((mask + 1).count_ones() == 1, "A is a power of two less one");
-        assert!((0..=mask).contains(&constant), "the constant is from 0 to A");
-        assert!(0 <= least && least <= most, "the bounds are in order");
+        assert!((mask + 1).count_ones() == 1, "A must be a power of two minus one");
+        assert!((0..=mask).contains(&constant), "the constant must be from 0 to A");
+        assert!(0 <= least && least <= most, "the bounds must be in order");
         Nurand { mask, constant, least, most }
     }
 
@@ -34,8 +33,8 @@ impl Nurand {
     }
 }
 
-/// A constant for last names in a run, A being 255: from 65 to 119 away from the one of the load, but
-/// neither 96 nor 112 (clause 2.1.6.1).
+/// A constant for last names in a run, with A = 255: it differs from that of the load by 65 to 119, except 96
+/// and 112 (clause 2.1.6.1).
 pub(crate) fn run_constant(load: i64, stream: &mut Stream) -> i64 {
     loop {
         let constant = stream.between(0, 255);
@@ -53,7 +52,7 @@ mod tests {
 
     const DRAWS: u32 = 1_000_000;
 
-    /// The probability of each value, from the definition, over all pairs of equally likely numbers.
+    /// The probability of each value, from the definition, over all pairs of numbers.
     fn exact(of: Nurand) -> Vec<f64> {
         let span = of.most - of.least + 1;
         let mut counts = vec![0_u64; span as usize];
@@ -86,11 +85,11 @@ mod tests {
         {
             let of = Nurand::new(mask, constant, least, most);
             let free = (most - least) as f64;
-            let found = chi_square(of, &exact(of));
+            let statistic = chi_square(of, &exact(of));
             // Six standard deviations above the mean of the chi-square distribution.
             let bound = free + 6.0 * (2.0 * free).sqrt();
-            assert!(found < bound, "A {mask}: {found} of {bound}");
-            // Against another constant's probabilities the same draws are far off.
+            assert!(statistic < bound, "A {mask}: {statistic} of {bound}");
+            // The same draws do not fit the probabilities of another constant.
             let other = Nurand::new(mask, (constant + 64) & mask, least, most);
             assert!(chi_square(of, &exact(other)) > 10.0 * bound, "A {mask}");
         }
@@ -99,11 +98,11 @@ mod tests {
     #[test]
     fn every_allowed_constant_of_a_run_is_drawn_and_no_other() {
         let mut stream = Stream::of_load("constants", 1);
-        let mut seen: Vec<i64> =
+        let mut constants: Vec<i64> =
             (0..20_000).map(|_| (run_constant(127, &mut stream) - 127).abs()).collect();
-        seen.sort_unstable();
-        seen.dedup();
+        constants.sort_unstable();
+        constants.dedup();
         let allowed: Vec<i64> = (65..=119).filter(|away| ![96, 112].contains(away)).collect();
-        assert_eq!(seen, allowed);
+        assert_eq!(constants, allowed);
     }
 }

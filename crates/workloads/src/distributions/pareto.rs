@@ -1,9 +1,8 @@
-//! Pareto as sysbench draws it: a share h of the keys gets a share 1 - h of the draws, and so on within
-//! that share.
+//! Pareto as in sysbench: a share h of the keys gets a share 1 - h of the draws, recursively.
 
 use super::stream::Stream;
 
-/// See the module.
+/// Pareto over a number of keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pareto {
     keys: f64,
@@ -11,9 +10,9 @@ pub(crate) struct Pareto {
 }
 
 impl Pareto {
-    /// Over at least one key; `h` lies between 0 and 1 and is 0.2 for "80 by 20".
+    /// Over at least one key; `h` is between 0 and 1; 0.2 means "80 by 20".
     pub(crate) fn new(keys: u64, h: f64) -> Pareto {
-        assert!(keys > 0 && h > 0.0 && h < 1.0, "h is a share of the keys");
+        assert!(keys > 0 && h > 0.0 && h < 1.0, "h must be between 0 and 1");
         Pareto { keys: keys as f64, power: h.ln() / (1.0 - h).ln() }
     }
 

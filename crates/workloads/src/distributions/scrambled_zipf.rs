@@ -1,8 +1,8 @@
-//! Scrambled Zipf as in YCSB: hot keys lie anywhere, and how hot they are depends on nothing.
+//! Scrambled Zipf as in YCSB: hot keys are scattered, and their heat does not depend on the number of keys.
 //!
-//! The draw goes over 10^10 virtual items with the stored sum 26.46902820178302, then through FNV, then
-//! modulo the number of keys. So the hottest key gets `1 / 26.469 = 3.78 %` of the draws and the second
-//! 1.90 %, however many keys there are; this is not Zipf over the keys.
+//! The draw is over 10^10 virtual items with the stored sum 26.46902820178302, then hashed by FNV, then taken
+//! modulo the number of keys. So the hottest key gets `1 / 26.469 = 3.78 %` of the draws and the second 1.90
+//! %, whatever the number of keys; this is not Zipf over the keys.
 
 use super::fnv::fnv64_of_five;
 use super::gray_zipf::Gray;
@@ -18,8 +18,8 @@ const SUM: f64 = 26.469_028_201_783_02;
 
 /// Scrambled Zipf over a number of keys.
 ///
-/// A draw is a chain of some 130 cycles in which everything waits for what is before it, and so is what is
-/// then made of its key. So each half of it is made one draw ahead: the processor does all at a time.
+/// A draw is a dependency chain of about 130 cycles, and so is the work on its key. So each half is computed
+/// one draw ahead, and the processor overlaps them.
 #[derive(Clone, Debug)]
 pub(crate) struct Scrambled {
     gray: Gray,
@@ -27,19 +27,19 @@ pub(crate) struct Scrambled {
     ahead: Option<NextDraw>,
 }
 
-/// What is drawn already.
+/// The values computed ahead.
 #[derive(Clone, Copy, Debug)]
 struct NextDraw {
     /// The next key's number.
     number: u64,
-    /// The virtual item of the key behind it.
+    /// The virtual item of the key after that.
     item: u64,
 }
 
 impl Scrambled {
     /// Over at least one key; 0.99 is YCSB's exponent.
     pub(crate) fn new(keys: u64, theta: f64) -> Scrambled {
-        assert!(keys > 0, "keys are drawn from some");
+        assert!(keys > 0, "there must be a key");
         let is_stored = (theta - THETA).abs() < 1e-12;
         let gray =
             if is_stored { Gray::with_sum(ITEMS, THETA, SUM) } else { Gray::new(ITEMS, theta) };
@@ -83,8 +83,8 @@ mod tests {
         counts
     }
 
-    /// The shares of the first two million items by name; the rest of the 10^10, each of which weighs
-    /// less than a hundred-millionth, are spread evenly by the hash.
+    /// The shares of the first two million items individually; the rest of the 10^10, each less than a
+    /// hundred-millionth, are spread evenly by the hash.
     fn shares(keys: u64, theta: f64) -> Vec<f64> {
         let gray = Scrambled::new(keys, theta).gray;
         let mut shares = vec![0.0; keys as usize];
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_hottest_key_gets_its_share_whatever_the_number_of_keys() {
-        // Keys enough that what else falls on the hottest by chance is nothing.
+        // Enough keys that collisions with the hottest are negligible.
         for keys in [1_000_000, 1_000_003, 10_000_019] {
             let mut counts = counts(keys);
             let hottest = (fnv64(0) % keys) as usize;

@@ -1,31 +1,31 @@
-//! sysbench's "special": some draws fall on a bell over all keys, the others on a few in the middle.
+//! sysbench's "special": some draws follow a bell curve over all keys, the others hit a few keys in the
+//! middle.
 //!
-//! With its defaults (12, 1, 75) three draws of four ask for the hundredth of the keys in the middle.
-//! Its two quirks are kept, since whoever compares with sysbench wants just these shares: the last key is
-//! out of the bell's reach, and the hot draws start a quarter of the way into their range, since the
-//! number that chose them is used again.
+//! With its defaults (12, 1, 75) three of four draws fall on the middle hundredth of the keys. Its two quirks
+//! are kept, so that shares match sysbench's: the bell never reaches the last key, and hot draws start a
+//! quarter of the way into their range, because the number that selected them is reused.
 
 use super::gaussian::mean;
 use super::stream::Stream;
 
-/// See the module.
+/// sysbench's "special" over a number of keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Special {
     /// The last key's number.
     last: f64,
     draws: u64,
-    /// The share of draws that fall on the bell.
+    /// The share of draws on the bell curve.
     bell: f64,
-    /// The length of the hot range, and where it starts.
+    /// The length of the hot range, and its start.
     hot: f64,
     first_hot: f64,
 }
 
 impl Special {
-    /// Over at least one key: a bell as the mean of `draws` even draws; of a hundred keys `keys_percent`
-    /// are hot and get `draws_percent` of a hundred draws.
+    /// Over at least one key: a bell curve as the mean of `draws` uniform draws; `keys_percent` percent of
+    /// the keys are hot and get `draws_percent` percent of the draws.
     pub(crate) fn new(keys: u64, draws: u64, keys_percent: u64, draws_percent: u64) -> Special {
-        assert!(keys > 0 && draws > 0, "a mean is of draws, over keys");
+        assert!(keys > 0 && draws > 0, "there must be draws and keys");
         let last = (keys - 1) as f64;
         Special {
             last,
@@ -70,7 +70,7 @@ mod tests {
         let bell = 1.0 - res / 100.0;
         let at = |key: f64| below(key / t, draws);
         let (d, from) = (t * pct / 100.0, t / 2.0 - t * pct / 200.0);
-        // Evenly from where `unit` is the bell's share to where it is one.
+        // Uniform, from where `unit` is the bell's share to where it is one.
         let (least, most) = (bell * (d + 1.0) + from, d + 1.0 + from);
         let hot = |key: f64| {
             let part = (key + 1.0).min(most) - key.max(least);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn no_draw_leaves_the_keys() {
+    fn every_draw_is_a_key() {
         let mut stream = Stream::of_client(13, 0, "special");
         for keys in [1, 2, 3, 1_000] {
             for (pct, res) in [(1, 75), (100, 100), (0, 0), (100, 0), (0, 100)] {

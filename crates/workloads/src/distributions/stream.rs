@@ -1,9 +1,9 @@
 //! Random streams: equal seed, client and purpose give equal numbers, whatever else runs.
 //!
-//! A client owns its streams, so what it draws does not depend on the number of workers. What differs
-//! in any of the three parts has nothing in common with the others.
+//! A client owns its streams, so its draws do not depend on the number of workers. Streams that differ in any
+//! of the three parts are independent.
 
-/// Far from each other in all bits, so that neighbouring seeds and clients give unlike streams.
+/// An odd constant that makes neighbouring seeds and clients give unrelated streams.
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A stream of random numbers.
@@ -11,7 +11,7 @@ const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 pub(crate) struct Stream(fastrand::Rng);
 
 impl Stream {
-    /// The stream of a client. `purpose` tells apart what one client draws separately.
+    /// The stream of a client. `purpose` separates the streams of one client.
     pub(crate) fn of_client(seed: u64, client: usize, purpose: &str) -> Stream {
         let purpose = purpose
             .bytes()
@@ -20,12 +20,12 @@ impl Stream {
         Stream(fastrand::Rng::with_seed(mixed(seed ^ client) ^ purpose))
     }
 
-    /// The stream that makes unit `number` of a load: loaded rows depend on no seed.
+    /// The stream for unit `number` of a load: loaded rows do not depend on a seed.
     pub(crate) fn of_load(purpose: &str, number: u64) -> Stream {
         Stream::of_client(mixed(number), 0, purpose)
     }
 
-    /// A whole number between two, both included.
+    /// An integer between two bounds, inclusive.
     #[inline]
     pub(crate) fn between(&mut self, least: i64, most: i64) -> i64 {
         self.0.i64(least..=most)
@@ -37,20 +37,20 @@ impl Stream {
         self.0.u64(..count)
     }
 
-    /// At least zero and below one, of 53 bits: as many as there are between them.
+    /// At least zero and below one, with 53 random bits: the full precision of the result.
     #[inline]
     pub(crate) fn unit(&mut self) -> f64 {
         const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
         (self.word() >> 11) as f64 * STEP
     }
 
-    /// True in so many of a hundred draws.
+    /// True in this percentage of draws.
     #[inline]
     pub(crate) fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// Exponentially distributed with that mean, by inversion.
+    /// Exponentially distributed with this mean, by inversion.
     #[inline]
     pub(crate) fn exponential(&mut self, mean: f64) -> f64 {
         -mean * (1.0 - self.unit()).ln()
@@ -62,12 +62,12 @@ impl Stream {
         self.0.u64(..)
     }
 
-    /// Puts a list in random order.
+    /// Shuffles a list.
     pub(crate) fn shuffle<T>(&mut self, list: &mut [T]) {
         self.0.shuffle(list);
     }
 
-    /// Fills bytes with letters and digits, each of 64 as likely.
+    /// Fills bytes with letters, digits, `+` and `-`, all 64 equally likely.
     pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
         const SIGNS: &[u8; 64] =
             b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
@@ -81,7 +81,7 @@ impl Stream {
     }
 }
 
-/// A bijective mixing of 64 bits in which every bit depends on every bit.
+/// A bijection of 64-bit words in which every bit depends on every bit.
 #[inline]
 pub(crate) fn mixed(word: u64) -> u64 {
     let word = (word ^ (word >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_its_seed_client_and_purpose() {
+    fn a_stream_depends_on_seed_client_and_purpose() {
         assert_eq!(first(7, 3, "keys"), first(7, 3, "keys"));
         let others = [first(8, 3, "keys"), first(7, 4, "keys"), first(7, 3, "mix")];
         for (place, other) in others.iter().enumerate() {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn signs_fill_all_and_an_exponential_has_its_mean() {
+    fn an_exponential_has_its_mean_and_text_is_filled() {
         let mut stream = Stream::of_load("text", 1);
         let mut bytes = [0; 37];
         stream.fill(&mut bytes);

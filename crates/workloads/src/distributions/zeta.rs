@@ -1,12 +1,12 @@
-//! Generalised harmonic numbers, `zeta(n) = 1 + 2^-theta + ... + n^-theta`, for any n at once.
+//! Generalized harmonic numbers, `zeta(n) = 1 + 2^-theta + ... + n^-theta`, for any n in constant time.
 //!
-//! The first [`HEAD`] partial sums are kept; what lies beyond follows from Euler and Maclaurin's
-//! formula, whose error there is far below the last digit of a float. So a count that grows by one
-//! with each insert costs one power, and 10^10 items cost what 10^4 do.
+//! The first [`HEAD`] partial sums are stored; the rest follows from the Euler-Maclaurin formula, whose error
+//! there is far below the precision of a float. So a count that grows by one per insert costs one power, and
+//! 10^10 items cost the same as 10^4.
 
 use std::sync::Arc;
 
-/// How many partial sums are kept.
+/// Number of stored partial sums.
 const HEAD: usize = 1_024;
 
 /// The sums of one exponent.
@@ -18,7 +18,7 @@ pub(crate) struct Zeta {
 }
 
 impl Zeta {
-    /// Of an exponent from 0 up.
+    /// For an exponent of at least 0.
     pub(crate) fn new(theta: f64) -> Zeta {
         let terms = (1..=HEAD).map(|item| (item as f64).powf(-theta));
         let sums = terms.scan(0.0, |sum, term| {
@@ -46,7 +46,7 @@ impl Zeta {
         }
     }
 
-    /// The terms behind the head: the integral, half the ends, and two corrections of their slopes.
+    /// The sum of the terms after the head: the integral, half the ends, and two corrections by derivatives.
     #[inline]
     fn beyond(&self, to: f64) -> f64 {
         let (theta, from) = (self.theta, HEAD as f64);
@@ -67,7 +67,7 @@ mod tests {
     use super::Zeta;
 
     #[test]
-    fn it_is_the_sum_of_its_terms() {
+    fn zeta_is_the_sum_of_its_terms() {
         for theta in [0.2, 0.5, 0.99, 1.0, 1.3] {
             let zeta = Zeta::new(theta);
             let mut sum = 0.0;
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_stored_figure_for_ten_to_the_tenth_items() {
+    fn zeta_matches_ycsbs_stored_sum() {
         let off = Zeta::new(0.99).of(10_000_000_000) - 26.469_028_201_783_02;
         assert!(off.abs() < 1e-8, "{off}");
     }

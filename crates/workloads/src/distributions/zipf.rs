@@ -1,27 +1,27 @@
-//! True Zipf: item k of n, counted from 1, is drawn in proportion to `k^-theta`, exactly.
+//! Exact Zipf: item k of n, counted from 1, is drawn with a probability proportional to `k^-theta`.
 //!
-//! By rejection and inversion (Hörmann and Derflinger 1996): the integral of the hat is turned round,
-//! and a draw is kept if it falls below the histogram, which nearly all do. No table, so a billion
-//! items cost what ten do.
+//! By rejection inversion (Hörmann and Derflinger 1996): the integral of the hat function is inverted, and a
+//! draw is accepted if it falls below the histogram, which nearly all do. There is no table, so a billion
+//! items cost the same as ten.
 
 use super::stream::Stream;
 
-/// Zipf over so many items.
+/// Zipf over a number of items.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Zipf {
     items: f64,
     theta: f64,
-    /// The hat's integral at the left end of the first item and the right end of the last.
+    /// The hat's integral at the left end of the first item and at the right end of the last.
     first: f64,
     last: f64,
-    /// A draw that far right of its item's middle is kept without looking.
+    /// Draws up to this distance right of their item's middle are accepted without a test.
     sure: f64,
 }
 
 impl Zipf {
     /// Over at least one item; `theta` is above zero.
     pub(crate) fn new(items: u64, theta: f64) -> Zipf {
-        assert!(items > 0 && theta > 0.0, "Zipf has items and an exponent");
+        assert!(items > 0 && theta > 0.0, "Zipf needs items and an exponent");
         let mut zipf = Zipf { items: items as f64, theta, first: 0.0, last: 0.0, sure: 0.0 };
         zipf.first = zipf.integral(1.5) - 1.0;
         zipf.last = zipf.integral(zipf.items + 0.5);
@@ -36,9 +36,9 @@ impl Zipf {
             let area = self.last + stream.unit() * (self.first - self.last);
             let place = self.inverse(area);
             let item = (place + 0.5).floor().clamp(1.0, self.items);
-            let kept =
+            let accepted =
                 item - place <= self.sure || area >= self.integral(item + 0.5) - self.height(item);
-            if kept {
+            if accepted {
                 return item as u64 - 1;
             }
         }
@@ -54,7 +54,7 @@ impl Zipf {
         if rest.abs() < 1e-12 { x.ln() } else { (x.powf(rest) - 1.0) / rest }
     }
 
-    /// Where the integral reaches that area.
+    /// The point where the integral reaches this area.
     #[inline]
     fn inverse(&self, area: f64) -> f64 {
         let rest = 1.0 - self.theta;

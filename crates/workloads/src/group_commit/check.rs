@@ -1,5 +1,5 @@
-//! The check: every acknowledged task is there whole, every unknown one whole or not at all, and nothing
-//! else.
+//! The check: every acknowledged task is present and whole, every unknown one is whole or absent, and there
+//! are no other rows.
 
 use super::schema::GroupCommit;
 use super::transactions::{Tally, value};
@@ -10,7 +10,7 @@ use syncline_contract::{Check, Session, Stop};
 const WHOLE: &str = "every acknowledged task is there, and every task that is there is whole";
 const NOTHING_ELSE: &str = "no row is there that no task inserted";
 
-/// Rows that are read at a time, about.
+/// Approximate number of rows per page of the check.
 const PAGE_ROWS: u64 = 1_000;
 
 /// The names of the checks.
@@ -18,20 +18,20 @@ pub(super) fn names() -> [&'static str; 2] {
     [WHOLE, NOTHING_ELSE]
 }
 
-/// Runs both.
+/// Runs both checks.
 pub(super) async fn check<S: Session>(
     of: &GroupCommit,
     tallies: &[Tally],
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
     let mut reader = CheckReader::new(session);
-    let told = TaskOutcomes::of(tallies);
+    let outcomes = TaskOutcomes::of(tallies);
     let ninsert = of.options.ninsert;
     let page_tasks = (PAGE_ROWS / ninsert).max(1);
     let (mut torn, mut strange) = (Violations::default(), Violations::default());
     let (mut rows, mut seen) = (Vec::new(), 0);
-    for first in (0..told.tasks).step_by(page_tasks as usize) {
-        let last = (first + page_tasks).min(told.tasks) - 1;
+    for first in (0..outcomes.tasks).step_by(page_tasks as usize) {
+        let last = (first + page_tasks).min(outcomes.tasks) - 1;
         rows.clear();
         let given = (first as i64, last as i64);
         seen += reader.each(&of.of_tasks, given, |row| rows.push(row)).await?;
@@ -40,9 +40,12 @@ pub(super) async fn check<S: Session>(
             let end = rest.partition_point(|row| row.0 <= task as i64);
             let (own, others) = rest.split_at(end);
             rest = others;
-            let state = told.state(task);
+            let state = outcomes.state(task);
             strange.unless(own.is_empty() || state != State::Absent, || {
-                format!("task {task} has {} rows and never ended", own.len())
+                format!(
+                    "task {task} has {} rows, but was rolled back or never performed",
+                    own.len()
+                )
             });
             let is_right = match state {
                 State::Absent => true,
@@ -56,7 +59,7 @@ pub(super) async fn check<S: Session>(
     }
     let all = reader.one(&of.count, (), |(rows,)| rows).await?;
     strange
-        .unless(all == seen as i64, || format!("{all} rows, of which {seen} have keys of tasks"));
+        .unless(all == seen as i64, || format!("{all} rows, but only {seen} have keys of tasks"));
     Ok(vec![torn.check(WHOLE), strange.check(NOTHING_ELSE)])
 }
 
@@ -65,15 +68,15 @@ fn is_whole(rows: &[(i64, i64, i64)], task: i64, ninsert: u64) -> bool {
     rows.len() as u64 == ninsert && rows.iter().all(|row| Some(*row) == expected.next())
 }
 
-/// What clients were told.
+/// The outcomes of all tasks, as reported to clients.
 struct TaskOutcomes<'a> {
     /// By client.
     tallies: Vec<Option<&'a Tally>>,
-    /// Tasks that there can be are numbered below this.
+    /// Upper bound of the numbers of tasks.
     tasks: u64,
 }
 
-/// What a task's client was told of it.
+/// The outcome of a task, as reported to its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Acknowledged,

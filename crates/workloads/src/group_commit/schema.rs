@@ -42,7 +42,7 @@ pub struct GroupCommit {
     pub(super) options: Options,
     plan: Plan,
     pub(super) insert: Write<(Int, Int, Int)>,
-    /// Rows of the tasks from one to another.
+    /// The rows of a range of tasks.
     pub(super) of_tasks: Read<(Int, Int), (Int, Int, Int)>,
     pub(super) count: Read<(), (Int,)>,
 }
@@ -51,7 +51,7 @@ impl GroupCommit {
     /// Its name.
     pub const NAME: &'static str = "group-commit";
 
-    /// With those options.
+    /// The workload with these options.
     pub fn new(options: Options) -> GroupCommit {
         let mut plan = Plan::new();
         let columns = ["task", "item", "value"];

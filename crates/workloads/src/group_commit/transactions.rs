@@ -3,16 +3,16 @@
 use super::schema::GroupCommit;
 use syncline_contract::{AccessPattern, Client, Ending, Int, Session, Stop, Transaction, Write};
 
-/// What the check needs to know of a client.
+/// What the check needs from a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     /// The client's number.
     pub client: u64,
     /// How many clients there were.
     pub clients: u64,
-    /// Tasks that were acknowledged or are of unknown outcome: those numbered below this.
+    /// Upper bound of the numbers of tasks that were acknowledged or have an unknown outcome.
     pub tasks: u64,
-    /// The numbers of those of unknown outcome, ascending.
+    /// The numbers of tasks with an unknown outcome, ascending.
     pub unknown: Vec<u64>,
 }
 

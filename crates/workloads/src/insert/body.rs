@@ -1,26 +1,25 @@
-//! The text of a row: 100 characters that say whose row it is and vouch for every character.
+//! The text of a row: 100 characters that identify the row and verify every character.
 //!
-//! Format, all of it lower case hexadecimal:
+//! Format, all in lower case hexadecimal:
 //!
-//! | characters | what |
+//! | characters | content |
 //! |---|---|
 //! | 0..8 | the client's number |
 //! | 8..24 | the row's number among that client's rows |
 //! | 24..100 | digits mixed from seed, client and row |
 //!
-//! The mixed digits are checksum and filler in one: whoever knows the seed recomputes them, so a
-//! change of any character shows. Making a body takes eight rounds of mixing and no table, some
-//! 25 ns.
+//! The mixed digits serve as checksum and filler: anyone with the seed can recompute them, so a change of any
+//! character is detected. Making a body takes eight rounds of mixing without a table, about 25 ns.
 
 use crate::distributions::mixed;
 
-/// Bytes of a body.
+/// Size of a body in bytes.
 pub const BODY_BYTES: usize = 100;
 
 const CLIENT_BYTES: usize = 8;
 const TOKEN_BYTES: usize = 24;
 
-/// Steps that visit all 64-bit numbers, far from each other.
+/// An odd constant whose multiples visit all 64-bit numbers, far from each other.
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A row's text, rewritten in place for each row.
@@ -43,7 +42,7 @@ impl Body {
         self.bytes[..CLIENT_BYTES].copy_from_slice(&hex(u64::from(client))[8..]);
         self.bytes[CLIENT_BYTES..TOKEN_BYTES].copy_from_slice(&token);
         let base = mixed(mixed(self.seed ^ mixed(u64::from(client))) ^ row);
-        // Each chunk mixes a number of its own, so that the processor works at several at once.
+        // Each chunk mixes a different number, so that the processor can work on several at once.
         for (number, chunk) in (1_u64..).zip(self.bytes[TOKEN_BYTES..].chunks_mut(16)) {
             let digits = hex(mixed(base.wrapping_add(number.wrapping_mul(ODD))));
             chunk.copy_from_slice(&digits[..chunk.len()]);
@@ -51,7 +50,7 @@ impl Body {
         str::from_utf8(&self.bytes).expect("hexadecimal digits are text")
     }
 
-    /// Whose row a text says it is, if every character of it is as that client sent it.
+    /// The client and row of a text, if every character is as that client sent it.
     pub fn read(&mut self, text: &str) -> Option<(u32, u64)> {
         let client = u32::from_str_radix(text.get(..CLIENT_BYTES)?, 16).ok()?;
         let row = u64::from_str_radix(text.get(CLIENT_BYTES..TOKEN_BYTES)?, 16).ok()?;
@@ -59,7 +58,7 @@ impl Body {
     }
 }
 
-/// Sixteen hexadecimal digits of a word, highest first, eight digits at a time.
+/// Sixteen hexadecimal digits of a word, highest first, computed eight at a time.
 #[inline]
 fn hex(word: u64) -> [u8; 16] {
     let mut digits = [0; 16];
@@ -70,7 +69,7 @@ fn hex(word: u64) -> [u8; 16] {
 
 #[inline]
 fn eight_digits(half: u32) -> u64 {
-    // Spread the eight nibbles to eight bytes, then add '0' to each, and 39 more to ten and above.
+    // Spread the eight nibbles over eight bytes, then add '0' to each, and 39 more to those of ten and above.
     let mut nibbles = u64::from(half);
     nibbles = (nibbles | (nibbles << 16)) & 0x0000_ffff_0000_ffff;
     nibbles = (nibbles | (nibbles << 8)) & 0x00ff_00ff_00ff_00ff;
@@ -84,14 +83,14 @@ mod tests {
     use super::{BODY_BYTES, Body, hex};
 
     #[test]
-    fn digits_are_those_of_the_standard_library() {
+    fn digits_match_the_standard_library() {
         for word in [0, 1, 9, 10, 15, 16, 0x0123_4567_89ab_cdef, u64::MAX] {
             assert_eq!(str::from_utf8(&hex(word)), Ok(format!("{word:016x}").as_str()));
         }
     }
 
     #[test]
-    fn a_body_says_whose_it_is_and_any_change_shows() {
+    fn a_body_identifies_its_row_and_detects_changes() {
         let mut maker = Body::new(7);
         let text = maker.write(3, 41).to_owned();
         assert_eq!(text.len(), BODY_BYTES);

@@ -1,7 +1,7 @@
-//! The check: reads every row back and compares the set with what clients were told.
+//! The check: reads every row back and compares the set with what clients were acknowledged.
 //!
-//! A transaction of unknown outcome may be there or not, but whole. While checking, one bit a drawn
-//! row is held; rows themselves pass by a page at a time.
+//! A transaction with an unknown outcome may be present or absent, but as a whole. The check holds one bit
+//! per drawn row; rows themselves are read a page at a time.
 
 use super::body::Body;
 use super::keys::{Keys, number_of, random_key};
@@ -24,7 +24,7 @@ pub(super) fn names(options: &Options) -> Vec<&'static str> {
     names
 }
 
-/// Runs all of them.
+/// Runs all checks.
 pub(super) async fn check<S: Session>(
     insert: &Insert,
     tallies: &[Tally],
@@ -38,16 +38,16 @@ pub(super) async fn check<S: Session>(
     Ok(found.checks())
 }
 
-/// Walks over the whole table, each page in a transaction of its own.
+/// Scans the whole table, each page in its own transaction.
 async fn scan<S: Session>(
     page: &Read<(Int,), (Int, Text)>,
     found: &mut CheckState<'_>,
     session: &mut S,
 ) -> Result<(), Stop> {
-    let (mut asked, mut from) = (RequestTracker::new(false), i64::MIN);
+    let (mut requests, mut from) = (RequestTracker::new(false), i64::MIN);
     loop {
         session.begin(AccessPattern::Single);
-        let mut transaction = Transaction::new(session, &mut asked);
+        let mut transaction = Transaction::new(session, &mut requests);
         transaction.ask(page, (from,))?;
         let (mut rows, mut last) = (0, None);
         for row in transaction.answers(page).await? {
@@ -63,18 +63,18 @@ async fn scan<S: Session>(
     }
 }
 
-/// Asks for each row that should or may be there.
+/// Gets each row that must or may exist.
 async fn get_each<S: Session>(
     one: &Read<(Int,), (Int, Text)>,
     found: &mut CheckState<'_>,
     session: &mut S,
 ) -> Result<(), Stop> {
-    let mut asked = RequestTracker::new(false);
+    let mut requests = RequestTracker::new(false);
     for index in 0..found.clients.len() {
         for row in 0..found.clients[index].rows {
             let key = found.key(index, row);
             session.begin(AccessPattern::Single);
-            let mut transaction = Transaction::new(session, &mut asked);
+            let mut transaction = Transaction::new(session, &mut requests);
             if let Some((key, text)) = transaction.read_if_any(one, (key,)).await? {
                 found.row(key, text, None);
             }
@@ -84,7 +84,7 @@ async fn get_each<S: Session>(
     Ok(())
 }
 
-/// One client's rows: which should be there and which were found.
+/// One client's rows: which must exist and which were found.
 #[derive(Debug)]
 struct OfClient<'a> {
     tally: &'a Tally,
@@ -93,19 +93,19 @@ struct OfClient<'a> {
 }
 
 impl OfClient<'_> {
-    fn is_seen(&self, row: u64) -> bool {
+    fn is_marked(&self, row: u64) -> bool {
         self.seen[(row / 64) as usize] & (1 << (row % 64)) != 0
     }
 
-    /// Marks a row; false if it was marked before.
-    fn see(&mut self, row: u64) -> bool {
-        let fresh = !self.is_seen(row);
+    /// Marks a row; false if it was marked already.
+    fn mark(&mut self, row: u64) -> bool {
+        let fresh = !self.is_marked(row);
         self.seen[(row / 64) as usize] |= 1 << (row % 64);
         fresh
     }
 }
 
-/// What was found so far.
+/// The results so far.
 #[derive(Debug)]
 struct CheckState<'a> {
     options: Options,
@@ -146,55 +146,57 @@ impl<'a> CheckState<'a> {
         }
     }
 
-    /// Takes a row that the store holds; `before` is the key of the row before it in a scan.
+    /// Checks a row of the store; `before` is the key of the previous row in a scan.
     fn row(&mut self, key: i64, text: &str, before: Option<i64>) {
         if before.is_some_and(|before| before >= key) {
-            self.damaged.add(|| format!("key {key} is answered twice or out of order"));
+            self.damaged.add(|| format!("key {key} is returned twice or out of order"));
             return;
         }
-        let said = self.body.read(text);
-        let Some((client, row)) = self.by_key(key, said) else {
-            self.stranger(key, said);
+        let identified = self.body.read(text);
+        let Some((client, row)) = self.by_key(key, identified) else {
+            self.unknown_row(key, identified);
             return;
         };
-        if said != Some((client, row)) {
+        if identified != Some((client, row)) {
             self.damaged.add(|| {
-                format!("key {key}, row {row} of client {client}, holds other bytes than were sent")
+                format!(
+                    "key {key}, row {row} of client {client}, differs from the bytes that were sent"
+                )
             });
         }
         let index = self.clients.binary_search_by_key(&client, |of| of.tally.client);
         let of_client = index.ok().map(|index| &mut self.clients[index]);
         match of_client.filter(|of| row < of.rows) {
             Some(of) => {
-                if !of.see(row) {
+                if !of.mark(row) {
                     self.damaged.add(|| {
-                        format!("row {row} of client {client} is there twice, again at key {key}")
+                        format!("row {row} of client {client} exists twice, again at key {key}")
                     });
                 }
             }
             None => self.unasked.add(|| {
-                format!("key {key}, row {row} of client {client}, which never sent it to its end")
+                format!("key {key} holds row {row} of client {client}, whose transaction was rolled back or never sent")
             }),
         }
     }
 
-    /// Whose row it is: by its key where clients choose keys, else by what its text says.
-    fn by_key(&self, key: i64, said: Option<(u32, u64)>) -> Option<(u32, u64)> {
+    /// The client and row: by the key if clients choose keys, otherwise by the text.
+    fn by_key(&self, key: i64, identified: Option<(u32, u64)>) -> Option<(u32, u64)> {
         let (clients, seed) = self.clients.first().map(|of| (of.tally.clients, of.tally.seed))?;
         let number = match self.options.keys {
-            Keys::Server => return said,
+            Keys::Server => return identified,
             Keys::Ascending => u64::try_from(key).ok()?,
             Keys::Random => number_of(key, seed)?,
         };
         Some(((number % clients) as u32, number / clients))
     }
 
-    /// A row that nobody can have sent.
-    fn stranger(&mut self, key: i64, said: Option<(u32, u64)>) {
-        if self.options.keys == Keys::Server && said.is_none() {
-            self.damaged.add(|| format!("key {key} holds bytes that nobody sent"));
+    /// Records a row that no client can have sent.
+    fn unknown_row(&mut self, key: i64, identified: Option<(u32, u64)>) {
+        if self.options.keys == Keys::Server && identified.is_none() {
+            self.damaged.add(|| format!("key {key} holds bytes that no client sent"));
         } else {
-            self.unasked.add(|| format!("key {key} is none that a client had"));
+            self.unasked.add(|| format!("key {key} was never used by a client"));
         }
     }
 
@@ -208,7 +210,7 @@ impl<'a> CheckState<'a> {
             CheckBy::Get => Check {
                 name: NOTHING_ELSE.to_owned(),
                 outcome: CheckOutcome::NotApplicable(
-                    "rows were read by key (check=get), which finds only what it looks for"
+                    "rows were read by key (check=get), which cannot find additional rows"
                         .to_owned(),
                 ),
             },
@@ -221,7 +223,7 @@ impl<'a> CheckState<'a> {
     }
 }
 
-/// Which acknowledged rows of a client are missing, and which unknown transactions are there in part.
+/// Checks a client for missing acknowledged rows and for partially present unknown transactions.
 fn of_one_client(
     of: &OfClient<'_>,
     commit_every: u64,
@@ -232,7 +234,7 @@ fn of_one_client(
     for transaction in 0..of.tally.transactions {
         let rows = transaction * commit_every..(transaction + 1) * commit_every;
         if of.tally.unknown.binary_search(&transaction).is_ok() {
-            let seen = rows.clone().filter(|row| of.is_seen(*row)).count() as u64;
+            let seen = rows.clone().filter(|row| of.is_marked(*row)).count() as u64;
             if seen != 0 && seen != commit_every {
                 torn.add(|| {
                     format!(
@@ -242,9 +244,9 @@ fn of_one_client(
                 });
             }
         } else {
-            for row in rows.filter(|row| !of.is_seen(*row)) {
+            for row in rows.filter(|row| !of.is_marked(*row)) {
                 missing
-                    .add(|| format!("row {row} of client {client} was acknowledged and is gone"));
+                    .add(|| format!("row {row} of client {client} was acknowledged but is gone"));
             }
         }
     }

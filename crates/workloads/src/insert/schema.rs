@@ -10,7 +10,7 @@ use syncline_contract::{
     Scan, Session, Stop, Table, TableId, Text, Unit, Workload, Write,
 };
 
-/// Rows that the check reads at a time.
+/// Rows per page of the check.
 pub(super) const PAGE_ROWS: u64 = 1_000;
 
 /// How the check reads the rows back.
@@ -94,7 +94,7 @@ impl Options {
     }
 }
 
-/// How a row is inserted, by who chooses its key.
+/// The insert of a row, by the way its key is chosen.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum InsertRow {
     Ascending(Write<(Int, Text)>),
@@ -105,7 +105,7 @@ pub(super) enum InsertRow {
 /// How rows are read back.
 #[derive(Debug)]
 pub(super) enum ReadBack {
-    /// Up to [`PAGE_ROWS`] rows from a key on.
+    /// Up to [`PAGE_ROWS`] rows, starting at a key.
     Page(Read<(Int,), (Int, Text)>),
     /// One row.
     One(Read<(Int,), (Int, Text)>),
@@ -124,7 +124,7 @@ impl Insert {
     /// Its name.
     pub const NAME: &'static str = "insert";
 
-    /// With those options.
+    /// The workload with these options.
     pub fn new(options: Options) -> Insert {
         let mut plan = Plan::new();
         let columns = Table::new("inserts").column("id", Kind::Int).text("body", BODY_BYTES as u32);

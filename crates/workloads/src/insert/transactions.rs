@@ -1,13 +1,13 @@
 //! The one transaction, "insert", and the client that performs it.
 //!
-//! A client remembers a counter and the transactions whose outcome nobody knows, never its rows.
+//! A client remembers a counter and the transactions with unknown outcomes, never its rows.
 
 use super::body::Body;
 use super::keys::random_key;
 use super::schema::{Insert, InsertRow};
 use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction};
 
-/// What the check needs to know of a client.
+/// What the check needs from a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     /// Its number.
@@ -16,9 +16,9 @@ pub struct Tally {
     pub clients: u64,
     /// The seed of keys and bodies.
     pub seed: u64,
-    /// Transactions that were acknowledged or are of unknown outcome: those numbered below this.
+    /// Upper bound of the numbers of transactions that were acknowledged or have an unknown outcome.
     pub transactions: u64,
-    /// The numbers of those of unknown outcome, ascending.
+    /// The numbers of transactions with an unknown outcome, ascending.
     pub unknown: Vec<u64>,
 }
 

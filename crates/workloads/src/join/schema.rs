@@ -83,7 +83,7 @@ impl Join {
     /// Its name.
     pub const NAME: &'static str = "join";
 
-    /// With those options.
+    /// The workload with these options.
     pub fn new(options: Options) -> Join {
         let mut plan = Plan::new();
         let tables = [("onektup", options.by), ("tenktup1", options.by)];
@@ -102,7 +102,7 @@ impl Join {
         }
     }
 
-    /// Rows of the answer.
+    /// Number of rows in the answer.
     pub(super) fn joined(&self) -> u64 {
         self.options.joined
     }
@@ -154,7 +154,7 @@ impl Workload for Join {
     fn load_unit(&self, table: TableId, number: u64, batch: &mut Rows) {
         let rows = if table == self.tables[0] { self.options.joined } else { self.options.rows };
         debug_assert_eq!(batch.width(), COLUMNS, "a row has every column");
-        // The key ascends, so that stores load quickly.
+        // The key ascends, so that loading is fast.
         match self.options.by {
             By::Key => push(number, permuted(number, rows), batch),
             By::Index => push(permuted(number, rows), number, batch),

@@ -1,4 +1,4 @@
-//! The one transaction, "join", and what its answer must be.
+//! The one transaction, "join", and its correct answer.
 
 use super::schema::Join;
 use super::wisconsin_rows::COLUMNS;
@@ -6,12 +6,12 @@ use syncline_contract::{
     AccessPattern, Any, Client, Ending, Many, Read, Session, Several, Stop, Transaction, Value,
 };
 
-/// What the check needs to know of a client.
+/// What the check needs from a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Wrong answers.
     pub wrong: u64,
-    /// The first of them, in words.
+    /// The first wrong answer, in words.
     pub first: Option<String>,
 }
 
@@ -23,13 +23,13 @@ pub struct JoinClient {
     tally: Tally,
 }
 
-/// What was answered, in figures that only the right answer has.
+/// Figures of an answer that only the correct one has.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Answered {
     rows: u64,
     /// Rows whose two keys are not equal.
     unequal: u64,
-    /// The sums of the keys and of their squares: right only if each key is there once.
+    /// The sums of the keys and of their squares: correct only if each key appears once.
     keys: u128,
     squares: u128,
 }
@@ -127,12 +127,12 @@ mod tests {
     }
 
     #[test]
-    fn only_the_right_answer_is_right() {
+    fn only_the_correct_answer_is_accepted() {
         let right = Answered::right(4);
         assert_eq!(of(&[(2, 2), (0, 0), (1, 1), (3, 3)]), right);
         assert_ne!(of(&[(2, 2), (0, 0), (1, 1)]), right);
         assert_ne!(of(&[(2, 2), (0, 1), (1, 1), (3, 3)]), right);
-        // Keys of the right sum, two of them doubled and two missing.
+        // Keys with the correct sum, but two are doubled and two missing.
         assert_ne!(of(&[(0, 0), (0, 0), (3, 3), (3, 3)]), right);
     }
 }

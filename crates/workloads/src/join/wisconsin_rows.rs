@@ -1,4 +1,4 @@
-//! The rows of the Wisconsin benchmark: what follows from a row's two numbers.
+//! The rows of the Wisconsin benchmark, generated from a row's two numbers.
 
 use syncline_contract::{Rows, Value};
 
@@ -27,15 +27,15 @@ pub(super) const COLUMNS: usize = INTEGERS.len() + TEXTS.len();
 /// The letters before the filler in the first two texts.
 const LETTERS: usize = 7;
 
-/// Larger than any number of rows and prime, so that multiplying by it permutes them.
+/// A prime larger than any number of rows, so multiplying by it permutes them.
 const PRIME: u64 = 2_654_435_761;
 
-/// The other number of a row.
+/// The second number of a row.
 pub(super) fn permuted(number: u64, rows: u64) -> u64 {
     number * PRIME % rows
 }
 
-/// Appends the row of those numbers.
+/// Appends the row with these numbers.
 pub(super) fn push(unique1: u64, unique2: u64, batch: &mut Rows) {
     let integers = integers(unique1, unique2);
     for integer in integers {
@@ -66,7 +66,7 @@ fn integers(unique1: u64, unique2: u64) -> [u64; INTEGERS.len()] {
     ]
 }
 
-/// A number in letters, A for zero, and filler.
+/// A number in letters, with A for zero, and filler.
 fn by_number(number: u64) -> [u8; TEXT_BYTES] {
     let mut text = [b'x'; TEXT_BYTES];
     let mut rest = number;
@@ -77,7 +77,7 @@ fn by_number(number: u64) -> [u8; TEXT_BYTES] {
     text
 }
 
-/// One of four letters in turn, four times, and filler.
+/// One of four letters in rotation, repeated four times, and filler.
 fn by_four(number: u64) -> [u8; TEXT_BYTES] {
     let mut text = [b'x'; TEXT_BYTES];
     text[..4].fill(b"AHOV"[(number % 4) as usize]);

@@ -8,9 +8,9 @@ use syncline_contract::{
     Workload,
 };
 
-/// A reader's task, by its position in the transactions.
+/// The position of a reader's task in the transactions.
 pub(super) const READ_TASK: usize = 0;
-/// A writer's task, likewise.
+/// The position of a writer's task.
 pub(super) const WRITE_TASK: usize = 1;
 
 /// What a user may choose.
@@ -106,7 +106,7 @@ impl Mrmw {
     /// Its name.
     pub const NAME: &'static str = "mrmw";
 
-    /// With those options.
+    /// The workload with these options.
     pub fn new(options: Options) -> Mrmw {
         Mrmw { table: Table::new(options.record_bytes_max, options.prewritten), options }
     }

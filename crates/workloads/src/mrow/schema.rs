@@ -8,9 +8,9 @@ use syncline_contract::{
     Workload,
 };
 
-/// A reader's task, by its position in the transactions.
+/// The position of a reader's task in the transactions.
 pub(super) const READ_TASK: usize = 0;
-/// A write, likewise.
+/// The position of a write.
 pub(super) const WRITE: usize = 1;
 
 /// What a user may choose.
@@ -104,7 +104,7 @@ impl Mrow {
     /// Its name.
     pub const NAME: &'static str = "mrow";
 
-    /// With those options.
+    /// The workload with these options.
     pub fn new(options: Options) -> Mrow {
         Mrow { table: Table::new(options.record_bytes_max, options.prewritten), options }
     }

@@ -11,7 +11,7 @@ pub struct MrowClient {
     reads_per_task: u64,
     records_per_commit: u64,
     write_wait_ns: u64,
-    /// Records that the writer has still to write; none for a reader.
+    /// Number of records that the writer still has to write; zero for a reader.
     left: u64,
 }
 
@@ -68,10 +68,10 @@ impl Client for MrowClient {
 
     fn ended(&mut self, kind: usize, ending: Ending) {
         if kind == WRITE {
-            let drawn = self.records_per_commit.min(self.left);
+            let written = self.records_per_commit.min(self.left);
             self.tasks.written(ending);
             if ending != Ending::Undone {
-                self.left -= drawn;
+                self.left -= written;
             }
         }
     }

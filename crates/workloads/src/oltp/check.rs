@@ -1,15 +1,15 @@
-//! The check: reads every row back, and holds rows, texts and counts against what clients were told.
+//! The check: reads every row back, and compares rows, texts and counts with what clients were acknowledged.
 //!
-//! 1. Every row is there that was loaded or inserted, but for those whose delete was acknowledged; a row
-//!    of unknown outcome may be there or not.
+//! 1. Every loaded or inserted row exists, unless its delete was acknowledged; a row with an unknown outcome
+//!    may exist or not.
 //! 2. Every text is one that was written for its row.
-//! 3. A row's `k` less the one it began with is the number of its additions: in a table they have grown
-//!    since the run began by as many as were acknowledged, or more by at most those of unknown outcome.
-//! 4. Where rows are replaced or taken away, their additions are gone, so that only the most is known of
-//!    the sum. A row that was added to and not replaced still shows it, unless an earlier run may have added
-//!    to it too.
-//! 5. No row whose `c` was set holds the loaded one.
-//! 6. Every read of the run answered the rows that had to be there, in their order.
+//! 3. A row's `k` minus its initial value is the number of its additions. In a table their sum has grown
+//!    since the run began by the number of acknowledged additions, plus at most the unknown ones.
+//! 4. If rows are replaced or deleted, their additions are lost, so only the maximum of the sum is known. A
+//!    row that was added to and not replaced must still show it, unless an earlier run may have added to it
+//!    too.
+//! 5. No row whose `c` was set holds the loaded text.
+//! 6. Every read of the run returned the rows that had to exist, in order.
 
 use super::content::Owner;
 use super::event::Statement;
@@ -62,7 +62,7 @@ pub(super) async fn grown<S: Session>(oltp: &Oltp, session: &mut S) -> Result<Ve
     Ok(all)
 }
 
-/// The `k` that a row began with, as its `pad` says; a row that the load has not made has no owner.
+/// The initial `k` of a row, from its `pad`; a row that was not loaded has no owner.
 fn base(oltp: &Oltp, table: usize, id: i64, pad: &str) -> Option<u64> {
     let loaded = 1..=oltp.options.loaded_rows();
     let id = u64::try_from(id).ok().filter(|id| loaded.contains(id));
@@ -73,7 +73,7 @@ fn base(oltp: &Oltp, table: usize, id: i64, pad: &str) -> Option<u64> {
 /// A row: its id, `k`, `c` and `pad`.
 type WholeRow<'r> = (i64, i64, &'r str, &'r str);
 
-/// Walks over a table in the order of ids, a page at a time.
+/// Scans a table in the order of ids, a page at a time.
 async fn walk<S: Session>(
     page: &Read<(Int,), (Int, Int, Text, Text)>,
     reader: &mut CheckReader<'_, S>,
@@ -94,18 +94,18 @@ async fn walk<S: Session>(
     }
 }
 
-/// Runs all of them.
+/// Runs all checks.
 pub(super) async fn check<S: Session>(
     oltp: &Oltp,
     tallies: &[Tally],
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
-    let mut found = CheckState::of(oltp, tallies);
+    let mut state = CheckState::of(oltp, tallies);
     let mut reader = CheckReader::new(session);
     for (table, page) in oltp.statements.pages.iter().enumerate() {
         match page {
             Page::Whole(page) => {
-                let take = |(id, k, c, pad): WholeRow<'_>| found.row(table, id, k, c, pad);
+                let take = |(id, k, c, pad): WholeRow<'_>| state.row(table, id, k, c, pad);
                 walk(page, &mut reader, take).await?;
             }
             Page::Bulk(page) => {
@@ -113,7 +113,7 @@ pub(super) async fn check<S: Session>(
                 loop {
                     let mut last = from;
                     let take = |(id, k): (i64, i64)| {
-                        found.bulk_row(table, id, k);
+                        state.bulk_row(table, id, k);
                         last = id;
                     };
                     let rows = reader.each(page, (from,), take).await?;
@@ -124,16 +124,16 @@ pub(super) async fn check<S: Session>(
                 }
             }
         }
-        found.ends(table);
+        state.ends(table);
     }
-    Ok(found.checks(tallies))
+    Ok(state.checks(tallies))
 }
 
-/// What was found so far, and what should be.
+/// The results so far, and the expectations.
 struct CheckState<'o> {
     oltp: &'o Oltp,
     options: &'o Options,
-    /// Of tests that insert.
+    /// For tests that insert.
     expected: Expected,
     inserted: RowSet,
     deleted: BTreeSet<RowId>,
@@ -143,17 +143,17 @@ struct CheckState<'o> {
     counts: Violations,
     most: Violations,
     set: Violations,
-    /// Rows that were added to, by the run.
+    /// Rows that the run added to.
     added_to: RowBitmap,
     set_rows: RowBitmap,
     deleted_rows: RowBitmap,
-    /// The additions that each table held before the run; none where its rows were loaded for it.
+    /// The additions in each table before the run; none if its rows were loaded for the run.
     before: Option<Vec<i64>>,
-    /// True if some row had to show that it was added to.
+    /// True if some row had to show its addition.
     some_show: bool,
-    /// The id that is to be found next in the table.
+    /// The next expected id in the table.
     next: u64,
-    /// Additions found in the table.
+    /// Additions state in the table.
     grown: i64,
     added: Vec<RangeInclusive<i64>>,
 }
@@ -194,13 +194,13 @@ impl<'o> CheckState<'o> {
         }
     }
 
-    /// Takes a row, in the order of ids.
+    /// Checks a row, in the order of ids.
     fn row(&mut self, table: usize, id: i64, k: i64, c: &str, pad: &str) {
         let loaded = 1..=self.options.loaded_rows();
         match u64::try_from(id).ok().filter(|id| loaded.contains(id)) {
             Some(id) => self.loaded_row((table, id), k, c, pad),
             None if self.options.test == Test::Insert => self.new_row(table, id, k, c, pad),
-            None => self.rows.add(|| format!("{} was never made", name(table, id))),
+            None => self.rows.add(|| format!("{} was never inserted", name(table, id))),
         }
     }
 
@@ -208,11 +208,11 @@ impl<'o> CheckState<'o> {
         let (table, id) = row;
         self.missing_until(table, id);
         self.rows.unless(id >= self.next, || {
-            format!("{} is there twice or out of order", name(table, id))
+            format!("{} is returned twice or out of order", name(table, id))
         });
         self.next = self.next.max(id + 1);
         self.rows.unless(!self.deleted.contains(&row), || {
-            format!("{} is there and its delete was acknowledged", name(table, id))
+            format!("{} exists, but its delete was acknowledged", name(table, id))
         });
         let owner = Owner { table, id };
         let version = owner.version_of_c(c);
@@ -233,29 +233,30 @@ impl<'o> CheckState<'o> {
     fn grew(&mut self, table: usize, id: i64, k: i64, base: u64) {
         let grown = k - base as i64;
         self.counts
-            .unless(grown >= 0, || format!("{} began with k {base} and has {k}", name(table, id)));
+            .unless(grown >= 0, || format!("{} began with k {base}, but has {k}", name(table, id)));
         self.grown += grown;
     }
 
-    /// The additions that a table held before the run; none that was loaded for it.
+    /// The additions in a table before the run; zero if it was loaded for the run.
     fn before(&self, table: usize) -> i64 {
         let before = self.before.as_ref();
         before.map_or(0, |before| before[table])
     }
 
-    /// A row that was added to and not replaced shows it, if no earlier run can have added to it.
+    /// Checks that a row that was added to and not replaced shows it, unless an earlier run may have added to
+    /// it.
     fn shows(&mut self, row: RowId, grown: i64) {
         let place = Oltp::place(self.options.table_size, row);
         let shows = self.added_to.has(place) && !self.deleted_rows.has(place);
         if shows && self.before(row.0) == 0 {
             self.some_show = true;
             self.counts.unless(grown > 0, || {
-                format!("{} was added to and has not grown", name(row.0, row.1))
+                format!("{} was added to, but its k has not grown", name(row.0, row.1))
             });
         }
     }
 
-    /// A row of test `insert`, whose texts say its number.
+    /// Checks a row of test `insert`, whose texts hold its number.
     fn new_row(&mut self, table: usize, id: i64, k: i64, c: &str, pad: &str) {
         let nobody = Owner { table, id: 0 };
         let (Some(number), Some((same, base))) = (nobody.version_of_c(c), nobody.of_pad(pad))
@@ -273,7 +274,7 @@ impl<'o> CheckState<'o> {
         self.texts.unless(k == id, || format!("{} has k {k}", name(table, id)));
         match u64::try_from(id) {
             Ok(id) => self.count((table, id)),
-            Err(_) => self.rows.add(|| format!("{} was never made", name(table, id))),
+            Err(_) => self.rows.add(|| format!("{} was never inserted", name(table, id))),
         }
     }
 
@@ -284,7 +285,7 @@ impl<'o> CheckState<'o> {
         }
     }
 
-    /// A table has ended: what is still to come is missing.
+    /// Ends a table: the rows still expected are missing.
     fn ends(&mut self, table: usize) {
         if self.options.test != Test::BulkInsert {
             self.missing_until(table, self.options.loaded_rows() + 1);
@@ -304,7 +305,7 @@ impl<'o> CheckState<'o> {
         }
     }
 
-    /// The rows from the next one to before that id are not there.
+    /// Records the rows from the next one up to that id as missing.
     fn missing_until(&mut self, table: usize, id: u64) {
         for missing in self.next..id {
             let row = (table, missing);
@@ -330,7 +331,8 @@ impl<'o> CheckState<'o> {
         let shown = !self.options.drops_additions() || added == 0 || self.some_show;
         let mut counts = self.counts.check(COUNTS);
         if !shown && counts.outcome == CheckOutcome::Held {
-            let why = "rows are replaced, and what an earlier run or this one has added is gone with them";
+            let why =
+                "rows are replaced, which loses the additions of this run and of earlier ones";
             counts.outcome = CheckOutcome::NotApplicable(why.to_owned());
         }
         let mut checks = vec![rows, self.texts.check(TEXTS), counts];
@@ -345,7 +347,7 @@ impl<'o> CheckState<'o> {
     }
 }
 
-/// By how many additions a table may have grown in the run.
+/// The range by which a table's additions may have grown in the run.
 fn admitted(table: usize, tallies: &[Tally]) -> RangeInclusive<i64> {
     let sum = |of: fn(&Tally) -> &Vec<u64>| -> i64 {
         let all = tallies.iter().filter_map(|tally| of(tally).get(table));
@@ -364,7 +366,7 @@ mod tests {
     use super::{Tally, admitted};
 
     #[test]
-    fn additions_are_as_many_as_acknowledged_and_perhaps_the_unknown() {
+    fn additions_are_the_acknowledged_and_possibly_the_unknown() {
         let tally = |added, perhaps_added| Tally {
             added: vec![0, added],
             perhaps_added: vec![0, perhaps_added],

@@ -1,4 +1,4 @@
-//! What `c` and `pad` hold: groups of eleven digits, as sysbench's, that follow from table, owner and
+//! The content of `c` and `pad`: groups of eleven digits like sysbench's, which follow from table, owner and
 //! version.
 //!
 //! ```text
@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A row's owner is its id; a row of test `insert`, whose id the store may choose, has owner 0 and its
-//! number as version. `base` is the `k` that the row began with. Version and base are hidden under a
-//! number that follows from table, owner and column, so that all groups look alike; the other groups are
-//! drawn from all of it. So a text in a wrong row, column or table, and a torn or cut one, shows.
+//! number as version. `base` is the row's initial `k`. Version and base are masked by a number that follows
+//! from table, owner and column, so that all groups look alike; the other groups are derived from all of
+//! these. So a text in a wrong row, column or table, and a torn or truncated one, is detected.
 
 use crate::distributions::mixed;
 
@@ -18,18 +18,18 @@ pub(super) const C_BYTES: usize = bytes(10);
 /// Bytes of `pad`.
 pub(super) const PAD_BYTES: usize = bytes(5);
 
-/// Versions and bases lie below: eleven digits.
+/// Upper bound of versions and bases: eleven digits.
 pub(super) const GROUP: u64 = 100_000_000_000;
 const DIGITS: usize = 11;
 
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Bytes of so many groups and the dashes between them.
+/// The length of this many groups and the dashes between them.
 const fn bytes(groups: usize) -> usize {
     groups * (DIGITS + 1) - 1
 }
 
-/// Whose text it is: a table, by position, and an owner in it.
+/// The owner of a text: a table, by position, and an owner in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Owner {
     pub(super) table: usize,
@@ -48,7 +48,7 @@ impl Owner {
         let word = self.word(0);
         group(text, 0, (version + word % GROUP) % GROUP);
         for place in 1..10 {
-            group(text, place, drawn(word, version, place));
+            group(text, place, derived(word, version, place));
         }
     }
 
@@ -57,14 +57,14 @@ impl Owner {
     pub(super) fn pad(self, version: u64, base: u64, text: &mut [u8; PAD_BYTES]) {
         let word = self.word(1);
         group(text, 0, (version + word % GROUP) % GROUP);
-        let hidden = drawn(word, version, 1);
+        let hidden = derived(word, version, 1);
         group(text, 1, (base + hidden) % GROUP);
         for place in 2..5 {
-            group(text, place, drawn(word, version ^ (base << 37), place));
+            group(text, place, derived(word, version ^ (base << 37), place));
         }
     }
 
-    /// The version of a `c`; none if no such text was ever written for this owner.
+    /// The version of a `c`; none if this text was never written for this owner.
     pub(super) fn version_of_c(self, text: &str) -> Option<u64> {
         let version = self.version(text.as_bytes(), 0)?;
         let mut again = [0; C_BYTES];
@@ -72,7 +72,7 @@ impl Owner {
         (again == text.as_bytes()).then_some(version)
     }
 
-    /// As [`Owner::version_of_c`], looking at the first groups alone: quick enough for every read.
+    /// As [`Owner::version_of_c`], but checks only the first groups: fast enough for every read.
     #[inline]
     pub(super) fn may_have_c(self, text: &str) -> bool {
         let bytes = text.as_bytes();
@@ -80,14 +80,14 @@ impl Owner {
             return false;
         };
         let word = self.word(0);
-        read_group(bytes, 1) == Some(drawn(word, version, 1))
+        read_group(bytes, 1) == Some(derived(word, version, 1))
     }
 
-    /// The version and base of a `pad`; none if no such text was ever written for this owner.
+    /// The version and base of a `pad`; none if this text was never written for this owner.
     pub(super) fn of_pad(self, text: &str) -> Option<(u64, u64)> {
         let bytes = text.as_bytes();
         let version = self.version(bytes, 1)?;
-        let hidden = drawn(self.word(1), version, 1);
+        let hidden = derived(self.word(1), version, 1);
         let base = (read_group(bytes, 1)? + GROUP - hidden) % GROUP;
         let mut again = [0; PAD_BYTES];
         self.pad(version, base, &mut again);
@@ -100,17 +100,17 @@ impl Owner {
     }
 }
 
-/// A group of a text, drawn.
+/// The derived number of a group.
 #[inline]
-fn drawn(word: u64, version: u64, place: usize) -> u64 {
+fn derived(word: u64, version: u64, place: usize) -> u64 {
     mixed(word ^ version.wrapping_mul(ODD) ^ ((place as u64) << 59)) % GROUP
 }
 
-/// Writes a number as the group of that place, and the dash behind it if there is room.
+/// Writes a number as the group at a place, followed by a dash if there is space.
 #[inline]
 fn group(text: &mut [u8], place: usize, number: u64) {
     let from = place * (DIGITS + 1);
-    // Halves that fit 32 bits are divided quicker.
+    // Halves that fit 32 bits are divided faster.
     let (mut high, mut low) = ((number / 1_000_000) as u32, (number % 1_000_000) as u32);
     for byte in text[from + 5..from + DIGITS].iter_mut().rev() {
         *byte = b'0' + (low % 10) as u8;
@@ -125,7 +125,7 @@ fn group(text: &mut [u8], place: usize, number: u64) {
     }
 }
 
-/// The number of a group; none if there are no eleven digits.
+/// The number of a group; none if it is not eleven digits.
 #[inline]
 fn read_group(text: &[u8], place: usize) -> Option<u64> {
     let from = place * (DIGITS + 1);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_turns_back_and_nowhere_else() {
+    fn a_text_is_valid_only_for_its_owner() {
         let mut words = fastrand::Rng::with_seed(1);
         for _ in 0..2_000 {
             let (version, base) = (words.u64(..GROUP), words.u64(..GROUP));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_any_byte_shows() {
+    fn a_change_of_any_byte_is_detected() {
         let owner = Owner { table: 3, id: 11 };
         let (text, other) = (c(owner, 5), pad(owner, 6, 7));
         let changed = |text: &str, place: usize| {

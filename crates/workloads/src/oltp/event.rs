@@ -1,4 +1,4 @@
-//! What an event holds: kinds of statements in sysbench's order, each some times.
+//! The contents of an event: kinds of statements in sysbench's order, with their counts.
 
 use super::options::Options;
 use super::sysbench_test::Test;
@@ -31,7 +31,7 @@ impl Statement {
         Statement::Insert,
     ];
 
-    /// The names of the kinds, in their order.
+    /// The names of the kinds, in order.
     pub(super) const NAMES: [&'static str; 9] = [
         "point select",
         "simple range",
@@ -51,7 +51,7 @@ impl Statement {
     }
 }
 
-/// Queries as sysbench counts them.
+/// Queries as counted by sysbench.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queries {
     /// Selects.
@@ -69,8 +69,8 @@ impl Queries {
     }
 }
 
-/// The statements of an event, each kind with how often; a delete's times are its insert's too, and the
-/// two take turns.
+/// The statements of an event: each kind with its count. A delete's count is also that of its insert; the two
+/// alternate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     pub(super) groups: Vec<(Statement, u64)>,
@@ -78,7 +78,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// Of those options; empty for `bulk_insert`, whose events are rows.
+    /// The event for these options; empty for `bulk_insert`, whose events are rows.
     pub fn of(options: &Options) -> Event {
         let mut groups = Vec::new();
         let mut add = |statement, times| {
@@ -114,12 +114,12 @@ impl Event {
         self.groups.is_empty()
     }
 
-    /// True if it holds such statements.
+    /// True if it contains such statements.
     pub(super) fn has(&self, statement: Statement) -> bool {
         self.groups.iter().any(|(of, _)| *of == statement)
     }
 
-    /// Its queries as sysbench counts them.
+    /// Its queries as counted by sysbench.
     pub fn queries(&self, test: Test) -> Queries {
         let mut queries = Queries { other: if self.begins { 2 } else { 0 }, ..Queries::default() };
         for (statement, times) in &self.groups {
@@ -145,8 +145,8 @@ mod tests {
     }
 
     #[test]
-    fn an_event_has_the_queries_that_sysbench_counts() {
-        for (test, wanted) in [
+    fn an_event_has_sysbenchs_queries() {
+        for (test, expected) in [
             (Test::PointSelect, (1, 0, 0)),
             (Test::ReadOnly, (14, 0, 2)),
             (Test::ReadWrite, (14, 4, 2)),
@@ -157,7 +157,7 @@ mod tests {
             (Test::UpdateNonIndex, (0, 1, 0)),
         ] {
             let options = Options { test, ..Options::default() };
-            assert_eq!(queries(&options), wanted, "{test:?}");
+            assert_eq!(queries(&options), expected, "{test:?}");
         }
         let options = Options {
             skip_trx: true,

@@ -1,4 +1,4 @@
-//! Loading: each row made from its table and id alone.
+//! Loading: each row is generated from its table and id alone.
 
 use super::content::{C_BYTES, GROUP, Owner, PAD_BYTES};
 use super::schema::Oltp;
@@ -12,7 +12,7 @@ impl Oltp {
         tables.map(|table| Load { table: *table, units }).collect()
     }
 
-    /// Appends the row of that number, whose id is one more.
+    /// Appends the row with this number; its id is one more.
     pub(super) fn load_row(&self, of: TableId, number: u64, batch: &mut Rows) {
         let tables = &self.statements.tables;
         let table = tables.iter().position(|table| *table == of);
@@ -38,8 +38,8 @@ impl Oltp {
         texts(owner).below(GROUP)
     }
 
-    /// What the loaded rows are made from, in words. By which distribution `k` was drawn makes no
-    /// difference to a later run: `pad` says with which one a row began.
+    /// A description of the loaded rows. The distribution of `k` does not matter to later runs: `pad` holds
+    /// each row's initial `k`.
     pub(super) fn loaded_rows(&self) -> String {
         let options = &self.options;
         let with = |on: bool, what: &'static str| if on { what } else { "" };
@@ -54,8 +54,8 @@ impl Oltp {
 }
 
 impl Oltp {
-    /// Tables and rows of each that were loaded as this says, which
-    /// [`loaded_as`](syncline_contract::Workload::loaded_as) has said.
+    /// The number of tables and of rows in each, parsed from a text of
+    /// [`loaded_as`](syncline_contract::Workload::loaded_as).
     pub fn layout_of(loaded_as: &str) -> Option<(u64, u64)> {
         let (tables, rest) = loaded_as.split_once(" tables of ")?;
         let (rows, _) = rest.split_once(" rows")?;
@@ -63,13 +63,13 @@ impl Oltp {
     }
 }
 
-/// What the texts of a row are drawn from: a stream that `k` does not share, since a later run may draw `k`
-/// by another distribution, which takes more or fewer numbers.
+/// The stream for the texts of a row. It is not shared with `k`, because a later run may draw `k` from
+/// another distribution, which uses more or fewer numbers.
 fn texts(owner: Owner) -> Stream {
     Stream::of_load("oltp texts", unit(owner))
 }
 
-/// A number for each row of all tables.
+/// A number for each row across all tables.
 fn unit(owner: Owner) -> u64 {
     (owner.id - 1) << 16 | owner.table as u64
 }
@@ -111,9 +111,9 @@ mod tests {
         }
     }
 
-    /// f21: of what was prepared a part may be used, and no row outside it is drawn.
+    /// f21: a part of the prepared rows may be used, and no row outside it is drawn.
     #[test]
-    fn what_is_loaded_says_its_layout_and_a_part_of_it_is_drawn() {
+    fn the_description_gives_the_layout_and_a_part_can_be_used() {
         let options = Options {
             tables: 3,
             table_size: 400,
@@ -125,7 +125,7 @@ mod tests {
         let oltp = Oltp::new(options);
         let loaded = oltp.loaded_as().unwrap();
         assert_eq!(Oltp::layout_of(&loaded), Some((3, 400)));
-        assert_eq!(oltp.loads().len(), 3, "all are loaded");
+        assert_eq!(oltp.loads().len(), 3, "all tables are loaded");
         for rand_type in RandType::ALL {
             let ids = Options { rand_type, ..options }.ids();
             let mut stream = crate::distributions::Stream::of_client(1, 0, "ids");

@@ -1,4 +1,4 @@
-//! The workload itself: what it is known by.
+//! The workload itself: its names and figures.
 
 use super::check;
 use super::event::{Event, Queries, Statement};
@@ -23,18 +23,18 @@ pub struct Oltp {
     pub(super) statements: Arc<Statements>,
     pub(super) event: Event,
     pub(super) ids: Ids,
-    /// What versions of written texts are drawn from beside the seed where rows were kept, so that no
-    /// later run writes what is there already, which a store may skip.
+    /// Mixed into the versions of written texts, together with the seed, if rows were kept: no later run may
+    /// write existing values, because a store may skip such writes.
     salt: AtomicU64,
     pub(super) changed: ChangedRows,
-    /// The additions that the rows of each table held before the run, where an earlier one has left them.
+    /// The additions in the rows of each table before the run, if an earlier run has left them.
     grown_before: Mutex<Option<Vec<i64>>>,
 }
 
-/// Loaded rows to which something was done in the run, and acknowledged; by [`Oltp::place`].
+/// Loaded rows with an acknowledged change in the run; indexed by [`Oltp::place`].
 #[derive(Debug, Default)]
 pub(super) struct ChangedRows {
-    /// Their `k` was added to.
+    /// Their `k` was increased.
     pub(super) added: SharedRowBitmap,
     /// Their `c` was set.
     pub(super) set: SharedRowBitmap,
@@ -46,7 +46,7 @@ impl Oltp {
     /// Its name.
     pub const NAME: &'static str = "oltp";
 
-    /// With those options.
+    /// The workload with these options.
     pub fn new(options: Options) -> Oltp {
         let mut plan = Plan::new();
         plan.pipeline = options.test == Test::BulkInsert;
@@ -62,7 +62,7 @@ impl Oltp {
         }
     }
 
-    /// What was chosen.
+    /// The chosen options.
     pub fn chosen(&self) -> &Options {
         &self.options
     }
@@ -72,7 +72,7 @@ impl Oltp {
         self.event.queries(self.options.test)
     }
 
-    /// The queries of a committed transaction of that kind, by position.
+    /// The queries of a committed transaction of this kind, by position.
     pub fn queries_of(&self, kind: usize) -> Queries {
         if self.options.test == Test::BulkInsert {
             let writes = self.options.bulk_rows;
@@ -85,8 +85,8 @@ impl Oltp {
         Queries { reads: 1 - writes, writes, other: 0 }
     }
 
-    /// How many of sysbench's events a committed transaction is: a row of `bulk_insert` is one, and a
-    /// statement that is a transaction a part of one.
+    /// The number of sysbench's events in a committed transaction: a row of `bulk_insert` is one event, and a
+    /// statement that is a transaction is a fraction of one.
     pub fn events_of_transaction(&self) -> f64 {
         if self.options.test == Test::BulkInsert {
             self.options.bulk_rows as f64
@@ -101,7 +101,7 @@ impl Oltp {
         self.salt.load(Ordering::Relaxed)
     }
 
-    /// The additions that each table held before the run; none where its rows were loaded for it.
+    /// The additions in each table before the run; none if its rows were loaded for the run.
     pub(super) fn grown_before(&self) -> Option<Vec<i64>> {
         self.grown_before.lock().clone()
     }
@@ -110,7 +110,7 @@ impl Oltp {
         *self.grown_before.lock() = grown;
     }
 
-    /// The number of a row among those of all tables; ids begin with 1.
+    /// The number of a row across all tables; ids begin with 1.
     pub(super) fn place(table_size: u64, (table, id): RowId) -> u64 {
         table as u64 * table_size + id - 1
     }
@@ -179,7 +179,7 @@ impl Workload for Oltp {
     fn loaded_as(&self) -> Option<String> {
         // These begin with tables of their own kind.
         let others = matches!(self.options.test, Test::Insert | Test::BulkInsert);
-        // Without `kept` the additions of an earlier run would be found wrong.
+        // Without `kept`, the additions of an earlier run would count as errors.
         let adds = self.event.has(Statement::IndexUpdate) && !self.options.kept;
         (!others && !adds).then(|| self.loaded_rows())
     }

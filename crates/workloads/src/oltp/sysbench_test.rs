@@ -1,6 +1,6 @@
-//! Which of sysbench's tests it is.
+//! The tests of sysbench.
 
-/// One of the tests.
+/// A test of sysbench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
     /// `oltp_point_select`.
@@ -24,7 +24,7 @@ pub enum Test {
 }
 
 impl Test {
-    /// Every one.
+    /// All tests.
     pub const ALL: [Test; 9] = [
         Test::PointSelect,
         Test::ReadOnly,
@@ -37,7 +37,7 @@ impl Test {
         Test::BulkInsert,
     ];
 
-    /// The word of the option.
+    /// The option's value.
     pub fn word(self) -> &'static str {
         match self {
             Test::PointSelect => "point_select",
@@ -72,12 +72,12 @@ impl Test {
         matches!(self, Test::ReadOnly | Test::ReadWrite)
     }
 
-    /// True if it puts its statements into a transaction, unless told otherwise.
+    /// True if it wraps its statements in a transaction, unless an option says otherwise.
     pub(super) fn begins(self) -> bool {
         matches!(self, Test::ReadOnly | Test::ReadWrite | Test::WriteOnly)
     }
 
-    /// True if it leaves other rows than it found.
+    /// True if the rows differ after the run.
     pub fn changes_rows(self) -> bool {
         matches!(self, Test::Insert | Test::Delete | Test::BulkInsert)
     }

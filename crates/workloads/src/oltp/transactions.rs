@@ -1,7 +1,7 @@
-//! The client: draws an event, performs it whole or statement by statement, and looks at what it reads.
+//! The client: draws an event, performs it as a whole or statement by statement, and checks what it reads.
 //!
-//! What a statement writes is drawn with it, so that a retry writes it again. A client remembers sums and
-//! exceptions, never its rows; only `delete` remembers ids, in a bit each.
+//! The values that a statement writes are drawn with it, so that a retry writes them again. A client
+//! remembers sums and exceptions, never its rows; only `delete` remembers ids, one bit each.
 
 use super::content::{C_BYTES, GROUP, Owner, PAD_BYTES};
 use super::event::{Event, Statement};
@@ -21,26 +21,26 @@ use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transactio
 /// A row: its table by position, and its id.
 pub(super) type RowId = (usize, u64);
 
-/// What the check needs to know of a client.
+/// What the check needs from a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Additions to `k` that were acknowledged, by table.
+    /// Acknowledged additions to `k`, by table.
     pub(super) added: Vec<u64>,
-    /// Additions of which nobody knows.
+    /// Additions with unknown outcomes.
     pub(super) perhaps_added: Vec<u64>,
-    /// Rows of tests `insert` and `bulk_insert` that were acknowledged.
+    /// Acknowledged rows of the tests `insert` and `bulk_insert`.
     pub(super) inserted: RowSet,
-    /// Identities of those of which nobody knows.
+    /// Identities of rows with unknown outcomes.
     pub(super) perhaps_inserted: Vec<u64>,
     /// Rows of test `delete` that are gone.
     pub(super) deleted: BTreeSet<RowId>,
-    /// Rows that may be away: deleted, and not known to have been put back, or perhaps deleted.
+    /// Rows that may be absent: deleted and not known to be inserted again, or possibly deleted.
     pub(super) away: BTreeSet<RowId>,
-    /// Reads that did not answer what was there.
+    /// Reads with wrong answers.
     pub(super) misread: Violations,
 }
 
-/// A statement as it was drawn.
+/// A drawn statement.
 #[derive(Clone, Copy, Debug)]
 struct DrawnEvent {
     statement: Statement,
@@ -59,25 +59,25 @@ pub struct OltpClient {
     event: Event,
     ids: Ids,
     test: Test,
-    /// True if a transaction is an event.
+    /// True if a transaction is a whole event.
     whole: bool,
     rows_may_be_away: bool,
-    /// Of which one is drawn.
+    /// The number of tables to draw from.
     tables: u64,
     table_size: u64,
     range_size: u64,
     bulk_rows: u64,
     stream: Stream,
     versions: Stream,
-    /// The event under way.
+    /// The event in progress.
     drawn: Vec<DrawnEvent>,
-    /// The statements of the event that are the transaction: those from the first to before the second.
+    /// The range of the event's statements that form the transaction.
     part: (usize, usize),
-    /// Rows that the client has inserted, or tried to.
+    /// Number of rows that the client has inserted, or tried to.
     rows: u64,
     number: u64,
     clients: u64,
-    /// Rows that were added to, whose `c` was set, that were deleted.
+    /// Rows that were added to, whose `c` was set, and that were deleted.
     added: RowBitmap,
     set: RowBitmap,
     deleted: RowBitmap,
@@ -154,12 +154,12 @@ impl OltpClient {
         }
     }
 
-    /// The number of the next row of tests that insert, which nobody else has.
+    /// The number of the next row in tests that insert; unique across clients.
     fn row_number(&self) -> u64 {
         self.rows * self.clients + self.number
     }
 
-    /// The table of a client of test `bulk_insert`, and which ids are its: from the first on in steps.
+    /// The table of a client in test `bulk_insert`, and its ids: the first, and the step.
     fn bulk_place(&self) -> (usize, u64, u64) {
         let tables = self.statements.tables.len() as u64;
         let table = self.number % tables;
@@ -191,7 +191,7 @@ impl OltpClient {
                 let point = declared(of.point.as_ref());
                 let found = transaction.read_if_any(point, (id,)).await?;
                 let held = found.map(|(c,)| drawn.owner().may_have_c(c));
-                self.looked_at(&drawn, held);
+                self.check_point(&drawn, held);
             }
             Statement::SimpleRange => {
                 let simple = declared(of.simple.as_ref());
@@ -200,13 +200,13 @@ impl OltpClient {
             Statement::SumRange => {
                 let sum = declared(of.sum.as_ref());
                 let (sum,) = transaction.read(sum, (id, self.last(id))).await?;
-                // No `k` is below 1, so a sum says of how many rows it is at most.
+                // No `k` is below 1, so the sum bounds the number of rows.
                 let rows = self.rows_of(id) as i64;
                 if !self.rows_may_be_away && sum.is_none_or(|sum| sum < rows) {
-                    let told = sum.map_or("nothing".to_owned(), |sum| sum.to_string());
+                    let sum_text = sum.map_or("nothing".to_owned(), |sum| sum.to_string());
                     self.tally
                         .misread
-                        .add(|| format!("{rows} rows from {} sum up to {told}", drawn.name()));
+                        .add(|| format!("{rows} rows from {} sum up to {sum_text}", drawn.name()));
                 }
             }
             Statement::OrderRange => {
@@ -267,7 +267,7 @@ impl OltpClient {
         }
     }
 
-    /// Reads a range and looks at the number and the order of its rows.
+    /// Reads a range and checks the number and the order of its rows.
     async fn range<S: Session>(
         &mut self,
         drawn: &DrawnEvent,
@@ -300,19 +300,19 @@ impl OltpClient {
         first + self.range_size as i64 - 1
     }
 
-    /// Rows of the range from an id on.
+    /// Number of rows of the range from an id.
     fn rows_of(&self, first: i64) -> u64 {
         self.range_size.min(self.table_size + 1 - first as u64)
     }
 
-    /// Takes what a point select has found: nothing, or whether it was written there.
+    /// Checks the answer of a point select: none, or whether the text was written for the row.
     #[inline]
-    fn looked_at(&mut self, drawn: &DrawnEvent, held: Option<bool>) {
+    fn check_point(&mut self, drawn: &DrawnEvent, held: Option<bool>) {
         let what = match held {
             Some(true) => return,
             None if self.rows_may_be_away => return,
-            None => "is not there",
-            Some(false) => "has a c that was never written there",
+            None => "is missing",
+            Some(false) => "has a c that was never written for it",
         };
         self.tally.misread.add(|| format!("{} {what}", drawn.name()));
     }
@@ -362,7 +362,7 @@ impl OltpClient {
             (Statement::Delete, Test::Delete, Ending::Committed) => {
                 self.tally.deleted.insert(row);
             }
-            // Within a transaction the row comes back with it.
+            // Within a transaction its insert restores the row.
             (Statement::Delete, _, _) if !self.whole => {
                 self.tally.away.insert(row);
             }
@@ -374,17 +374,17 @@ impl OltpClient {
     }
 }
 
-/// Something by which rows are told apart.
+/// A number that distinguishes rows.
 pub(super) fn identity((table, number): RowId) -> u64 {
     mixed(number) ^ ((table as u64) << 48)
 }
 
-/// What the event's kinds were declared with.
+/// A statement of the event, which has been declared.
 fn declared<T>(statement: Option<&T>) -> &T {
     statement.expect("what an event holds was declared")
 }
 
-/// The key of an id: itself, or what the index says; none if there is no such row.
+/// The key for an id: the id itself, or as found in the index; none if there is no such row.
 #[inline]
 async fn key<S: Session>(
     of: &OfTable,

@@ -1,8 +1,8 @@
-//! Ids of rows that clients insert: any 32-bit number once, in an order that looks random.
+//! Ids of inserted rows: each 32-bit number once, in a pseudo-random order.
 //!
-//! As sysbench draws them: the squares modulo a prime that is 3 modulo 4, of which one half is turned
-//! over, run through all numbers below the prime once each (Preshing, "How to Generate a Sequence of
-//! Unique Random Integers", 2012); the few from the prime on stand for themselves.
+//! As in sysbench: quadratic residues modulo a prime that is 3 modulo 4, with one half negated, visit all
+//! numbers below the prime once (Preshing, "How to Generate a Sequence of Unique Random Integers", 2012); the
+//! few numbers from the prime on map to themselves.
 
 /// The greatest prime below 2^32 that is 3 modulo 4.
 const PRIME: u32 = 4_294_967_291;
@@ -17,7 +17,7 @@ fn permuted(number: u32) -> u32 {
     if number <= PRIME / 2 { residue } else { PRIME - residue }
 }
 
-/// The id of a row's number, of which 2^32 in a row are distinct.
+/// The id for a row's number; any 2^32 consecutive ones are distinct.
 pub(super) fn id(number: u64) -> i64 {
     let once = permuted(number as u32).wrapping_add(0x5bf0_3635);
     i64::from(permuted(once ^ 0x4679_0905)) - (1 << 31)
@@ -39,12 +39,12 @@ mod tests {
     }
 
     #[test]
-    fn the_permutation_turns_no_two_numbers_into_one_at_its_seams() {
+    fn the_permutation_is_injective_at_its_boundaries() {
         let half = super::PRIME / 2;
         let near = (0..2_000).chain(half - 2_000..half + 2_000);
         let near = near.chain(super::PRIME - 2_000..=u32::MAX);
-        let seen: Vec<u32> = near.collect();
-        let turned: HashSet<u32> = seen.iter().map(|number| permuted(*number)).collect();
-        assert_eq!(turned.len(), seen.len());
+        let numbers: Vec<u32> = near.collect();
+        let ids: HashSet<u32> = numbers.iter().map(|number| permuted(*number)).collect();
+        assert_eq!(ids.len(), numbers.len());
     }
 }

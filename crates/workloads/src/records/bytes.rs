@@ -1,9 +1,9 @@
-//! The bytes of a record: random, of a length from 1 to the most, both following from its number.
+//! The bytes of a record: random content and length, from 1 to a maximum, both derived from its number.
 
 use crate::distributions::{Stream, mixed};
 use std::sync::Arc;
 
-/// Places where a record can start in the random bytes.
+/// Number of offsets in the random bytes at which a record can start.
 const STARTS: usize = 1 << 16;
 
 /// Makes records.
@@ -14,7 +14,7 @@ pub(crate) struct RecordBytes {
 }
 
 impl RecordBytes {
-    /// Of at most so many bytes, at least 1.
+    /// For records of at most this many bytes, at least 1.
     pub(crate) fn new(bytes_max: u64) -> RecordBytes {
         let mut stream = Stream::of_load("records", 0);
         let words = (STARTS + bytes_max as usize).div_ceil(8);
@@ -22,7 +22,7 @@ impl RecordBytes {
         RecordBytes { random: random.collect(), bytes_max }
     }
 
-    /// The record of that number.
+    /// The record with this number.
     #[inline]
     pub(crate) fn of(&self, number: u64) -> &[u8] {
         let hash = mixed(number);

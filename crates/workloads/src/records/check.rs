@@ -1,5 +1,5 @@
-//! The check: reads every record back, compares every byte, and holds the set of records against what
-//! was loaded and acknowledged.
+//! The check: reads every record back, compares every byte, and compares the set of records with what was
+//! loaded and acknowledged.
 
 use super::table::{PAGE_ROWS, Table};
 use super::tasks::Tally;
@@ -13,7 +13,7 @@ const READS: &str = "every read answered its record, byte for byte";
 /// The names of the checks.
 pub(crate) const NAMES: [&str; 3] = [Expected::NAME, BYTES, READS];
 
-/// Runs all of them.
+/// Runs all checks.
 pub(crate) async fn check<S: Session>(
     table: &Table,
     tallies: &[Tally],
@@ -28,26 +28,26 @@ pub(crate) async fn check<S: Session>(
         reads.merge(&tally.wrong);
     }
     expected.sort();
-    let (mut found, mut damaged) = (RowSet::default(), Violations::default());
-    let (mut asked, mut from) = (RequestTracker::new(false), i64::MIN);
+    let (mut records_found, mut damaged) = (RowSet::default(), Violations::default());
+    let (mut requests, mut from) = (RequestTracker::new(false), i64::MIN);
     loop {
-        asked.clear();
+        requests.clear();
         session.begin(AccessPattern::Single);
-        let mut transaction = Transaction::new(session, &mut asked);
+        let mut transaction = Transaction::new(session, &mut requests);
         transaction.ask(&table.page, (from,))?;
         let (mut rows, mut last) = (0, None);
         for row in transaction.answers(&table.page).await? {
             let (id, bytes) = row?;
             if last.is_some_and(|last| last >= id) {
-                damaged.add(|| format!("record {id} is answered twice or out of order"));
+                damaged.add(|| format!("record {id} is returned twice or out of order"));
             }
             (rows, last) = (rows + 1, Some(id));
             let number = id.cast_unsigned();
             if bytes != table.bytes.of(number) {
-                damaged.add(|| format!("record {id} holds other bytes than were written"));
+                damaged.add(|| format!("record {id} differs from the bytes that were written"));
             }
             if expected.counts(number) {
-                found.add(number);
+                records_found.add(number);
             }
         }
         session.commit().await?;
@@ -57,5 +57,5 @@ pub(crate) async fn check<S: Session>(
             None => break,
         }
     }
-    Ok(vec![expected.check(found), damaged.check(BYTES), reads.check(READS)])
+    Ok(vec![expected.check(records_found), damaged.check(BYTES), reads.check(READS)])
 }

@@ -1,9 +1,9 @@
-//! Random records by number, as both 2007 workloads of bigdata's journal read and write them: the
-//! table, the bytes that follow from a number, the tasks of reading and writing, the check.
+//! Random records by number, as both 2007 workloads of bigdata's journal use them: the table, the bytes
+//! derived from a number, the tasks, and the check.
 //!
-//! There a record was written to the raw store and found by its address, and the truth was kept in an
-//! array in memory. Here a record is a row, its number is its address, and the truth follows from the
-//! number, so that any number of records costs no memory and every byte read is still compared.
+//! In the source a record was written to the raw store and found by its address, and the expected content was
+//! kept in an array in memory. Here a record is a row, its number is its address, and its content follows
+//! from the number, so records cost no memory and every byte read is still compared.
 
 mod bytes;
 mod check;

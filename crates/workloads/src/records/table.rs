@@ -8,10 +8,10 @@ use syncline_contract::{
     Write,
 };
 
-/// Records that the check reads at a time.
+/// Records per page of the check.
 pub(super) const PAGE_ROWS: u64 = 500;
 
-/// A table of records, and what its clients share.
+/// A table of records, and the state that its clients share.
 #[derive(Debug)]
 pub(crate) struct Table {
     plan: Plan,
@@ -25,7 +25,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Of records of at most so many bytes, of which `prewritten` are loaded.
+    /// For records of at most this many bytes, of which `prewritten` are loaded.
     pub(crate) fn new(bytes_max: u64, prewritten: u64) -> Table {
         let mut plan = Plan::new();
         let table = syncline_contract::Table::new("records")
@@ -52,12 +52,12 @@ impl Table {
         }
     }
 
-    /// Its plan.
+    /// The plan.
     pub(crate) fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Appends the loaded record of that number.
+    /// Appends the loaded record with this number.
     pub(crate) fn load(&self, number: u64, batch: &mut Rows) {
         batch.push(Value::Int(number as i64));
         batch.push(Value::Bytes(self.bytes.of(number)));

@@ -1,8 +1,7 @@
-//! Tasks: a reader's, which reads some records and compares every byte, and a writer's, which writes
-//! some new ones.
+//! Tasks: a reader's task reads some records and compares every byte; a writer's task writes some new ones.
 //!
-//! The reads of a task are asked together and its writes sent together: they are independent. Readers
-//! pick among records that were acknowledged.
+//! The reads of a task are requested together, and its writes are sent together, because they are
+//! independent. Readers choose among acknowledged records.
 
 use super::bytes::RecordBytes;
 use super::table::Table;
@@ -12,18 +11,18 @@ use crate::violations::Violations;
 use std::sync::Arc;
 use syncline_contract::{Bytes, Ending, Int, Read, Session, Stop, Transaction, Write};
 
-/// What the check needs to know of a client.
+/// What the check needs from a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Records whose writing was acknowledged.
+    /// Records whose write was acknowledged.
     pub(super) written: RowSet,
-    /// Numbers of records of which nobody knows whether they were written.
+    /// Numbers of records whose write has an unknown outcome.
     pub(super) perhaps: Vec<u64>,
-    /// Reads that did not answer the record as it was written.
+    /// Reads that did not return the record as written.
     pub(super) wrong: Violations,
 }
 
-/// What a client of either workload does.
+/// The tasks of a client of either workload.
 #[derive(Debug)]
 pub(crate) struct Tasks {
     read: Read<(Int,), (Bytes,)>,
@@ -31,15 +30,15 @@ pub(crate) struct Tasks {
     bytes: RecordBytes,
     new_rows: Arc<NewRows>,
     stream: Stream,
-    /// The records of the task that was drawn.
+    /// The records of the drawn task.
     numbers: Vec<u64>,
-    /// Numbers of records that were not written after all.
+    /// Numbers of records whose write was rolled back.
     spare: Vec<u64>,
     tally: Tally,
 }
 
 impl Tasks {
-    /// Of a client.
+    /// The tasks of one client.
     pub(crate) fn new(table: &Table, client: usize, seed: u64) -> Tasks {
         Tasks {
             read: table.read,
@@ -58,7 +57,7 @@ impl Tasks {
         &mut self.stream
     }
 
-    /// Draws so many records to read, of which `newest` per cent are the newest on purpose.
+    /// Draws records to read; `newest` percent of them are deliberately the newest.
     pub(crate) fn draw_reads(&mut self, reads: u64, newest: u64) {
         self.numbers.clear();
         let readable = self.new_rows.readable();
@@ -69,7 +68,7 @@ impl Tasks {
         }
     }
 
-    /// Draws so many new records to write.
+    /// Draws new records to write.
     pub(crate) fn draw_writes(&mut self, writes: u64) {
         self.numbers.clear();
         for _ in 0..writes {
@@ -78,7 +77,7 @@ impl Tasks {
         }
     }
 
-    /// Reads what was drawn and compares every byte.
+    /// Reads the drawn records and compares every byte.
     pub(crate) async fn read<S: Session>(
         &mut self,
         transaction: &mut Transaction<'_, S>,
@@ -97,7 +96,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// Writes what was drawn.
+    /// Writes the drawn records.
     pub(crate) fn write<S: Session>(
         &self,
         transaction: &mut Transaction<'_, S>,
@@ -107,7 +106,7 @@ impl Tasks {
         })
     }
 
-    /// How the writing of what was drawn ended.
+    /// Records how the write of the drawn records ended.
     pub(crate) fn written(&mut self, ending: Ending) {
         for number in self.numbers.drain(..) {
             match ending {
@@ -124,7 +123,7 @@ impl Tasks {
         }
     }
 
-    /// Gives up what the check needs.
+    /// Returns what the check needs.
     pub(crate) fn tally(self) -> Tally {
         self.tally
     }
@@ -133,8 +132,10 @@ impl Tasks {
 #[cold]
 fn wrong(number: u64, is_there: bool, new_rows: &NewRows, wrong: &mut Violations) {
     if is_there {
-        wrong.add(|| format!("record {number} was read with other bytes than were written"));
+        wrong.add(|| {
+            format!("record {number} was read, but differs from the bytes that were written")
+        });
     } else if !new_rows.is_unknown(number) {
-        wrong.add(|| format!("record {number} was acknowledged and not found"));
+        wrong.add(|| format!("record {number} was acknowledged, but not found"));
     }
 }

@@ -1,5 +1,5 @@
-//! What workloads that insert rows and verify them share: the numbering of new rows, sets of rows
-//! that should be there, and which rows were changed.
+//! For workloads that insert rows and verify them: the numbering of new rows, sets of expected rows, and
+//! marks for changed rows.
 
 mod new_rows;
 mod row_bitmap;

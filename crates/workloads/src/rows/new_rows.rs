@@ -1,15 +1,15 @@
-//! What the clients of a run share: the number of the next new row, and up to which row all inserts
+//! State that the clients of a run share: the number of the next new row, and the row up to which all inserts
 //! were acknowledged.
 //!
 //! Invariants:
-//! 1. Every row below `readable` was loaded, or its insert was acknowledged or is of unknown outcome.
-//! 2. A number is given once; what was undone its client uses again.
+//! 1. Every row below `readable` was loaded, or its insert was acknowledged or has an unknown outcome.
+//! 2. A number is assigned once; after a rollback its client uses it again.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// See the module.
+/// The numbering of new rows.
 #[derive(Debug)]
 pub(crate) struct NewRows {
     next: AtomicU64,
@@ -19,14 +19,14 @@ pub(crate) struct NewRows {
 
 #[derive(Debug, Default)]
 struct OutOfOrder {
-    /// Rows that were acknowledged before all below them were.
+    /// Rows that were acknowledged before all lower ones.
     acknowledged: BTreeSet<u64>,
-    /// Rows of which nobody knows whether they are there.
+    /// Rows with an unknown outcome.
     unknown: BTreeSet<u64>,
 }
 
 impl NewRows {
-    /// Of that many loaded rows.
+    /// With this many loaded rows.
     pub(crate) fn new(records: u64) -> NewRows {
         NewRows {
             next: AtomicU64::new(records),
@@ -35,25 +35,25 @@ impl NewRows {
         }
     }
 
-    /// Forgets what was inserted.
+    /// Forgets all inserted rows.
     pub(crate) fn reset(&self, records: u64) {
         *self.ahead() = OutOfOrder::default();
         self.next.store(records, Ordering::Relaxed);
         self.readable.store(records, Ordering::Relaxed);
     }
 
-    /// How many rows can be asked for: those numbered below.
+    /// Upper bound of the rows that can be read.
     #[inline]
     pub(crate) fn readable(&self) -> u64 {
         self.readable.load(Ordering::Relaxed)
     }
 
-    /// The number of a new row.
+    /// The number for a new row.
     pub(crate) fn next(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A new row's insert was acknowledged.
+    /// Records that a new row's insert was acknowledged.
     pub(crate) fn acknowledge(&self, number: u64) {
         let mut ahead = self.ahead();
         ahead.acknowledged.insert(number);
@@ -64,13 +64,14 @@ impl NewRows {
         self.readable.store(readable, Ordering::Relaxed);
     }
 
-    /// Nobody knows whether a new row is there. It can be asked for, or the rows behind it never could.
+    /// Records that a new row has an unknown outcome. It counts as readable, otherwise later rows would never
+    /// be.
     pub(crate) fn lose(&self, number: u64) {
         self.ahead().unknown.insert(number);
         self.acknowledge(number);
     }
 
-    /// True if nobody knows whether that row is there.
+    /// True if the row has an unknown outcome.
     pub(crate) fn is_unknown(&self, number: u64) -> bool {
         self.ahead().unknown.contains(&number)
     }
@@ -85,7 +86,7 @@ mod tests {
     use super::NewRows;
 
     #[test]
-    fn a_row_is_readable_when_it_and_all_below_were_acknowledged() {
+    fn a_row_is_readable_once_it_and_all_lower_ones_are_acknowledged() {
         let rows = NewRows::new(10);
         let new: Vec<u64> = (0..4).map(|_| rows.next()).collect();
         assert_eq!(new, [10, 11, 12, 13]);

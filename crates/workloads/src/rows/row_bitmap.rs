@@ -1,35 +1,35 @@
-//! Which loaded rows something happened to, shared by the clients of a run: a bit a row.
+//! Marks loaded rows; shared by the clients of a run, one bit per row.
 //!
-//! A bit is set when the change was acknowledged, so that the check may demand its trace. Rows beyond
-//! those that were begun with are not marked.
+//! A bit is set after the change was acknowledged, so the check may require its effect. Rows beyond the
+//! initial ones are not marked.
 
 use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The bits of the run under way.
+/// The bitmap of the current run.
 #[derive(Debug, Default)]
 pub(crate) struct SharedRowBitmap(RwLock<RowBitmap>);
 
-/// The bits of a run, for a client or the check.
+/// The bitmap of a run, for a client or the check.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowBitmap(Arc<[AtomicU64]>);
 
 impl SharedRowBitmap {
-    /// Forgets an earlier run; for rows numbered below `rows`.
+    /// Starts a new run with rows numbered below `rows`.
     pub(crate) fn begin(&self, rows: u64) {
         let words = (0..rows.div_ceil(64)).map(|_| AtomicU64::new(0));
         *self.0.write() = RowBitmap(words.collect());
     }
 
-    /// The bits.
+    /// The current bitmap.
     pub(crate) fn marked(&self) -> RowBitmap {
         self.0.read().clone()
     }
 }
 
 impl RowBitmap {
-    /// Marks a row. Most rows that are marked often are so already, which is only looked at.
+    /// Marks a row. Rows that are marked often are usually marked already, so it checks before writing.
     #[inline]
     pub(crate) fn mark(&self, row: u64) {
         if let Some(word) = self.0.get((row / 64) as usize) {
@@ -52,7 +52,7 @@ mod tests {
     use super::SharedRowBitmap;
 
     #[test]
-    fn rows_are_marked_each_for_itself_until_the_next_run() {
+    fn rows_are_marked_individually_until_the_next_run() {
         let marks = SharedRowBitmap::default();
         marks.marked().mark(3);
         assert!(!marks.marked().has(3), "no run has begun");

@@ -1,8 +1,8 @@
-//! Sets of rows, known by how many they are and by a sum over their identities, in which no row can
-//! stand for another: millions of rows are compared in two words.
+//! Sets of rows, represented by their number and a sum over their identities, so that millions of rows are
+//! compared in two words; exchanging one row for another changes the sum.
 //!
-//! Rows of unknown outcome may be there or not. An insert is known by its identity and left out of the
-//! sum; where a delete is of unknown outcome, only the number of rows is judged.
+//! Rows with unknown outcomes may be present or absent. An unknown insert is recognized by its identity and
+//! left out of the sum; with an unknown delete, only the number of rows is judged.
 
 use crate::distributions::mixed;
 use syncline_contract::{Check, CheckOutcome};
@@ -15,20 +15,20 @@ pub(crate) struct RowSet {
 }
 
 impl RowSet {
-    /// One more row.
+    /// Adds a row.
     #[inline]
     pub(crate) fn add(&mut self, identity: u64) {
         self.count += 1;
         self.sum = self.sum.wrapping_add(mixed(identity));
     }
 
-    /// The rows of another set, too.
+    /// Adds the rows of another set.
     pub(crate) fn merge(&mut self, other: RowSet) {
         self.count += other.count;
         self.sum = self.sum.wrapping_add(other.sum);
     }
 
-    /// Without the rows of another set, all of which it holds.
+    /// Removes the rows of another set, which must all be in this one.
     fn without(self, other: RowSet) -> RowSet {
         RowSet {
             count: self.count.saturating_sub(other.count),
@@ -37,16 +37,16 @@ impl RowSet {
     }
 }
 
-/// The rows that should be there after a run.
+/// The rows expected after a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Expected {
-    /// Those that were loaded or whose insert was acknowledged.
+    /// Rows that were loaded or whose insert was acknowledged.
     pub(crate) there: RowSet,
-    /// Those whose delete was acknowledged.
+    /// Rows whose delete was acknowledged.
     pub(crate) deleted: RowSet,
-    /// Identities of rows of which nobody knows whether they were inserted.
+    /// Identities of rows whose insert has an unknown outcome.
     pub(crate) perhaps: Vec<u64>,
-    /// Deletes of which nobody knows whether they happened.
+    /// Number of deletes with an unknown outcome.
     pub(crate) perhaps_deleted: u64,
 }
 
@@ -55,19 +55,19 @@ impl Expected {
     pub(crate) const NAME: &'static str =
         "every loaded and acknowledged row is there, and no other";
 
-    /// Makes ready for [`Expected::counts`].
+    /// Prepares for [`Expected::counts`].
     pub(crate) fn sort(&mut self) {
         self.perhaps.sort_unstable();
     }
 
-    /// True if a row that was found belongs to the set that [`Expected::check`] judges; false for one of
-    /// unknown outcome.
+    /// True if a found row belongs to the set that [`Expected::check`] judges; false for one with an unknown
+    /// outcome.
     #[inline]
     pub(crate) fn counts(&self, identity: u64) -> bool {
         self.perhaps.binary_search(&identity).is_err()
     }
 
-    /// Holds the rows that were found and count against those that should be there.
+    /// Compares the found rows, as counted, with the expected ones.
     pub(crate) fn check(&self, found: RowSet) -> Check {
         Check { name: Expected::NAME.to_owned(), outcome: self.judge(found) }
     }
@@ -79,12 +79,12 @@ impl Expected {
             if found.sum == should.sum || self.perhaps_deleted > 0 {
                 return CheckOutcome::Held;
             }
-            let what = "as many rows are there as should be, but others";
+            let what = "the number of rows is as expected, but some rows differ";
             return CheckOutcome::Violated(what.to_owned());
         }
         let most = should.count;
         let should = if least < most { format!("{least} to {most}") } else { most.to_string() };
-        CheckOutcome::Violated(format!("{} rows are there and {should} should be", found.count))
+        CheckOutcome::Violated(format!("{} rows exist instead of {should}", found.count))
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_too_few_too_many_or_another_shows() {
+    fn missing_additional_and_exchanged_rows_are_detected() {
         let expected =
             Expected { there: set(&[1, 2, 3, 4]), deleted: set(&[4]), ..Expected::default() };
         assert!(held(&expected, &[3, 1, 2]));
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_unknown_outcome_may_be_there_or_not() {
+    fn a_row_of_unknown_outcome_may_exist_or_not() {
         let mut expected =
             Expected { there: set(&[1, 2]), perhaps: vec![9, 7], ..Expected::default() };
         expected.sort();

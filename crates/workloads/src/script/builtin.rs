@@ -1,4 +1,4 @@
-//! The built-in scripts, by name or by a beginning that only one name has.
+//! The built-in scripts, selected by name or by an unambiguous prefix.
 
 use super::error::ScriptError;
 
@@ -7,15 +7,15 @@ use super::error::ScriptError;
 pub struct Builtin {
     /// Its name.
     pub name: &'static str,
-    /// What pgbench calls it in its report.
+    /// Its title in pgbench's report.
     pub title: &'static str,
     /// Its text.
     pub text: &'static str,
-    /// What it moves; the checks look at that.
+    /// The balances that it changes, for the checks.
     pub(super) moves: Moves,
 }
 
-/// What a built-in script does to the sums of balances.
+/// The balances that a built-in script changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moves {
     /// Accounts, tellers, branches and history by the same amount.
@@ -26,7 +26,7 @@ pub(super) enum Moves {
     Nothing,
 }
 
-/// Every built-in script.
+/// All built-in scripts.
 pub const BUILTINS: [Builtin; 3] = [
     Builtin {
         name: "tpcb-like",
@@ -76,7 +76,7 @@ SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
 ];
 
 impl Builtin {
-    /// The script of that name, or the only one whose name begins so.
+    /// The script with this name, or the only one whose name begins with it.
     pub fn named(name: &str) -> Result<Builtin, ScriptError> {
         let mut found = BUILTINS.iter().filter(|one| one.name.starts_with(name));
         let names = BUILTINS.map(|one| one.name).join(", ");
@@ -98,7 +98,7 @@ mod tests {
     use super::Builtin;
 
     #[test]
-    fn a_beginning_is_enough_if_it_is_the_only_one() {
+    fn an_unambiguous_prefix_is_enough() {
         let named = |name: &str| Builtin::named(name).map(|one| one.name);
         for (typed, name) in [
             ("tpcb-like", "tpcb-like"),

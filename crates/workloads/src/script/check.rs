@@ -1,6 +1,6 @@
-//! What must be true after a run of built-in scripts: balances that agree, and a row of history for
-//! every acknowledged transaction that writes one. Where rows come from earlier runs, what both have grown
-//! by is judged. What a user's scripts promise only the user knows.
+//! The checks after a run of built-in scripts: balances that agree, and one row of history for every
+//! acknowledged transaction that writes one. If rows come from earlier runs, the growth is judged. The
+//! guarantees of user scripts are unknown, so they are not checked.
 
 use super::builtin::Moves;
 use super::client::Tally;
@@ -19,7 +19,7 @@ const OF_THE_USER: &str = "what the scripts promise";
 
 type Sum = Read<(), (Nullable<Int>,)>;
 
-/// What the checks ask for.
+/// The operations of the checks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sums {
     accounts: Sum,
@@ -29,7 +29,7 @@ pub(super) struct Sums {
     rows: Read<(), (Int,)>,
 }
 
-/// What they are told.
+/// The sums and counts that they return.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct BalanceTotals {
     accounts: i64,
@@ -40,7 +40,7 @@ pub(super) struct BalanceTotals {
 }
 
 impl Sums {
-    /// Declares the questions.
+    /// Declares the operations.
     pub(super) fn declare(plan: &mut Plan, tables: Tables) -> Sums {
         let mut sum = |table: TableId, column: &str| -> Sum {
             let column = plan.tables()[table.0].id(column);
@@ -60,9 +60,9 @@ impl Sums {
     }
 
     async fn ask<S: Session>(&self, session: &mut S) -> Result<BalanceTotals, Stop> {
-        let mut asked = RequestTracker::new(false);
+        let mut requests = RequestTracker::new(false);
         session.begin(AccessPattern::ReadOnly);
-        let mut transaction = Transaction::new(session, &mut asked);
+        let mut transaction = Transaction::new(session, &mut requests);
         let sums = [self.accounts, self.tellers, self.branches, self.history];
         let mut found = [0; 4];
         for (sum, found) in sums.iter().zip(&mut found) {
@@ -77,7 +77,7 @@ impl Sums {
 }
 
 impl BalanceTotals {
-    /// What each has grown by.
+    /// The growth since `before`.
     fn since(self, before: BalanceTotals) -> BalanceTotals {
         let grown = i64::wrapping_sub;
         BalanceTotals {
@@ -94,7 +94,7 @@ fn all(table: TableId) -> Path {
     Path { table, by: By::Key, equal: 0, range: Range::All }
 }
 
-/// The names of the checks that these scripts have.
+/// The names of the checks for these scripts.
 pub(super) fn names(program: &Program) -> Vec<&'static str> {
     if program.sums.is_none() {
         return vec![OF_THE_USER];
@@ -106,8 +106,8 @@ fn balances(program: &Program) -> &'static str {
     if program.moves.contains(&Some(Moves::Accounts)) { HISTORY_AGREES } else { ALL_AGREE }
 }
 
-/// What stands there before a run; none if its scripts are not checked.
-pub(super) async fn look<S: Session>(
+/// The totals before a run; none if its scripts are not checked.
+pub(super) async fn totals<S: Session>(
     program: &Program,
     session: &mut S,
 ) -> Result<Option<BalanceTotals>, Stop> {
@@ -117,7 +117,7 @@ pub(super) async fn look<S: Session>(
     }
 }
 
-/// Looks at the store, in which that was found before the run.
+/// Runs the checks; `before` holds the totals before the run.
 pub(super) async fn check<S: Session>(
     program: &Program,
     owner: Owner,
@@ -127,11 +127,11 @@ pub(super) async fn check<S: Session>(
 ) -> Result<Vec<Check>, Stop> {
     let Some(sums) = &program.sums else {
         let why = if program.moves.iter().any(Option::is_none) {
-            "the scripts are the user's"
+            "the guarantees of user scripts are unknown"
         } else if owner == Owner::User {
-            "the tables are the user's own, on which others may work"
+            "the tables belong to the user, so others may change them"
         } else {
-            "check=none was asked for"
+            "check=none was set"
         };
         return Ok(vec![Check {
             name: OF_THE_USER.to_owned(),
@@ -166,7 +166,7 @@ fn whole(found: BalanceTotals, tallies: &[Tally]) -> CheckOutcome {
         CheckOutcome::Held
     } else {
         CheckOutcome::Violated(format!(
-            "{rows} rows, {written} acknowledged and {unknown} of unknown outcome"
+            "{rows} rows, but {written} acknowledged and {unknown} with unknown outcomes"
         ))
     }
 }
@@ -182,7 +182,7 @@ mod tests {
         Value, Workload,
     };
 
-    /// A store of which each table holds another sum: 1 in branches, 2 in tellers and on.
+    /// A store in which the sums differ: 1 in branches, 2 in tellers, and so on.
     struct Skewed<'p> {
         plan: &'p Plan,
         rows: Rows,
@@ -193,7 +193,7 @@ mod tests {
 
         fn send(&mut self, operation: OperationId, _values: &[Value<'_>]) -> Result<(), Stop> {
             let Action::Aggregate { path, .. } = &self.plan.operation(operation).action else {
-                panic!("only sums and counts are asked for");
+                panic!("only sums and counts are requested");
             };
             self.rows.reset(1);
             self.rows.push(Value::Int(path.table.0 as i64 + 1));
@@ -222,18 +222,18 @@ mod tests {
             CheckOutcome::Violated(found) => found,
             other => panic!("{}: {other:?}", check.name),
         });
-        let wanted = [
+        let expected = [
             "accounts hold 3, tellers 2, branches 1, history 4",
-            "4 rows, 5 acknowledged and 0 of unknown outcome",
+            "4 rows, but 5 acknowledged and 0 with unknown outcomes",
         ];
-        assert_eq!(found.collect::<Vec<_>>(), wanted);
+        assert_eq!(found.collect::<Vec<_>>(), expected);
     }
 
     const AGREED: BalanceTotals =
         BalanceTotals { accounts: -7, tellers: -7, branches: -7, history: -7, rows: 3 };
 
     #[test]
-    fn any_sum_that_differs_is_seen() {
+    fn any_differing_sum_is_detected() {
         assert_eq!(agree(AGREED, true), CheckOutcome::Held);
         let wrong = |change: fn(&mut BalanceTotals)| {
             let mut found = AGREED;
@@ -257,14 +257,14 @@ mod tests {
     }
 
     #[test]
-    fn of_kept_rows_only_the_growth_counts() {
+    fn with_kept_rows_only_the_growth_counts() {
         let before = BalanceTotals { accounts: 5, tellers: -1, branches: 9, history: 0, rows: 4 };
         let after = BalanceTotals { accounts: -2, tellers: -8, branches: 2, history: -7, rows: 7 };
         assert_eq!(after.since(before), AGREED);
     }
 
     #[test]
-    fn a_row_too_few_or_too_many_is_seen() {
+    fn a_missing_or_additional_row_is_detected() {
         let tally = |written, unknown| Tally { written, unknown };
         let outcome = |tallies: &[Tally]| whole(AGREED, tallies);
         assert_eq!(outcome(&[tally(1, 0), tally(2, 0)]), CheckOutcome::Held);

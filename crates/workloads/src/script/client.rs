@@ -1,8 +1,8 @@
-//! A client: chooses a script and runs it as one transaction of the laboratory.
+//! A client: chooses a script and runs it as one transaction of the run.
 //!
-//! The script's own BEGIN and END are statements as written; a statement outside them is a transaction
-//! of the store's. When the laboratory tries a transaction again, variables and random numbers are what
-//! they were when the script began, so that it draws the same.
+//! The script's own BEGIN and END are sent as written; a statement outside them is a transaction of the
+//! store. When a transaction is retried, variables and random numbers are restored to the start of the
+//! script, so that it draws the same values.
 
 use super::builtin::Moves;
 use super::interpreter::{Run, State};
@@ -13,12 +13,12 @@ use crate::distributions::{Stream, mixed};
 use std::sync::Arc;
 use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction};
 
-/// What the checks need to know of a client.
+/// What the checks need from a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Acknowledged transactions that wrote a row of history.
     pub written: u64,
-    /// Such transactions of unknown outcome.
+    /// The same with unknown outcomes.
     pub unknown: u64,
 }
 
@@ -28,7 +28,7 @@ pub struct ScriptClient {
     program: Arc<Program>,
     chooser: Stream,
     state: State,
-    /// Variables and random numbers as the drawn script began.
+    /// Variables and random numbers at the start of the drawn script.
     before: (Values, Stream),
     /// True once the drawn script has run.
     tried: bool,
@@ -138,7 +138,7 @@ mod tests {
         Stop, Transaction, Value, Workload,
     };
 
-    /// Keeps what it is sent, and answers each question with one row of one number.
+    /// Records what it is sent, and answers each read with one row of one number.
     #[derive(Default)]
     struct RecordingSession {
         sent: Vec<Vec<String>>,
@@ -184,17 +184,17 @@ mod tests {
         Scripts::new(Options::parse(&given).unwrap()).client(0, 1, 3)
     }
 
-    /// What one try sends.
+    /// The values that one try sends.
     fn tried(client: &mut ScriptClient, kind: usize) -> Vec<Vec<String>> {
-        let (mut session, mut asked) = (RecordingSession::default(), RequestTracker::new(false));
+        let (mut session, mut requests) = (RecordingSession::default(), RequestTracker::new(false));
         session.begin(client.shape(kind));
-        let mut transaction = Transaction::new(&mut session, &mut asked);
+        let mut transaction = Transaction::new(&mut session, &mut requests);
         block_on(&(), client.perform(kind, &mut transaction)).unwrap();
         session.sent
     }
 
     #[test]
-    fn another_try_draws_the_same_and_finds_the_same_variables() {
+    fn a_retry_draws_the_same_values_and_variables() {
         let text = "\\set n :n + 1
 \\set r random(1, 1000000000)
 SELECT :n, :r;
@@ -204,20 +204,19 @@ SELECT :n;";
         let kind = client.draw();
         let first = tried(&mut client, kind);
         assert_eq!(first[0][0], "Int(1)");
-        assert_eq!(first[2], ["Int(5)"], "what was stored");
+        assert_eq!(first[2], ["Int(5)"], "the stored value");
         assert_eq!(tried(&mut client, kind), first);
         assert_eq!(tried(&mut client, kind), first);
         client.ended(kind, Ending::Committed);
         let kind = client.draw();
         let second = tried(&mut client, kind);
-        assert_eq!(second[0][0], "Int(6)", "variables live on");
-        assert_ne!(second[0][1], first[0][1], "and so do random numbers");
+        assert_eq!(second[0][0], "Int(6)", "variables persist");
+        assert_ne!(second[0][1], first[0][1], "and so does the random stream");
         assert_eq!(client.tally(), Tally::default());
     }
 
     #[test]
-    fn a_stored_answer_that_some_statement_has_in_quotes_is_refused_and_never_written_as_its_name()
-    {
+    fn a_stored_column_that_is_also_used_in_quotes_is_refused() {
         for (select, name) in [
             ("SELECT 1 AS n \\gset", "n"),
             ("SELECT 1 AS n \\gset p_", "p_n"),
@@ -225,27 +224,27 @@ SELECT :n;";
         ] {
             let mut client = client(&format!("{select}\nINSERT INTO t VALUES (':{name}');"), "m=0");
             let kind = client.draw();
-            let (mut session, mut asked) =
+            let (mut session, mut requests) =
                 (RecordingSession::default(), RequestTracker::new(false));
             session.begin(client.shape(kind));
-            let mut transaction = Transaction::new(&mut session, &mut asked);
+            let mut transaction = Transaction::new(&mut session, &mut requests);
             let stopped = block_on(&(), client.perform(kind, &mut transaction));
             let Err(Stop::Failed(failure)) = stopped else {
                 panic!("{select}: {stopped:?}");
             };
-            let said = format!("the variable :{name} is in quotes");
-            assert!(failure.what.contains(&said), "{failure:?}");
+            let message = format!("the variable :{name} is in quotes");
+            assert!(failure.what.contains(&message), "{failure:?}");
             assert!(failure.what.contains("a.sql:2:"), "{failure:?}");
             assert_eq!(session.sent.len(), 1, "the insert is not sent");
         }
-        // A word that no answer gives is only a word.
+        // A word that is not a column of an answer is only a word.
         let mut other = client("SELECT 1 AS n \\gset\nINSERT INTO t VALUES (':x');", "m=0");
         let kind = other.draw();
         assert_eq!(tried(&mut other, kind).len(), 2);
     }
 
     #[test]
-    fn many_variables_are_sent_in_their_order() {
+    fn many_variables_are_sent_in_order() {
         let uses: Vec<_> = (0..40).map(|_| ":n").collect();
         let mut client = client(&format!("SELECT {};", uses.join(", ")), "n=7");
         let kind = client.draw();

@@ -1,4 +1,4 @@
-//! What a script does, step by step, once it is read.
+//! The parsed form of a script: its steps.
 
 use super::expression::Expression;
 use super::simple_query::SimpleQuery;
@@ -8,31 +8,31 @@ use syncline_contract::{Any, Many, Read, Write};
 /// A script.
 #[derive(Debug)]
 pub(super) struct Script {
-    /// Its file, or the name of a built-in one.
+    /// Its file, or the name of a built-in script.
     pub(super) name: String,
-    /// How often it is chosen, compared with the others.
+    /// Its weight relative to the other scripts.
     pub(super) weight: u64,
-    /// What it does.
+    /// Its steps.
     pub(super) steps: Vec<Step>,
 }
 
-/// A step and the line that it stands in.
+/// A step and its line.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) line: usize,
     pub(super) action: Action,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Debug)]
 pub(super) enum Action {
-    /// Sends statements and takes their answers.
+    /// Sends statements and receives their answers.
     Request(Request),
     /// `\set`.
     Set(Slot, Expression),
-    /// `\if` and `\elif`: goes on with another step unless the condition holds.
+    /// `\if` and `\elif`: jumps to another step unless the condition holds.
     Unless(Expression, usize),
-    /// The end of a branch: goes on behind its `\endif`.
+    /// The end of a branch: jumps behind its `\endif`.
     Goto(usize),
     /// `\sleep`.
     Sleep(Amount),
@@ -51,7 +51,7 @@ pub(super) enum Action {
 pub(super) struct Request {
     pub(super) statements: Vec<Statement>,
     pub(super) store: Store,
-    /// True if it is one transaction, several statements none of which begins or ends one.
+    /// True if it is one transaction: several statements, none of which begins or ends one.
     pub(super) whole: bool,
 }
 
@@ -61,23 +61,23 @@ pub(super) struct Statement {
     pub(super) handle: Handle,
     /// The variable of each parameter.
     pub(super) uses: Vec<Slot>,
-    /// Its text, if its values are put into that and it has no parameters.
+    /// Its text, if the values are inserted into the text instead of sent as parameters.
     pub(super) spoken: Option<SimpleQuery>,
     pub(super) control: Control,
-    /// Its place in the client's memory of column names.
+    /// Its index in the client's cache of column names.
     pub(super) number: usize,
 }
 
 /// A statement's operation in the plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Handle {
-    /// It answers rows.
+    /// It returns rows.
     Read(Read<Many<Any>, Many<Any>>),
-    /// It does not.
+    /// It returns no rows.
     Write(Write<Many<Any>>),
 }
 
-/// What a statement does to the transaction that the script writes itself.
+/// The effect of a statement on a transaction that the script itself controls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Control {
     None,
@@ -85,7 +85,7 @@ pub(super) enum Control {
     Ends,
 }
 
-/// Which answers go to variables.
+/// The answers to store in variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Store {
     /// None.
@@ -96,16 +96,16 @@ pub(super) enum Store {
     Each(String),
 }
 
-/// How long a script sleeps.
+/// The duration of a sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Amount {
     /// Nanoseconds.
     Fixed(u64),
-    /// So many of so many nanoseconds.
+    /// A variable times this many nanoseconds.
     Times(Slot, u64),
 }
 
-/// A part of a command of the shell.
+/// A part of a shell command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     Text(String),

@@ -1,10 +1,10 @@
-//! What can be wrong with a script before anything runs, each in one sentence that says where.
+//! Errors in a script, found before anything runs, each as one sentence with its place.
 
 /// Why scripts cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
-    /// A script says something that it must not.
+    /// An error in a script.
     #[error("{file}:{line}:{column}: {what}")]
     Script {
         /// The script's file, or the name of a built-in one.
@@ -13,7 +13,7 @@ pub enum ScriptError {
         line: usize,
         /// In characters, from 1.
         column: usize,
-        /// What is wrong.
+        /// The error.
         what: String,
     },
     /// A file that cannot be read.
@@ -21,15 +21,15 @@ pub enum ScriptError {
     Unreadable {
         /// The file.
         file: String,
-        /// What the operating system says.
+        /// The operating system's reason.
         why: String,
     },
-    /// A choice of scripts, weights or variables that makes no sense.
+    /// An invalid choice of scripts, weights or variables.
     #[error("{0}")]
     Choice(String),
 }
 
-/// A script's text and where it comes from.
+/// A script's text and its origin.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source<'t> {
     /// The file, or the name of a built-in script.
@@ -39,17 +39,17 @@ pub(super) struct Source<'t> {
 }
 
 impl Source<'_> {
-    /// The line of a byte, from 1.
+    /// The line of a byte offset, from 1.
     pub(super) fn line(&self, at: usize) -> usize {
         1 + self.text[..at].matches('\n').count()
     }
 
-    /// Something is wrong at a byte.
+    /// An error at a byte offset.
     pub(super) fn error(&self, at: usize, what: impl Into<String>) -> ScriptError {
         self.error_in(self.line(at), at, what)
     }
 
-    /// The same where the line is known.
+    /// An error at a byte offset whose line is known.
     pub(super) fn error_in(&self, line: usize, at: usize, what: impl Into<String>) -> ScriptError {
         let start = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
         ScriptError::Script {
@@ -66,7 +66,7 @@ mod tests {
     use super::Source;
 
     #[test]
-    fn an_error_says_its_line_and_its_column_in_characters() {
+    fn an_error_has_its_line_and_its_column_in_characters() {
         let source = Source { name: "a.sql", text: "one\nøø x" };
         let at = source.text.find('x').unwrap();
         assert_eq!(source.error(at, "no").to_string(), "a.sql:2:4: no");

@@ -1,4 +1,4 @@
-//! A script under way: its steps, one after another, on a transaction of the laboratory.
+//! Runs a script's steps in order, within one transaction of the run.
 
 use super::command::{Action, Amount, Control, Handle, Request, Script, Statement, Step, Store};
 use super::options::Program;
@@ -11,25 +11,25 @@ use syncline_contract::{
     Any, Failure, FailureKind, Many, Read, Session, Several, Stop, Transaction, Value,
 };
 
-/// What a running script changes.
+/// The state of a running script.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) values: Values,
     pub(super) random: Stream,
-    /// Of each statement whose answer is stored, the variable of each column, once they are known; none
-    /// for a column that no script uses.
+    /// For each statement with a stored answer, the variable of each column, once known; none for a column
+    /// that no script uses.
     pub(super) columns: Vec<Option<Vec<Option<Slot>>>>,
     /// True between the script's own BEGIN and END.
     pub(super) begun: bool,
     /// True in a pipeline.
     pub(super) pipelined: bool,
-    /// Questions of a pipeline that wait for its end.
+    /// Reads in a pipeline that wait for its end.
     pub(super) waiting: Vec<Read<Many<Any>, Many<Any>>>,
-    /// The statement that is sent as a text.
+    /// The statement that is sent as text.
     pub(super) text: String,
 }
 
-/// A script under way.
+/// A running script.
 #[derive(Clone, Copy)]
 pub(super) struct Run<'p> {
     pub(super) program: &'p Program,
@@ -41,7 +41,7 @@ impl Run<'_> {
         &self.program.names
     }
 
-    /// The run cannot go on, for a reason that stands in the script.
+    /// The failure for an error that originates in the script.
     #[cold]
     fn failed(&self, step: &Step, what: &str) -> Stop {
         let what = format!("{}:{}: {what}", self.script.name, step.line);
@@ -50,14 +50,14 @@ impl Run<'_> {
 }
 
 impl State {
-    /// Before the first step.
+    /// Called before the first step.
     pub(super) fn begin(&mut self) {
         self.begun = false;
         self.pipelined = false;
         self.waiting.clear();
     }
 
-    /// Runs the script up to its end, or to where it cannot go on.
+    /// Runs the script to its end, or to an error.
     pub(super) async fn script<S: Session>(
         &mut self,
         run: Run<'_>,
@@ -95,9 +95,9 @@ impl State {
                     done.map_err(|why| run.failed(step, &why))?;
                 }
                 Action::Shell(words, Some(slot)) => {
-                    let said = shell::ask(words, run.names(), &self.values);
-                    let said = said.map_err(|why| run.failed(step, &why))?;
-                    self.values.set(*slot, Held::Scalar(Scalar::Integer(said)));
+                    let result = shell::ask(words, run.names(), &self.values);
+                    let result = result.map_err(|why| run.failed(step, &why))?;
+                    self.values.set(*slot, Held::Scalar(Scalar::Integer(result)));
                 }
             }
         }
@@ -109,7 +109,7 @@ impl State {
         }
     }
 
-    /// Sends the statements of a request and takes their answers; in a pipeline those come later.
+    /// Sends the statements of a request and receives their answers; in a pipeline the answers come later.
     async fn request<S: Session>(
         &mut self,
         run: Run<'_>,
@@ -137,12 +137,12 @@ impl State {
                 (Handle::Read(question), None) if self.pipelined => self.waiting.push(*question),
                 (Handle::Read(question), None) => drop(transaction.answers(question).await?),
                 (Handle::Read(question), Some(prefix)) => {
-                    let wanted = ExpectedAnswer { question, prefix, only };
-                    self.store(run, step, statement, &wanted, transaction).await?;
+                    let answer = ExpectedAnswer { question, prefix, only };
+                    self.store(run, step, statement, &answer, transaction).await?;
                 }
                 (Handle::Write(_), Some(_)) if only => {
                     return Err(
-                        run.failed(step, "\\gset wants one row, and the statement answers none")
+                        run.failed(step, "\\gset needs one row, but the statement returns none")
                     );
                 }
                 (Handle::Write(_), _) => {}
@@ -154,7 +154,7 @@ impl State {
         Ok(())
     }
 
-    /// Sends a statement; `followed` says that it is not the last of its request.
+    /// Sends a statement; `followed` says that another statement of its request follows.
     fn send<S: Session>(
         &mut self,
         run: Run<'_>,
@@ -187,7 +187,7 @@ impl State {
         statement: &Statement,
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
-        /// Most statements use no more variables than this, and need no memory for their values.
+        /// Most statements use at most this many variables, which need no allocation.
         const FEW: usize = 12;
         let uses = &statement.uses;
         let mut few = [Value::Null; FEW];
@@ -208,19 +208,19 @@ impl State {
         hand_over(statement, values, transaction)
     }
 
-    /// Takes an answer into variables.
+    /// Stores an answer in variables.
     async fn store<S: Session>(
         &mut self,
         run: Run<'_>,
         step: &Step,
         statement: &Statement,
-        wanted: &ExpectedAnswer<'_>,
+        answer: &ExpectedAnswer<'_>,
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
-        let mut rows = transaction.answers(wanted.question).await?;
+        let mut rows = transaction.answers(answer.question).await?;
         let count = rows.len();
-        if wanted.only && count != 1 {
-            let what = format!("\\gset wants one row, and the statement answers {count}");
+        if answer.only && count != 1 {
+            let what = format!("\\gset needs one row, but the statement returns {count}");
             return Err(run.failed(step, &what));
         }
         let Some(row) = rows.nth(count.wrapping_sub(1)) else {
@@ -235,23 +235,23 @@ impl State {
             }
             return Ok(());
         }
-        // The store may know the names only now that it has answered.
+        // Some stores know the column names only after the answer.
         let held: Vec<_> = (0..row.len()).map(|column| Held::answered(row.get(column))).collect();
         drop(rows);
-        let names = transaction.columns(wanted.question);
-        let slots = wanted.slots(run, names).map_err(|why| run.failed(step, &why))?;
+        let names = transaction.columns(answer.question);
+        let slots = answer.slots(run, names).map_err(|why| run.failed(step, &why))?;
         for (slot, value) in slots.iter().zip(held) {
             if let Some(slot) = slot {
                 self.values.set(*slot, value);
             }
         }
-        // A text that varies may name its columns otherwise the next time.
+        // A text with variables may name its columns differently the next time.
         let varies = statement.spoken.as_ref().is_some_and(SimpleQuery::varies);
         self.columns[statement.number] = (!varies).then_some(slots);
         Ok(())
     }
 
-    /// Begins or ends a pipeline, or synchronizes one.
+    /// Begins, ends or synchronizes a pipeline.
     fn pipeline(&mut self, run: Run<'_>, step: &Step) -> Result<(), Stop> {
         let starts = matches!(step.action, Action::StartPipeline);
         if starts == self.pipelined {
@@ -287,7 +287,7 @@ impl State {
             return Err(refused(format!("the variable :{name} has no value")));
         };
         let count = held.scalar().and_then(Scalar::integer).map_err(refused)?;
-        // Less than nothing is nothing.
+        // A negative time counts as zero.
         Ok(u64::try_from(count).unwrap_or(0).saturating_mul(unit_ns))
     }
 }
@@ -304,32 +304,32 @@ fn hand_over<S: Session>(
     }
 }
 
-/// An answer that goes to variables.
+/// An answer to store in variables.
 struct ExpectedAnswer<'s> {
     question: &'s Read<Many<Any>, Many<Any>>,
     prefix: &'s str,
-    /// True if it must be one row.
+    /// True if the answer must be one row.
     only: bool,
 }
 
 impl ExpectedAnswer<'_> {
-    /// The variable of each column. Only here is it known which variables an answer gives, so that only
-    /// here can be refused what stands in quotes.
+    /// The variable of each column. Only now are the variables of an answer known, so a use in quotes is
+    /// refused only here.
     fn slots(&self, run: Run<'_>, names: Option<Vec<String>>) -> Result<Vec<Option<Slot>>, String> {
         let Some(names) = names else {
-            return Err("the store does not say the names of its columns".to_owned());
+            return Err("the store does not report the names of its columns".to_owned());
         };
         let slots = names.into_iter().map(|column| {
             let name = format!("{}{column}", self.prefix);
             if !is_name(&name) {
                 return Err(format!(
-                    "\"{name}\" is no name of a variable: give the column one by AS"
+                    "\"{name}\" is not a valid name of a variable; rename the column with AS"
                 ));
             }
             let mut quoted = run.program.quoted.iter();
             match quoted.find(|(word, _)| *word == name) {
                 Some((_, wrong)) => {
-                    Err(format!("the answer gives :{name} a value, and at {wrong}"))
+                    Err(format!("the answer sets the variable :{name}, but at {wrong}"))
                 }
                 None => Ok(run.names().find(&name)),
             }

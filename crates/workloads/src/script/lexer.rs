@@ -1,18 +1,18 @@
-//! Cuts a script into requests of SQL and commands that begin with a backslash.
+//! Splits a script into SQL requests and commands that begin with a backslash.
 //!
-//! A request ends with a semicolon outside quotes and brackets, at a backslash that begins a command, or
-//! with the text; `\;` in it ends one statement and goes on with the next. `--` comments are left out,
-//! `/* */` comments, which may be hints to a store, stay. A command ends with its line, unless a
-//! backslash ends that.
+//! A request ends at a semicolon outside quotes and brackets, at a backslash that begins a command, or at the
+//! end of the text; `\;` ends one statement of a request and continues with the next. `--` comments are
+//! removed; `/* */` comments stay, because they may be hints to a store. A command ends with its line, unless
+//! the line ends with a backslash.
 //!
-//! `:name` outside quotes and comments becomes a parameter, `$1` and on, a new one each time; so `::`
-//! stays what it is. In quotes it stays text, and is remembered for the reader to refuse.
+//! `:name` outside quotes and comments becomes a parameter, `$1`, `$2` and so on, a new one each time; `::`
+//! stays unchanged. In quotes it stays text, and is recorded so that the parser can refuse it.
 
 use super::error::{ScriptError, Source};
 use super::variables::{in_name, starts_name};
 use std::ops::Range;
 
-/// As many variables as a statement may use.
+/// The most variables in a statement.
 const USES_MAX: usize = 255;
 
 /// A piece of a script.
@@ -24,26 +24,26 @@ pub(super) enum Piece {
     Meta(Meta),
 }
 
-/// A statement as it stands in a script.
+/// A statement as found in a script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Raw {
-    /// Where it begins.
+    /// Its offset.
     pub(super) at: usize,
-    /// Its text, with parameters in place of variables.
+    /// Its text, with parameters instead of variables.
     pub(super) text: String,
-    /// Its text as it is written, variables and all.
+    /// Its text as written, including variables.
     pub(super) written: String,
     /// The variable of each parameter.
     pub(super) uses: Vec<String>,
-    /// Variables, as they seem, that stand in quotes, and where.
+    /// Apparent variables in quotes, with their offsets.
     pub(super) quoted: Vec<(String, usize)>,
-    /// Its words outside quotes and comments, in capitals: the first three, ...
+    /// The first three words outside quotes and comments, in upper case.
     pub(super) words: Vec<String>,
-    /// ...and whether RETURNING is among all.
+    /// True if RETURNING is among its words.
     pub(super) returning: bool,
 }
 
-/// A command: its name in lower case, and where its arguments stand.
+/// A command: its name in lower case, and the range of its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Meta {
     pub(super) at: usize,
@@ -51,7 +51,7 @@ pub(super) struct Meta {
     pub(super) rest: Range<usize>,
 }
 
-/// Cuts a text from its beginning on.
+/// Splits a text from its beginning.
 #[derive(Debug)]
 pub(super) struct Lexer<'t> {
     source: Source<'t>,
@@ -59,7 +59,7 @@ pub(super) struct Lexer<'t> {
 }
 
 impl<'t> Lexer<'t> {
-    /// At the beginning of a script.
+    /// Starts at the beginning of a script.
     pub(super) fn new(source: Source<'t>) -> Lexer<'t> {
         Lexer { source, at: 0 }
     }
@@ -101,7 +101,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// The first end of a line that no backslash takes back.
+    /// The first end of a line that is not preceded by a backslash.
     fn end_of_command(&self) -> usize {
         let mut from = self.at + 1;
         while let Some(found) = self.source.text[from..].find('\n') {
@@ -131,7 +131,7 @@ impl<'t> Lexer<'t> {
     }
 }
 
-/// How a statement ended.
+/// How a statement ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
     /// By a semicolon, a command or the end of the text.
@@ -140,11 +140,11 @@ enum Ended {
     ByBackslash,
 }
 
-/// A statement under way.
+/// A statement being scanned.
 struct Statement<'l, 't> {
     lexer: &'l mut Lexer<'t>,
     raw: Raw,
-    /// Open brackets.
+    /// Number of open brackets.
     depth: usize,
 }
 
@@ -175,7 +175,7 @@ impl<'l, 't> Statement<'l, 't> {
                 }
                 '\\' if rest.starts_with("\\:") => {
                     self.lexer.at += 1;
-                    self.keep(1);
+                    self.take(1);
                 }
                 '\\' => return Ok(Ended::WithItsRequest),
                 '-' if rest.starts_with("--") => {
@@ -186,7 +186,7 @@ impl<'l, 't> Statement<'l, 't> {
                 '$' => self.dollar()?,
                 ':' => self.colon()?,
                 _ if starts_name(sign) => self.word()?,
-                // A number, whose letters are no word.
+                // A number, whose letters are not a word.
                 _ if sign.is_ascii_digit() => self.run(in_name),
                 _ => self.sign(sign),
             }
@@ -194,24 +194,24 @@ impl<'l, 't> Statement<'l, 't> {
         Ok(Ended::WithItsRequest)
     }
 
-    /// Takes so many bytes of the script into the statement; blanks before it are left out.
-    fn keep(&mut self, bytes: usize) {
-        let kept = &self.lexer.rest()[..bytes];
+    /// Moves this many bytes from the script to the statement; skips blanks before the statement.
+    fn take(&mut self, bytes: usize) {
+        let text = &self.lexer.rest()[..bytes];
         if self.raw.text.is_empty() {
-            let begun = kept.trim_start();
-            self.raw.at = self.lexer.at + (kept.len() - begun.len());
+            let begun = text.trim_start();
+            self.raw.at = self.lexer.at + (text.len() - begun.len());
             self.raw.text.push_str(begun);
             self.raw.written.push_str(begun);
         } else {
-            self.raw.text.push_str(kept);
-            self.raw.written.push_str(kept);
+            self.raw.text.push_str(text);
+            self.raw.written.push_str(text);
         }
         self.lexer.at += bytes;
     }
 
     fn run(&mut self, belongs: fn(char) -> bool) {
         let rest = self.lexer.rest();
-        self.keep(rest.find(|sign| !belongs(sign)).unwrap_or(rest.len()));
+        self.take(rest.find(|sign| !belongs(sign)).unwrap_or(rest.len()));
     }
 
     fn sign(&mut self, sign: char) {
@@ -220,11 +220,11 @@ impl<'l, 't> Statement<'l, 't> {
             ')' => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
-        self.keep(sign.len_utf8());
+        self.take(sign.len_utf8());
     }
 
     fn word(&mut self) -> Result<(), ScriptError> {
-        /// As many words as tell what a statement does.
+        /// The number of words that identify a statement.
         const WORDS: usize = 3;
         let rest = self.lexer.rest();
         let length = rest.find(|sign| !in_name(sign)).unwrap_or(rest.len());
@@ -234,11 +234,11 @@ impl<'l, 't> Statement<'l, 't> {
             self.raw.words.push(word.to_ascii_uppercase());
         }
         let escapes = word.eq_ignore_ascii_case("e") && rest[length..].starts_with('\'');
-        self.keep(length);
+        self.take(length);
         if escapes { self.escaped() } else { Ok(()) }
     }
 
-    /// A quoted text in which a backslash takes the next sign as it is.
+    /// A quoted text in which a backslash escapes the next character.
     fn escaped(&mut self) -> Result<(), ScriptError> {
         let (at, rest) = (self.lexer.at, self.lexer.rest());
         let mut signs = rest.char_indices().skip(1);
@@ -247,21 +247,21 @@ impl<'l, 't> Statement<'l, 't> {
                 signs.next();
             } else if sign == '\'' {
                 self.remember_variables(&rest[1..place], at + 1);
-                self.keep(place + 1);
+                self.take(place + 1);
                 return Ok(());
             }
         }
         Err(self.lexer.source.error(at, "this quote is not closed"))
     }
 
-    /// A quoted text or name; doubled quotes in it look like two that touch, which comes to the same.
+    /// A quoted text or name; doubled quotes scan as two adjacent texts, which is equivalent.
     fn quoted(&mut self, quote: char) -> Result<(), ScriptError> {
         let (at, rest) = (self.lexer.at, self.lexer.rest());
         let Some(inside) = rest[1..].find(quote) else {
             return Err(self.lexer.source.error(at, "this quote is not closed"));
         };
         self.remember_variables(&rest[1..=inside], at + 1);
-        self.keep(inside + 2);
+        self.take(inside + 2);
         Ok(())
     }
 
@@ -286,18 +286,18 @@ impl<'l, 't> Statement<'l, 't> {
         let tag = name_at(&rest[1..]);
         let opening = 2 + tag.len();
         if !rest[1 + tag.len()..].starts_with('$') {
-            self.keep(1);
+            self.take(1);
             return Ok(());
         }
         let (opens, body) = rest.split_at(opening);
         let Some(inside) = body.find(opens) else {
             return Err(self.lexer.source.error(at, "this quote is not closed"));
         };
-        self.keep(opening + inside + opening);
+        self.take(opening + inside + opening);
         Ok(())
     }
 
-    /// Comments may stand in one another.
+    /// Comments may be nested.
     fn comment(&mut self) -> Result<(), ScriptError> {
         let (at, rest) = (self.lexer.at, self.lexer.rest());
         let (mut depth, mut place) = (0_usize, 0);
@@ -316,7 +316,7 @@ impl<'l, 't> Statement<'l, 't> {
                 return Err(self.lexer.source.error(at, "this comment is not closed"));
             }
         }
-        self.keep(place);
+        self.take(place);
         Ok(())
     }
 
@@ -343,7 +343,7 @@ impl<'l, 't> Statement<'l, 't> {
     }
 }
 
-/// The name at the beginning of a text; empty if it has none there.
+/// The name at the beginning of a text; empty if there is none.
 fn name_at(text: &str) -> &str {
     if !text.starts_with(starts_name) {
         return "";
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_is_cut_into_statements_and_commands() {
+    fn a_script_is_split_into_statements_and_commands() {
         let text = "-- first\n\\set a 1\n\nBEGIN;\n  SELECT 1 -- one\n , 2;\nSELECT 3 \\gset p_\n;\n\
                     \\set b \\\n :a + 1\nSELECT 4\\; SELECT ';' \\;;\nEND";
         assert_eq!(
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_ends_a_statement_that_no_semicolon_ends() {
+    fn a_command_ends_a_statement_without_a_semicolon() {
         assert_eq!(read("SELECT 1 \\set x 2"), ["SELECT 1", "<set> x 2"]);
         assert_eq!(read("\\ENDIF\r\nSELECT 1"), ["<endif>\r", "SELECT 1"]);
         assert_eq!(read(" ;; -- nothing\n;"), [""; 0]);
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_and_comments_hide_what_would_end_a_statement() {
+    fn quotes_and_comments_hide_terminators() {
         assert_eq!(read("SELECT 'a;''b;' ;x"), ["SELECT 'a;''b;'", "x"]);
         assert_eq!(read(r"SELECT E'a\';' ; x"), [r"SELECT E'a\';'", "x"]);
         assert_eq!(read("/* a /* ; */ ; */ x; y"), ["/* a /* ; */ ; */ x", "y"]);
@@ -427,14 +427,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_closed_says_where_it_was_opened() {
-        for (text, said) in [
+    fn unclosed_quotes_and_comments_report_where_they_began() {
+        for (text, message) in [
             ("SELECT 1;\n 'x", "s:2:2: this quote is not closed"),
             ("SELECT \"x", "s:1:8: this quote is not closed"),
             ("SELECT $a$x$b$", "s:1:8: this quote is not closed"),
             ("x /* y", "s:1:3: this comment is not closed"),
         ] {
-            assert_eq!(pieces(text).unwrap_err().to_string(), said);
+            assert_eq!(pieces(text).unwrap_err().to_string(), message);
         }
         let many = "SELECT ".to_owned() + &":a,".repeat(256);
         let refused = pieces(&many).unwrap_err().to_string();
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn words_tell_what_a_statement_does() {
+    fn first_words_and_returning_are_recorded() {
         let text = "/* insert */ insert into t values ('returning') RETURNING id";
         let Piece::Request(statements) = pieces(text).unwrap().remove(0) else {
             panic!("it is SQL");

@@ -1,4 +1,4 @@
-//! The commands that begin with a backslash, as steps of a script.
+//! Parses the commands that begin with a backslash into steps of a script.
 
 use super::command::{Action, Amount, Store, Word};
 use super::error::{ScriptError, Source};
@@ -11,11 +11,11 @@ use syncline_contract::Protocol;
 
 /// The units of `\sleep` in nanoseconds.
 const UNITS: [(&str, u64); 3] = [("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
-/// An argument of a command and where it stands.
+/// An argument of a command and its offset.
 type Argument<'t> = (usize, &'t str);
 
 impl<'t> Parser<'t, '_> {
-    /// Reads a command.
+    /// Parses a command.
     pub(super) fn meta(&mut self, meta: &Meta) -> Result<(), ScriptError> {
         match meta.name.as_str() {
             "set" => self.set(meta),
@@ -68,8 +68,9 @@ impl<'t> Parser<'t, '_> {
         if is_name(name) {
             return Ok(self.shared.names.give(name));
         }
-        let what =
-            format!("\"{name}\" is no name of a variable: letters, digits and _, no digit first");
+        let what = format!(
+            "\"{name}\" is not a valid name of a variable: use letters, digits and _, no digit first"
+        );
         Err(self.source.error(at, what))
     }
 
@@ -99,7 +100,7 @@ impl<'t> Parser<'t, '_> {
         self.otherwise(meta)?;
         let unless = self.steps.len();
         self.step(meta.at, Action::Unless(condition, usize::MAX));
-        let branch = self.branches.last_mut().expect("it was looked at");
+        let branch = self.branches.last_mut().expect("it was checked above");
         branch.unless = Some(unless);
         Ok(())
     }
@@ -109,10 +110,10 @@ impl<'t> Parser<'t, '_> {
         self.otherwise(meta)
     }
 
-    /// Ends the branch before, and lets its condition lead here.
+    /// Ends the previous branch, and makes its condition lead here.
     fn otherwise(&mut self, meta: &Meta) -> Result<(), ScriptError> {
         let Some(branch) = self.branches.last_mut() else {
-            return Err(self.error(meta, "comes after no \\if"));
+            return Err(self.error(meta, "has no matching \\if"));
         };
         let Some(unless) = branch.unless.take() else {
             return Err(self.error(meta, "comes after an \\else"));
@@ -126,7 +127,7 @@ impl<'t> Parser<'t, '_> {
     fn endif(&mut self, meta: &Meta) -> Result<(), ScriptError> {
         self.none(meta)?;
         let Some(branch) = self.branches.pop() else {
-            return Err(self.error(meta, "comes after no \\if"));
+            return Err(self.error(meta, "has no matching \\if"));
         };
         for step in branch.ends.into_iter().chain(branch.unless) {
             self.lead(step);
@@ -134,31 +135,31 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
-    /// Lets a step go on with what comes next.
+    /// Makes a step jump to the next step.
     fn lead(&mut self, step: usize) {
         let here = self.steps.len();
         match &mut self.steps[step].action {
             Action::Unless(_, to) | Action::Goto(to) => *to = here,
-            other => unreachable!("{other:?} goes nowhere"),
+            other => unreachable!("{other:?} has no target"),
         }
     }
 
     fn store(&mut self, meta: &Meta, store: impl Fn(String) -> Store) -> Result<(), ScriptError> {
         let arguments = self.arguments(meta);
         if let Some((at, _)) = arguments.get(1) {
-            let what = format!("\\{} takes one argument at most", meta.name);
+            let what = format!("\\{} takes at most one argument", meta.name);
             return Err(self.source.error(*at, what));
         }
         if self.in_pipeline {
             return Err(
-                self.error(meta, "cannot stand in a pipeline, whose answers come at its end")
+                self.error(meta, "cannot be used in a pipeline, whose answers come at its end")
             );
         }
         let prefix = arguments.first().map_or("", |(_, prefix)| prefix);
         if let Some((at, prefix)) = arguments.first()
             && !is_name(prefix)
         {
-            let what = format!("no variable can have a name that begins with \"{prefix}\"");
+            let what = format!("no valid name of a variable begins with \"{prefix}\"");
             return Err(self.source.error(*at, what));
         }
         match self.steps.last_mut().map(|step| &mut step.action) {
@@ -166,7 +167,7 @@ impl<'t> Parser<'t, '_> {
                 request.store = store(prefix.to_owned());
                 Ok(())
             }
-            _ => Err(self.error(meta, "comes after no statement")),
+            _ => Err(self.error(meta, "follows no statement")),
         }
     }
 
@@ -183,11 +184,11 @@ impl<'t> Parser<'t, '_> {
             _ => (amount, ""),
         };
         if number.is_empty() {
-            let what = format!("\"{amount}\" is no whole number of a time");
+            let what = format!("\"{amount}\" is not an integer");
             return Err(self.source.error(at, what));
         }
         let unit = match (glued, arguments.get(1)) {
-            ("", Some(given)) => *given,
+            ("", Some(unit_given)) => *unit_given,
             ("", None) => (at, "s"),
             (_, None) => (at + number.len(), glued),
             (_, Some((at, _))) => {
@@ -196,7 +197,7 @@ impl<'t> Parser<'t, '_> {
         };
         let known = UNITS.iter().find(|(word, _)| word.eq_ignore_ascii_case(unit.1));
         let Some((_, unit_ns)) = known else {
-            let what = format!("\"{}\" is no unit of \\sleep: us, ms or s", unit.1);
+            let what = format!("\"{}\" is not a unit of \\sleep: use us, ms or s", unit.1);
             return Err(self.source.error(unit.0, what));
         };
         let amount = if let Some(name) = number.strip_prefix(':') {
@@ -205,7 +206,7 @@ impl<'t> Parser<'t, '_> {
             let length = number.parse().ok();
             let length = length.and_then(|count: u64| count.checked_mul(*unit_ns));
             let wrong = || {
-                let what = format!("\"{number}\" is no whole number of a time");
+                let what = format!("\"{number}\" is not an integer");
                 self.source.error(at, what)
             };
             Amount::Fixed(length.ok_or_else(wrong)?)
@@ -238,7 +239,7 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
-    /// `:name` is a variable, `::name` stands for `:name`.
+    /// `:name` is a variable, `::name` is the text `:name`.
     fn shell_words(&mut self, arguments: &[Argument<'t>]) -> Vec<Word> {
         let names = &mut self.shared.names;
         let words = arguments.iter().map(|(_, word)| match word.strip_prefix(':') {
@@ -260,7 +261,7 @@ impl<'t> Parser<'t, '_> {
         if self.shared.plan.protocol == Protocol::Simple {
             return Err(self.error(meta, "needs the extended or the prepared protocol"));
         }
-        // What branches do is only known later; outside them the order of lines tells.
+        // The effect of branches is only known at run time; outside them the order of lines decides.
         if self.branches.is_empty() && self.in_pipeline != inside {
             let what = if inside { "is outside a pipeline" } else { "is inside a pipeline" };
             return Err(self.error(meta, what));
@@ -271,7 +272,7 @@ impl<'t> Parser<'t, '_> {
     }
 }
 
-/// The words of a command's line, and where each begins.
+/// The words of a command's line, with their offsets.
 fn words(source: Source<'_>, range: Range<usize>) -> Vec<Argument<'_>> {
     let line = &source.text[range.clone()];
     let mut found = Vec::new();
@@ -280,7 +281,7 @@ fn words(source: Source<'_>, range: Range<usize>) -> Vec<Argument<'_>> {
         let begin = from + blank;
         let length = line[begin..].find(char::is_whitespace);
         let end = length.map_or(line.len(), |length| begin + length);
-        // A backslash before the end of the line is no part of a word.
+        // A backslash before the end of the line is not part of a word.
         let goes_on = line[end..].starts_with('\n') || line[end..].starts_with("\r\n");
         let word = &line[begin..end];
         let word = if goes_on { word.strip_suffix('\\').unwrap_or(word) } else { word };

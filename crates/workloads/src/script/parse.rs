@@ -1,5 +1,5 @@
-//! Reads a script: its statements become operations of the plan, its commands ([`super::meta_commands`])
-//! steps.
+//! Parses a script: its statements become operations of the plan, its commands steps
+//! ([`super::meta_commands`]).
 
 use super::command::{Action, Control, Handle, Request, Script, Statement, Step, Store};
 use super::error::{ScriptError, Source};
@@ -10,24 +10,24 @@ use super::tables::TABLES;
 use super::variables::Names;
 use syncline_contract::{Plan, Protocol};
 
-/// What the scripts of a run share while they are read.
+/// The state that the scripts of a run share during parsing.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(super) plan: Plan,
     pub(super) names: Names,
-    /// Statements read so far.
+    /// Number of statements so far.
     pub(super) statements: usize,
-    /// Words in quotes that look like variables, with what would be wrong if they are.
+    /// Words in quotes that look like variables, with the error to report if they are.
     pub(super) quoted: Vec<(String, ScriptError)>,
-    /// True if some request holds several statements.
+    /// True if some request contains several statements.
     pub(super) compounds: bool,
     /// True if some script has a pipeline.
     pub(super) pipelines: bool,
-    /// The tables of pgbench's that statements name.
+    /// The pgbench tables that statements name.
     pub(super) tables_named: Vec<&'static str>,
 }
 
-/// Reads a script.
+/// Parses a script.
 pub(super) fn parse(
     source: Source<'_>,
     weight: u64,
@@ -55,7 +55,7 @@ pub(super) fn parse(
     Ok(Script { name: source.name.to_owned(), weight, steps: parser.steps })
 }
 
-/// True of a COPY whose rows travel on the connection.
+/// True for a COPY whose rows are sent over the connection.
 fn copies_to_client(raw: &Raw) -> bool {
     let text = raw.text.to_ascii_uppercase();
     let mut words = text.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_');
@@ -63,19 +63,19 @@ fn copies_to_client(raw: &Raw) -> bool {
         && words.any(|word| matches!(word, "STDOUT" | "STDIN"))
 }
 
-/// An `\if` that waits for its `\endif`.
+/// An `\if` without its `\endif` yet.
 pub(super) struct Branch {
     pub(super) at: usize,
-    /// The step that goes elsewhere if its condition does not hold.
+    /// The step that jumps if its condition does not hold.
     pub(super) unless: Option<usize>,
-    /// The steps that go behind the `\endif`.
+    /// The steps that jump behind the `\endif`.
     pub(super) ends: Vec<usize>,
 }
 
-/// A reader under way.
+/// A parser at work on one script.
 pub(super) struct Parser<'t, 's> {
     pub(super) source: Source<'t>,
-    /// The positions of all ends of lines: to count them anew for each step would be quadratic.
+    /// The positions of all line ends: counting them for each step would be quadratic.
     line_ends: Vec<usize>,
     pub(super) shared: &'s mut Shared,
     pub(super) steps: Vec<Step>,
@@ -84,13 +84,13 @@ pub(super) struct Parser<'t, 's> {
 }
 
 impl Parser<'_, '_> {
-    /// Adds a step that stands at a byte.
+    /// Adds a step at a byte offset.
     pub(super) fn step(&mut self, at: usize, action: Action) {
         let line = self.line(at);
         self.steps.push(Step { line, action });
     }
 
-    /// The line of a byte, from 1.
+    /// The line of a byte offset, from 1.
     fn line(&self, at: usize) -> usize {
         1 + self.line_ends.partition_point(|end| *end < at)
     }
@@ -98,7 +98,7 @@ impl Parser<'_, '_> {
     fn request(&mut self, raws: Vec<Raw>) -> Result<(), ScriptError> {
         let at = raws[0].at;
         if let Some(raw) = raws.iter().find(|raw| copies_to_client(raw)) {
-            let what = "COPY from or to the client is not done here, nor by pgbench: name a file of the server";
+            let what = "COPY from or to the client is not supported, as in pgbench; name a file of the server";
             return Err(self.source.error(raw.at, what));
         }
         let statements: Vec<_> = raws.into_iter().map(|raw| self.statement(raw)).collect();
@@ -117,7 +117,7 @@ impl Parser<'_, '_> {
         let uses: Vec<_> = raw.uses.iter().map(|name| names.slot(name)).collect();
         for (name, at) in &raw.quoted {
             let what = format!(
-                "the variable :{name} is in quotes, where no parameter can: join the parts by ||"
+                "the variable :{name} is in quotes, where a parameter cannot be used; join the parts by ||"
             );
             let error = self.source.error_in(self.line(*at), *at, what);
             self.shared.quoted.push((name.clone(), error));
@@ -130,7 +130,7 @@ impl Parser<'_, '_> {
         let (control, answers) = (control(&raw.words), answers(&raw));
         let name = self.name(&raw);
         let plan = &mut self.shared.plan;
-        // A text with its values in it is all that is given.
+        // A text with inserted values is the only parameter.
         let (text, count) = if simple { (raw.written, 1) } else { (raw.text, uses.len()) };
         let handle = if answers {
             Handle::Read(plan.statement(name, text, count))
@@ -141,7 +141,7 @@ impl Parser<'_, '_> {
         Statement { handle, uses, spoken, control, number: self.shared.statements - 1 }
     }
 
-    /// A statement's name in messages and records: where it stands and how it begins.
+    /// A statement's name in messages and records: its place and its beginning.
     fn name(&self, raw: &Raw) -> String {
         const SIGNS: usize = 160;
         let line = self.line(raw.at);
@@ -170,7 +170,7 @@ mod tests {
 
     // A.D2
     #[test]
-    fn the_time_to_read_a_script_grows_with_its_length_and_not_with_its_square() {
+    fn parsing_takes_linear_time() {
         let lines = 60_000;
         let mut text = String::new();
         for line in 0..lines / 4 {
@@ -181,7 +181,7 @@ mod tests {
             let (script, _) = read(&text);
             sender.send(script.steps.last().unwrap().line).unwrap();
         });
-        // A hang guard: by the square of its length it is minutes.
+        // A guard against quadratic time, which would take minutes.
         let last = done.recv_timeout(std::time::Duration::from_secs(20));
         assert_eq!(last.expect("it is read"), lines - 1);
     }
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_answers_rows_is_asked_and_the_rest_is_written() {
+    fn statements_with_answers_are_reads() {
         for (text, answers) in [
             ("select 1", true),
             ("(SELECT 1)", true),
@@ -220,13 +220,13 @@ mod tests {
             let Action::Request(request) = &script.steps[0].action else {
                 panic!("{text} is a request");
             };
-            let asked = matches!(request.statements[0].handle, Handle::Read(_));
-            assert_eq!(asked, answers, "{text}");
+            let is_read = matches!(request.statements[0].handle, Handle::Read(_));
+            assert_eq!(is_read, answers, "{text}");
         }
     }
 
     #[test]
-    fn what_begins_and_ends_transactions_is_known() {
+    fn transaction_control_is_recognized() {
         for (text, control) in [
             ("BEGIN", Control::Begins),
             ("begin isolation level serializable", Control::Begins),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_lead_behind_one_another() {
+    fn branches_jump_to_their_targets() {
         let text = "\\if 1\n\\set a 1\n\\elif 2\n\\set a 2\n\\else\n\\set a 3\n\\endif\n\\set a 4";
         let (script, _) = read(text);
         let steps = script.steps.iter().map(|step| match &step.action {
@@ -259,8 +259,8 @@ mod tests {
             other => panic!("{other:?}"),
         });
         let steps: Vec<_> = steps.collect();
-        let wanted = ["unless 3", "set", "goto 7", "unless 6", "set", "goto 7", "set", "set"];
-        assert_eq!(steps, wanted);
+        let expected = ["unless 3", "set", "goto 7", "unless 6", "set", "goto 7", "set", "set"];
+        assert_eq!(steps, expected);
     }
 
     #[test]
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_request_holds_no_control_of_its_own() {
+    fn a_request_with_its_own_control_is_not_whole() {
         let (script, shared) = read("BEGIN\\; SELECT 1\\; END;");
         let Action::Request(request) = &script.steps[0].action else {
             panic!("it is a request");
@@ -305,7 +305,7 @@ mod tests {
         assert!(!request.whole && !shared.compounds);
     }
     #[test]
-    fn whatever_a_script_holds_it_is_read_or_refused_in_one_line() {
+    fn any_text_is_parsed_or_refused_in_one_line() {
         const PARTS: [&str; 40] = [
             "\\set ",
             "\\if ",
@@ -360,6 +360,6 @@ mod tests {
                 Err(error) => assert_eq!(error.to_string().lines().count(), 1, "{text:?}"),
             }
         }
-        assert!(read > 1_000, "some are scripts: {read}");
+        assert!(read > 1_000, "too few valid scripts: {read}");
     }
 }

@@ -1,4 +1,4 @@
-//! The workload itself: its options as the record shows them, its tables, its clients.
+//! The workload itself: its options for the record, its tables, its clients.
 
 use super::builtin::Moves;
 use super::check::{self, BalanceTotals};
@@ -8,7 +8,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use syncline_contract::{Check, Load, Plan, Rows, Session, Stop, TableId, Workload};
 
-/// What rows of ours are made from, before their scale.
+/// Beginning of the description of managed rows, followed by their scale.
 const LOADED_AS: &str = "pgbench's tables at scale ";
 
 /// Scripts of pgbench.
@@ -22,9 +22,9 @@ pub struct Scripts {
     define: String,
     checks: bool,
     program: Arc<Program>,
-    /// What a run has found that started from rows of an earlier one.
+    /// The totals before a run that starts from rows of an earlier one.
     before: Mutex<Option<BalanceTotals>>,
-    /// The scripts' names; they live as long as the program, as the contract wants them.
+    /// The scripts' names, leaked because the contract needs static names.
     names: &'static [&'static str],
 }
 
@@ -32,7 +32,7 @@ impl Scripts {
     /// Its name.
     pub const NAME: &'static str = "script";
 
-    /// With those options.
+    /// The workload with these options.
     pub fn new(options: Options) -> Scripts {
         let scripts = options.program.scripts.iter();
         let names = scripts.map(|script| &*script.name.clone().leak());
@@ -51,7 +51,7 @@ impl Scripts {
         }
     }
 
-    /// The scale of tables that were loaded as this says ([`Workload::loaded_as`]).
+    /// The scale in a description of loaded rows ([`Workload::loaded_as`]).
     pub fn scale_of(loaded_as: &str) -> Option<u64> {
         loaded_as.strip_prefix(LOADED_AS)?.parse().ok()
     }
@@ -60,12 +60,12 @@ impl Scripts {
         self.before.lock()
     }
 
-    /// The tables of pgbench's that the scripts name.
+    /// The pgbench tables that the scripts name.
     pub fn tables_named(&self) -> &[&'static str] {
         &self.program.tables_named
     }
 
-    /// How often each script is chosen, in the order of the transactions.
+    /// The weight of each script, in the order of the transactions.
     pub fn weights(&self) -> Vec<u64> {
         let scripts = self.program.scripts.iter();
         scripts.map(|script| script.weight).collect()
@@ -101,8 +101,7 @@ impl Workload for Scripts {
         self.names
     }
 
-    /// Of a user's script nobody knows whether it always writes; of those built in that move money it
-    /// is known.
+    /// Unknown for a user's script; true for the built-in ones that move money.
     fn always_writes(&self, transaction: usize) -> bool {
         matches!(self.program.moves[transaction], Some(Moves::All | Moves::Accounts))
     }
@@ -131,7 +130,7 @@ impl Workload for Scripts {
     }
 
     async fn look_at_kept_rows<S: Session>(&self, session: &mut S) -> Result<(), Stop> {
-        let found = check::look(&self.program, session).await?;
+        let found = check::totals(&self.program, session).await?;
         *self.before() = found;
         Ok(())
     }

@@ -1,12 +1,12 @@
-//! `\shell` and `\setshell`: a command of the operating system's shell. It blocks the worker, and with
-//! it every client of that worker, until it has ended.
+//! `\shell` and `\setshell`: a command of the operating system's shell. It blocks the worker, and with it all
+//! clients of that worker, until it has ended.
 
 use super::command::Word;
 use super::value::Refusal;
 use super::variables::{Names, Values};
 use std::process::{Command, Stdio};
 
-/// Runs a command; what it prints is thrown away. It must succeed.
+/// Runs a command, which must succeed; its output is discarded.
 pub(super) fn run(words: &[Word], names: &Names, values: &Values) -> Result<(), Refusal> {
     let text = joined(words, names, values)?;
     let status = shell(&text).stdout(Stdio::null()).status();
@@ -18,26 +18,27 @@ pub(super) fn run(words: &[Word], names: &Names, values: &Values) -> Result<(), 
     }
 }
 
-/// Runs a command whose first line is an integer.
+/// Runs a command whose first line of output is an integer.
 pub(super) fn ask(words: &[Word], names: &Names, values: &Values) -> Result<i64, Refusal> {
     let text = joined(words, names, values)?;
     let output = shell(&text).stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("the shell cannot be started: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let line = said.lines().next().unwrap_or_default().trim();
-    line.parse()
-        .map_err(|_error| format!("the command \"{text}\" printed \"{line}\", which is no integer"))
+    let output_text = String::from_utf8_lossy(&output.stdout);
+    let line = output_text.lines().next().unwrap_or_default().trim();
+    line.parse().map_err(|_error| {
+        format!("the command \"{text}\" printed \"{line}\", which is not an integer")
+    })
 }
 
-/// How the names of variables begin into which typed passwords were moved.
-const OURS: &[u8] = b"SYNCLINE_PASSWORD_";
+/// Prefix of the environment variables that hold typed passwords.
+const PASSWORD_PREFIX: &[u8] = b"SYNCLINE_PASSWORD_";
 
 fn shell(text: &str) -> Command {
     let mut command = Command::new("sh");
     command.arg("-c").arg(text).stdin(Stdio::null());
-    // Its user's own environment, as pgbench has it, without the passwords that this program has put there.
+    // The user's environment, as in pgbench, without the passwords that this program has added.
     for (name, _) in std::env::vars_os() {
-        if name.as_encoded_bytes().starts_with(OURS) {
+        if name.as_encoded_bytes().starts_with(PASSWORD_PREFIX) {
             command.env_remove(name);
         }
     }
@@ -82,12 +83,12 @@ mod tests {
             });
             texts.collect()
         };
-        let said = ask(&words(&["expr", ":x", "+", "1"]), &names, &values);
-        assert_eq!(said, Ok(42));
+        let output_text = ask(&words(&["expr", ":x", "+", "1"]), &names, &values);
+        assert_eq!(output_text, Ok(42));
         assert_eq!(run(&words(&["test", ":x", "=", "41"]), &names, &values), Ok(()));
         for (texts, why) in [
-            (&["echo", "x"][..], "no integer"),
-            (&["true"], "no integer"),
+            (&["echo", "x"][..], "not an integer"),
+            (&["true"], "not an integer"),
             (&["echo", ":y"], ":y has no value"),
         ] {
             let refused = ask(&words(texts), &names, &values).unwrap_err();

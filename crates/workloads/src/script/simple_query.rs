@@ -1,25 +1,25 @@
-//! A statement as the simple protocol sends it: one text, the values of its variables in it.
+//! A statement as sent by the simple protocol: one text, with the values of its variables inserted.
 //!
-//! As pgbench does, every `:name` of the text gives way to the variable's value as it prints, in quotes
-//! and comments too; one that has no value stays as it is, so that `'12:30'` and `x[1:n]` are what they
-//! are. Nothing is quoted: that is the script's affair.
+//! As in pgbench, every `:name` in the text is replaced by the variable's printed value, in quotes and
+//! comments too; a name without a value stays unchanged, so `'12:30'` and `x[1:n]` work. Values are not
+//! quoted: that is up to the script.
 
 use super::variables::{Names, Slot, Values, in_name, starts_name};
 use std::fmt::Write;
 
-/// A statement's text, cut at its variables.
+/// A statement's text, split at its variables.
 #[derive(Debug)]
 pub(super) struct SimpleQuery(Vec<Part>);
 
 #[derive(Debug)]
 enum Part {
     Text(String),
-    /// A variable, by its place and as it is written, the colon with it.
+    /// A variable, and its name as written, including the colon.
     Variable(Slot, String),
 }
 
 impl SimpleQuery {
-    /// Of a text as it is written.
+    /// Splits a text.
     pub(super) fn of(written: &str, names: &mut Names) -> SimpleQuery {
         let (mut parts, mut text, mut rest) = (Vec::new(), String::new(), written);
         while let Some(colon) = rest.find(':') {
@@ -32,7 +32,7 @@ impl SimpleQuery {
                 parts.push(Part::Variable(names.slot(name), format!(":{name}")));
                 rest = &after[1 + name.len()..];
             } else {
-                // All colons that follow one another: `::int` is a cast.
+                // Consecutive colons stay together: `::int` is a cast.
                 let colons = after.find(|sign| sign != ':').unwrap_or(after.len());
                 text.push_str(&after[..colons]);
                 rest = &after[colons..];
@@ -43,12 +43,12 @@ impl SimpleQuery {
         SimpleQuery(parts)
     }
 
-    /// True if its text is not always the same.
+    /// True if its text depends on variables.
     pub(super) fn varies(&self) -> bool {
         self.0.len() > 1
     }
 
-    /// Adds the text to what stands there.
+    /// Appends the text with values.
     pub(super) fn write(&self, values: &Values, text: &mut String) {
         for part in &self.0 {
             match part {
@@ -68,23 +68,23 @@ mod tests {
     use crate::script::value::Held;
     use crate::script::variables::{Names, Values};
 
-    fn spoken(written: &str) -> String {
+    fn sent(written: &str) -> String {
         let mut names = Names::default();
         let given = [("a", "7"), ("word", "two words"), ("half", "0.5")];
         let slots = given.map(|(name, value)| (names.slot(name), Held::given(value)));
-        let spoken = SimpleQuery::of(written, &mut names);
+        let sent = SimpleQuery::of(written, &mut names);
         let mut values = Values::none_of(&names);
         for (slot, value) in slots {
             values.set(slot, value);
         }
         let mut text = String::new();
-        spoken.write(&values, &mut text);
+        sent.write(&values, &mut text);
         text
     }
 
     #[test]
-    fn values_stand_in_the_text_wherever_their_names_stood() {
-        for (written, said) in [
+    fn values_replace_their_names_everywhere() {
+        for (written, expected) in [
             ("SELECT 1", "SELECT 1"),
             ("SELECT :a, :a::int", "SELECT 7, 7::int"),
             ("SELECT ':word' /* :half */", "SELECT 'two words' /* 0.5 */"),
@@ -94,7 +94,7 @@ mod tests {
             ("::a :", "::a :"),
             ("", ""),
         ] {
-            assert_eq!(spoken(written), said);
+            assert_eq!(sent(written), expected);
         }
     }
 

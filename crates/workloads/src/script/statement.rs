@@ -1,23 +1,22 @@
-//! What a statement does, as far as its words tell.
+//! Determines from a statement's words what it does.
 
 use super::command::Control;
 use super::lexer::Raw;
 use super::variables::in_name;
 
-/// What a statement does to the script's own transaction.
+/// The statement's effect on the script's own transaction.
 pub(super) fn control(words: &[String]) -> Control {
     let word = |number: usize| words.get(number).map_or("", String::as_str);
     match (word(0), word(1), word(2)) {
         ("BEGIN", ..) | ("START", "TRANSACTION", _) => Control::Begins,
-        // Back to a savepoint, the transaction goes on.
+        // After a rollback to a savepoint, the transaction continues.
         ("ROLLBACK", "TO", _) | ("ROLLBACK", _, "TO") => Control::None,
         ("COMMIT" | "END" | "ROLLBACK" | "ABORT", ..) => Control::Ends,
         _ => Control::None,
     }
 }
 
-/// True if a statement answers rows: where one that may answer none is taken for one that does, its
-/// answer is empty.
+/// True if a statement returns rows. A statement wrongly taken for one that does has an empty answer.
 pub(super) fn answers(raw: &Raw) -> bool {
     const FIRST: [&str; 12] = [
         "SELECT", "WITH", "VALUES", "TABLE", "SHOW", "EXPLAIN", "PRAGMA", "FETCH", "EXECUTE",
@@ -27,7 +26,7 @@ pub(super) fn answers(raw: &Raw) -> bool {
     raw.returning || FIRST.contains(&first)
 }
 
-/// True if a text has the name of a table as a word of its own.
+/// True if the name of a table appears in a text as a separate word.
 pub(super) fn names_table(text: &str, table: &str) -> bool {
     let text = text.to_ascii_lowercase();
     let mut places = text.match_indices(table);
@@ -41,9 +40,9 @@ pub(super) fn names_table(text: &str, table: &str) -> bool {
 mod tests {
     use super::names_table;
 
-    /// f02: a user's table may begin like one of pgbench's.
+    /// f02: a user's table may have a name that begins like one of pgbench's.
     #[test]
-    fn only_a_word_of_its_own_names_a_table() {
+    fn only_a_separate_word_names_a_table() {
         for (text, names) in [
             ("SELECT * FROM pgbench_accounts", true),
             ("select 1 from public.\"PGBENCH_ACCOUNTS\"", true),

@@ -1,20 +1,20 @@
-//! The four tables of pgbench and what they start with.
+//! The four tables of pgbench and their initial rows.
 //!
-//! At scale s: s branches, 10 s tellers, 100,000 s accounts with blanks to fill their rows to some 100
-//! bytes, an empty history. Balances start at zero.
+//! At scale s: s branches, 10 s tellers, 100,000 s accounts padded with blanks to about 100 bytes per row,
+//! and an empty history. Balances start at zero.
 
 use syncline_contract::{Kind, Load, Plan, Rows, Table, TableId, Value};
 
-/// Their names.
+/// The names of the tables.
 pub(super) const TABLES: [&str; 4] =
     ["pgbench_branches", "pgbench_tellers", "pgbench_accounts", "pgbench_history"];
 
-/// Tellers of a branch.
+/// Tellers per branch.
 const TELLERS: u64 = 10;
-/// Accounts of a branch.
+/// Accounts per branch.
 const ACCOUNTS: u64 = 100_000;
 
-/// What the fixed-width filler of an account is padded with.
+/// The fixed-width padding of an account.
 const FILLER: &str =
     "                                                                                    ";
 
@@ -28,7 +28,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Declares them.
+    /// Declares the tables.
     pub(super) fn declare(plan: &mut Plan) -> Tables {
         let int = |table: Table, name: &'static str| table.column(name, Kind::Int).nullable();
         let branches = Table::new("pgbench_branches").column("bid", Kind::Int);
@@ -48,7 +48,7 @@ impl Tables {
         }
     }
 
-    /// What is loaded, in rows.
+    /// The loads of the tables.
     pub(super) fn loads(self, scale: u64) -> Vec<Load> {
         let load = |table, units| Load { table, units };
         vec![

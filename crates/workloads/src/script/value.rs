@@ -1,13 +1,12 @@
-//! Values of a script: what expressions compute with, what variables hold, and how one becomes the
-//! other.
+//! Values of a script: those of expressions, those of variables, and conversions between them.
 //!
-//! Expressions know null, booleans, integers and doubles; a variable may also hold text or bytes that a
-//! store answered or a command line gave, which become one of the four when an expression asks.
+//! Expressions know null, booleans, integers and doubles. A variable may also hold text or bytes from a store
+//! or a command line, which are converted to one of the four for an expression.
 
 use std::fmt;
 use syncline_contract::Value;
 
-/// A value that an expression computes with.
+/// A value of an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Scalar {
     Null,
@@ -20,7 +19,7 @@ pub(super) enum Scalar {
 pub(super) type Refusal = String;
 
 impl Scalar {
-    /// Whether a condition holds: numbers but zero do, null does not.
+    /// True if a condition with this value holds: any number except zero does, null does not.
     pub(super) fn holds(self) -> bool {
         match self {
             Scalar::Null => false,
@@ -30,48 +29,48 @@ impl Scalar {
         }
     }
 
-    /// As an integer; a double is rounded, halves to the even one.
+    /// Converts to an integer; a double is rounded, halves to even.
     #[inline]
     pub(super) fn integer(self) -> Result<i64, Refusal> {
         match self {
             Scalar::Integer(value) => Ok(value),
             Scalar::Double(value) => rounded(value),
-            Scalar::Null | Scalar::Boolean(_) => Err(self.no("integer")),
+            Scalar::Null | Scalar::Boolean(_) => Err(self.no("an integer")),
         }
     }
 
-    /// As a double.
+    /// Converts to a double.
     #[inline]
     pub(super) fn double(self) -> Result<f64, Refusal> {
         match self {
             Scalar::Integer(value) => Ok(value as f64),
             Scalar::Double(value) => Ok(value),
-            Scalar::Null | Scalar::Boolean(_) => Err(self.no("double")),
+            Scalar::Null | Scalar::Boolean(_) => Err(self.no("a double")),
         }
     }
 
-    /// As a boolean; numbers are none.
+    /// Converts to a boolean, which numbers cannot.
     pub(super) fn boolean(self) -> Result<bool, Refusal> {
         match self {
             Scalar::Boolean(value) => Ok(value),
-            _ => Err(self.no("boolean")),
+            _ => Err(self.no("a boolean")),
         }
     }
 
     #[cold]
-    fn no(self, wanted: &str) -> Refusal {
+    fn no(self, expected: &str) -> Refusal {
         let kind = match self {
             Scalar::Null => "null",
             Scalar::Boolean(_) => "a boolean",
             Scalar::Integer(_) => "an integer",
             Scalar::Double(_) => "a double",
         };
-        format!("{kind} is no {wanted}")
+        format!("{kind} is not {expected}")
     }
 }
 
 fn rounded(value: f64) -> Result<i64, Refusal> {
-    /// The first double above every 64-bit integer; its negative is the least of them.
+    /// The first double above all 64-bit integers; its negative is the smallest integer.
     const BEYOND: f64 = 9_223_372_036_854_775_808.0;
     let even = value.round_ties_even();
     if (-BEYOND..BEYOND).contains(&even) {
@@ -81,18 +80,18 @@ fn rounded(value: f64) -> Result<i64, Refusal> {
     }
 }
 
-/// What a variable holds.
+/// The value of a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Held {
     Scalar(Scalar),
-    /// A double that a store answered: written with all its digits, as the store wrote it.
+    /// A double from a store: printed with all its digits, as the store wrote it.
     Answered(f64),
     Text(Box<str>),
     Bytes(Box<[u8]>),
 }
 
 impl Held {
-    /// What was given on the command line: a number if it looks like one, else text.
+    /// A value from the command line: a number if it looks like one, otherwise text.
     pub(super) fn given(text: &str) -> Held {
         let integer = text.parse().map(Scalar::Integer);
         let double = || text.parse().map(Scalar::Double);
@@ -103,20 +102,20 @@ impl Held {
         }
     }
 
-    /// What a store answered.
+    /// A value from a store.
     pub(super) fn answered(value: Value<'_>) -> Held {
         match value {
             Value::Null => Held::Scalar(Scalar::Null),
             Value::Int(number) | Value::Timestamp(number) => Held::Scalar(Scalar::Integer(number)),
             Value::Float(number) => Held::Answered(number),
-            // As its digits, so that it goes back to the store as exact as it came.
+            // As digits, so that it goes back to the store unchanged.
             Value::Decimal(decimal) => Held::Text(digits(decimal.units, decimal.scale).into()),
             Value::Text(text) => Held::Text(text.into()),
             Value::Bytes(bytes) => Held::Bytes(bytes.into()),
         }
     }
 
-    /// As a parameter of a statement.
+    /// Converts to a parameter of a statement.
     #[inline]
     pub(super) fn parameter(&self) -> Value<'_> {
         match self {
@@ -129,7 +128,7 @@ impl Held {
         }
     }
 
-    /// As an expression takes it.
+    /// Converts for an expression.
     #[inline]
     pub(super) fn scalar(&self) -> Result<Scalar, Refusal> {
         match self {
@@ -141,7 +140,7 @@ impl Held {
     }
 }
 
-/// As it stands in a command of the shell, and in a statement's text: as pgbench prints it.
+/// The text for a shell command or a statement: as printed by pgbench.
 impl fmt::Display for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -156,7 +155,7 @@ impl fmt::Display for Held {
     }
 }
 
-/// Text as a value: null, the words for true and false and their beginnings, numbers.
+/// Converts text: null, the words for true and false and their prefixes, numbers.
 fn read(text: &str) -> Result<Scalar, Refusal> {
     let lower = text.to_ascii_lowercase();
     let begins = |word: &str| !lower.is_empty() && word.starts_with(&lower);
@@ -169,24 +168,23 @@ fn read(text: &str) -> Result<Scalar, Refusal> {
     } else {
         match Held::given(text.trim_start()) {
             Held::Scalar(number) => Ok(number),
-            _ => Err(format!("\"{text}\" is no value of an expression")),
+            _ => Err(format!("\"{text}\" is not a value of an expression")),
         }
     }
 }
 
-/// A double as pgbench prints it, which is C's `%.15g` but for what is no number: of 15 digits those that
-/// are not trailing zeros.
+/// A double as pgbench prints it: like C's `%.15g`, up to 15 digits without trailing zeros, except for
+/// infinities and NaN.
 fn fifteen_digits(value: f64) -> String {
     as_c_writes(value, &format!("{value:.14e}"))
 }
 
-/// A double as PostgreSQL answers it: the fewest digits that tell it from all others.
+/// A double as PostgreSQL returns it: the fewest digits that distinguish it from all others.
 fn all_digits(value: f64) -> String {
     as_c_writes(value, &format!("{value:e}"))
 }
 
-/// A number from its scientific notation, with an exponent where that is below -4 or above 14, and without
-/// trailing zeros.
+/// Rewrites scientific notation: with an exponent only below -4 or above 14, and without trailing zeros.
 fn as_c_writes(value: f64, scientific: &str) -> String {
     const DIGITS: i32 = 15;
     if value.is_nan() {
@@ -224,7 +222,7 @@ mod tests {
     use syncline_contract::{Decimal, Value};
 
     #[test]
-    fn text_becomes_what_pgbench_makes_of_it() {
+    fn text_is_converted_as_in_pgbench() {
         for (text, value) in [
             ("null", Scalar::Null),
             ("NULL", Scalar::Null),
@@ -247,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_goes_back_as_it_came() {
+    fn a_stored_value_is_sent_back_unchanged() {
         for value in [
             Value::Null,
             Value::Int(-3),
@@ -265,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_line_gives_is_a_number_if_it_looks_like_one() {
+    fn command_line_values_are_numbers_if_they_look_like_them() {
         assert_eq!(Held::given("12"), Held::Scalar(Scalar::Integer(12)));
         assert_eq!(Held::given("1.5"), Held::Scalar(Scalar::Double(1.5)));
         assert_eq!(Held::given("x"), Held::Text("x".into()));
@@ -296,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answered_double_keeps_all_its_digits() {
+    fn a_double_from_a_store_keeps_all_its_digits() {
         for (value, printed) in [
             (0.1 + 0.2, "0.30000000000000004"),
             (0.1, "0.1"),
@@ -324,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn doubles_are_rounded_to_the_even_integer_and_must_fit() {
+    fn doubles_are_rounded_half_to_even_and_must_fit() {
         assert_eq!(Scalar::Double(2.5).integer(), Ok(2));
         assert_eq!(Scalar::Double(3.5).integer(), Ok(4));
         assert_eq!(Scalar::Double(-5.9).integer(), Ok(-6));

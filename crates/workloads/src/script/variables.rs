@@ -1,26 +1,26 @@
-//! Variables: names become places when a script is read, values are kept by place.
+//! Variables: names are mapped to slots when a script is parsed; values are stored by slot.
 //!
-//! All scripts of a run share their variables, and each client has its own values of them.
+//! All scripts of a run share their variables; each client has its own values.
 
 use super::value::Held;
 use std::collections::HashMap;
 
-/// The place of a variable.
+/// The slot of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot(usize);
 
-/// The names of all scripts.
+/// The names in all scripts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     known: Vec<String>,
-    /// The place of each name.
+    /// The slot of each name.
     places: HashMap<String, usize>,
-    /// The places that something gives a value, as far as reading the scripts tells.
+    /// Whether something assigns a value to each slot, according to the parsed scripts.
     given: Vec<bool>,
 }
 
 impl Names {
-    /// The place of a name, a new one if it is new.
+    /// The slot of a name; adds the name if it is new.
     pub(super) fn slot(&mut self, name: &str) -> Slot {
         if let Some(slot) = self.find(name) {
             return slot;
@@ -31,47 +31,47 @@ impl Names {
         Slot(self.known.len() - 1)
     }
 
-    /// The place of a name that something gives a value.
+    /// The slot of a name to which something assigns a value.
     pub(super) fn give(&mut self, name: &str) -> Slot {
         let slot = self.slot(name);
         self.given[slot.0] = true;
         slot
     }
 
-    /// The place of a name that some script uses.
+    /// The slot of a name, if a script uses it.
     pub(super) fn find(&self, name: &str) -> Option<Slot> {
         self.places.get(name).copied().map(Slot)
     }
 
-    /// True if something is known to give the name a value.
+    /// True if something assigns a value to the name.
     pub(super) fn is_given(&self, name: &str) -> bool {
         self.find(name).is_some_and(|slot| self.given[slot.0])
     }
 
-    /// The name of a place.
+    /// The name of a slot.
     pub(super) fn name(&self, slot: Slot) -> &str {
         &self.known[slot.0]
     }
 
-    /// How many there are.
+    /// Number of names.
     pub(super) fn len(&self) -> usize {
         self.known.len()
     }
 }
 
-/// True for names that a variable may have: letters, digits and underscores, no digit first; any
-/// character beyond ASCII counts as a letter.
+/// True for valid names of variables: letters, digits and underscores, no digit first; characters beyond
+/// ASCII count as letters.
 pub(super) fn is_name(name: &str) -> bool {
     let first = name.chars().next();
     first.is_some_and(starts_name) && name.chars().all(in_name)
 }
 
-/// True if a name may begin with it.
+/// True if a name may begin with this character.
 pub(super) fn starts_name(sign: char) -> bool {
     sign.is_ascii_alphabetic() || sign == '_' || !sign.is_ascii()
 }
 
-/// True if a name may hold it.
+/// True if a name may contain this character.
 pub(super) fn in_name(sign: char) -> bool {
     starts_name(sign) || sign.is_ascii_digit()
 }
@@ -81,24 +81,24 @@ pub(super) fn in_name(sign: char) -> bool {
 pub(super) struct Values(Vec<Option<Held>>);
 
 impl Values {
-    /// None given yet.
+    /// No values yet.
     pub(super) fn none_of(names: &Names) -> Values {
         Values(vec![None; names.len()])
     }
 
-    /// The value of a place, if it has one.
+    /// The value of a slot, if it has one.
     #[inline]
     pub(super) fn get(&self, slot: Slot) -> Option<&Held> {
         self.0[slot.0].as_ref()
     }
 
-    /// Gives a place a value.
+    /// Sets the value of a slot.
     #[inline]
     pub(super) fn set(&mut self, slot: Slot, value: Held) {
         self.0[slot.0] = Some(value);
     }
 
-    /// Takes over all values of another, in the memory that is there.
+    /// Copies all values from another, reusing memory.
     #[inline]
     pub(super) fn restore(&mut self, from: &Values) {
         self.0.clone_from(&from.0);
@@ -111,7 +111,7 @@ mod tests {
     use crate::script::value::{Held, Scalar};
 
     #[test]
-    fn names_are_those_of_pgbench() {
+    fn valid_names_match_those_of_pgbench() {
         for name in ["a", "_1", "Ab_9", "ø"] {
             assert!(is_name(name), "{name}");
         }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_keeps_its_place_and_values_come_back() {
+    fn a_name_keeps_its_slot_and_values_can_be_restored() {
         let mut names = Names::default();
         let (a, b) = (names.slot("a"), names.give("b"));
         assert_eq!((names.slot("a"), names.len()), (a, 2));

@@ -1,4 +1,4 @@
-//! The check: what was read, and that every update happened once, in all tables and indexes or in none.
+//! The check: reads were correct, and every update happened once, in all tables and indexes or in none.
 
 use super::schema::{PAGE_ROWS, Short};
 use super::transactions::Tally;
@@ -15,7 +15,7 @@ pub(super) fn names() -> [&'static str; 3] {
     [READ, COUNTED, ALIKE]
 }
 
-/// Runs all of them.
+/// Runs all checks.
 pub(super) async fn check<S: Session>(
     of: &Short,
     tallies: &[Tally],
@@ -24,7 +24,7 @@ pub(super) async fn check<S: Session>(
     let mut reader = CheckReader::new(session);
     let mut read = Violations::default();
     let misread: u64 = tallies.iter().map(|tally| tally.wrong).sum();
-    read.unless(misread == 0, || format!("{misread} rows had another"));
+    read.unless(misread == 0, || format!("{misread} rows had another key"));
     let committed: u64 = tallies.iter().map(|tally| tally.updates).sum();
     let unknown: u64 = tallies.iter().map(|tally| tally.unknown).sum();
     let mut counted = Violations::default();
@@ -33,7 +33,7 @@ pub(super) async fn check<S: Session>(
         let is_right = (committed as i64..=(committed + unknown) as i64).contains(&sum);
         counted.unless(is_right, || {
             format!(
-                "table {number} counts {sum} updates, {committed} were committed and {unknown} are \
+                "table {number} counts {sum} updates, but {committed} were committed and {unknown} are \
                  unfinished"
             )
         });
@@ -63,19 +63,19 @@ async fn alike<S: Session>(
                 of_first(&page, (from, rows), width, &mut wrong);
             }
             wrong.unless(page == first, || {
-                format!("table {number} from row {from} on has other rows than table 0")
+                format!("the rows of table {number} from row {from} differ from those of table 0")
             });
         }
     }
     Ok(wrong)
 }
 
-/// Whether the rows of the first table are all there, and each alike in its columns.
+/// Checks that all rows of the first table exist, with equal values in their columns.
 fn of_first(page: &[i64], (from, rows): (i64, i64), width: usize, wrong: &mut Violations) {
     let expected = (rows - from).min(PAGE_ROWS as i64);
     let found = (page.len() / width) as i64;
     wrong.unless(found == expected, || {
-        format!("{found} rows from row {from} on instead of {expected}")
+        format!("{found} rows from row {from} instead of {expected}")
     });
     for (row, id) in page.chunks(width).zip(from..) {
         let indexed = &row[2..];

@@ -1,18 +1,18 @@
-//! Short: one point operation in each of 1 to 8 tables, to see what a transaction costs to start, and
+//! Short: one point operation in each of 1 to 8 tables, to measure the cost of starting a transaction, and of
 //! each table and index in it.
 //!
-//! Source: the cost of starting a transaction, and an index within it, that the bigdata performance notes
-//! ask about; the grid is ours. Rules:
+//! Source: the bigdata performance notes ask for the cost of starting a transaction, and of each index in it;
+//! the grid is Syncline's. Rules:
 //!
-//! 1. `tables` tables of `rows` rows: a key from 0 on, a count, and `indexes` integer columns, each with a
+//! 1. `tables` tables have `rows` rows: a key from 0, a count, and `indexes` integer columns, each with a
 //!    unique index.
-//! 2. One transaction draws a number and goes to the row of that number in every table. `do=read` reads
-//!    it by its key, and once more through each index. `do=update` adds one to its count and gives every
-//!    indexed column another value, so that each index must follow.
+//! 2. A transaction draws a number and accesses the row with that number in every table. `do=read` reads it
+//!    by its key, and again through each index. `do=update` adds one to its count and changes every indexed
+//!    column, so that each index must be updated.
 //! 3. The values of the indexed columns are the row's number plus a multiple of `rows`, the same in all
-//!    columns and tables: so that they stay unique, and a transaction that happened in part shows.
+//!    columns and tables. So they stay unique, and a partial transaction is detected.
 //!
-//! Cost of a start: the time at one table and no index, less that of each further one. Sweep `tables`
+//! The cost of a start is the time with one table and no index, minus that of each further one. Vary `tables`
 //! and `indexes` and compare with the null target.
 
 mod check;

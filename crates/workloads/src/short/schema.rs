@@ -10,10 +10,10 @@ use syncline_contract::{
     Workload, Write,
 };
 
-/// Rows that the check reads at a time.
+/// Rows per page of the check.
 pub(super) const PAGE_ROWS: u64 = 1_000;
 
-/// What is done in each table.
+/// The operation in each table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Do {
     /// Reads.
@@ -101,7 +101,7 @@ pub(super) struct OfTable {
     pub(super) by_key: Read<(Int,), (Int,)>,
     pub(super) by_index: Vec<Read<(Int,), (Int,)>>,
     pub(super) change: Write<Many<Int>>,
-    /// The key, the count and the indexed columns of rows from a key on.
+    /// The key, the count and the indexed columns of rows, starting at a key.
     pub(super) page: Read<(Int,), Many<Int>>,
     pub(super) sum_of_counts: Read<(), (syncline_contract::Nullable<Int>,)>,
 }
@@ -118,7 +118,7 @@ impl Short {
     /// Its name.
     pub const NAME: &'static str = "short";
 
-    /// With those options.
+    /// The workload with these options.
     pub fn new(options: Options) -> Short {
         let mut plan = Plan::new();
         let tables = (0..options.tables).map(|number| of_table(&options, number, &mut plan));

@@ -1,4 +1,4 @@
-//! What a client draws and performs.
+//! The client: draws and performs transactions.
 
 use super::schema::{Do, OfTable, Short};
 use crate::distributions::Stream;
@@ -7,17 +7,17 @@ use syncline_contract::{
     AccessPattern, Client, Ending, Int, Read, Session, Several, Stop, Transaction, Value,
 };
 
-/// A row's indexed columns become its number plus a multiple of the rows, up to this one.
+/// The largest multiple of `rows` that is added to a row's number for its indexed columns.
 const MULTIPLES: i64 = 1 << 30;
 
-/// What the check needs to know of a client.
+/// What the check needs from a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Rows that were answered with another key than asked for.
+    /// Rows that were returned with the wrong key.
     pub wrong: u64,
     /// Committed updates.
     pub updates: u64,
-    /// Updates of unknown outcome.
+    /// Updates with unknown outcomes.
     pub unknown: u64,
 }
 
@@ -30,7 +30,7 @@ pub struct ShortClient {
     single: bool,
     stream: Stream,
     row: i64,
-    /// The key, one to be added, and the new value of each indexed column.
+    /// The key, one to add, and the new value of each indexed column.
     change: Vec<Value<'static>>,
     tally: Tally,
 }
@@ -54,7 +54,7 @@ impl ShortClient {
         }
     }
 
-    /// Every read of a transaction, in order.
+    /// All reads of a transaction, in order.
     fn each_read(tables: &[OfTable]) -> impl Iterator<Item = &Read<(Int,), (Int,)>> {
         tables.iter().flat_map(|table| std::iter::once(&table.by_key).chain(&table.by_index))
     }

@@ -1,7 +1,7 @@
-//! The check: what was read while running, and every row afterwards.
+//! The check: the reads of the run, and every row afterwards.
 //!
-//! In which order transactions of several clients changed a row is not known, so a row may hold what any
-//! of them wrote; but no longer what was loaded, once a change of it was acknowledged.
+//! The order in which transactions of several clients changed a row is unknown, so the row may hold the text
+//! of any of them; but not the loaded text, once a change was acknowledged.
 
 use super::options::{Access, Options};
 use super::schema::{PAGE_ROWS, SingleRecord};
@@ -30,7 +30,7 @@ fn reads<A: Access>(options: &Options) -> bool {
     !A::WRITES || options.by == By::Index
 }
 
-/// Runs all of them.
+/// Runs all checks.
 pub(super) async fn check<A: Access, S: Session>(
     of: &SingleRecord<A>,
     tallies: Vec<Tally>,

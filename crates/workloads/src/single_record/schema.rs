@@ -13,26 +13,26 @@ use syncline_contract::{
     Scan, Session, Set, Stop, Table, TableId, Text, Value, Workload, Write,
 };
 
-/// How many texts there are.
+/// Number of texts.
 pub(super) const TEXTS: usize = 16;
 const TEXT_BYTES: usize = 100;
-/// Larger than any number of rows and prime, so that multiplying by it permutes them.
+/// A prime larger than any number of rows, so multiplying by it permutes them.
 const PRIME: u64 = 2_654_435_761;
-/// Rows that the check reads at a time.
+/// Rows per page of the check.
 pub(super) const PAGE_ROWS: u64 = 1_000;
 
 /// The operations on one table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OfTable {
     pub(super) by_key: Read<(Int,), (Int, Text)>,
-    /// Only where there is an index.
+    /// Only if there is an index.
     pub(super) by_index: Option<Read<(Int,), (Int, Text)>>,
-    /// Only of a workload that updates: a plan without writes runs on a server that takes none.
+    /// Only in a workload that updates: a plan without writes also runs on a read-only server.
     pub(super) set_text: Option<Write<(Int, Text)>>,
     pub(super) page: Read<(Int,), (Int, Text)>,
 }
 
-/// The workload; see the module.
+/// The workload `select` or `update`.
 #[derive(Debug)]
 pub struct SingleRecord<A> {
     pub(super) options: Options,
@@ -47,7 +47,7 @@ impl<A: Access> SingleRecord<A> {
     /// Its name.
     pub const NAME: &'static str = A::NAME;
 
-    /// With those options.
+    /// The workload with these options.
     pub fn new(options: Options) -> SingleRecord<A> {
         let mut plan = Plan::new();
         let tables = (0..options.tables).map(|number| table(options, number, A::WRITES, &mut plan));
@@ -61,7 +61,7 @@ impl<A: Access> SingleRecord<A> {
         }
     }
 
-    /// Rows of all tables together.
+    /// Number of rows in all tables.
     pub(super) fn rows(&self) -> usize {
         (self.options.rows * self.options.tables) as usize
     }
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_sixteen_and_rows_have_one_of_them() {
+    fn rows_have_one_of_sixteen_texts() {
         let load = Select::new(Options::default());
         let texts: BTreeSet<&String> = load.texts.iter().collect();
         assert_eq!(texts.len(), 16);

@@ -1,4 +1,4 @@
-//! What a client draws and performs.
+//! The client: draws and performs transactions.
 
 use super::options::Access;
 use super::schema::{OfTable, SingleRecord, TEXTS, indexed};
@@ -8,10 +8,10 @@ use crate::lookup::By;
 use std::sync::Arc;
 use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction};
 
-/// What the check needs to know of a client.
+/// What the check needs from a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Rows that were read with another key than asked for, or a text that nobody writes.
+    /// Rows that were read with the wrong key, or with a text that is never written.
     pub wrong: u64,
     /// The first of them, in words.
     pub first: Option<String>,
@@ -50,19 +50,19 @@ impl SingleRecordClient {
         }
     }
 
-    /// Looks at a row that was read.
+    /// Checks a row that was read.
     #[inline]
-    fn look(&mut self, id: i64, text: &str) {
+    fn check_row(&mut self, id: i64, text: &str) {
         if id != self.row as i64 || self.texts.iter().all(|of| of != text) {
-            self.found_wrong(id, text);
+            self.record_wrong(id, text);
         }
     }
 
     #[cold]
-    fn found_wrong(&mut self, id: i64, text: &str) {
+    fn record_wrong(&mut self, id: i64, text: &str) {
         self.tally.wrong += 1;
         let row = self.row;
-        let first = || format!("row {row} was asked for, and {id} answered with \"{text}\"");
+        let first = || format!("row {row} was requested, but {id} was returned with \"{text}\"");
         self.tally.first.get_or_insert_with(first);
     }
 }
@@ -102,11 +102,11 @@ impl Client for SingleRecordClient {
         if let Some(by_index) = &table.by_index {
             let sec = indexed(self.row, self.rows);
             let (found, text) = transaction.read(by_index, (sec,)).await?;
-            self.look(found, text);
+            self.check_row(found, text);
             id = found;
         } else if !self.writes {
             let (found, text) = transaction.read(&table.by_key, (id,)).await?;
-            self.look(found, text);
+            self.check_row(found, text);
         }
         if let Some(set_text) = &table.set_text {
             transaction.write(set_text, (id, &self.texts[self.text]))?;

@@ -1,24 +1,24 @@
-//! Which texts were written to which row: shared by the clients of a run, a word a row.
+//! The texts written to each row: shared by the clients of a run, one word per row.
 //!
-//! The word holds a bit for each of the 16 texts that may have been written, and one that says that one
-//! of them certainly was.
+//! The word holds one bit for each of the 16 texts that may have been written, and one that says that at
+//! least one of them certainly was.
 
 use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Of a text that was certainly written.
+/// Set if a text was certainly written.
 const CERTAIN: u32 = 1 << 16;
 
 /// The words of all rows.
 pub(super) type TextBitmaps = Arc<[AtomicU32]>;
 
-/// The words of the run under way.
+/// The words of the current run.
 #[derive(Debug, Default)]
 pub(super) struct WrittenTexts(RwLock<TextBitmaps>);
 
 impl WrittenTexts {
-    /// Forgets an earlier run; `rows` in all tables together.
+    /// Starts a new run with this many rows in all tables.
     pub(super) fn begin(&self, rows: usize) {
         let words = (0..rows).map(|_| AtomicU32::new(0)).collect();
         *self.0.write() = words;
@@ -31,14 +31,14 @@ impl WrittenTexts {
     }
 }
 
-/// Notes that a text was written to a row, or may have been.
+/// Records that a text was written to a row, or may have been.
 #[inline]
 pub(super) fn note(words: &TextBitmaps, row: usize, text: usize, is_certain: bool) {
     let bits = (1 << text) | if is_certain { CERTAIN } else { 0 };
     words[row].fetch_or(bits, Ordering::Relaxed);
 }
 
-/// True if a row may hold that text, which was loaded with another.
+/// True if a row may hold this text, given its loaded text.
 pub(super) fn may_hold(words: &TextBitmaps, row: usize, text: usize, loaded: usize) -> bool {
     let word = words[row].load(Ordering::Relaxed);
     word & (1 << text) != 0 || (text == loaded && word & CERTAIN == 0)
@@ -49,7 +49,7 @@ mod tests {
     use super::{WrittenTexts, may_hold, note};
 
     #[test]
-    fn what_was_loaded_is_gone_once_something_was_certainly_written() {
+    fn the_loaded_text_is_gone_once_another_was_certainly_written() {
         let written = WrittenTexts::default();
         written.begin(2);
         let words = written.words();

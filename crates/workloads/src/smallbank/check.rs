@@ -1,4 +1,4 @@
-//! The check: what the bank holds, against what it opened with and what clients brought.
+//! The check: compares the bank's total with its opening total plus what clients have changed.
 
 use super::schema::SmallBank;
 use super::transactions::Tally;
@@ -15,7 +15,7 @@ pub(super) fn names() -> [&'static str; 3] {
     [HELD, COVERED, THERE]
 }
 
-/// Runs all of them.
+/// Runs all checks.
 pub(super) async fn check<S: Session>(
     of: &SmallBank,
     tallies: &[Tally],
@@ -45,7 +45,7 @@ pub(super) async fn check<S: Session>(
     ])
 }
 
-/// Sums in hundredths. A transaction of unknown outcome may have brought what it would.
+/// Sums in hundredths. A transaction with an unknown outcome may have changed the total.
 fn held(opening: i64, tallies: &[Tally], sum: i64) -> Violations {
     let brought: i64 = tallies.iter().map(|tally| tally.brought).sum();
     let unknown = || tallies.iter().flat_map(|tally| &tally.unknown).copied();

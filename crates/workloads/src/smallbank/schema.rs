@@ -9,14 +9,14 @@ use syncline_contract::{
     Rows, Session, Set, Stop, Table, TableId, Text, Value, Workload, Write,
 };
 
-/// Digits of money after the point.
+/// Decimal places of money.
 const SCALE: u8 = 2;
-/// Bytes of a name.
+/// Length of a name.
 pub(super) const NAME_BYTES: usize = 64;
-/// What an account opens with, in hundredths.
+/// The opening balance of an account, in hundredths.
 const OPENING: std::ops::RangeInclusive<i64> = 1_000_000..=5_000_000;
 
-/// Money of so many hundredths.
+/// An amount in hundredths.
 #[inline]
 pub(super) fn money(units: i64) -> Decimal {
     Decimal { units, scale: SCALE }
@@ -57,7 +57,7 @@ impl SmallBank {
     /// Its name.
     pub const NAME: &'static str = "smallbank";
 
-    /// With those options.
+    /// The workload with these options.
     pub fn new(options: Options) -> SmallBank {
         let mut plan = Plan::new();
         let accounts =
@@ -77,13 +77,13 @@ impl SmallBank {
         SmallBank { options, plan, accounts, savings, checking, operations }
     }
 
-    /// What an account opens with, in hundredths.
+    /// The opening balance of an account, in hundredths.
     fn opening(table: TableId, customer: u64) -> i64 {
         let purpose = if table.0 == 1 { "savings" } else { "checking" };
         Stream::of_load(purpose, customer).between(*OPENING.start(), *OPENING.end())
     }
 
-    /// What all accounts open with, in hundredths.
+    /// The sum of all opening balances, in hundredths.
     pub(super) fn opening_all(&self) -> i64 {
         let of = |customer| {
             SmallBank::opening(self.savings, customer) + SmallBank::opening(self.checking, customer)
@@ -107,7 +107,7 @@ fn of_account(table: TableId, plan: &mut Plan) -> OfAccount {
     }
 }
 
-/// A customer's name: the number in 64 digits.
+/// A customer's name: the number as 64 digits.
 #[inline]
 pub(super) fn write_name(customer: u64, name: &mut [u8; NAME_BYTES]) {
     let mut rest = customer;

@@ -1,4 +1,4 @@
-//! What a client draws and performs.
+//! The client: draws and performs transactions.
 
 use super::options::{Mix, Options};
 use super::schema::{NAME_BYTES, Operations, SmallBank, money, write_name};
@@ -18,12 +18,12 @@ const CHECK: i64 = 500;
 const PENALTY: i64 = 100;
 const PAYMENT: i64 = 500;
 
-/// What the check needs to know of a client.
+/// What the check needs from a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// What committed transactions brought into the bank, in hundredths.
+    /// The net amount that committed transactions added to the bank, in hundredths.
     pub brought: i64,
-    /// What each of unknown outcome may have brought.
+    /// The amounts that transactions with unknown outcomes may have added.
     pub unknown: Vec<i64>,
 }
 
@@ -33,11 +33,11 @@ pub struct SmallBankClient {
     options: Options,
     operations: Operations,
     stream: Stream,
-    /// The names of the customers drawn; the second is another than the first.
+    /// The names of the drawn customers; the two differ.
     names: [[u8; NAME_BYTES]; 2],
-    /// What the savings account is changed by, in hundredths.
+    /// The change of the savings account, in hundredths.
     saves: i64,
-    /// What the transaction brings into the bank if it commits.
+    /// The amount that the transaction adds to the bank if it commits.
     brings: i64,
     tally: Tally,
 }
@@ -76,7 +76,7 @@ impl SmallBankClient {
             }
             left -= weight;
         }
-        unreachable!("the weights of a mix are a hundred together")
+        unreachable!("the weights of a mix sum to a hundred")
     }
 
     #[inline]
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn nine_of_ten_customers_are_hot_and_no_two_are_one() {
+    fn nine_of_ten_customers_are_hot_and_pairs_differ() {
         let load = SmallBank::new(Options::default());
         let mut client = load.client(0, 1, 7);
         let mut hot = 0;

@@ -1,4 +1,4 @@
-//! The check: integrity between the tables, what was loaded, and the number of call forwardings.
+//! The check: integrity between the tables, the loaded rows, and the number of call forwardings.
 
 use super::population::{access_types, facility_types, forwardings, sub_nbr, text};
 use super::schema::Tatp;
@@ -12,7 +12,7 @@ const LOADED: &str =
     "subscribers, their access and their special facilities are those that were loaded";
 const COUNTED: &str = "call forwardings are as many as loaded, inserted and deleted";
 
-/// Subscribers whose rows are read at a time.
+/// Subscribers per page of the check.
 const PAGE_SUBSCRIBERS: u64 = 200;
 
 /// The names of the checks.
@@ -24,13 +24,13 @@ pub(super) fn names() -> [&'static str; 3] {
 struct CheckState {
     belongs: Violations,
     loaded: Violations,
-    /// Call forwardings that the load made.
+    /// Number of loaded call forwardings.
     forwardings_loaded: u64,
-    /// Rows seen of each table.
+    /// Number of rows read in each table.
     rows: [u64; 4],
 }
 
-/// Runs all of them.
+/// Runs all checks.
 pub(super) async fn check<S: Session>(
     of: &Tatp,
     tallies: &[Tally],
@@ -47,11 +47,11 @@ pub(super) async fn check<S: Session>(
         *rows = reader.one(count, (), |(rows,)| rows as u64).await?;
     }
     found.loaded.unless(all[..3] == found.rows[..3], || {
-        format!("{:?} rows, of which {:?} are of subscribers", &all[..3], &found.rows[..3])
+        format!("{:?} rows, but only {:?} belong to subscribers", &all[..3], &found.rows[..3])
     });
-    found
-        .belongs
-        .unless(all[3] == found.rows[3], || format!("{} of no subscriber", all[3] - found.rows[3]));
+    found.belongs.unless(all[3] == found.rows[3], || {
+        format!("{} belong to no subscriber", all[3] - found.rows[3])
+    });
     Ok(vec![
         found.belongs.check(BELONGS),
         found.loaded.check(LOADED),
@@ -59,7 +59,7 @@ pub(super) async fn check<S: Session>(
     ])
 }
 
-/// Looks at all rows of some subscribers.
+/// Checks all rows of a range of subscribers.
 async fn page<S: Session>(
     of: &Tatp,
     between: (i64, i64),
@@ -79,7 +79,7 @@ async fn page<S: Session>(
     let as_loaded = |what: &str, rows: &[(i64, i64)], expected: &[(i64, i64)]| {
         (rows != expected).then(|| {
             let (first, last) = between;
-            format!("{what} of subscribers {first} to {last} are others than were loaded")
+            format!("{what} of subscribers {first} to {last} differ from the loaded ones")
         })
     };
     let mut wrong = as_loaded("rows", &rows, &expected);
@@ -102,7 +102,7 @@ async fn page<S: Session>(
             // Rows of facilities are in the order of their keys.
             let belongs = rows.binary_search(&(s_id, sf_type)).is_ok();
             found.belongs.unless(belongs, || {
-                format!("that of subscriber {s_id}, facility {sf_type}, from {start} hours on")
+                format!("that of subscriber {s_id}, facility {sf_type}, starting at {start} hours")
             });
         })
         .await?;
@@ -117,13 +117,13 @@ fn counted(loaded: u64, tallies: &[Tally], rows: u64) -> Violations {
     let most = loaded + inserted + sum(|tally| tally.unknown_inserts);
     let least = loaded + inserted;
     let unknown_deletes = sum(|tally| tally.unknown_deletes);
-    // In sums, since a difference may be below zero where inserts are unknown.
+    // Compare sums, because a difference may be negative if inserts are unknown.
     let is_right = rows + deleted <= most && rows + deleted + unknown_deletes >= least;
     let mut wrong = Violations::default();
     wrong.unless(is_right, || {
         format!(
-            "{rows} rows for {loaded} loaded, {inserted} inserted and {deleted} deleted; {} of \
-             unknown outcome",
+            "{rows} rows for {loaded} loaded, {inserted} inserted and {deleted} deleted; {} with \
+             unknown outcomes",
             most - least + unknown_deletes
         )
     });

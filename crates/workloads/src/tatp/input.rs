@@ -1,22 +1,22 @@
-//! What is drawn: a subscriber, and the parameters of a transaction.
+//! The number input: a subscriber, and the parameters of a transaction.
 
 use super::population::STARTS;
 use crate::distributions::Stream;
 
-/// How subscribers are drawn.
+/// The distribution of subscribers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
-    /// By the description's rule.
+    /// The rule of the benchmark's description.
     NonUniform,
-    /// Each as likely.
+    /// All are equally likely.
     Uniform,
 }
 
 impl Distribution {
-    /// Both.
+    /// Both distributions.
     pub const ALL: [Distribution; 2] = [Distribution::NonUniform, Distribution::Uniform];
 
-    /// The word of the option.
+    /// The option's value.
     pub fn word(self) -> &'static str {
         match self {
             Distribution::NonUniform => "non-uniform",
@@ -29,12 +29,12 @@ impl Distribution {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Subscribers {
     count: u64,
-    /// The rule's A; none if all are as likely.
+    /// The rule's A; none if all are equally likely.
     mask: Option<u64>,
 }
 
 impl Subscribers {
-    /// Of so many.
+    /// Over this many subscribers.
     pub(super) fn new(count: u64, distribution: Distribution) -> Subscribers {
         let mask = match count {
             0..=1_000_000 => 65_535,
@@ -44,7 +44,7 @@ impl Subscribers {
         Subscribers { count, mask: (distribution == Distribution::NonUniform).then_some(mask) }
     }
 
-    /// A subscriber's number, from 1 on.
+    /// A subscriber's number, from 1.
     #[inline]
     pub(super) fn draw(&self, stream: &mut Stream) -> i64 {
         let even = stream.below(self.count) + 1;
@@ -56,23 +56,23 @@ impl Subscribers {
     }
 }
 
-/// The parameters of a transaction; each uses some.
+/// The parameters of a transaction; each transaction uses some of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Input {
     pub(super) s_id: i64,
-    /// Of an access or a special facility, 1 to 4.
+    /// The type of an access or a special facility, 1 to 4.
     pub(super) kind: i64,
     pub(super) start: i64,
     pub(super) end: i64,
     pub(super) bit: i64,
     pub(super) data: i64,
     pub(super) location: i64,
-    /// The number that calls are forwarded to.
+    /// The number to which calls are forwarded.
     pub(super) number: [u8; 15],
 }
 
 impl Input {
-    /// Draws all of them.
+    /// Draws all parameters.
     #[inline]
     pub(super) fn draw(subscribers: &Subscribers, stream: &mut Stream) -> Input {
         let mut number = [b'0'; 15];
@@ -99,7 +99,7 @@ mod tests {
     use super::{Distribution, Subscribers};
     use crate::distributions::Stream;
 
-    /// The sum of squared deviations from the expected counts, by those counts.
+    /// The sum of squared deviations from the expected counts, divided by those counts.
     fn chi_square(counts: &[u64], expected: &[f64]) -> f64 {
         let pairs = counts.iter().zip(expected);
         pairs.map(|(count, expected)| (*count as f64 - expected).powi(2) / expected).sum()
@@ -110,9 +110,9 @@ mod tests {
         const DRAWS: u64 = 1_000_000;
         let (count, mask) = (12, 7);
         let mut expected = vec![0.0; count as usize];
-        for drawn in 0..=mask {
+        for number in 0..=mask {
             for even in 1..=count {
-                expected[((drawn | even) % count) as usize] += DRAWS as f64 / (8 * count) as f64;
+                expected[((number | even) % count) as usize] += DRAWS as f64 / (8 * count) as f64;
             }
         }
         let subscribers = Subscribers { count, mask: Some(mask) };
@@ -125,7 +125,7 @@ mod tests {
         assert!((0..12).filter(never).all(|place| counts[place] == 0));
         let (counts, expected): (Vec<u64>, Vec<f64>) =
             counts.into_iter().zip(expected).filter(|(_, expected)| *expected > 0.0).unzip();
-        // Eleven degrees of freedom at most: above 31.3 once in a thousand seeds.
+        // At most eleven degrees of freedom: exceeds 31.3 for one seed in a thousand.
         assert!(chi_square(&counts, &expected) < 31.3, "{counts:?} {expected:?}");
     }
 

@@ -1,13 +1,13 @@
-//! What is loaded: the rows of a subscriber, made from its number alone.
+//! The loaded rows of a subscriber, generated from its number alone.
 
 use crate::distributions::Stream;
 use syncline_contract::{Rows, Value};
 
-/// When call forwarding may start, in hours.
+/// The possible starts of call forwarding, in hours.
 pub(super) const STARTS: [i64; 3] = [0, 8, 16];
-/// Bytes of a subscriber's number.
+/// Length of a subscriber's number.
 pub(super) const SUB_NBR_BYTES: usize = 15;
-/// Columns of a subscriber of each width: bits, half bytes, bytes.
+/// Number of columns of each width: bits, half bytes, bytes.
 pub(super) const COLUMNS_EACH: usize = 10;
 
 /// Appends the row of a subscriber.
@@ -83,13 +83,13 @@ pub(super) fn call_forwarding(s_id: i64, batch: &mut Rows) {
     }
 }
 
-/// The types of access that a subscriber has, ascending.
+/// The types of a subscriber's accesses, ascending.
 pub(super) fn access_types(s_id: i64) -> Vec<i64> {
     let mut stream = Stream::of_load("access types", s_id as u64);
     some_of([1, 2, 3, 4], 1, &mut stream)
 }
 
-/// The types of special facility that a subscriber has, ascending.
+/// The types of a subscriber's special facilities, ascending.
 pub(super) fn facility_types(s_id: i64) -> Vec<i64> {
     let mut stream = Stream::of_load("facility types", s_id as u64);
     some_of([1, 2, 3, 4], 1, &mut stream)
@@ -106,7 +106,7 @@ pub(super) fn forwardings(s_id: i64) -> Vec<(i64, i64)> {
     all
 }
 
-/// At least so many of them, each number as likely; ascending.
+/// A random subset of at least `least` elements; each size is equally likely; ascending.
 fn some_of<const N: usize>(mut of: [i64; N], least: i64, stream: &mut Stream) -> Vec<i64> {
     let count = stream.between(least, N as i64) as usize;
     stream.shuffle(&mut of);
@@ -143,7 +143,7 @@ mod tests {
     use super::{access_types, facility_types, forwardings, sub_nbr, text};
 
     #[test]
-    fn each_number_of_types_and_of_forwardings_is_as_likely() {
+    fn numbers_of_types_and_forwardings_are_equally_likely() {
         const SUBSCRIBERS: i64 = 20_000;
         let (mut access, mut facilities, mut starts) = ([0; 5], [0; 5], [0; 4]);
         let mut all = 0;
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_dialled_in_fifteen_digits() {
+    fn a_number_has_fifteen_digits() {
         assert_eq!(text(&sub_nbr(104)), "000000000000104");
     }
 }

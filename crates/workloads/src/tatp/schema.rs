@@ -9,7 +9,7 @@ use syncline_contract::{
     Rows, Scan, Session, Set, Stop, Table, TableId, Text, Value, Workload, Write,
 };
 
-/// The tables; the last only where subscribers are found through a table.
+/// The tables; the last one only if subscribers are found through a table.
 #[derive(Clone, Copy, Debug)]
 struct Tables {
     subscriber: TableId,
@@ -31,14 +31,14 @@ pub(super) struct Operations {
     pub(super) facility: Read<(Int, Int), (Int,)>,
     pub(super) facilities: Read<(Int,), (Int,)>,
     pub(super) set_data: Write<(Int, Int, Int)>,
-    /// Start, end and number of a special facility's forwardings.
+    /// Start, end and number of the forwardings of a special facility.
     pub(super) forwardings: Read<(Int, Int), (Int, Int, Text)>,
     pub(super) forwarding: Read<(Int, Int, Int), (Int,)>,
     pub(super) new_forwarding: Write<(Int, Int, Int, Int, Text)>,
     pub(super) delete_forwarding: Write<(Int, Int, Int)>,
 }
 
-/// What the check reads: the rows of the subscribers from one to another.
+/// The operations of the check: rows of a range of subscribers.
 #[derive(Debug)]
 pub(super) struct CheckQueries {
     pub(super) subscribers: Read<(Int, Int), (Int, Text)>,
@@ -62,7 +62,7 @@ impl Tatp {
     /// Its name.
     pub const NAME: &'static str = "tatp";
 
-    /// With those options.
+    /// The workload with these options.
     pub fn new(options: Options) -> Tatp {
         let mut plan = Plan::new();
         let tables = tables(options.lookup, &mut plan);
@@ -118,7 +118,7 @@ fn tables(lookup: Lookup, plan: &mut Plan) -> Tables {
     }
 }
 
-/// A scan of the rows whose first key columns are equal to the parameters.
+/// A scan of the rows whose first key columns equal the parameters.
 fn equal(table: TableId, by: By, equal: usize, columns: &'static [&'static str]) -> Scan<'static> {
     Scan {
         path: Path { table, by, equal, range: Range::All },
@@ -209,7 +209,7 @@ impl Workload for Tatp {
         &NAMES
     }
 
-    /// A location or a bit may be set to what it was, which some stores do not write.
+    /// A location or a bit may be set to its present value, which some stores do not write.
     fn always_writes(&self, transaction: usize) -> bool {
         matches!(NAMES[transaction], "insert call forwarding" | "delete call forwarding")
     }

@@ -1,4 +1,4 @@
-//! What a client draws and performs.
+//! The client: draws and performs transactions.
 
 use super::input::{Input, Subscribers};
 use super::population::{sub_nbr, text};
@@ -16,7 +16,7 @@ pub(super) const NAMES: [&str; 7] = [
     "insert call forwarding",
     "delete call forwarding",
 ];
-/// How many of a hundred each is.
+/// The percentage of each transaction.
 const WEIGHTS: [u64; 7] = [35, 10, 35, 2, 14, 2, 2];
 
 const GET_SUBSCRIBER: usize = 0;
@@ -27,16 +27,16 @@ const UPDATE_LOCATION: usize = 4;
 const INSERT_FORWARDING: usize = 5;
 const DELETE_FORWARDING: usize = 6;
 
-/// What the check needs to know of a client.
+/// What the check needs from a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Committed inserts of call forwardings.
     pub inserted: u64,
-    /// Committed deletes of them.
+    /// Committed deletes of call forwardings.
     pub deleted: u64,
-    /// Inserts of unknown outcome.
+    /// Inserts with unknown outcomes.
     pub unknown_inserts: u64,
-    /// Deletes of unknown outcome.
+    /// Deletes with unknown outcomes.
     pub unknown_deletes: u64,
 }
 
@@ -70,7 +70,7 @@ impl TatpClient {
             }
             left -= weight;
         }
-        unreachable!("the weights are a hundred together")
+        unreachable!("the weights sum to a hundred")
     }
 
     /// Finds the subscriber by number.
@@ -103,8 +103,8 @@ impl TatpClient {
         &self,
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
-        let given = (self.input.s_id, self.input.kind);
-        let found = transaction.read_if_any(&self.operations.access, given).await?;
+        let parameters = (self.input.s_id, self.input.kind);
+        let found = transaction.read_if_any(&self.operations.access, parameters).await?;
         found.map(drop).ok_or(Stop::Abort)
     }
 
@@ -194,8 +194,8 @@ impl Client for TatpClient {
             UPDATE_SUBSCRIBER => self.update_subscriber(transaction).await,
             UPDATE_LOCATION => {
                 let s_id = self.find(transaction).await?;
-                let given = (s_id, self.input.location);
-                transaction.write(&self.operations.set_location, given)
+                let parameters = (s_id, self.input.location);
+                transaction.write(&self.operations.set_location, parameters)
             }
             INSERT_FORWARDING => self.insert_forwarding(transaction).await,
             _ => self.delete_forwarding(transaction).await,

@@ -1,4 +1,4 @@
-//! A client: draws one transaction after another, performs it, remembers what it was told.
+//! A client: draws and performs one transaction after another, and keeps a tally of the endings.
 
 use super::customer::{Customer, Who};
 use super::delivery::{self, Batch, Delivery};
@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction, Waits};
 
-/// See the module.
+/// One terminal of the workload.
 #[derive(Debug)]
 pub struct TpccClient {
     operations: Arc<Operations>,
@@ -30,9 +30,9 @@ pub struct TpccClient {
     order_status: OrderStatus,
     delivery: Delivery,
     stock_level: StockLevel,
-    /// Batches of deliveries that were drawn and not yet turned to.
+    /// Batches of drawn deliveries that have not started.
     queued: VecDeque<Batch>,
-    /// Waits that were drawn and not yet waited, in nanoseconds.
+    /// Drawn waits that have not been taken, in nanoseconds.
     waits: Waits,
     tally: Tally,
 }
@@ -61,8 +61,8 @@ impl TpccClient {
         }
     }
 
-    /// The next transaction at the terminal. A deferred delivery is queued instead, and the one after
-    /// it drawn.
+    /// The next transaction at the terminal. A deferred delivery is queued instead, and the following
+    /// transaction is drawn.
     fn at_terminal(&mut self) -> usize {
         loop {
             let kind = self.options.weights.draw(&mut self.mix);
@@ -85,8 +85,8 @@ impl TpccClient {
 }
 
 impl Options {
-    /// True if deliveries wait for the transaction after them; without another one there is nothing to
-    /// wait for.
+    /// True if deliveries wait until after the next transaction; if deliveries are the only transactions,
+    /// there is nothing to wait for.
     fn defers(&self) -> bool {
         let others = [NEW_ORDER, PAYMENT, ORDER_STATUS, STOCK_LEVEL];
         self.delivery == options::Delivery::Deferred
@@ -107,7 +107,7 @@ impl Client for TpccClient {
             STOCK_LEVEL => self.stock_level.draw(&mut self.inputs, self.terminal.district),
             _ => {
                 let batch = self.queued.pop_front();
-                self.delivery.turn_to(batch.expect("a drawn delivery is queued"));
+                self.delivery.start(batch.expect("a drawn delivery is queued"));
             }
         }
         kind
@@ -121,8 +121,8 @@ impl Client for TpccClient {
         }
     }
 
-    /// Keying comes before a terminal's transaction; thinking after it, and after the deliveries that
-    /// are still to be performed for it.
+    /// Keying precedes a terminal's transaction; thinking follows it, after the deliveries that are still
+    /// pending.
     #[inline]
     fn waits(&mut self, _kind: usize) -> Waits {
         let before_ns = std::mem::take(&mut self.waits.before_ns);

@@ -1,5 +1,5 @@
-//! Which customer a payment or an order-status is about: by number, or by last name the one in the
-//! middle of all who have it, in the order of their first names (clause 2.5.2.2).
+//! The customer of a payment or an order-status: selected by number, or by last name as the middle one of all
+//! customers with that name, in the order of their first names (clause 2.5.2.2).
 
 use super::names::last_name;
 use super::schema::Tables;
@@ -8,15 +8,15 @@ use syncline_contract::{
     Session, Stop, Text, Transaction,
 };
 
-/// How a customer is named.
+/// How a customer is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     Number(i64),
-    /// The number of the last name.
+    /// The number of a last name.
     LastName(i64),
 }
 
-/// A customer to be found.
+/// A customer to find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Customer {
     pub(super) warehouse: i64,
@@ -24,10 +24,10 @@ pub(super) struct Customer {
     pub(super) who: Who,
 }
 
-/// The numbers of the customers of a last name.
+/// The numbers of the customers with a last name.
 pub(super) type ByName = Read<(Int, Int, Text), (Int,)>;
 
-/// Declares the question for customers of a last name.
+/// Declares the read of the customers with a last name.
 pub(super) fn declare(plan: &mut Plan, tables: &Tables) -> ByName {
     let scan = Scan {
         path: Path {
@@ -45,7 +45,7 @@ pub(super) fn declare(plan: &mut Plan, tables: &Tables) -> ByName {
 }
 
 impl Customer {
-    /// Asks for the customers of the last name, if that is how the customer is named.
+    /// Requests the customers with the last name, if the customer is selected that way.
     #[inline]
     pub(super) fn ask<S: Session>(
         &self,
@@ -60,7 +60,7 @@ impl Customer {
         }
     }
 
-    /// The customer's number, once what was asked before is answered.
+    /// The customer's number, after earlier requests have been answered.
     #[inline]
     pub(super) async fn number<S: Session>(
         &self,
@@ -76,15 +76,15 @@ impl Customer {
         let middle = found.len().saturating_sub(1) / 2;
         match found.nth(middle) {
             Some(row) => row.map(|(number,)| number),
-            None => Err(nobody(name)),
+            None => Err(no_customer(name)),
         }
     }
 }
 
 #[cold]
-fn nobody(name: i64) -> Stop {
+fn no_customer(name: i64) -> Stop {
     let what = format!(
-        "the target answered no customer {} where the workload loaded some",
+        "the target returned no customer {}, although the workload loaded some",
         last_name(name)
     );
     Failure::new(FailureKind::Statement, what).into()

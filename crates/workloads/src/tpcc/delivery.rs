@@ -1,8 +1,8 @@
 //! Delivery: the oldest new order of each of ten districts goes to its customer (clause 2.7).
 //!
-//! A delivery is performed in batches of districts, a transaction each. A district without a new order
-//! is left out. By profile k2 districts are drawn with repetition; one that is drawn again within a
-//! batch is served again, after the first time, so that it delivers the next order.
+//! A delivery is performed in batches of districts, one transaction each. A district without a new order is
+//! skipped. In profile k2 districts are districts with repetition; one that is districts again within a
+//! batch is served again after the first round, so that it delivers the next order.
 
 use super::inputs::{Inputs, money};
 use super::options::Profile;
@@ -13,7 +13,7 @@ use syncline_contract::{
     Stop, Timestamp, Transaction, Write,
 };
 
-/// Its operations.
+/// The operations.
 #[derive(Debug)]
 pub(super) struct Operations {
     oldest: Read<(Int, Int), (Int,)>,
@@ -72,7 +72,7 @@ impl Districts {
         &self.list[..self.count]
     }
 
-    /// Those that stand here for the first time, and the others.
+    /// The first occurrence of each district, and the repetitions.
     fn split(self) -> (Districts, Districts) {
         let (mut first, mut again) = (Districts::default(), Districts::default());
         for district in self.all() {
@@ -95,28 +95,28 @@ pub(super) struct Batch {
     date_us: i64,
 }
 
-/// An order under way to its customer.
+/// An order being delivered.
 #[derive(Clone, Copy, Debug, Default)]
 struct Parcel {
     district: i64,
     order: i64,
     customer: i64,
     amount: i64,
-    /// How many of the kept line numbers are its.
+    /// Number of its line numbers in the buffer.
     lines: usize,
 }
 
-/// The batch under way and its memory.
+/// The current batch and its buffers.
 #[derive(Debug, Default)]
 pub(super) struct Delivery {
     batch: Batch,
     parcels: Vec<Parcel>,
     lines: Vec<i64>,
-    /// Orders delivered by the batch, once performed.
+    /// Number of orders that the batch has delivered.
     pub(super) delivered: u64,
 }
 
-/// Draws a delivery and hands out its batches.
+/// Draws a delivery and passes on its batches.
 pub(super) fn draw(
     inputs: &mut Inputs,
     profile: Profile,
@@ -142,8 +142,8 @@ pub(super) fn draw(
 }
 
 impl Delivery {
-    /// Turns to a batch.
-    pub(super) fn turn_to(&mut self, batch: Batch) {
+    /// Starts a batch.
+    pub(super) fn start(&mut self, batch: Batch) {
         self.batch = batch;
     }
 
@@ -171,7 +171,7 @@ impl Delivery {
         Ok(())
     }
 
-    /// The oldest new order of each district.
+    /// Finds the oldest new order of each district.
     async fn find<S: Session>(
         &mut self,
         districts: &Districts,
@@ -193,7 +193,7 @@ impl Delivery {
         Ok(())
     }
 
-    /// Whose the orders are and what is in them.
+    /// Reads the customers and the lines of the orders.
     async fn open<S: Session>(
         &mut self,
         operations: &Operations,
@@ -246,12 +246,12 @@ mod tests {
     use super::Districts;
 
     #[test]
-    fn a_district_drawn_again_waits_for_a_later_round() {
-        let mut drawn = Districts::default();
+    fn a_repeated_district_is_served_in_a_later_round() {
+        let mut districts = Districts::default();
         for district in [3, 1, 3, 3, 2] {
-            drawn.add(district);
+            districts.add(district);
         }
-        let (first, again) = drawn.split();
+        let (first, again) = districts.split();
         assert_eq!((first.all(), again.all()), (&[3, 1, 2][..], &[3, 3][..]));
         let (second, last) = again.split();
         assert_eq!((second.all(), last.all()), (&[3][..], &[3][..]));

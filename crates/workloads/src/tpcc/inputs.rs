@@ -1,4 +1,4 @@
-//! What the inputs of every transaction are drawn from.
+//! The distributions behind the inputs of every transaction.
 
 use super::customer::{Customer, Who};
 use super::load::{LAST_NAME_CONSTANT, LOADED_AT_US};
@@ -13,7 +13,7 @@ const NAME_MASK: i64 = 255;
 const CUSTOMER_MASK: i64 = 1_023;
 const ITEM_MASK: i64 = 8_191;
 
-/// From one transaction to the next, the counted date moves by a second.
+/// The generated date advances by a second per transaction.
 const DATE_STEP_US: i64 = 1_000_000;
 
 /// An amount of money in hundredths.
@@ -22,15 +22,15 @@ pub(super) fn money(units: i64) -> Decimal {
     Decimal { units, scale: 2 }
 }
 
-/// A tax or discount in ten thousandths.
+/// A tax or discount in ten-thousandths.
 #[inline]
 pub(super) fn rate(units: i64) -> Decimal {
     Decimal { units, scale: 4 }
 }
 
-/// The distribution of the last names of that scale's customers.
+/// The distribution of last names at this scale.
 pub(super) fn last_names(scale: &Scale, constant: i64) -> Nurand {
-    // A district smaller than the names there are has the first names only.
+    // A district with fewer customers than there are names uses the first names only.
     let names = LAST_NAMES.min(scale.customers);
     Nurand::new(NAME_MASK, constant, 0, names - 1)
 }
@@ -52,7 +52,7 @@ pub(super) struct Inputs {
 impl Inputs {
     pub(super) fn new(options: &Options, home: i64, number: usize, seed: u64) -> Inputs {
         let scale = options.scale;
-        // The constants are the run's: the same for all clients.
+        // The constants belong to the run: they are the same for all clients.
         let mut of_run = Stream::of_client(seed, 0, "constants");
         let name_constant = run_constant(LAST_NAME_CONSTANT, &mut of_run);
         let customer_constant = of_run.between(0, CUSTOMER_MASK);
@@ -69,7 +69,7 @@ impl Inputs {
         }
     }
 
-    /// The counted date.
+    /// The generated date.
     #[inline]
     pub(super) fn date_us(&mut self) -> i64 {
         self.date_us += DATE_STEP_US;
@@ -91,20 +91,20 @@ impl Inputs {
         self.items.draw(&mut self.stream)
     }
 
-    /// True in so many of a hundred draws, if there is another warehouse at all.
+    /// True in this percentage of draws, if there is another warehouse.
     #[inline]
     pub(super) fn is_remote(&mut self, percent: u64) -> bool {
         self.scale.warehouses > 1 && self.stream.percent(percent)
     }
 
-    /// Any warehouse but home; there must be one.
+    /// Any warehouse except home; there must be one.
     #[inline]
     pub(super) fn other_warehouse(&mut self) -> i64 {
         let other = self.stream.between(1, self.scale.warehouses - 1);
         other + i64::from(other >= self.home)
     }
 
-    /// A customer of a district, by number or by last name.
+    /// A customer of a district, selected by number or by last name.
     pub(super) fn who(&mut self, warehouse: i64, district: i64) -> Customer {
         let who = if self.stream.percent(self.by_name_percent) {
             Who::LastName(self.names.draw(&mut self.stream))
@@ -129,12 +129,12 @@ mod tests {
     }
 
     #[test]
-    fn other_warehouses_are_all_but_home_and_none_is_remote_where_there_is_one() {
+    fn other_warehouses_exclude_home_and_a_single_one_has_no_remote() {
         let mut four = inputs(&[("warehouses", "4")]);
-        let mut seen: Vec<_> = (0..1_000).map(|_| four.other_warehouse()).collect();
-        seen.sort_unstable();
-        seen.dedup();
-        assert_eq!(seen, [1, 2, 4]);
+        let mut drawn: Vec<_> = (0..1_000).map(|_| four.other_warehouse()).collect();
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(drawn, [1, 2, 4]);
         let remote = (0..100_000).filter(|_| four.is_remote(15)).count();
         assert!((14_000..16_000).contains(&remote), "{remote}");
         let mut one = inputs(&[]);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn customers_are_chosen_by_name_as_often_as_the_profile_says() {
+    fn customers_are_selected_by_name_as_in_the_profile() {
         for (profile, percent) in [("spec", 60), ("k2", 40)] {
             let mut inputs = inputs(&[("profile", profile)]);
             let by_name = |inputs: &mut Inputs| matches!(inputs.who(1, 1).who, Who::LastName(_));

@@ -1,8 +1,8 @@
-//! The rows that a run starts from, by the population rules of clause 4.3.3.1.
+//! The initial rows, by the population rules of clause 4.3.3.1.
 //!
-//! A unit is a row, or of order lines the lines of an order. Each is made from its number alone, in the
-//! order of its table's key. What two tables must agree on (how many lines an order has) both draw
-//! first from the same stream.
+//! A unit is one row, or the lines of one order. Each is generated from its number alone, in the order of its
+//! table's key. Values on which two tables must agree (the number of lines of an order) are drawn first, from
+//! the same stream.
 
 use super::inputs::{last_names, money, rate};
 use super::names::{LAST_NAMES, Texts, digits, last_name, zip};
@@ -12,16 +12,16 @@ use super::schema::Tables;
 use crate::distributions::{Nurand, Stream};
 use syncline_contract::{Decimal, Load, Rows, TableId, Value};
 
-/// The constant of the last names that are loaded; those of runs keep away from it.
+/// The constant of the loaded last names; those of runs differ from it as required.
 pub(super) const LAST_NAME_CONSTANT: i64 = 157;
 
-/// The date of everything that is loaded: 2025-01-01, in microseconds since 1970.
+/// The date of all loaded rows: 2025-01-01, in microseconds since 1970.
 pub(super) const LOADED_AT_US: i64 = 1_735_689_600_000_000;
 
-/// What every customer has paid once.
+/// The one payment of every customer.
 const PAID: i64 = 1_000;
 
-/// Makes rows.
+/// Generates rows.
 #[derive(Debug)]
 pub(super) struct Loader {
     scale: Scale,
@@ -114,7 +114,7 @@ impl Loader {
         keys(rows, place);
         text(rows, self.texts.between(&mut stream, 8, 16));
         text(rows, "OE");
-        // The first thousand have a name each, the others one of those by chance.
+        // The first thousand customers have one name each, the others random ones.
         let name = if place.number <= LAST_NAMES {
             place.number - 1
         } else {
@@ -206,7 +206,7 @@ impl Loader {
     }
 }
 
-/// How many lines an order has, drawn first of all.
+/// The number of lines of an order; drawn before anything else.
 fn line_count(stream: &mut Stream) -> i64 {
     stream.between(5, 15)
 }
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn customers_have_the_names_and_credits_of_the_rules() {
+    fn customers_have_names_and_credits_by_the_rules() {
         let loader = loader();
         let customers = rows(21, 3_000, |unit, rows| {
             loader.customer(unit, Scale::place(unit, 3_000), rows);

@@ -1,4 +1,4 @@
-//! Which transaction comes next: by weights, one uniform draw each.
+//! Chooses the next transaction by weights, with one uniform draw each.
 
 use crate::distributions::Stream;
 
@@ -14,7 +14,7 @@ pub(super) const STOCK_LEVEL: usize = 4;
 /// The largest weight.
 const WEIGHT_MAX: u64 = 10_000;
 
-/// The order in which a profile gives its weights.
+/// The order in which a profile lists its weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Order([usize; 5]);
 
@@ -26,19 +26,19 @@ impl Order {
     pub(super) const SPEC: Order = Order([NEW_ORDER, PAYMENT, ORDER_STATUS, DELIVERY, STOCK_LEVEL]);
     pub(super) const K2: Order = Order([PAYMENT, ORDER_STATUS, DELIVERY, NEW_ORDER, STOCK_LEVEL]);
 
-    /// Weights given in this order; none if the text is no such list.
+    /// Parses weights in this order; none if the text is not such a list.
     pub(super) fn parse(self, text: &str) -> Option<Weights> {
         let mut weights = [0; 5];
-        let mut given = text.split(',');
+        let mut words = text.split(',');
         for kind in self.0 {
-            weights[kind] = given.next()?.trim().parse().ok()?;
+            weights[kind] = words.next()?.trim().parse().ok()?;
         }
         let fits = weights.iter().all(|weight| *weight <= WEIGHT_MAX);
         let some = weights.iter().any(|weight| *weight > 0);
-        (given.next().is_none() && fits && some).then_some(Weights(weights))
+        (words.next().is_none() && fits && some).then_some(Weights(weights))
     }
 
-    /// Weights in this order, as they are given.
+    /// Formats weights in this order.
     pub(super) fn words(self, weights: &Weights) -> String {
         let words = self.0.map(|kind| weights.0[kind].to_string());
         words.join(",")
@@ -46,10 +46,10 @@ impl Order {
 }
 
 impl Weights {
-    /// 45 new-orders, 43 payments and 4 of each other: what both sources publish.
+    /// 45 new-orders, 43 payments and 4 of each other transaction, as both sources publish.
     pub(super) const PUBLISHED: Weights = Weights([45, 43, 4, 4, 4]);
 
-    /// True if that transaction is drawn at all.
+    /// True if this transaction has a weight.
     pub(super) fn has(&self, kind: usize) -> bool {
         self.0[kind] > 0
     }

@@ -1,15 +1,15 @@
-//! Texts: last names of three syllables, the words of a load, zip codes, "ORIGINAL".
+//! Texts: last names of three syllables, words for loading, zip codes, "ORIGINAL".
 //!
-//! The words of a load are pieces of one pool of random letters and digits, each from a random place, so
-//! that a row costs no more than it has bytes and nothing is allocated for it.
+//! The words for loading are slices of one pool of random letters and digits, at random offsets, so a row
+//! costs no more than its bytes and no allocation.
 
 use crate::distributions::Stream;
 use std::sync::LazyLock;
 
-/// Last names that there are.
+/// Number of last names.
 pub(super) const LAST_NAMES: i64 = 1_000;
 
-/// What one in ten item and stock texts holds.
+/// Contained in one of ten item and stock texts.
 const ORIGINAL: &[u8; 8] = b"ORIGINAL";
 
 const SYLLABLES: [&str; 10] =
@@ -22,13 +22,13 @@ static LAST: LazyLock<Vec<String>> = LazyLock::new(|| {
     (0..LAST_NAMES as usize).map(name).collect()
 });
 
-/// The last name of a number from 0 to 999: a syllable for each of its three digits (clause 4.3.2.3).
+/// The last name for a number from 0 to 999: one syllable for each of its three digits (clause 4.3.2.3).
 #[inline]
 pub(super) fn last_name(number: i64) -> &'static str {
     &LAST[number as usize]
 }
 
-/// True if an item or stock text says that the item is an original one.
+/// True if an item or stock text marks the item as original.
 #[inline]
 pub(super) fn is_original(text: &str) -> bool {
     let mut rest = text.as_bytes();
@@ -44,7 +44,7 @@ pub(super) fn is_original(text: &str) -> bool {
 
 const POOL_BYTES: usize = 1 << 18;
 
-/// The pool from which words of a load are taken.
+/// The pool of letters and digits for loading.
 #[derive(Debug)]
 pub(super) struct Texts(Box<str>);
 
@@ -56,47 +56,47 @@ impl Texts {
         Texts(text.into_boxed_str())
     }
 
-    /// So many letters and digits.
+    /// This many letters and digits.
     #[inline]
     pub(super) fn of(&self, stream: &mut Stream, length: usize) -> &str {
         let start = stream.below((POOL_BYTES - length) as u64) as usize;
         &self.0[start..start + length]
     }
 
-    /// Between so many letters and digits.
+    /// A random number of letters and digits between two bounds.
     #[inline]
     pub(super) fn between(&self, stream: &mut Stream, least: usize, most: usize) -> &str {
         let length = stream.between(least as i64, most as i64) as usize;
         self.of(stream, length)
     }
 
-    /// An item or stock text of 26 to 50 signs, one in ten with "ORIGINAL" at a random place.
-    pub(super) fn data<'a>(&'a self, stream: &mut Stream, room: &'a mut [u8; 50]) -> &'a str {
+    /// An item or stock text of 26 to 50 characters; one in ten contains "ORIGINAL" at a random place.
+    pub(super) fn data<'a>(&'a self, stream: &mut Stream, buffer: &'a mut [u8; 50]) -> &'a str {
         let text = self.between(stream, 26, 50);
         if !stream.percent(10) {
             return text;
         }
-        let room = &mut room[..text.len()];
-        room.copy_from_slice(text.as_bytes());
+        let buffer = &mut buffer[..text.len()];
+        buffer.copy_from_slice(text.as_bytes());
         let place = stream.below((text.len() - ORIGINAL.len() + 1) as u64) as usize;
-        room[place..place + ORIGINAL.len()].copy_from_slice(ORIGINAL);
-        str::from_utf8(room).expect("letters and digits")
+        buffer[place..place + ORIGINAL.len()].copy_from_slice(ORIGINAL);
+        str::from_utf8(buffer).expect("letters and digits")
     }
 }
 
 /// Random digits.
-pub(super) fn digits<'a>(stream: &mut Stream, room: &'a mut [u8]) -> &'a str {
-    for byte in room.iter_mut() {
+pub(super) fn digits<'a>(stream: &mut Stream, buffer: &'a mut [u8]) -> &'a str {
+    for byte in buffer.iter_mut() {
         *byte = b'0' + stream.below(10) as u8;
     }
-    str::from_utf8(room).expect("digits")
+    str::from_utf8(buffer).expect("digits")
 }
 
 /// A zip code: four random digits and "11111" (clause 4.3.2.7).
-pub(super) fn zip<'a>(stream: &mut Stream, room: &'a mut [u8; 9]) -> &'a str {
-    *room = *b"000011111";
-    digits(stream, &mut room[..4]);
-    str::from_utf8(room).expect("digits")
+pub(super) fn zip<'a>(stream: &mut Stream, buffer: &'a mut [u8; 9]) -> &'a str {
+    *buffer = *b"000011111";
+    digits(stream, &mut buffer[..4]);
+    str::from_utf8(buffer).expect("digits")
 }
 
 #[cfg(test)]
@@ -105,7 +105,7 @@ mod tests {
     use crate::distributions::Stream;
 
     #[test]
-    fn last_names_have_a_syllable_a_digit() {
+    fn last_names_have_one_syllable_per_digit() {
         assert_eq!(last_name(0), "BARBARBAR");
         assert_eq!(last_name(371), "PRICALLYOUGHT");
         assert_eq!(last_name(999), "EINGEINGEING");
@@ -114,9 +114,9 @@ mod tests {
     #[test]
     fn texts_keep_to_their_lengths_and_one_in_ten_is_original() {
         let (texts, mut stream) = (Texts::new(), Stream::of_load("test", 0));
-        let (mut room, mut original, mut lengths) = ([0; 50], 0, [0; 51]);
+        let (mut buffer, mut original, mut lengths) = ([0; 50], 0, [0; 51]);
         for _ in 0..100_000 {
-            let text = texts.data(&mut stream, &mut room);
+            let text = texts.data(&mut stream, &mut buffer);
             lengths[text.len()] += 1;
             original += u32::from(is_original(text));
         }
@@ -137,8 +137,8 @@ mod tests {
 
     #[test]
     fn a_zip_code_ends_in_ones() {
-        let mut room = [0; 9];
-        let text = zip(&mut Stream::of_load("zip", 0), &mut room);
+        let mut buffer = [0; 9];
+        let text = zip(&mut Stream::of_load("zip", 0), &mut buffer);
         assert!(text.ends_with("11111") && text.bytes().all(|byte| byte.is_ascii_digit()));
     }
 }

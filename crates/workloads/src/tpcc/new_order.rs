@@ -1,7 +1,7 @@
-//! New-order: 5 to 15 items are ordered from stock (clause 2.4).
+//! New-order: orders 5 to 15 items from stock (clause 2.4).
 //!
-//! Everything that is read is asked in one go. One in a hundred names, in its last line, an item that
-//! nobody has: what comes before that line is written, and then all is rolled back.
+//! All reads are requested together. One in a hundred new-orders names a nonexistent item in its last line:
+//! what precedes that line is written, then everything is rolled back.
 
 use super::inputs::{Inputs, money};
 use super::names::is_original;
@@ -12,29 +12,29 @@ use syncline_contract::{
     Exact, Int, Lock, Nullable, Plan, Read, Session, Set, Stop, Text, Timestamp, Transaction, Write,
 };
 
-/// Of a hundred new-orders, those that are rolled back; of a hundred lines, those from elsewhere.
+/// Percentage of new-orders that are rolled back, and of lines supplied by another warehouse.
 const ROLLED_BACK_PERCENT: u64 = 1;
 const REMOTE_PERCENT: u64 = 1;
 
-/// Stock is filled up when less than this would be left.
+/// Stock is refilled if less than this would remain.
 const STOCK_LEAST: i64 = 10;
 const STOCK_REFILL: i64 = 91;
 
-/// Bytes of the text that a stock row has for each district.
+/// Length of a stock row's text for each district.
 const DIST_BYTES: usize = 24;
 
 type Stock = Read<(Int, Int), (Int, Text, Text)>;
 type OrderRow = (Int, Int, Int, Int, Timestamp, Nullable<Int>, Int, Int);
 type LineRow = (Int, Int, Int, Int, Int, Int, Nullable<Timestamp>, Int, Exact, Text);
 
-/// Its operations.
+/// The operations.
 #[derive(Debug)]
 pub(super) struct Operations {
     warehouse: Read<(Int,), (Exact,)>,
     district: Read<(Int, Int), (Exact, Int)>,
     customer: Read<(Int, Int, Int), (Exact, Text, Text)>,
     item: Read<(Int,), (Exact, Text, Text)>,
-    /// One for each district, whose text it reads.
+    /// One for each district, reading its text.
     stock: [Stock; DISTRICTS as usize],
     take_number: Write<(Int, Int, Int)>,
     order: Write<OrderRow>,
@@ -82,7 +82,7 @@ impl Operations {
     }
 }
 
-/// A line as drawn.
+/// A drawn line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Line {
     item: i64,
@@ -90,18 +90,18 @@ struct Line {
     quantity: i64,
 }
 
-/// What a line's questions answered.
+/// The answers for a line.
 #[derive(Clone, Copy, Debug, Default)]
 struct LineAnswer {
     price: i64,
-    /// What is left in stock after this line.
+    /// The stock that remains after this line.
     left: i64,
     is_original: bool,
     text: [u8; DIST_BYTES],
     text_bytes: usize,
 }
 
-/// The drawn new-order and what it found.
+/// The drawn new-order and the answers to its reads.
 #[derive(Debug, Default)]
 pub(super) struct NewOrder {
     home: i64,
@@ -111,13 +111,13 @@ pub(super) struct NewOrder {
     lines: [Line; LINES_MAX],
     count: usize,
     rolls_back: bool,
-    found: [LineAnswer; LINES_MAX],
+    answers: [LineAnswer; LINES_MAX],
     /// The number of the order, once performed.
     pub(super) number: i64,
 }
 
 impl NewOrder {
-    /// The district in which it is drawn.
+    /// The district of the order.
     pub(super) fn district(&self) -> i64 {
         self.district
     }
@@ -157,14 +157,14 @@ impl NewOrder {
         let (discount, taxes) = (discount.units, warehouse_tax.units + district_tax.units);
         self.number = number;
         for place in 0..self.count {
-            let found = transaction.answer_if_any(&operations.item).await?;
-            // Only the drawn rollback may miss its item; that one ends the transaction, whatever a
-            // target answers that makes its rows up.
-            match found {
+            let answers = transaction.answer_if_any(&operations.item).await?;
+            // Only the drawn rollback may miss its item; it ends the transaction even if a target that
+            // generates rows returns one.
+            match answers {
                 Some((price, name, data)) => {
                     black_box(name);
-                    self.found[place].price = price.units;
-                    self.found[place].is_original = is_original(data);
+                    self.answers[place].price = price.units;
+                    self.answers[place].is_original = is_original(data);
                 }
                 None if self.misses(place) => {}
                 None => return Err(no_item(self.lines[place].item)),
@@ -173,8 +173,8 @@ impl NewOrder {
         let stock = &operations.stock[self.district as usize - 1];
         for place in 0..self.known() {
             let (quantity, text, data) = transaction.answer(stock).await?;
-            self.found[place].is_original &= is_original(data);
-            self.found[place].keep_text(text);
+            self.answers[place].is_original &= is_original(data);
+            self.answers[place].keep_text(text);
             self.take(place, quantity);
         }
         black_box(self.total(taxes, discount));
@@ -204,7 +204,7 @@ impl NewOrder {
         Ok(())
     }
 
-    /// Lines whose items there are.
+    /// Number of lines with existing items.
     fn known(&self) -> usize {
         self.count - usize::from(self.rolls_back)
     }
@@ -213,29 +213,29 @@ impl NewOrder {
         self.rolls_back && place + 1 == self.count
     }
 
-    /// What a line leaves in stock. An item may be ordered twice, so a line starts from what the last
-    /// one of the same stock row has left.
+    /// Computes the stock that a line leaves. An item may be ordered twice, so a line starts from what the
+    /// previous line with the same stock row has left.
     fn take(&mut self, place: usize, quantity: i64) {
         let line = self.lines[place];
         let same = |other: &Line| (other.item, other.supplier) == (line.item, line.supplier);
         let before = self.lines[..place].iter().rposition(same);
-        let there = before.map_or(quantity, |before| self.found[before].left);
+        let there = before.map_or(quantity, |before| self.answers[before].left);
         let left = there - line.quantity;
-        self.found[place].left = if left >= STOCK_LEAST { left } else { left + STOCK_REFILL };
+        self.answers[place].left = if left >= STOCK_LEAST { left } else { left + STOCK_REFILL };
     }
 
-    /// What the customer pays in hundredths, and how many lines are of original brands.
+    /// The amount that the customer pays in hundredths, and the number of lines with original brands.
     fn total(&self, taxes: i64, discount: i64) -> (i64, usize) {
         let amounts = (0..self.known()).map(|place| self.amount(place));
         let sum: i64 = amounts.sum();
         let total = i128::from(sum) * i128::from(10_000 - discount) * i128::from(10_000 + taxes);
-        let found = &self.found[..self.known()];
-        let originals = found.iter().filter(|line| line.is_original).count();
+        let answers = &self.answers[..self.known()];
+        let originals = answers.iter().filter(|line| line.is_original).count();
         ((total / 100_000_000) as i64, originals)
     }
 
     fn amount(&self, place: usize) -> i64 {
-        self.found[place].price * self.lines[place].quantity
+        self.answers[place].price * self.lines[place].quantity
     }
 
     fn write<S: Session>(
@@ -260,9 +260,9 @@ impl NewOrder {
         transaction.write(&operations.order, order)?;
         transaction.write(&operations.new_order, (home, district, number))?;
         for (place, line) in self.lines[..self.known()].iter().enumerate() {
-            let found = &self.found[place];
+            let answers = &self.answers[place];
             let remote = i64::from(line.supplier != home);
-            let stock = (line.supplier, line.item, found.left, line.quantity, 1, remote);
+            let stock = (line.supplier, line.item, answers.left, line.quantity, 1, remote);
             transaction.write(&operations.take_stock, stock)?;
             let row = (
                 home,
@@ -274,7 +274,7 @@ impl NewOrder {
                 None,
                 line.quantity,
                 money(self.amount(place)),
-                found.text(),
+                answers.text(),
             );
             transaction.write(&operations.line, row)?;
         }
@@ -297,7 +297,7 @@ impl LineAnswer {
 #[cold]
 fn no_item(item: i64) -> Stop {
     use syncline_contract::{Failure, FailureKind};
-    let what = format!("the target answered no item {item} where the workload loaded one");
+    let what = format!("the target returned no item {item}, although the workload loaded one");
     Failure::new(FailureKind::Statement, what).into()
 }
 
@@ -306,7 +306,7 @@ mod tests {
     use super::{Line, NewOrder};
 
     #[test]
-    fn stock_is_filled_up_and_a_second_line_goes_on_from_the_first() {
+    fn stock_is_refilled_and_a_second_line_continues_from_the_first() {
         let mut order = NewOrder::default();
         let line = |item, quantity| Line { item, supplier: 1, quantity };
         for (place, line) in
@@ -317,15 +317,15 @@ mod tests {
         for place in 0..4 {
             order.take(place, 20);
         }
-        let left: Vec<i64> = order.found[..4].iter().map(|found| found.left).collect();
+        let left: Vec<i64> = order.answers[..4].iter().map(|answers| answers.left).collect();
         assert_eq!(left, [15, 15, 100, 99]);
     }
 
     #[test]
-    fn the_total_spans_discount_and_taxes() {
+    fn the_total_includes_discount_and_taxes() {
         let mut order = NewOrder { count: 1, ..NewOrder::default() };
         order.lines[0].quantity = 10;
-        order.found[0].price = 1_000;
+        order.answers[0].price = 1_000;
         assert_eq!(order.total(1_000, 5_000), (5_500, 0));
     }
 }

@@ -1,4 +1,4 @@
-//! Order-status: a customer's newest order and its lines; reads only (clause 2.6).
+//! Order-status: reads a customer's newest order and its lines (clause 2.6).
 
 use super::customer::{ByName, Customer};
 use super::inputs::Inputs;
@@ -14,7 +14,7 @@ type Key = (Int, Int, Int);
 
 type Line = (Int, Int, Int, Exact, Nullable<Timestamp>);
 
-/// Its operations.
+/// The operations.
 #[derive(Debug)]
 pub(super) struct Operations {
     by_name: ByName,

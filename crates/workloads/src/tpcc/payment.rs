@@ -1,7 +1,7 @@
-//! Payment: a customer pays, the year's sums of warehouse and district grow (clause 2.5).
+//! Payment: a customer pays, and the year-to-date sums of warehouse and district grow (clause 2.5).
 //!
-//! The sums are added to without being read, so that a store which can add leaves payments of one
-//! warehouse out of each other's way as far as reading its name allows.
+//! The sums are increased without being read, so that payments in one warehouse do not conflict in a store
+//! that can add, except as far as reading the warehouse's name requires.
 
 use super::customer::{ByName, Customer};
 use super::inputs::{Inputs, money};
@@ -12,7 +12,7 @@ use syncline_contract::{
     Exact, Int, Lock, Plan, Read, Session, Set, Stop, Text, Timestamp, Transaction, Write,
 };
 
-/// Of a hundred payments, those of customers of another warehouse.
+/// Percentage of payments by customers of another warehouse.
 const REMOTE_PERCENT: u64 = 15;
 
 /// A name and an address.
@@ -24,7 +24,7 @@ type Shown =
 
 type HistoryRow = (Int, Int, Int, Int, Int, Timestamp, Exact, Text);
 
-/// Its operations.
+/// The operations.
 #[derive(Debug)]
 pub(super) struct Operations {
     by_name: ByName,
@@ -81,7 +81,7 @@ impl Operations {
     }
 }
 
-/// The drawn payment and its memory.
+/// The drawn payment and its buffers.
 #[derive(Debug)]
 pub(super) struct Payment {
     home: i64,
@@ -91,7 +91,7 @@ pub(super) struct Payment {
     date_us: i64,
     /// The text of the history row.
     names: String,
-    /// The new data of a customer of bad credit.
+    /// The new data of a customer with bad credit.
     data: String,
 }
 
@@ -179,7 +179,7 @@ impl Payment {
     }
 }
 
-/// The data of a customer of bad credit: this payment, and what of the data before finds room.
+/// The data of a customer with bad credit: this payment, followed by as much of the old data as fits.
 fn note(
     data: &mut String,
     ((warehouse, district, number), home, at): ((i64, i64, i64), i64, i64),
@@ -187,8 +187,8 @@ fn note(
     before: &str,
 ) {
     data.clear();
-    let (whole, cents) = (amount / 100, amount % 100);
-    write!(data, "{number} {district} {warehouse} {at} {home} {whole}.{cents:02}|")
+    let (units, cents) = (amount / 100, amount % 100);
+    write!(data, "{number} {district} {warehouse} {at} {home} {units}.{cents:02}|")
         .expect("text is always written");
     data.push_str(before);
     data.truncate(data.floor_char_boundary(CUSTOMER_DATA_BYTES));
@@ -199,7 +199,7 @@ mod tests {
     use super::{CUSTOMER_DATA_BYTES, note};
 
     #[test]
-    fn a_note_stands_before_what_was_there_and_the_end_is_cut() {
+    fn a_note_precedes_the_old_data_which_is_truncated() {
         let mut data = String::new();
         note(&mut data, ((2, 3, 77), 1, 5), 12_345, "before");
         assert_eq!(data, "77 3 2 5 1 123.45|before");

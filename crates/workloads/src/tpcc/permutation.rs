@@ -1,15 +1,15 @@
-//! Numbers from 0 to n-1 in a random order that can be asked at any place: which customer placed the
-//! loaded order of a number.
+//! A random permutation of the numbers from 0 to n-1 with random access: determines which customer placed a
+//! loaded order.
 //!
-//! A bijection of the next power of two is walked until it answers a number below n; so every number is
-//! answered once, and nothing is kept.
+//! Applies a bijection on the next power of two repeatedly, until the result is below n; so every number
+//! occurs once, and nothing is stored.
 
 use crate::distributions::mixed;
 
-/// Rounds of multiplying and folding; with fewer the order is seen to be regular.
+/// Rounds of multiplying and folding; with fewer, the order is visibly regular.
 const ROUNDS: u64 = 4;
 
-/// The number at a place of the order that `of` names.
+/// The number at a position of the permutation selected by `of`.
 pub(super) fn permuted(place: u64, count: u64, of: u64) -> u64 {
     let bits = u64::BITS - (count - 1).leading_zeros();
     let bits = bits.max(2);
@@ -32,7 +32,7 @@ mod tests {
     use super::permuted;
 
     #[test]
-    fn every_number_is_there_once_in_another_order_each() {
+    fn every_permutation_has_each_number_once_in_a_different_order() {
         for count in [1, 2, 10, 30, 3_000, 4_096] {
             let order =
                 |of| -> Vec<u64> { (0..count).map(|place| permuted(place, count, of)).collect() };

@@ -1,28 +1,28 @@
-//! How many rows there are, and which unit of a load is whose.
+//! The numbers of rows, and the mapping from units of a load to rows.
 
-/// Districts of a warehouse.
+/// Districts per warehouse.
 pub(super) const DISTRICTS: i64 = 10;
 
 /// The most lines of an order; the fewest are five.
 pub(super) const LINES_MAX: usize = 15;
 
-/// What is loaded.
+/// The size of the loaded data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scale {
     /// Warehouses.
     pub(super) warehouses: i64,
-    /// Items, and stock rows of a warehouse.
+    /// Number of items, and of stock rows per warehouse.
     pub(super) items: i64,
-    /// Customers of a district, and its orders: one each.
+    /// Customers per district, and orders per district: one each.
     pub(super) customers: i64,
 }
 
-/// A row of a district: the whole place of it.
+/// The position of a row: warehouse, district and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RowPosition {
     pub(super) warehouse: i64,
     pub(super) district: i64,
-    /// From 1 on, in the district.
+    /// The number in the district, from 1.
     pub(super) number: i64,
 }
 
@@ -30,22 +30,22 @@ impl Scale {
     pub(super) const ITEMS: i64 = 100_000;
     pub(super) const CUSTOMERS: i64 = 3_000;
 
-    /// True if it is TPC-C's but for the number of warehouses.
+    /// True if everything except the number of warehouses is as in TPC-C.
     pub(super) fn is_of_the_spec(&self) -> bool {
         (self.items, self.customers) == (Scale::ITEMS, Scale::CUSTOMERS)
     }
 
-    /// Districts of all warehouses.
+    /// Number of districts in all warehouses.
     pub(super) fn districts(&self) -> i64 {
         self.warehouses * DISTRICTS
     }
 
-    /// How many loaded orders of a district are delivered, the first ones: 2,100 of 3,000.
+    /// Number of loaded orders in a district that are delivered, the first ones: 2,100 of 3,000.
     pub(super) fn delivered(&self) -> i64 {
         self.customers * 7 / 10
     }
 
-    /// The row that unit `unit` is, where each district has `rows`.
+    /// The row for a unit, with `rows` rows per district.
     pub(super) fn place(unit: u64, rows: i64) -> RowPosition {
         let (district, number) = (unit as i64 / rows, unit as i64 % rows);
         RowPosition {
@@ -55,14 +55,14 @@ impl Scale {
         }
     }
 
-    /// The position of a district among all, if there is one of those numbers.
+    /// The position of a district across all, if it exists.
     pub(super) fn district_at(&self, warehouse: i64, district: i64) -> Option<usize> {
         let there =
             (1..=self.warehouses).contains(&warehouse) && (1..=DISTRICTS).contains(&district);
         there.then(|| ((warehouse - 1) * DISTRICTS + district - 1) as usize)
     }
 
-    /// The position of a customer in its district, if there is one of that number.
+    /// The position of a customer in its district, if it exists.
     pub(super) fn customer_at(&self, customer: i64) -> Option<usize> {
         (1..=self.customers).contains(&customer).then(|| customer as usize - 1)
     }

@@ -1,7 +1,8 @@
 //! Tables, operations, and the workload as the runner sees it.
 //!
-//! Columns stand in the order of clause 1.3, but keys come first in the order of the key. Tables are
-//! stored by warehouse, district and number; two have a second index: customers by last and first
+//! Columns are in the order of clause 1.3, except that keys come first, in key order. Tables are stored by
+//! warehouse, district and number; two have a secondary index: customers by last and first name, orders by
+//! customer.
 //! name, orders by customer.
 
 use super::check::{self, CheckQueries};
@@ -18,11 +19,11 @@ use syncline_contract::{
     Stop, Table, TableId, Workload,
 };
 
-/// The most bytes of what is noted about a customer.
+/// The most bytes of a customer's data.
 pub(super) const CUSTOMER_DATA_BYTES: usize = 500;
 
-/// A terminal of ten at a warehouse, keying and thinking on average, enters no more than this many new
-/// orders a minute and warehouse.
+/// The maximum rate of new orders per minute and warehouse, with ten terminals that key and think as
+/// prescribed.
 const NEW_ORDERS_PER_MINUTE_MAX: f64 = 12.86;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -59,7 +60,7 @@ impl Tables {
         }
     }
 
-    /// The lines of one order.
+    /// The path to the lines of one order.
     pub(super) fn lines_of_an_order(&self) -> Path {
         Path { table: self.order_line, by: By::Key, equal: 3, range: Range::All }
     }
@@ -209,7 +210,7 @@ pub struct Tpcc {
     pub(super) operations: Arc<Operations>,
     loader: Loader,
     pub(super) queries: CheckQueries,
-    /// True if this run has loaded the rows, and does not go on from an earlier one's.
+    /// True if this run has loaded the rows instead of continuing with those of an earlier run.
     is_fresh: AtomicBool,
 }
 
@@ -220,9 +221,9 @@ impl Tpcc {
     pub(super) const NOTICE: &'static str =
         "derived from TPC-C, not comparable to published TPC results";
     pub(super) const NOTICE_SMALLER: &'static str = "derived from TPC-C, not comparable to published TPC \
-         results; not scaled as TPC-C says: fewer items or customers";
+         results; not scaled as TPC-C requires: fewer items or customers";
 
-    /// With those options.
+    /// The workload with these options.
     pub fn new(options: Options) -> Tpcc {
         let mut plan = Plan::new();
         let tables = Tables::declare(&mut plan);
@@ -265,7 +266,7 @@ impl Workload for Tpcc {
         &mix::NAMES
     }
 
-    /// A delivery may find no order that waits.
+    /// A delivery may find no waiting order.
     fn always_writes(&self, transaction: usize) -> bool {
         matches!(transaction, NEW_ORDER | PAYMENT)
     }
@@ -301,7 +302,7 @@ impl Workload for Tpcc {
         TpccClient::new(self, number, seed)
     }
 
-    /// Clause 5.2.5.4, for what is drawn at all; a deferred delivery has eighty seconds.
+    /// Clause 5.2.5.4, for transactions with a weight; a deferred delivery has eighty seconds.
     fn response_bounds(&self) -> Vec<ResponseBound> {
         let delivery_s = match self.options.delivery {
             options::Delivery::Immediate => 5,
@@ -319,12 +320,12 @@ impl Workload for Tpcc {
             percent: 90,
             within_ns: seconds * SECOND_NS,
         };
-        let drawn = |(kind, _): &(usize, u64)| self.options.weights.has(*kind);
-        seconds.into_iter().filter(drawn).map(bound).collect()
+        let has_weight = |(kind, _): &(usize, u64)| self.options.weights.has(*kind);
+        seconds.into_iter().filter(has_weight).map(bound).collect()
     }
 
-    /// The efficiency is of committed new orders, and of terminals that think; others exceed it by far, so
-    /// that theirs is the rate itself.
+    /// The efficiency is based on committed new orders, and on terminals that think. Without think time it
+    /// would be exceeded by far, so the rate itself is given.
     fn figures(&self, counts: &Counts<'_>) -> Vec<OwnFigure> {
         if counts.seconds <= 0.0 {
             return Vec::new();
@@ -379,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_count_rolled_back_orders_apart_and_by_warehouse() {
+    fn figures_count_rolled_back_orders_separately() {
         let counts = Counts {
             seconds: 30.0,
             clients: 1,
@@ -399,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn another_scale_than_that_of_the_source_is_said() {
+    fn the_notice_mentions_a_smaller_scale() {
         assert!(!tpcc(&[]).notice().unwrap().contains("not scaled"));
         for smaller in [("items", "1000"), ("customers", "30")] {
             assert!(tpcc(&[smaller]).notice().unwrap().contains("not scaled"));

@@ -1,15 +1,15 @@
-//! Stock-level: of the items of a district's last 20 orders, how many different ones are low in stock;
-//! reads only (clause 2.8).
+//! Stock-level: counts the distinct items in a district's last 20 orders that are low in stock; reads only
+//! (clause 2.8).
 
 use super::inputs::Inputs;
 use super::schema::Tables;
 use std::hint::black_box;
 use syncline_contract::{By, Int, Lock, Path, Plan, Range, Read, Session, Side, Stop, Transaction};
 
-/// How many orders are looked at.
+/// Number of orders that are read.
 const ORDERS: i64 = 20;
 
-/// Its operations.
+/// The operations.
 #[derive(Debug)]
 pub(super) struct Operations {
     next: Read<(Int, Int), (Int,)>,
@@ -19,7 +19,7 @@ pub(super) struct Operations {
 impl Operations {
     pub(super) fn declare(plan: &mut Plan, tables: &Tables) -> Operations {
         let lines = Path { table: tables.order_line, by: By::Key, equal: 2, range: Range::Between };
-        // A line's supplier is not asked for: the stock looked at is the home warehouse's.
+        // The supplier of a line does not matter: the stock is the home warehouse's.
         let on = [("ol_w_id", "s_w_id"), ("ol_i_id", "s_i_id")];
         let columns = [(Side::Right, "s_i_id"), (Side::Right, "s_quantity")];
         let next = ["d_next_o_id"];
@@ -30,7 +30,7 @@ impl Operations {
     }
 }
 
-/// The drawn stock-level and its memory.
+/// The drawn stock-level and its buffer.
 #[derive(Debug, Default)]
 pub(super) struct StockLevel {
     home: i64,

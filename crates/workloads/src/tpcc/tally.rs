@@ -1,9 +1,9 @@
-//! What a client was told of its transactions, for the checks.
+//! The endings of a client's transactions, for the checks.
 
 use super::scale::DISTRICTS;
 use syncline_contract::Ending;
 
-/// How many were acknowledged, and how many may be there besides.
+/// The number of acknowledged items, and of those with unknown outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CountBounds {
     pub(super) acknowledged: u64,
@@ -11,7 +11,7 @@ pub(super) struct CountBounds {
 }
 
 impl CountBounds {
-    /// Takes an ending of something that counts so many, or if it is unknown at most so many.
+    /// Adds an ending: `count` items if committed, at most `most` if unknown.
     #[inline]
     pub(super) fn ended(&mut self, ending: Ending, count: u64, most: u64) {
         match ending {
@@ -26,28 +26,28 @@ impl CountBounds {
         self.unknown += other.unknown;
     }
 
-    /// True if the store may hold so many.
+    /// True if the store may hold this many.
     pub(super) fn allows(&self, count: u64) -> bool {
         (self.acknowledged..=self.acknowledged + self.unknown).contains(&count)
     }
 }
 
-/// A district's new orders of one client.
+/// The new orders of one client in one district.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ordered {
-    pub(super) told: CountBounds,
+    pub(super) bounds: CountBounds,
     /// The greatest number of an acknowledged order; zero if there is none.
     pub(super) newest: i64,
 }
 
-/// What the checks need to know of a client.
+/// What the checks need from a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     pub(super) home: i64,
     /// By district of the home warehouse.
     pub(super) ordered: [Ordered; DISTRICTS as usize],
     pub(super) payments: CountBounds,
-    /// Orders, not deliveries.
+    /// Counts orders, not deliveries.
     pub(super) delivered: CountBounds,
 }
 
@@ -61,11 +61,11 @@ impl Tally {
         }
     }
 
-    /// Takes the ending of a new-order.
+    /// Adds the ending of a new-order.
     #[inline]
     pub(super) fn new_order(&mut self, ending: Ending, district: i64, number: i64) {
         let ordered = &mut self.ordered[district as usize - 1];
-        ordered.told.ended(ending, 1, 1);
+        ordered.bounds.ended(ending, 1, 1);
         if ending == Ending::Committed {
             ordered.newest = ordered.newest.max(number);
         }
@@ -78,17 +78,17 @@ mod tests {
     use syncline_contract::Ending;
 
     #[test]
-    fn unknown_endings_widen_what_is_allowed_and_undone_ones_do_not() {
-        let mut told = CountBounds::default();
-        told.ended(Ending::Committed, 7, 10);
-        told.ended(Ending::Undone, 7, 10);
-        told.ended(Ending::Unknown, 7, 10);
-        assert!([7, 17].into_iter().all(|count| told.allows(count)));
-        assert!([6, 18].into_iter().all(|count| !told.allows(count)));
+    fn unknown_endings_widen_the_bounds_and_undone_ones_do_not() {
+        let mut bounds = CountBounds::default();
+        bounds.ended(Ending::Committed, 7, 10);
+        bounds.ended(Ending::Undone, 7, 10);
+        bounds.ended(Ending::Unknown, 7, 10);
+        assert!([7, 17].into_iter().all(|count| bounds.allows(count)));
+        assert!([6, 18].into_iter().all(|count| !bounds.allows(count)));
         let mut tally = Tally::new(1);
         tally.new_order(Ending::Committed, 10, 3_001);
         tally.new_order(Ending::Unknown, 10, 3_002);
         assert_eq!(tally.ordered[9].newest, 3_001);
-        assert_eq!(tally.ordered[9].told.unknown, 1);
+        assert_eq!(tally.ordered[9].bounds.unknown, 1);
     }
 }

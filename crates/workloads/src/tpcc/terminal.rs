@@ -1,4 +1,4 @@
-//! A terminal: whose home it has, how long its user keys and thinks (clause 5.2.5).
+//! A terminal: its home warehouse, and its keying and thinking times (clause 5.2.5).
 
 use super::mix::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
 use super::options::{Profile, Think};
@@ -7,7 +7,7 @@ use crate::distributions::Stream;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Thinking is cut at so many times its mean.
+/// Think times are limited to this multiple of their mean.
 const THINK_MEANS_MAX: f64 = 10.0;
 
 /// Seconds of keying, by transaction.
@@ -30,7 +30,7 @@ fn think_mean_s(kind: usize) -> f64 {
     }
 }
 
-/// See the module.
+/// The terminal of a client.
 #[derive(Debug)]
 pub(super) struct Terminal {
     /// Its warehouse.
@@ -42,8 +42,8 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// The terminal of a client. Terminals of one warehouse have its districts in turn; by profile k2
-    /// the district follows from the client's number alone.
+    /// The terminal of a client. The terminals of a warehouse cycle through its districts; in profile k2 the
+    /// district follows from the client's number alone.
     pub(super) fn new(
         number: usize,
         warehouses: i64,
@@ -62,12 +62,12 @@ impl Terminal {
         }
     }
 
-    /// How long a transaction is keyed, in nanoseconds.
+    /// The keying time of a transaction, in nanoseconds.
     pub(super) fn keying_ns(&self, kind: usize) -> u64 {
         self.waits.as_ref().map_or(0, |_| keying_s(kind) * SECOND_NS)
     }
 
-    /// Draws how long the user thinks after a transaction, in nanoseconds.
+    /// Draws the think time after a transaction, in nanoseconds.
     pub(super) fn think_ns(&mut self, kind: usize) -> u64 {
         let mean = think_mean_s(kind);
         self.waits.as_mut().map_or(0, |stream| {
@@ -98,12 +98,12 @@ mod tests {
     }
 
     #[test]
-    fn thinking_has_its_mean_and_is_cut_at_ten_of_them() {
+    fn think_times_have_their_mean_and_are_limited_to_ten_times_it() {
         let mut waiting = Terminal::new(0, 1, Profile::Spec, Think::Spec, 9);
         let draws: Vec<u64> = (0..200_000).map(|_| waiting.think_ns(NEW_ORDER)).collect();
         let mean_s = draws.iter().sum::<u64>() as f64 / 200_000.0 / 1e9;
         assert!((11.9..12.1).contains(&mean_s), "{mean_s}");
-        assert_eq!(draws.iter().max(), Some(&120_000_000_000), "some were cut");
+        assert_eq!(draws.iter().max(), Some(&120_000_000_000), "some draws reach the limit");
         assert_eq!(waiting.keying_ns(NEW_ORDER), 18_000_000_000);
         let mut hasty = Terminal::new(0, 1, Profile::Spec, Think::None, 9);
         assert_eq!((hasty.keying_ns(STOCK_LEVEL), hasty.think_ns(STOCK_LEVEL)), (0, 0));

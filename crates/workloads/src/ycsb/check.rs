@@ -1,8 +1,8 @@
-//! The check: reads every row back, verifies each value by its key, and holds the set of rows against
-//! what was loaded and acknowledged.
+//! The check: reads every row back, verifies each value by its key, and compares the set of rows with what
+//! was loaded and acknowledged.
 //!
-//! In which order clients changed a row is not known, so a row may hold what any of them wrote; but where
-//! an update was acknowledged, at least one of its values is of this run, and no longer what the run found.
+//! The order in which clients changed a row is unknown, so a row may hold what any of them wrote; but if an
+//! update was acknowledged, at least one of the row's values must be from this run.
 
 use super::content::Content;
 use super::option_values::Verify;
@@ -29,7 +29,7 @@ pub(super) fn names(ycsb: &Ycsb) -> Vec<&'static str> {
     names
 }
 
-/// Runs all of them.
+/// Runs all checks.
 pub(super) async fn check<S: Session>(
     ycsb: &Ycsb,
     tallies: &[Tally],
@@ -49,12 +49,12 @@ pub(super) async fn check<S: Session>(
     Ok(checks)
 }
 
-/// The rows whose update was acknowledged, and which versions are of this run.
+/// The rows with an acknowledged update, and the range of this run's versions.
 struct Updates {
     /// Identities, sorted.
     rows: Vec<u64>,
     first: u64,
-    /// How far the versions of this run lie behind the first.
+    /// The greatest distance of this run's versions from the first.
     most: u64,
 }
 
@@ -71,8 +71,8 @@ impl Updates {
         }
     }
 
-    /// True if a row was updated and holds nothing that this run wrote; its values begin at cell 1. Where a
-    /// value is too short for a version nobody can tell.
+    /// True if a row was updated but holds nothing that this run wrote; its values begin at cell 1. False if
+    /// a value is too short for a version.
     fn are_lost(&self, identity: u64, row: &Several<'_, Text>) -> bool {
         let is_old = |cell: usize| {
             let version = Content::version(identity, cell - 1, row.get(cell));
@@ -100,17 +100,17 @@ fn expected(ycsb: &Ycsb, tallies: &[Tally]) -> Expected {
     expected
 }
 
-/// What the store holds.
+/// The rows of the store.
 #[derive(Debug, Default)]
 struct CheckState {
-    /// Rows that are not of unknown outcome.
+    /// Rows without unknown outcomes.
     rows: RowSet,
     damaged: Violations,
-    /// Rows without what was written to them.
+    /// Rows that lack acknowledged updates.
     lost: Violations,
 }
 
-/// Walks over the whole table, each page in a transaction of its own.
+/// Scans the whole table, each page in its own transaction.
 async fn scan<S: Session>(
     ycsb: &Ycsb,
     expected: &Expected,
@@ -126,25 +126,26 @@ async fn scan<S: Session>(
         turn: 0,
         fields: ycsb.value_fields,
     };
-    let (mut asked, mut from) = (RequestTracker::new(false), String::new());
+    let (mut requests, mut from) = (RequestTracker::new(false), String::new());
     loop {
-        asked.clear();
+        requests.clear();
         session.begin(AccessPattern::Single);
-        let mut transaction = Transaction::new(session, &mut asked);
+        let mut transaction = Transaction::new(session, &mut requests);
         transaction.ask(page, (&from,))?;
         let (mut rows, mut last) = (0, String::new());
         for row in transaction.answers(page).await? {
             let row = row?;
             let key = row.get(0);
             if rows > 0 && key <= last.as_str() {
-                found.damaged.add(|| format!("key {key} is answered twice or out of order"));
+                found.damaged.add(|| format!("key {key} is returned twice or out of order"));
             }
             last.clear();
             last.push_str(key);
             rows += 1;
             let identity = eyes.scanned(0, &row, &mut found.damaged);
             if identity.is_some_and(|identity| updates.are_lost(identity, &row)) {
-                let what = || format!("the row at key {last} holds only what was there before");
+                let what =
+                    || format!("the row at key {last} holds only values from before the run");
                 found.lost.add(what);
             }
             if let Some(identity) = identity
@@ -157,7 +158,7 @@ async fn scan<S: Session>(
         if rows < PAGE_ROWS {
             return Ok(found);
         }
-        // Above the last key and below any that goes on with a sign that keys have.
+        // The smallest text above the last key that is below every key that extends it.
         from = last + " ";
     }
 }

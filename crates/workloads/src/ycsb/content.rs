@@ -1,17 +1,17 @@
-//! What a field holds: text that follows from key, field and version, so that any value can be verified.
+//! The content of a field: text that follows from key, field and version, so that any value can be verified.
 //!
 //! ```text
-//! value = version, six signs    body, the rest
+//! value = version, six characters    body, the rest
 //! ```
 //!
-//! The version is a number of 36 bits, zero as loaded and another with every update, written in six of
-//! 64 signs and hidden under bits of the identity of key and field. The body is a piece of a long random
-//! text; where it starts follows from key, field and version. So a value that stands in another row or
-//! field, is torn, or is cut short shows, but for one chance in 65,536 of a body that fits by accident.
-//! Making or verifying a value of 100 bytes is a hash and a copy or comparison, some 10 ns.
+//! The version is a number of 36 bits, zero for loaded values and a different one for every update, encoded
+//! in six of 64 characters and masked by bits of the identity of key and field. The body is a slice of a long
+//! random text, at an offset that follows from key, field and version. So a value in another row or field, a
+//! torn one and a truncated one are detected, except for a chance of 1 in 65,536 that a body matches by
+//! accident. Making or verifying a value of 100 bytes takes a hash and a copy or comparison, about 10 ns.
 //!
-//! A value shorter than six bytes has no room for a version: it is the start of the text of key and
-//! field, and every write writes the same.
+//! A value shorter than six bytes has no space for a version: it is the start of the text of key and field,
+//! the same in every write.
 
 use super::histogram::FieldHistogram;
 use super::option_values::Lengths;
@@ -19,22 +19,22 @@ use super::options::Options;
 use crate::distributions::{Gray, Stream, mixed};
 use std::sync::Arc;
 
-/// Signs of a version.
+/// Length of an encoded version.
 const VERSION_SIGNS: usize = 6;
 /// Bits of a version.
 const VERSION_BITS: u64 = (1 << 36) - 1;
-/// Places where a body can start.
+/// Number of offsets at which a body can start.
 const STARTS: usize = 1 << 16;
 
 const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
-/// The number of each sign; 64 for what is none.
+/// The number of each character; 64 for invalid ones.
 const NUMBERS: [u8; 256] = numbers();
 const NO_SIGN: u8 = 64;
 
-/// How values are made.
+/// Makes and verifies values.
 #[derive(Clone, Debug)]
 pub(super) struct Content {
-    /// The random text that bodies are pieces of.
+    /// The random text from which bodies are taken.
     random: Arc<str>,
     bytes_max: usize,
     bytes_min: usize,
@@ -50,7 +50,7 @@ enum ValueLengths {
 }
 
 impl Content {
-    /// Of the values that options describe.
+    /// For the values that the options describe.
     pub(super) fn of(options: &Options) -> Content {
         let (most, least) = (options.field_bytes as usize, options.field_bytes_min as usize);
         match &options.field_histogram {
@@ -62,8 +62,7 @@ impl Content {
         }
     }
 
-    /// Of values of so many bytes at most, at least 1, and at least `bytes_min` where they vary between the
-    /// two.
+    /// For values of at most `bytes_max` bytes, at least 1; and of at least `bytes_min`, if lengths vary.
     fn new(bytes_max: usize, bytes_min: usize, lengths: Lengths) -> Content {
         let mut random = vec![0; STARTS + bytes_max];
         Stream::of_load("ycsb values", 0).fill(&mut random);
@@ -102,7 +101,7 @@ impl Content {
         value.push_str(self.piece(identity, version, bytes - VERSION_SIGNS));
     }
 
-    /// The version that a value of that key and field shows; none of one too short to have any.
+    /// The version in a value of this key and field; none if the value is too short.
     pub(super) fn version(key: u64, field: usize, value: &str) -> Option<u64> {
         let (signs, _) = value.as_bytes().split_first_chunk::<VERSION_SIGNS>()?;
         let digits = signs.iter().rev();
@@ -111,12 +110,12 @@ impl Content {
         Some(hidden ^ (identity(key, field) & VERSION_BITS))
     }
 
-    /// How far a version lies behind another.
+    /// The distance from one version to a later one.
     pub(super) fn versions_between(first: u64, version: u64) -> u64 {
         version.wrapping_sub(first) & VERSION_BITS
     }
 
-    /// True if a value is one that was written for that key and field, in whatever version.
+    /// True if a value is valid for this key and field, in any version.
     #[inline]
     pub(super) fn holds(&self, key: u64, field: usize, value: &str) -> bool {
         let identity = identity(key, field);
@@ -137,7 +136,7 @@ impl Content {
             && self.piece(identity, version, body.len()).as_bytes() == body
     }
 
-    /// How long a value is.
+    /// The length of a value.
     #[inline]
     fn bytes(&self, identity: u64, version: u64) -> usize {
         match &self.lengths {
@@ -156,7 +155,7 @@ impl Content {
         }
     }
 
-    /// True if a value without a version may be so long.
+    /// True if a value without a version may have this length.
     fn may_be(&self, bytes: usize) -> bool {
         match &self.lengths {
             ValueLengths::Constant => bytes == self.bytes_max,
@@ -173,8 +172,8 @@ impl Content {
 
     #[inline]
     fn piece(&self, identity: u64, version: u64, bytes: usize) -> &str {
-        // The version takes a way of its own into the start, or a flip of its bits would be a flip of
-        // the identity's.
+        // The version is mixed into the offset differently from the identity, otherwise flipping its bits
+        // would be like flipping the identity's.
         let start = (mixed(identity.rotate_left(24) ^ version) >> 48) as usize;
         &self.random[start..start + bytes]
     }
@@ -206,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn values_verify_in_any_version_and_nowhere_else() {
+    fn values_are_valid_in_any_version_but_only_in_their_place() {
         let mut words = fastrand::Rng::with_seed(5);
         for (most, lengths) in [
             (100, Lengths::Constant),
@@ -231,7 +230,7 @@ mod tests {
 
     /// f15.
     #[test]
-    fn values_of_a_histogram_s_lengths_verify() {
+    fn values_with_lengths_of_a_histogram_are_valid() {
         let options = crate::ycsb::Options::parse(
             &syncline_contract::OptionArgs::new(
                 "workload ycsb".to_owned(),
@@ -254,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_any_byte_shows() {
+    fn a_change_of_any_byte_is_detected() {
         let content = Content::new(100, 1, Lengths::Constant);
         let made = value(&content, 7, 3, 12_345);
         for place in 0..made.len() {
@@ -276,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_keep_to_their_bounds() {
+    fn lengths_are_within_their_bounds() {
         for (lengths, least) in [(Lengths::Uniform, 20), (Lengths::Zipfian, 1)] {
             let content = Content::new(60, least, lengths);
             let all = (0..2_000).map(|key| value(&content, key, 0, 0).len());
@@ -286,10 +285,10 @@ mod tests {
         }
     }
 
-    /// Some 10 ns where it is optimised. The bound is what a busy machine and a build without optimisation
-    /// keep to and a look that makes its random text anew does not.
+    /// About 10 ns in an optimized build. The bound holds on a busy machine without optimization too, but not
+    /// if the random text were generated for every check.
     #[test]
-    fn a_look_costs_a_hash_and_a_comparison() {
+    fn verifying_a_value_costs_a_hash_and_a_comparison() {
         let content = Content::new(100, 1, Lengths::Constant);
         let fields: Vec<String> = (0..10).map(|field| value(&content, 5, field, 9)).collect();
         let (rounds, mut held) = (5_000_u64, 0_u64);

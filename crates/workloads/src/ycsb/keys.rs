@@ -1,10 +1,10 @@
-//! Keys: a row's number, the identity that its key says, and the key's text.
+//! Keys: a row's number, the identity in its key, and the key's text.
 //!
 //! | profile | identity | text |
 //! |---|---|---|
 //! | ycsb, hashed | FNV hash of the number | "user", then the identity in decimal, padded with zeros |
-//! | ycsb, ordered | the number | likewise |
-//! | k2 | the number | the number in base 93 from `!` up, padded with `!` to the field's bytes |
+//! | ycsb, ordered | the number | the same |
+//! | k2 | the number | the number in base 93 from `!`, padded with `!` to the field's length |
 
 use super::option_values::InsertOrder;
 use crate::distributions::fnv64;
@@ -12,32 +12,32 @@ use std::iter;
 
 /// The most bytes of a key.
 pub(super) const KEY_BYTES_MAX: usize = 128;
-// The longest key of zeros.
+// The longest padded key.
 const _: () = assert!(PREFIX.len() + 100 <= KEY_BYTES_MAX);
 
 const PREFIX: &str = "user";
-/// The least digit of K2's numbers.
+/// The lowest digit of K2's numbers.
 const ZERO: u8 = b'!';
 const BASE: u64 = 93;
 
-/// How keys are made.
+/// The format of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keys {
-    /// YCSB's.
+    /// YCSB's keys.
     User {
         order: InsertOrder,
-        /// The least number of digits.
+        /// The minimum number of digits.
         digits_min: usize,
     },
-    /// K2's.
+    /// K2's keys.
     Base93 {
-        /// Bytes of every key.
+        /// Length of every key.
         bytes: usize,
     },
 }
 
 impl Keys {
-    /// The identity of a row's number.
+    /// The identity for a row's number.
     #[inline]
     pub(super) fn identity(&self, number: u64) -> u64 {
         match self {
@@ -46,7 +46,7 @@ impl Keys {
         }
     }
 
-    /// Writes the key of an identity over what was there.
+    /// Replaces the text by the key of an identity.
     #[inline]
     pub(super) fn write(&self, identity: u64, key: &mut String) {
         key.clear();
@@ -77,7 +77,7 @@ impl Keys {
         key
     }
 
-    /// The identity that a key says; none if it is no key of this kind.
+    /// The identity in a key; none if it is not a valid key.
     pub(super) fn read(&self, key: &str) -> Option<u64> {
         let identity = match *self {
             Keys::User { .. } => key.strip_prefix(PREFIX)?.parse().ok()?,
@@ -89,14 +89,14 @@ impl Keys {
         (self.text(identity) == key).then_some(identity)
     }
 
-    /// Something by which identities order as their keys do.
+    /// A value that orders identities like their keys.
     pub(super) fn order(&self, identity: u64) -> (u64, usize) {
         match *self {
             Keys::Base93 { .. } => (identity, 0),
             Keys::User { digits_min, .. } => {
                 let digits = digits_of(identity).max(digits_min);
                 match DIGITS_MAX.checked_sub(digits) {
-                    // Padded to at least as many digits as there can be: they order as numbers.
+                    // Padded to at least as many digits as a number can have, so they order as numbers.
                     None | Some(0) => (identity, 0),
                     // Twenty digits may exceed a word, but the first nineteen and the length do not.
                     Some(1) => (identity, digits),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_read_as_ycsb_and_k2_write_them() {
+    fn keys_match_those_of_ycsb_and_k2() {
         let hashed = user(InsertOrder::Hashed, 1);
         assert_eq!(text(hashed, 0), "user6284781860667377211");
         assert_eq!(text(user(InsertOrder::Ordered, 1), 0), "user0");
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_turn_back_and_others_are_none() {
+    fn valid_keys_are_parsed_and_others_are_refused() {
         let mut words = fastrand::Rng::with_seed(3);
         for keys in [
             user(InsertOrder::Hashed, 1),

@@ -1,8 +1,8 @@
-//! Loading: rows in the order of their keys, each made from its place in that order alone.
+//! Loading: rows in the order of their keys, each generated from its position in that order.
 //!
-//! Hashed keys have nothing to do with the order of numbers, so the numbers are sorted by their keys
-//! once, when the first row is asked for. Beyond [`SORTED_MAX`] rows that would cost more memory than
-//! it is worth: then rows come in the order of their numbers, and the store has to sort.
+//! The order of hashed keys is unrelated to that of numbers, so the numbers are sorted by key once, at the
+//! first row. Beyond [`SORTED_MAX`] rows the memory for that would be excessive: then rows come in the order
+//! of their numbers, and the store has to sort.
 
 use super::option_values::Lengths;
 use super::options::Options;
@@ -12,18 +12,18 @@ use crate::distributions::mixed;
 use std::sync::OnceLock;
 use syncline_contract::{Rows, Value};
 
-/// What stands before the parts that are there, where not all are.
+/// Precedes the list of existing parts, if not all exist.
 const PART: &str = ", of which are there ";
 
-/// Up to so many rows are sorted: 64 MB for the order, four times that while it is made.
+/// The most rows that are sorted: the order takes 64 MB, and four times that during sorting.
 const SORTED_MAX: u64 = 1 << 24;
 
-/// The numbers of the loaded rows in the order of their keys, once it is known.
+/// The numbers of the loaded rows in the order of their keys, once computed.
 #[derive(Debug, Default)]
 pub(super) struct LoadOrder(OnceLock<Vec<u32>>);
 
 impl Ycsb {
-    /// Appends the loaded row of that place.
+    /// Appends the loaded row at this position.
     pub(super) fn load(&self, place: u64, batch: &mut Rows) {
         let identity = self.keys.identity(self.loaded_at(place));
         batch.push(Value::Text(&self.keys.text(identity)));
@@ -35,7 +35,7 @@ impl Ycsb {
         }
     }
 
-    /// What the loaded rows are made from, in words.
+    /// A description of the loaded rows.
     pub(super) fn loaded_rows(&self) -> String {
         let options = &self.options;
         let all = format!(
@@ -59,23 +59,23 @@ impl Ycsb {
         }
     }
 
-    /// Which records are there, by what a load has said of them ([`syncline_contract::Workload::loaded_as`]);
-    /// none if those are other rows than this workload's.
+    /// The existing records according to a load's description ([`syncline_contract::Workload::loaded_as`]);
+    /// none if the rows are not those of this workload.
     pub fn parts_of(&self, loaded_as: &str) -> Option<RecordRanges> {
-        let whole = Ycsb::new(Options {
+        let complete = Ycsb::new(Options {
             insert_start: 0,
             insert_count: None,
             load_part: None,
             loaded_before: RecordRanges::default(),
             ..self.options.clone()
         });
-        match loaded_as.strip_prefix(&whole.loaded_rows())? {
+        match loaded_as.strip_prefix(&complete.loaded_rows())? {
             "" => Some(RecordRanges::of(0..self.options.records)),
             part => RecordRanges::read(part.strip_prefix(PART)?),
         }
     }
 
-    /// How field lengths vary; of a histogram a digest, since a mark has little room.
+    /// How field lengths vary; a histogram is hashed, because the description must be short.
     fn lengths_in_words(&self) -> String {
         let word = self.options.field_lengths.word();
         match &self.options.field_histogram {

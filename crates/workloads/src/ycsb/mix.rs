@@ -1,11 +1,11 @@
-//! Which operations there are, and how they are drawn by their weights.
+//! The kinds of operations, and how they are drawn by weight.
 
 use crate::distributions::Stream;
 
-/// How many kinds of operation there are.
+/// Number of kinds.
 pub(super) const KINDS: usize = 6;
 
-/// The names of the kinds, in the order of their numbers, and of a transaction that holds several.
+/// The names of the kinds, in the order of their numbers, and of a transaction with several operations.
 pub(super) const NAMES: [&str; KINDS + 1] =
     ["read", "update", "insert", "scan", "read-modify-write", "delete", "mixed"];
 
@@ -15,20 +15,20 @@ pub(super) const INSERT: usize = 2;
 pub(super) const SCAN: usize = 3;
 pub(super) const READ_MODIFY_WRITE: usize = 4;
 pub(super) const DELETE: usize = 5;
-/// A transaction of several operations.
+/// A transaction with several operations.
 pub(super) const MIXED: usize = 6;
 
-/// Weights of the kinds, of which at least one is above zero.
+/// Weights of the kinds; at least one is above zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Mix {
-    /// The weights summed up, as shares of all.
+    /// Cumulative weights, as shares of the total.
     up_to: [f64; KINDS],
-    /// The one kind with a weight, if no other has any.
+    /// The only kind with a weight, if there is just one.
     only: Option<usize>,
 }
 
 impl Mix {
-    /// Of weights of any sum above zero.
+    /// For weights with any sum above zero.
     pub(super) fn new(weights: &[f64; KINDS]) -> Mix {
         let all: f64 = weights.iter().sum();
         let mut sum = 0.0;
@@ -41,7 +41,7 @@ impl Mix {
         Mix { up_to, only: if with.next().is_none() { first } else { None } }
     }
 
-    /// A kind.
+    /// Draws a kind.
     #[inline]
     pub(super) fn draw(&self, stream: &mut Stream) -> usize {
         if let Some(only) = self.only {
@@ -49,7 +49,7 @@ impl Mix {
         }
         let unit = stream.unit();
         let found = self.up_to.iter().position(|up_to| unit < *up_to);
-        // The sum of shares may stay a last digit below one, as the highest draw does.
+        // Rounding may leave the sum of shares slightly below one, and a draw above it.
         found.unwrap_or_else(|| self.last())
     }
 

@@ -2,26 +2,26 @@
 //!
 //! Source: YCSB's `CoreWorkload` and its workloads a to f; the YCSB client of K2 (Chogori). Rules:
 //!
-//! 1. One table of a text key and text fields. Keys are "user" and a number: the FNV hash of the row's
+//! 1. One table with a text key and text fields. Keys are "user" and a number: the FNV hash of the row's
 //!    number, or with `insert_order=ordered` the number itself. In profile `k2` the key is field 0, the
 //!    number in base 93.
 //! 2. A transaction is one operation, or `ops_per_txn` of them, drawn by their weights: read, update,
-//!    insert, scan, read-modify-write, delete. What is independent travels together: all questions of a
-//!    transaction are asked before its first answer is taken and its first write is sent.
-//! 3. `distribution=scrambled` is what YCSB and K2 call zipfian; `zipfian` here is true Zipf.
-//! 4. A new row can be asked for only when its insert was acknowledged. New rows are numbered on from
-//!    the loaded ones. A distribution over keys that are not there yet draws again (`new_keys`).
-//! 5. What a field holds follows from its key, its name and a version that stands in the value
-//!    (`content`), so that every value can be verified whenever it is read, updated or not: a part of
-//!    the reads in the run (`verify`), and every row afterwards.
+//!    insert, scan, read-modify-write, delete. Independent requests share round trips: all reads of a
+//!    transaction are sent before its first answer is received and its first write is sent.
+//! 3. `distribution=scrambled` is what YCSB and K2 call zipfian; `zipfian` here is exact Zipf.
+//! 4. A new row can be read only after its insert was acknowledged. New rows continue the numbers of the
+//!    loaded ones. A distribution over keys that do not exist yet draws again (`new_keys`).
+//! 5. The content of a field follows from its key, its name and a version in the value (`content`), so every
+//!    value can be verified whenever it is read, updated or not: a part of the reads during the run
+//!    (`verify`), and every row afterwards.
 //!
-//! Deviations from YCSB: a read-modify-write is one transaction (there two unrelated calls), so it can
-//! conflict; a transaction that was undone is tried again; a row that is not found is a violated check
-//! unless rows are deleted, not a status that is merely counted; a value that does not verify likewise;
-//! field content is made to be verified, with updates too (YCSB's `dataintegrity` knows no versions);
-//! rows are loaded in the order of their keys. Deviations from K2: new rows are numbered on from the
-//! loaded ones (there a random part of the key space is left out of the load); an update or delete of a
-//! row that may have been deleted asks for it first; an update changes one field, or all.
+//! Deviations from YCSB: a read-modify-write is one transaction (there, two unrelated calls), so it can
+//! conflict; a transaction that was rolled back is retried; a missing row is a violated check unless rows are
+//! deleted, not just a counted status, and so is a value that fails verification; field content can be
+//! verified with updates too (YCSB's `dataintegrity` has no versions); rows are loaded in the order of their
+//! keys. Deviations from K2: new rows continue the numbers of the loaded ones (there, a random part of the
+//! key space is left out of the load); an update or delete of a row that may have been deleted reads it
+//! first; an update changes one field, or all.
 
 mod check;
 mod content;

@@ -1,26 +1,26 @@
-//! The words that options take.
+//! The values of options.
 
-/// One of YCSB's workloads: a short cut that sets weights and distribution.
+/// One of YCSB's workloads: a shortcut that sets weights and distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandardWorkload {
-    /// None of them: the defaults of YCSB's code.
+    /// None of them: the defaults in YCSB's code.
     Core,
     /// Half reads, half updates.
     A,
-    /// Reads, and one update in twenty.
+    /// Reads, with one update in twenty.
     B,
-    /// Reads alone.
+    /// Reads only.
     C,
-    /// Reads of what is new, and one insert in twenty.
+    /// Reads of new rows, with one insert in twenty.
     D,
-    /// Short scans, and one insert in twenty.
+    /// Short scans, with one insert in twenty.
     E,
     /// Half reads, half read-modify-writes.
     F,
 }
 
 impl StandardWorkload {
-    /// Every one.
+    /// All values.
     pub const ALL: [StandardWorkload; 7] = [
         StandardWorkload::Core,
         StandardWorkload::A,
@@ -31,7 +31,7 @@ impl StandardWorkload {
         StandardWorkload::F,
     ];
 
-    /// The word of the option.
+    /// The option's value.
     pub fn word(self) -> &'static str {
         match self {
             StandardWorkload::Core => "core",
@@ -45,20 +45,20 @@ impl StandardWorkload {
     }
 }
 
-/// Whose table it is.
+/// The source of the table's format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    /// YCSB's: a key and ten fields of 100 bytes.
+    /// YCSB: a key and ten fields of 100 bytes.
     Ycsb,
-    /// K2's: ten fields of 10 bytes, of which the first is the key.
+    /// K2: ten fields of 10 bytes; the first is the key.
     K2,
 }
 
 impl Profile {
-    /// Every one.
+    /// All values.
     pub const ALL: [Profile; 2] = [Profile::Ycsb, Profile::K2];
 
-    /// The word of the option.
+    /// The option's value.
     pub fn word(self) -> &'static str {
         match self {
             Profile::Ycsb => "ycsb",
@@ -67,27 +67,27 @@ impl Profile {
     }
 }
 
-/// Which keys are asked for.
+/// The distribution of requested keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
-    /// Each as likely.
+    /// All equally likely.
     Uniform,
-    /// True Zipf.
+    /// Exact Zipf.
     Zipfian,
     /// YCSB's zipfian.
     Scrambled,
-    /// The newest the most frequent.
+    /// The newest key is the most frequent.
     Latest,
-    /// Some get most.
+    /// A few keys get most requests.
     Hotspot,
-    /// One after another.
+    /// One key after another.
     Sequential,
-    /// Falling off from the newest.
+    /// Falls off from the newest key.
     Exponential,
 }
 
 impl Distribution {
-    /// Every one.
+    /// All values.
     pub const ALL: [Distribution; 7] = [
         Distribution::Uniform,
         Distribution::Zipfian,
@@ -98,7 +98,7 @@ impl Distribution {
         Distribution::Exponential,
     ];
 
-    /// The word of the option.
+    /// The option's value.
     pub fn word(self) -> &'static str {
         match self {
             Distribution::Uniform => "uniform",
@@ -112,28 +112,28 @@ impl Distribution {
     }
 }
 
-/// How long something is, between its bounds.
+/// How a length varies between its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lengths {
-    /// Always the most.
+    /// Always the maximum.
     Constant,
-    /// Each length as likely.
+    /// All lengths equally likely.
     Uniform,
-    /// The least the most frequent, by YCSB's Zipf.
+    /// The minimum is the most frequent, by YCSB's Zipf.
     Zipfian,
-    /// As often as a histogram counts each length; of fields only.
+    /// By a histogram; for fields only.
     Histogram,
 }
 
 impl Lengths {
-    /// Those that need nothing besides.
+    /// Those that need no further option.
     pub const PLAIN: [Lengths; 3] = [Lengths::Constant, Lengths::Uniform, Lengths::Zipfian];
 
-    /// Every one.
+    /// All values.
     pub const ALL: [Lengths; 4] =
         [Lengths::Constant, Lengths::Uniform, Lengths::Zipfian, Lengths::Histogram];
 
-    /// The word of the option.
+    /// The option's value.
     pub fn word(self) -> &'static str {
         match self {
             Lengths::Constant => "constant",
@@ -144,20 +144,20 @@ impl Lengths {
     }
 }
 
-/// What a key says of its row's number.
+/// How a key is derived from its row's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InsertOrder {
-    /// Its hash: new rows fall anywhere.
+    /// As a hash: new rows are scattered.
     Hashed,
-    /// The number itself: new rows fall at the end.
+    /// As the number itself: new rows are at the end.
     Ordered,
 }
 
 impl InsertOrder {
-    /// Every one.
+    /// All values.
     pub const ALL: [InsertOrder; 2] = [InsertOrder::Hashed, InsertOrder::Ordered];
 
-    /// The word of the option.
+    /// The option's value.
     pub fn word(self) -> &'static str {
         match self {
             InsertOrder::Hashed => "hashed",
@@ -166,22 +166,22 @@ impl InsertOrder {
     }
 }
 
-/// How much of a read row is verified in the run.
+/// How much of a read row is verified during the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verify {
-    /// That it is there.
+    /// Only that the row exists.
     Presence,
-    /// One of its fields, in turn.
+    /// One of its fields, in rotation.
     Field,
-    /// All that was read.
+    /// All fields that were read.
     Row,
 }
 
 impl Verify {
-    /// Every one.
+    /// All values.
     pub const ALL: [Verify; 3] = [Verify::Presence, Verify::Field, Verify::Row];
 
-    /// The word of the option.
+    /// The option's value.
     pub fn word(self) -> &'static str {
         match self {
             Verify::Presence => "presence",

@@ -1,21 +1,21 @@
-//! Parts of the records, by their numbers: what a load loads, and what earlier loads have left.
+//! Ranges of records, by number: the part that a load loads, and the parts that earlier loads have left.
 //!
-//! In words a part is `FIRST+COUNT`, and several are apart by commas, in order: `0+500,700+100`. Parts that
-//! meet are one.
+//! As text, a range is `FIRST+COUNT`; several are separated by commas, in order: `0+500,700+100`. Adjacent
+//! ranges are merged.
 
 use std::ops::Range;
 
-/// Numbers of records, none twice; see the module.
+/// Sorted ranges of record numbers without overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordRanges(Vec<Range<u64>>);
 
 impl RecordRanges {
-    /// Of one part; of no record there is none.
+    /// One range; an empty range gives no ranges.
     pub fn of(part: Range<u64>) -> RecordRanges {
         RecordRanges(if part.is_empty() { Vec::new() } else { vec![part] })
     }
 
-    /// Of words; none if they are no parts in order.
+    /// Parses a text; none if it is not a list of ranges in order.
     pub fn read(words: &str) -> Option<RecordRanges> {
         let mut parts = RecordRanges::default();
         for word in words.split(',') {
@@ -31,7 +31,7 @@ impl RecordRanges {
         Some(parts)
     }
 
-    /// In words; "none" if there is none.
+    /// Formats the ranges; "none" if there are none.
     pub fn words(&self) -> String {
         let words = self.0.iter();
         let words: Vec<String> =
@@ -39,7 +39,7 @@ impl RecordRanges {
         if words.is_empty() { "none".to_owned() } else { words.join(",") }
     }
 
-    /// These and those of another, which have none in common.
+    /// The union with other ranges, which must not overlap these.
     #[must_use]
     pub fn with(&self, other: &RecordRanges) -> RecordRanges {
         let mut all = [self.0.as_slice(), other.0.as_slice()].concat();
@@ -54,28 +54,28 @@ impl RecordRanges {
         RecordRanges(met)
     }
 
-    /// True if some record of a part is among these.
+    /// True if some record of a range is included.
     pub fn touches(&self, part: &Range<u64>) -> bool {
         self.0.iter().any(|one| one.start < part.end && part.start < one.end)
     }
 
-    /// True if all records of a part are among these.
+    /// True if all records of a range are included.
     pub fn has(&self, part: &Range<u64>) -> bool {
         self.0.iter().any(|one| one.start <= part.start && part.end <= one.end)
     }
 
-    /// True if every number is below that of all records.
+    /// True if every number is below the number of records.
     pub(super) fn within(&self, records: u64) -> bool {
         self.0.iter().all(|part| part.end <= records)
     }
 
-    /// The one part, if there is one alone.
+    /// The range, if there is exactly one.
     pub(super) fn only(self) -> Option<Range<u64>> {
         let [part] = <[Range<u64>; 1]>::try_from(self.0).ok()?;
         Some(part)
     }
 
-    /// Every number.
+    /// All numbers.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
         self.0.iter().cloned().flatten()
     }
@@ -86,7 +86,7 @@ mod tests {
     use super::RecordRanges;
 
     #[test]
-    fn parts_are_read_written_and_put_together() {
+    fn ranges_are_parsed_formatted_and_merged() {
         let parts = RecordRanges::read("0+500,700+100").unwrap();
         assert_eq!(parts.words(), "0+500,700+100");
         assert_eq!(parts.with(&RecordRanges::of(500..700)), RecordRanges::of(0..800));

@@ -1,4 +1,4 @@
-//! The workload itself: its one table and its operations, of which a mix declares those it needs.
+//! The workload itself: its table, and the operations that the mix needs.
 
 use super::check;
 use super::content::Content;
@@ -19,26 +19,26 @@ use syncline_contract::{
     Rows, Scan, Session, Set, Stop, Table, TableId, Text, Unit, Workload, Write,
 };
 
-/// Rows that the check reads at a time.
+/// Rows per page of the check.
 pub(super) const PAGE_ROWS: u64 = 500;
 
 /// A read of a row by its key.
 pub(super) type Get = Read<(Text,), Many<Text>>;
-/// A scan from a key on, of so many rows: the key, then fields.
+/// A scan from a key with a limit: the key, then fields.
 pub(super) type ScanFrom = Read<(Text, Int), Many<Text>>;
 
-/// The operations. Where fields are read or written singly there is an operation a field, in their
-/// order; else one for all.
+/// The operations. If single fields are read or written, there is one operation per field, in order;
+/// otherwise one for all fields.
 #[derive(Clone, Debug)]
 pub(super) struct Operations {
     pub(super) reads: Vec<Get>,
-    /// As `reads`, for what is then changed; empty unless the mix has read-modify-writes.
+    /// As `reads`, for a subsequent change; empty unless the mix has read-modify-writes.
     pub(super) reads_to_change: Vec<Get>,
     /// Empty unless the mix has scans.
     pub(super) scans: Vec<ScanFrom>,
     pub(super) updates: Vec<Write<Many<Text>>>,
     pub(super) insert: Write<Many<Text>>,
-    /// Asks whether a row is there, to change it; none unless the mix deletes.
+    /// Checks that a row exists before changing it; none unless the mix deletes.
     pub(super) is_there: Option<Read<(Text,), (Text,)>>,
     pub(super) delete: Option<Write<(Text,)>>,
     /// A page of all rows, for the check.
@@ -54,14 +54,14 @@ pub struct Ycsb {
     pub(super) operations: Arc<Operations>,
     pub(super) content: Content,
     pub(super) keys: Keys,
-    /// Fields that hold values, which the key of profile `k2` is not.
+    /// Number of fields with values; excludes the key in profile `k2`.
     pub(super) value_fields: usize,
     pub(super) new_rows: Arc<NewRows>,
     pub(super) load_order: LoadOrder,
-    /// Behind which the versions of this run lie: zero, the loaded one, or by the run's salt another where
-    /// rows were kept.
+    /// The versions of this run follow this one: zero, the version of loaded values, or a value from the
+    /// run's salt if rows were kept.
     pub(super) first_version: AtomicU64,
-    /// Loaded rows of which an update was acknowledged.
+    /// Loaded rows with an acknowledged update.
     pub(super) updated: SharedRowBitmap,
 }
 
@@ -69,7 +69,7 @@ impl Ycsb {
     /// Its name.
     pub const NAME: &'static str = "ycsb";
 
-    /// With those options.
+    /// The workload with these options.
     pub fn new(options: Options) -> Ycsb {
         let (key, fields) = columns(&options);
         let mut plan = Plan::new();
@@ -120,31 +120,31 @@ impl Ycsb {
         weights[UPDATE] > 0.0 || weights[READ_MODIFY_WRITE] > 0.0
     }
 
-    /// True if rows may go.
+    /// True if rows may be deleted.
     pub(super) fn deletes(&self) -> bool {
         self.options.weights[DELETE] > 0.0
     }
 
-    /// The keys of a client. As in YCSB only Zipf covers keys that are not there yet; uniform, hotspot
-    /// and sequential keep to loaded ones, the others follow the newest. What the chooser draws counts from
-    /// the record that comes with it.
+    /// The key chooser of a client, and the record from which its draws count. As in YCSB only Zipf covers
+    /// keys that do not exist yet; uniform, hotspot and sequential keep to loaded ones, and the others follow
+    /// the newest.
     pub(super) fn chooser(&self, client: usize, clients: usize) -> (KeyChooser, u64) {
         let options = &self.options;
-        let (drawn, theta) = (options.drawn_keys(), options.theta);
-        let asked = options.asked();
-        let kept_to = asked.end - asked.start;
+        let (keys, theta) = (options.drawn_keys(), options.theta);
+        let requested = options.asked();
+        let requested_count = requested.end - requested.start;
         let chooser = match options.distribution {
-            Distribution::Uniform => KeyChooser::Uniform(kept_to),
-            Distribution::Zipfian => KeyChooser::Zipfian(Zipf::new(drawn, theta)),
-            Distribution::Scrambled => KeyChooser::Scrambled(Scrambled::new(drawn, theta)),
+            Distribution::Uniform => KeyChooser::Uniform(requested_count),
+            Distribution::Zipfian => KeyChooser::Zipfian(Zipf::new(keys, theta)),
+            Distribution::Scrambled => KeyChooser::Scrambled(Scrambled::new(keys, theta)),
             Distribution::Latest => KeyChooser::Latest(Latest::new(options.records, theta)),
             Distribution::Hotspot => KeyChooser::Hotspot(Hotspot::new(
-                kept_to,
+                requested_count,
                 options.hotspot_data,
                 options.hotspot_draws,
             )),
             Distribution::Sequential => {
-                KeyChooser::Sequential(Sequential::new(kept_to, client, clients))
+                KeyChooser::Sequential(Sequential::new(requested_count, client, clients))
             }
             Distribution::Exponential => KeyChooser::Exponential(Exponential::new(
                 options.records,
@@ -156,11 +156,11 @@ impl Ycsb {
         if follows_newest.contains(&options.distribution) {
             (chooser, 0)
         } else {
-            (chooser, asked.start)
+            (chooser, requested.start)
         }
     }
 
-    /// How many rows the scans of a client answer.
+    /// The number of rows in a client's scans.
     pub(super) fn scan_rows(&self) -> ScanRows {
         let (least, most) = (self.options.scan_rows_min, self.options.scan_rows_max);
         match self.options.scan_lengths {
@@ -171,7 +171,7 @@ impl Ycsb {
     }
 }
 
-/// How many rows scans answer.
+/// The number of rows in a scan.
 #[derive(Clone, Debug)]
 pub(super) enum ScanRows {
     Always(u64),
@@ -179,7 +179,7 @@ pub(super) enum ScanRows {
     Zipfian(u64, Gray),
 }
 
-/// The name of the key column, and of those that hold values.
+/// The name of the key column, and those of the value columns.
 fn columns(options: &Options) -> (String, Vec<String>) {
     let name = |field| format!("{}{field}", options.field_prefix);
     match options.profile {
@@ -312,7 +312,7 @@ impl Workload for Ycsb {
         Some(self.loaded_rows())
     }
 
-    /// What an update leaves verifies in a later run too; a row more or less would not be known.
+    /// Updated values can be verified in later runs too; additional or missing rows would be unknown.
     fn leaves_other_rows(&self) -> bool {
         self.options.weights[INSERT] > 0.0 || self.deletes()
     }

@@ -1,4 +1,4 @@
-//! The client: draws one operation or several, asks everything, looks at the answers, then writes.
+//! The client: draws one operation or several, sends all reads, checks the answers, then writes.
 
 use super::content::Content;
 use super::keys::Keys;
@@ -14,39 +14,39 @@ use syncline_contract::{
     AccessPattern, Client, Ending, Many, Session, Several, Stop, Text, Transaction, Value, Write,
 };
 
-/// What the check needs to know of a client.
+/// What the check needs from a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Rows whose insert was acknowledged.
     pub(super) inserted: RowSet,
     /// Rows whose delete was acknowledged.
     pub(super) deleted: RowSet,
-    /// Identities of rows of which nobody knows whether they were inserted.
+    /// Identities of rows whose insert has an unknown outcome.
     pub(super) perhaps_inserted: Vec<u64>,
-    /// Deletes of which nobody knows whether they happened.
+    /// Number of deletes with an unknown outcome.
     pub(super) perhaps_deleted: u64,
-    /// How far the versions that it wrote lie behind the first of the run, at most.
+    /// The greatest distance of its written versions from the run's first version.
     pub(super) versions: u64,
-    /// Reads that found no row where one must be.
+    /// Reads that did not find a row that must exist.
     pub(super) missing: Violations,
-    /// Rows that were read and hold what was never written there.
+    /// Rows with values that were never written for them.
     pub(super) damaged: Violations,
 }
 
-/// An operation as it was drawn.
+/// A drawn operation.
 #[derive(Clone, Debug)]
 struct DrawnOperation {
     kind: usize,
     number: u64,
     identity: u64,
     key: String,
-    /// The field to read, where one is read; else zero, as is the position of the one operation.
+    /// The field to read, if a single one is read; otherwise zero, the position of the only operation.
     read: usize,
-    /// The field to write, likewise.
+    /// The field to write; the same applies.
     write: usize,
-    /// Rows of a scan.
+    /// Number of rows of a scan.
     rows: u64,
-    /// Whether the row to be changed was found.
+    /// Whether the row to change was found.
     is_there: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct YcsbClient {
     writes_all: bool,
     deletes: bool,
     drawn: Vec<DrawnOperation>,
-    /// Numbers whose insert was undone, for the next inserts.
+    /// Numbers whose insert was rolled back, for the next inserts.
     spare: Vec<u64>,
     /// Rows that the transaction has deleted so far.
     gone: Vec<u64>,
@@ -155,7 +155,7 @@ impl YcsbClient {
         }
     }
 
-    /// Sends the question of an operation, if it has one.
+    /// Sends the read of an operation, if it has one.
     #[inline]
     fn ask<S: Session>(
         &self,
@@ -175,7 +175,7 @@ impl YcsbClient {
         }
     }
 
-    /// Takes the answer of an operation, if it has one, and looks at it.
+    /// Receives the answer of an operation, if it has one, and checks it.
     #[inline]
     async fn take<S: Session>(
         &mut self,
@@ -210,7 +210,7 @@ impl YcsbClient {
         Ok(())
     }
 
-    /// Looks at the row that a read answered.
+    /// Checks the row that a read returned.
     #[inline]
     fn found(&mut self, place: usize, row: Option<Several<'_, Text>>) {
         let drawn = &mut self.drawn[place];
@@ -352,7 +352,7 @@ impl Client for YcsbClient {
             }
         }
         for number in self.gone.drain(..) {
-            // What nobody knows to be there is left out of what should be, whoever deletes it.
+            // Rows with unknown outcomes are excluded from the expected ones, whichever client deletes them.
             match ending {
                 Ending::Committed | Ending::Unknown if self.new_rows.is_unknown(number) => {}
                 Ending::Committed => self.tally.deleted.add(self.keys.identity(number)),
@@ -368,11 +368,11 @@ impl Client for YcsbClient {
     }
 }
 
-/// The values of a write, in memory that is used again.
+/// The values of a write, in reused memory.
 #[derive(Debug, Default)]
 struct Values {
     text: String,
-    /// Where each value ends in the text.
+    /// The end of each value in the text.
     ends: Vec<usize>,
     list: Vec<Value<'static>>,
 }
@@ -413,27 +413,27 @@ impl Values {
     }
 }
 
-/// The memory of a list, emptied, for values that borrow from elsewhere. The standard library collects
-/// a list's own elements in place, so nothing is allocated.
+/// The memory of a list, emptied, for values with another lifetime. The standard library collects in place,
+/// so this does not allocate.
 fn recycled<'b>(mut list: Vec<Value<'_>>) -> Vec<Value<'b>> {
     list.clear();
     list.into_iter().map(|_| unreachable!("the list is empty")).collect()
 }
 
-/// What looks at rows that were read.
+/// Verifies rows that were read.
 #[derive(Debug)]
 pub(super) struct RowVerifier {
     pub(super) content: Content,
     pub(super) keys: Keys,
     pub(super) verify: Verify,
-    /// The field that is looked at next, where one is.
+    /// The next field to verify, if one at a time is verified.
     pub(super) turn: usize,
     pub(super) fields: usize,
 }
 
 impl RowVerifier {
-    /// A row of a known key, whose values begin at cell `before`. `read` is the one field that was read,
-    /// where one was.
+    /// Verifies a row with a known key, whose values begin at cell `before`. `read` is the field that was
+    /// read, if it was a single one.
     #[inline]
     pub(super) fn row(
         &mut self,
@@ -465,11 +465,11 @@ impl RowVerifier {
     fn damaged(&self, identity: u64, field: usize, damaged: &mut Violations) {
         damaged.add(|| {
             let key = self.keys.text(identity);
-            format!("value {field} at key {key} is none that was written there")
+            format!("value {field} at key {key} was never written there")
         });
     }
 
-    /// A row that a scan answered: its key, then values.
+    /// Verifies a row of a scan: its key, then values.
     pub(super) fn scanned(
         &mut self,
         read: usize,
@@ -480,7 +480,7 @@ impl RowVerifier {
         let identity = self.keys.read(key);
         match identity {
             Some(identity) => self.row(identity, read, row, 1, damaged),
-            None => damaged.add(|| format!("key {key:?} is none of this table")),
+            None => damaged.add(|| format!("key {key:?} is not a key of this table")),
         }
         identity
     }

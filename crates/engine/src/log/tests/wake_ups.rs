@@ -242,8 +242,8 @@ fn reached<D: Disk>(log: &Log<D>, csn: Csn) {
     }
 }
 
-/// A group that is ready to flush or past its deadline does not wait for the end of a pass: while one worker makes a
-/// pass that does not end, a group of the others is written.
+/// A group that is ready to flush or past its deadline does not wait for the end of a pass: while one worker
+/// makes a pass that does not end, a group of the others is written.
 #[test]
 fn a_group_is_written_during_a_pass_that_does_not_end() {
     within_a_minute(|| {

@@ -8,7 +8,7 @@ use crate::script::value::{Refusal, Scalar};
 use crate::script::variables::{Names, Values};
 
 impl Expression {
-    /// Its value.
+    /// The value of the expression.
     pub(in crate::script) fn value(
         &self,
         names: &Names,
@@ -59,7 +59,7 @@ impl Expression {
     }
 }
 
-/// `AND` and `OR`: a left side that decides, or is null, is the answer.
+/// `AND` and `OR`: if the left side decides or is null, it is the result.
 fn lazy(
     left: Scalar,
     decides: bool,
@@ -111,7 +111,7 @@ impl Operator {
 
     fn of_integers(self, left: i64, right: i64) -> Result<Scalar, Refusal> {
         let whole = |value: Option<i64>, word: &str| {
-            let beyond = || format!("{left} {word} {right} is beyond the integers");
+            let beyond = || format!("{left} {word} {right} is out of the range of integers");
             value.map(Scalar::Integer).ok_or_else(beyond)
         };
         match self {
@@ -150,7 +150,7 @@ mod tests {
     use crate::script::value::{Held, Scalar};
     use crate::script::variables::{Names, Values};
 
-    /// The value as pgbench's `debug` prints it, or the sentence of a refusal.
+    /// The value as pgbench's `debug` prints it, or the error message.
     fn value(text: &str) -> String {
         let source = Source { name: "e", text };
         let mut names = Names::default();
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Each line is an expression and what pgbench 15 prints for it.
+    /// Expressions and their values as printed by pgbench 15.
     const BY_PGBENCH: &[(&str, &str)] = &[
         ("1 + 2 * 3", "int 7"),
         ("-5 / 2", "int -2"),
@@ -275,42 +275,42 @@ mod tests {
         ("1.0 * 3", "double 3"),
     ];
 
-    /// Each line is an expression that pgbench 15 ends a client for, and how we refuse it.
+    /// Expressions for which pgbench 15 ends the client, and our error messages.
     const REFUSED_BY_PGBENCH: &[(&str, &str)] = &[
-        ("9223372036854775807 + 1", "beyond the integers"),
-        ("-9223372036854775807 - 2", "beyond the integers"),
-        ("9223372036854775807 * 2", "beyond the integers"),
-        ("-9223372036854775808 / -1", "beyond the integers"),
+        ("9223372036854775807 + 1", "out of the range of integers"),
+        ("-9223372036854775807 - 2", "out of the range of integers"),
+        ("9223372036854775807 * 2", "out of the range of integers"),
+        ("-9223372036854775808 / -1", "out of the range of integers"),
         ("1 / 0", "division by zero"),
         ("1 % 0", "division by zero"),
         ("int(1e30)", "too large for an integer"),
-        ("int(true)", "a boolean is no integer"),
-        ("true + 1", "a boolean is no integer"),
-        ("true = 1", "a boolean is no integer"),
-        ("not true = false", "a boolean is no integer"),
-        ("1 and 2", "an integer is no boolean"),
-        ("1.5 and true", "a double is no boolean"),
-        ("not 1", "an integer is no boolean"),
+        ("int(true)", "a boolean is not an integer"),
+        ("true + 1", "a boolean is not an integer"),
+        ("true = 1", "a boolean is not an integer"),
+        ("not true = false", "a boolean is not an integer"),
+        ("1 and 2", "an integer is not a boolean"),
+        ("1.5 and true", "a double is not a boolean"),
+        ("not 1", "an integer is not a boolean"),
         ("permute(3, 0)", "must be above zero"),
         ("random(5, 1)", "does not exist"),
         ("random_gaussian(1, 10, 1.5)", "at least 2"),
         ("random_exponential(1, 10, 0)", "above zero"),
         ("random_zipfian(1, 10, 1.0)", "from 1.001 to 1000"),
         (":undefined", "the variable :undefined has no value"),
-        // From here on it does not even start.
+        // For the following, pgbench does not even start.
         ("9223372036854775808", "e:1:1: 9223372036854775808 is too large"),
         ("99999999999999999999", "e:1:1: 99999999999999999999 is too large"),
         ("1e400", "e:1:1: 1e400 is too large a double"),
         ("int('5')", "e:1:5: the character '\\'' has no meaning"),
         ("1 < 2 < 3", "e:1:7: a pair of brackets"),
         ("1 = 1 = 1", "e:1:7: a pair of brackets"),
-        ("abs()", "e:1:1: abs takes 1 argument and is given 0"),
-        ("abs(1,2)", "e:1:1: abs takes 1 argument and is given 2"),
+        ("abs()", "e:1:1: abs takes 1 argument, but is given 0"),
+        ("abs(1,2)", "e:1:1: abs takes 1 argument, but is given 2"),
         ("foo(1)", "e:1:1: there is no function foo"),
         ("1 +", "e:1:4: an expression is expected here"),
         ("1 2", "e:1:3: an operator or the end of the line is expected"),
         ("1 @ 2", "e:1:3: the character '@' has no meaning"),
-        ("least()", "e:1:1: least takes 1 to 16 arguments and is given 0"),
+        ("least()", "e:1:1: least takes 1 to 16 arguments, but is given 0"),
         ("hash()", "e:1:1: hash takes 1 or 2 arguments"),
         ("permute(1)", "e:1:1: permute takes 2 or 3 arguments"),
         ("case end", "e:1:6: WHEN is expected here"),
@@ -320,22 +320,22 @@ mod tests {
     ];
 
     #[test]
-    fn values_are_those_that_pgbench_prints() {
-        for (text, said) in BY_PGBENCH {
-            assert_eq!(value(text), *said, "{text}");
+    fn values_match_those_of_pgbench() {
+        for (text, expected) in BY_PGBENCH {
+            assert_eq!(value(text), *expected, "{text}");
         }
     }
 
     #[test]
     fn what_pgbench_refuses_is_refused() {
-        for (text, said) in REFUSED_BY_PGBENCH {
+        for (text, expected) in REFUSED_BY_PGBENCH {
             let refusal = value(text);
-            assert!(refusal.contains(said), "{text}: {refusal}");
+            assert!(refusal.contains(expected), "{text}: {refusal}");
         }
     }
 
     #[test]
-    fn doubles_agree_to_the_digits_that_pgbench_prints() {
+    fn doubles_agree_to_the_printed_digits() {
         for (text, digits) in [
             ("exp(1)", "2.71828182845905"),
             ("pi()", "3.14159265358979"),
@@ -346,13 +346,13 @@ mod tests {
         ] {
             let got = value(text);
             let got: f64 = got.strip_prefix("double ").unwrap().parse().unwrap();
-            let said: f64 = digits.parse().unwrap();
-            assert!((got - said).abs() < 1e-14, "{text}: {got}");
+            let expected: f64 = digits.parse().unwrap();
+            assert!((got - expected).abs() < 1e-14, "{text}: {got}");
         }
     }
 
     #[test]
-    fn an_expression_goes_on_after_a_backslash_and_none_is_nested_without_end() {
+    fn expressions_continue_after_a_backslash_and_have_limited_depth() {
         assert_eq!(value("1 + \\\n 2 \\\r\n * 3"), "int 7");
         let deep = "(".repeat(10_000);
         assert!(value(&deep).contains("too long"));

@@ -1,22 +1,22 @@
-//! Expressions of `\set`, `\if` and `\elif`: read once into a tree, evaluated by each client.
+//! Expressions of `\set`, `\if` and `\elif`: parsed once into a tree, evaluated by each client.
 //!
-//! Operators by rising precedence, of one line equal ones:
+//! Operators by rising precedence; those in one row have the same:
 //!
-//! | operators | of one precedence |
+//! | operators | associativity |
 //! |---|---|
-//! | `OR` | from the left |
-//! | `AND` | from the left |
-//! | `NOT` | before its operand |
-//! | `IS [NOT] NULL`, `TRUE` or `FALSE`; `ISNULL`, `NOTNULL` | after its operand |
-//! | `=` `<>` `!=` `<` `<=` `>` `>=` | no two side by side |
-//! | `|` `#` `&` `<<` `>>`, `~` before its operand | from the left |
-//! | `+` `-` | from the left |
-//! | `*` `/` `%` | from the left |
-//! | `-` `+` before an operand | |
+//! | `OR` | left |
+//! | `AND` | left |
+//! | `NOT` | prefix |
+//! | `IS [NOT] NULL`, `TRUE` or `FALSE`; `ISNULL`, `NOTNULL` | postfix |
+//! | `=` `<>` `!=` `<` `<=` `>` `>=` | none |
+//! | `|` `#` `&` `<<` `>>`, prefix `~` | left |
+//! | `+` `-` | left |
+//! | `*` `/` `%` | left |
+//! | `-` `+` | prefix |
 //!
-//! Null in gives null out; `AND`, `OR` and `CASE` compute only what they need, so that null on the left
-//! of `AND` and `OR` is the answer whatever stands on the right. Integers that overflow are an error,
-//! integer division cuts off towards zero, shifts take their distance modulo 64.
+//! A null operand makes the result null. `AND`, `OR` and `CASE` compute only what they need, so null on the
+//! left of `AND` and `OR` is the result whatever is on the right. Integer overflow is an error, integer
+//! division truncates towards zero, shift distances are modulo 64.
 
 mod evaluate;
 mod parse;

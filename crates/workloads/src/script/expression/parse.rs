@@ -1,4 +1,4 @@
-//! Reads an expression, operators by their precedence.
+//! Parses an expression by operator precedence.
 
 use super::token::{Token, Word, tokens};
 use super::tree::{Expression, Operator};
@@ -8,13 +8,13 @@ use crate::script::value::Scalar;
 use crate::script::variables::Names;
 use std::ops::Range;
 
-/// What an expression may be called with at most.
+/// The most arguments of a call.
 pub(super) const ARGUMENTS_MAX: usize = 16;
 
-/// How many tokens an expression may have, and...
+/// The most tokens of an expression.
 const TOKENS_MAX: usize = 1000;
 
-/// ...how deep an expression may be nested, so that none exhausts the stack.
+/// The deepest nesting of an expression, to limit the stack.
 const DEPTH_MAX: usize = 200;
 
 // Levels of precedence, see the table in `mod.rs`.
@@ -28,7 +28,7 @@ const SUM: u8 = 7;
 const PRODUCT: u8 = 8;
 const SIGN: u8 = 9;
 
-/// Reads the expression in a range of a script.
+/// Parses the expression in a range of a script.
 pub(in crate::script) fn parse(
     source: Source<'_>,
     range: Range<usize>,
@@ -52,7 +52,7 @@ struct Parser<'t, 'n> {
     source: Source<'t>,
     tokens: Vec<(usize, Token<'t>)>,
     at: usize,
-    /// Where the line ends.
+    /// The end of the line.
     end: usize,
     depth: usize,
     names: &'n mut Names,
@@ -67,21 +67,21 @@ impl<'t> Parser<'t, '_> {
         self.tokens.get(self.at).map_or(self.end, |(at, _)| *at)
     }
 
-    fn take(&mut self, wanted: Token<'_>) -> bool {
-        let there = self.peek() == Some(wanted);
+    fn take(&mut self, expected: Token<'_>) -> bool {
+        let there = self.peek() == Some(expected);
         self.at += usize::from(there);
         there
     }
 
-    fn demand(&mut self, wanted: Token<'_>, words: &str) -> Result<(), ScriptError> {
-        if self.take(wanted) { Ok(()) } else { Err(self.unexpected(words)) }
+    fn demand(&mut self, expected: Token<'_>, words: &str) -> Result<(), ScriptError> {
+        if self.take(expected) { Ok(()) } else { Err(self.unexpected(words)) }
     }
 
-    fn unexpected(&self, wanted: &str) -> ScriptError {
-        self.source.error(self.place(), format!("{wanted} is expected here"))
+    fn unexpected(&self, expected: &str) -> ScriptError {
+        self.source.error(self.place(), format!("{expected} is expected here"))
     }
 
-    /// An expression whose operators are of that precedence or a higher one.
+    /// Parses an expression whose operators have at least this precedence.
     fn expression(&mut self, least: u8) -> Result<Expression, ScriptError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
@@ -218,7 +218,7 @@ impl<'t> Parser<'t, '_> {
         }
         let wrong = |takes: String| {
             let given = arguments.len();
-            let what = format!("{name} takes {takes} and is given {given}");
+            let what = format!("{name} takes {takes}, but is given {given}");
             Err(self.source.error(place, what))
         };
         match function.arity() {
@@ -241,7 +241,7 @@ impl<'t> Parser<'t, '_> {
     }
 }
 
-/// What joins an operand to what stands before it.
+/// How an operand is joined with what precedes it.
 #[derive(Clone, Copy)]
 enum Infix {
     And,

@@ -9,11 +9,11 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'t> {
     Integer(i64),
-    /// 2^63, which only a minus before it makes an integer.
+    /// 2^63, which is an integer only after a minus.
     BeyondInteger,
     Double(f64),
     Variable(&'t str),
-    /// A function, or a word of [`Word`]'s.
+    /// A function, or any word that is not a [`Word`].
     Name(&'t str),
     Word(Word),
     Operator(Operator),
@@ -24,7 +24,7 @@ pub(super) enum Token<'t> {
     Comma,
 }
 
-/// A word that no function may be called by.
+/// A reserved word, which cannot be the name of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     And,
@@ -65,7 +65,7 @@ impl Word {
     }
 }
 
-/// The tokens of a range of the text, each with where it begins.
+/// The tokens of a range of the text, each with its offset.
 pub(super) fn tokens(
     source: Source<'_>,
     range: Range<usize>,
@@ -109,7 +109,7 @@ impl<'t> Scanner<'t> {
         Ok(Some((at, token)))
     }
 
-    /// Blanks, and backslashes that go on in the next line.
+    /// Skips blanks, and backslashes that continue on the next line.
     fn skip_space(&mut self) {
         loop {
             let rest = self.rest();
@@ -136,10 +136,10 @@ impl<'t> Scanner<'t> {
 
     fn number(&mut self) -> Result<Token<'t>, ScriptError> {
         let rest = self.rest();
-        let (length, whole) = number_length(rest);
+        let (length, is_integer) = number_length(rest);
         let (text, at) = (&rest[..length], self.at);
         self.at += length;
-        if whole {
+        if is_integer {
             return match text.parse::<u64>() {
                 Ok(number) if number == 1 << 63 => Ok(Token::BeyondInteger),
                 Ok(number) if number < 1 << 63 => Ok(Token::Integer(number as i64)),
@@ -192,26 +192,26 @@ fn begins_fraction(rest: &str) -> bool {
     after.is_some_and(|after| after.starts_with(|sign: char| sign.is_ascii_digit()))
 }
 
-/// How long the number at the beginning is, and whether it is a whole one: digits, a point, digits,
-/// an exponent.
+/// The length of the number at the beginning, and whether it is an integer: digits, a point, digits, an
+/// exponent.
 fn number_length(text: &str) -> (usize, bool) {
     let bytes = text.as_bytes();
     let digits = |from: usize| {
         let all = bytes[from..].iter();
         all.take_while(|byte| byte.is_ascii_digit()).count()
     };
-    let (mut at, mut whole) = (digits(0), true);
+    let (mut at, mut is_integer) = (digits(0), true);
     if bytes.get(at) == Some(&b'.') {
         at += 1 + digits(at + 1);
-        whole = false;
+        is_integer = false;
     }
     if matches!(bytes.get(at), Some(b'e' | b'E')) {
         let sign = usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
         let power = bytes.get(at + 1 + sign).map_or(0, |_| digits(at + 1 + sign));
         if power > 0 {
             at += 1 + sign + power;
-            whole = false;
+            is_integer = false;
         }
     }
-    (at, whole)
+    (at, is_integer)
 }

@@ -12,10 +12,10 @@ pub(in crate::script) enum Expression {
     Not(Box<Expression>),
     And(Box<[Expression; 2]>),
     Or(Box<[Expression; 2]>),
-    /// Of the same kind and value as a constant, null included.
+    /// True if the value has the same kind and value as a constant, null included.
     Is(Box<Expression>, Scalar),
     Binary(Operator, Box<[Expression; 2]>),
-    /// Conditions and their values, and the value if none holds.
+    /// Conditions with their values, and the value if none holds.
     Case(Vec<[Expression; 2]>, Box<Expression>),
     Call(Function, Vec<Expression>),
 }

@@ -1,7 +1,7 @@
-//! The functions by name: how many arguments each takes, and what it answers.
+//! The functions by name, with their arities and results.
 //!
-//! Null among the arguments makes the answer null, but for `debug`, which answers its argument; the
-//! arguments, random draws too, are computed all the same.
+//! A null argument makes the result null, except for `debug`, which returns its argument; arguments are
+//! evaluated in any case, including random draws.
 
 use super::hash::{fnv1a, murmur2};
 use super::permute::permuted;
@@ -33,19 +33,19 @@ pub(in crate::script) enum Function {
     Sqrt,
 }
 
-/// How many arguments a function takes.
+/// The number of arguments of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::script) enum Arity {
-    /// So many.
+    /// This many.
     Exactly(usize),
     /// One or more.
     Any,
-    /// So many, and a seed, for which the variable `default_seed` stands in.
+    /// This many, and an optional seed, which defaults to the variable `default_seed`.
     Seeded(usize),
 }
 
 impl Function {
-    /// The function of a name, in whatever case.
+    /// The function with this name, in any case.
     pub(in crate::script) fn named(name: &str) -> Option<Function> {
         Some(match name.to_ascii_lowercase().as_str() {
             "abs" => Function::Abs,
@@ -71,7 +71,7 @@ impl Function {
         })
     }
 
-    /// How many arguments it takes.
+    /// The number of its arguments.
     pub(in crate::script) fn arity(self) -> Arity {
         match self {
             Function::Pi => Arity::Exactly(0),
@@ -92,89 +92,91 @@ impl Function {
         }
     }
 
-    /// Its answer to as many arguments as it takes.
+    /// Its result for valid numbers of arguments.
     pub(in crate::script) fn of(
         self,
-        given: &[Scalar],
+        arguments: &[Scalar],
         random: &mut Stream,
     ) -> Result<Scalar, Refusal> {
         if self == Function::Debug {
-            return Ok(given[0]);
+            return Ok(arguments[0]);
         }
-        if given.contains(&Scalar::Null) {
+        if arguments.contains(&Scalar::Null) {
             return Ok(Scalar::Null);
         }
         Ok(match self {
             Function::Pi => Scalar::Double(std::f64::consts::PI),
-            Function::Abs => absolute(given[0])?,
-            Function::Debug => given[0],
-            Function::Double => Scalar::Double(given[0].double()?),
-            Function::Exp => Scalar::Double(given[0].double()?.exp()),
-            Function::Ln => Scalar::Double(given[0].double()?.ln()),
-            Function::Sqrt => Scalar::Double(given[0].double()?.sqrt()),
-            Function::Int => Scalar::Integer(given[0].integer()?),
-            Function::Power => Scalar::Double(given[0].double()?.powf(given[1].double()?)),
-            Function::Mod => remainder(given[0], given[1])?,
-            Function::Greatest => extreme(given, i64::max, f64::max)?,
-            Function::Least => extreme(given, i64::min, f64::min)?,
-            Function::HashFnv1a => Scalar::Integer(fnv1a(given[0].integer()?, given[1].integer()?)),
-            Function::HashMurmur2 => {
-                Scalar::Integer(murmur2(given[0].integer()?, given[1].integer()?))
+            Function::Abs => absolute(arguments[0])?,
+            Function::Debug => arguments[0],
+            Function::Double => Scalar::Double(arguments[0].double()?),
+            Function::Exp => Scalar::Double(arguments[0].double()?.exp()),
+            Function::Ln => Scalar::Double(arguments[0].double()?.ln()),
+            Function::Sqrt => Scalar::Double(arguments[0].double()?.sqrt()),
+            Function::Int => Scalar::Integer(arguments[0].integer()?),
+            Function::Power => Scalar::Double(arguments[0].double()?.powf(arguments[1].double()?)),
+            Function::Mod => remainder(arguments[0], arguments[1])?,
+            Function::Greatest => extreme(arguments, i64::max, f64::max)?,
+            Function::Least => extreme(arguments, i64::min, f64::min)?,
+            Function::HashFnv1a => {
+                Scalar::Integer(fnv1a(arguments[0].integer()?, arguments[1].integer()?))
             }
-            Function::Permute => permutation(given)?,
+            Function::HashMurmur2 => {
+                Scalar::Integer(murmur2(arguments[0].integer()?, arguments[1].integer()?))
+            }
+            Function::Permute => permutation(arguments)?,
             Function::Random
             | Function::RandomExponential
             | Function::RandomGaussian
-            | Function::RandomZipfian => self.drawn(given, random)?,
+            | Function::RandomZipfian => self.random_value(arguments, random)?,
         })
     }
 
-    fn drawn(self, given: &[Scalar], random: &mut Stream) -> Result<Scalar, Refusal> {
-        let interval = Interval::new(given[0].integer()?, given[1].integer()?)?;
+    fn random_value(self, arguments: &[Scalar], random: &mut Stream) -> Result<Scalar, Refusal> {
+        let interval = Interval::new(arguments[0].integer()?, arguments[1].integer()?)?;
         Ok(Scalar::Integer(match self {
-            Function::RandomExponential => interval.exponential(given[2].double()?, random)?,
-            Function::RandomGaussian => interval.gaussian(given[2].double()?, random)?,
-            Function::RandomZipfian => interval.zipfian(given[2].double()?, random)?,
+            Function::RandomExponential => interval.exponential(arguments[2].double()?, random)?,
+            Function::RandomGaussian => interval.gaussian(arguments[2].double()?, random)?,
+            Function::RandomZipfian => interval.zipfian(arguments[2].double()?, random)?,
             _ => interval.even(random),
         }))
     }
 }
 
-/// The rest of an integer division, of the dividend's sign.
+/// The remainder of an integer division, with the dividend's sign.
 pub(in crate::script) fn remainder(dividend: Scalar, divisor: Scalar) -> Result<Scalar, Refusal> {
     let (dividend, divisor) = (dividend.integer()?, divisor.integer()?);
     if divisor == 0 {
         return Err("division by zero".to_owned());
     }
-    // By -1 nothing is left over, also where the quotient would be no integer.
+    // By -1 the remainder is zero, even if the quotient overflows.
     Ok(Scalar::Integer(dividend.wrapping_rem(divisor)))
 }
 
-/// The least integer stays negative, as pgbench has it.
-fn absolute(given: Scalar) -> Result<Scalar, Refusal> {
-    match given {
+/// The smallest integer stays negative, as in pgbench.
+fn absolute(arguments: Scalar) -> Result<Scalar, Refusal> {
+    match arguments {
         Scalar::Integer(value) => Ok(Scalar::Integer(value.wrapping_abs())),
         other => Ok(Scalar::Double(other.double()?.abs())),
     }
 }
 
-/// A double if any argument is one.
+/// The result is a double if any argument is one.
 fn extreme(
-    given: &[Scalar],
+    arguments: &[Scalar],
     of_integers: fn(i64, i64) -> i64,
     of_doubles: fn(f64, f64) -> f64,
 ) -> Result<Scalar, Refusal> {
-    let double = given.iter().any(|one| matches!(one, Scalar::Double(_)));
+    let double = arguments.iter().any(|one| matches!(one, Scalar::Double(_)));
     if double {
-        let first = given[0].double()?;
-        let all = given[1..].iter();
+        let first = arguments[0].double()?;
+        let all = arguments[1..].iter();
         let extreme = all
             .map(|one| one.double())
             .try_fold(first, |extreme, one| one.map(|one| of_doubles(extreme, one)));
         extreme.map(Scalar::Double)
     } else {
-        let first = given[0].integer()?;
-        let all = given[1..].iter();
+        let first = arguments[0].integer()?;
+        let all = arguments[1..].iter();
         let extreme = all
             .map(|one| one.integer())
             .try_fold(first, |extreme, one| one.map(|one| of_integers(extreme, one)));
@@ -182,8 +184,9 @@ fn extreme(
     }
 }
 
-fn permutation(given: &[Scalar]) -> Result<Scalar, Refusal> {
-    let (value, size, seed) = (given[0].integer()?, given[1].integer()?, given[2].integer()?);
+fn permutation(arguments: &[Scalar]) -> Result<Scalar, Refusal> {
+    let (value, size, seed) =
+        (arguments[0].integer()?, arguments[1].integer()?, arguments[2].integer()?);
     if size <= 0 {
         return Err(format!("the size of permute is {size}; it must be above zero"));
     }

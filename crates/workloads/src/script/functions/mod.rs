@@ -1,4 +1,4 @@
-//! The functions of expressions: their names and arities, hashes, the permutation, random draws.
+//! The functions of expressions: names and arities, hashes, the permutation, random draws.
 
 mod call;
 mod hash;

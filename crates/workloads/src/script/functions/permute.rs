@@ -1,14 +1,14 @@
-//! A permutation of the numbers below a size, chosen by a seed.
+//! A permutation of the numbers below a size, selected by a seed.
 //!
-//! Six rounds of bijections, each from random numbers that the seed gives (xoroshiro128** filled by
-//! splitmix64): the numbers up to the largest power of two that fits are multiplied by an odd number,
-//! mixed with another and turned by one bit, first from the low end of the range, then from its high
-//! end; then all are moved on around the range.
+//! Six rounds of bijections, each with random numbers from the seed (xoroshiro128**, initialized by
+//! splitmix64): numbers up to the largest power of two that fits are multiplied by an odd number, xored with
+//! another and rotated by one bit, first at the low end of the range, then at its high end; then all are
+//! shifted cyclically through the range.
 
 const ROUNDS: usize = 6;
 
-/// Where the permutation puts a value; values outside are taken modulo the size, as unsigned numbers.
-/// The size is at least 1.
+/// The permuted value; values outside are first taken modulo the size, as unsigned numbers. The size is at
+/// least 1.
 pub(super) fn permuted(value: i64, size: i64, seed: i64) -> i64 {
     let size = size as u64;
     if size < 2 {
@@ -18,8 +18,8 @@ pub(super) fn permuted(value: i64, size: i64, seed: i64) -> i64 {
     let mut random = Xoroshiro::new(seed as u64);
     let mut place = value as u64 % size;
     for _ in 0..ROUNDS {
-        place = half.turned(place, &mut random);
-        place = size - 1 - half.turned(size - 1 - place, &mut random);
+        place = half.scrambled(place, &mut random);
+        place = size - 1 - half.scrambled(size - 1 - place, &mut random);
         let step = random.below(size);
         // Both are below the size, which is at most 2^63, so the sum does not overflow.
         place = (place + step) % size;
@@ -27,7 +27,7 @@ pub(super) fn permuted(value: i64, size: i64, seed: i64) -> i64 {
     place as i64
 }
 
-/// The numbers below the largest power of two that is no more than the size.
+/// The numbers below the largest power of two that does not exceed the size.
 #[derive(Clone, Copy, Debug)]
 struct Half {
     bits: u32,
@@ -40,8 +40,8 @@ impl Half {
         Half { bits, mask: (1 << bits) - 1 }
     }
 
-    /// Scrambles a number of the half; others stay. Two random numbers are used up either way.
-    fn turned(self, number: u64, random: &mut Xoroshiro) -> u64 {
+    /// Scrambles a number of the half; others stay. Uses two random numbers either way.
+    fn scrambled(self, number: u64, random: &mut Xoroshiro) -> u64 {
         let factor = (random.word() & self.mask) | 1;
         let flips = random.word() & self.mask;
         if number > self.mask {
@@ -60,7 +60,7 @@ impl Xoroshiro {
     fn new(mut seed: u64) -> Xoroshiro {
         let (first, second) = (split_mix(&mut seed), split_mix(&mut seed));
         if first == 0 && second == 0 {
-            // All zero would stay zero; no seed of 64 bits is known to come here.
+            // All zero would stay zero; no 64-bit seed is known to lead here.
             return Xoroshiro(0x5851_f42d_4c95_7f2d, 0x1405_7b7e_f767_814f);
         }
         Xoroshiro(first, second)
@@ -74,13 +74,13 @@ impl Xoroshiro {
         first.wrapping_mul(5).rotate_left(7).wrapping_mul(9)
     }
 
-    /// Below a limit of at least 2: as many high bits as the limit needs, drawn until they fit.
+    /// A number below a limit of at least 2: takes as many high bits as needed, until the value fits.
     fn below(&mut self, limit: u64) -> u64 {
         let shift = (limit - 1).leading_zeros();
         loop {
-            let drawn = self.word() >> shift;
-            if drawn < limit {
-                return drawn;
+            let value = self.word() >> shift;
+            if value < limit {
+                return value;
             }
         }
     }
@@ -98,7 +98,7 @@ mod tests {
     use super::permuted;
 
     #[test]
-    fn places_are_those_that_pgbench_prints() {
+    fn positions_match_those_of_pgbench() {
         assert_eq!(permuted(0, 4, 5432), 3);
         assert_eq!(permuted(10, 10, 5), 6);
         assert_eq!(permuted(-5, 10, 1), 6);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn every_size_is_permuted_whole() {
+    fn every_size_gives_a_permutation() {
         for size in [2, 3, 4, 5, 31, 32, 33, 1000] {
             for seed in 0..20 {
                 let mut places: Vec<_> = (0..size).map(|at| permuted(at, size, seed)).collect();

@@ -1,30 +1,30 @@
-//! The random functions: whole numbers between two bounds, even or skewed.
+//! The random functions: integers between two bounds, uniform or skewed.
 //!
-//! - exponential: the density falls from the lower bound by `exp(-parameter)` to the upper one;
-//! - gaussian: a standard normal number, drawn again until it is within `parameter` deviations, spread
-//!   over the interval;
+//! - exponential: the density falls from the lower bound to the upper one by a factor of `exp(-parameter)`;
+//! - gaussian: a standard normal number, redrawn until it is within `parameter` deviations, scaled to the
+//!   interval;
 //! - zipfian: the k-th number is `((k+1)/k)^parameter` times as likely as the next, by the rejection
-//!   of Devroye's "Non-Uniform Random Variate Generation", pages 550 and 551.
+//!   method of Devroye's "Non-Uniform Random Variate Generation", pages 550 and 551.
 
 use crate::distributions::Stream;
 use crate::script::value::Refusal;
 use std::f64::consts::TAU;
 
-/// What a gaussian's parameter is at least.
+/// The smallest parameter of a gaussian.
 const GAUSSIAN_LEAST: f64 = 2.0;
-/// What a zipfian's parameter may be.
+/// The range of the parameter of a zipfian.
 const ZIPFIAN: std::ops::RangeInclusive<f64> = 1.001..=1000.0;
 
-/// An interval of whole numbers, both ends included.
+/// An interval of integers, inclusive.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interval {
     least: i64,
-    /// How many numbers.
+    /// Number of integers.
     count: i64,
 }
 
 impl Interval {
-    /// Between two bounds; refuses what is empty or larger than an integer can count.
+    /// An interval between two bounds; refuses an empty one, and one that is too large to count.
     pub(super) fn new(least: i64, most: i64) -> Result<Interval, Refusal> {
         if least > most {
             return Err(format!("a random number from {least} to {most} does not exist"));
@@ -36,13 +36,13 @@ impl Interval {
         Ok(Interval { least, count })
     }
 
-    /// Each as likely.
+    /// Uniform.
     #[inline]
     pub(super) fn even(self, random: &mut Stream) -> i64 {
         random.between(self.least, self.least + (self.count - 1))
     }
 
-    /// Falling from the lower bound.
+    /// Falls off from the lower bound.
     pub(super) fn exponential(self, parameter: f64, random: &mut Stream) -> Result<i64, Refusal> {
         if parameter.is_nan() || parameter <= 0.0 {
             return Err(format!(
@@ -54,7 +54,7 @@ impl Interval {
         Ok(self.at(-(cut + (1.0 - cut) * even).ln() / parameter))
     }
 
-    /// Most in the middle.
+    /// Highest in the middle.
     pub(super) fn gaussian(self, parameter: f64, random: &mut Stream) -> Result<i64, Refusal> {
         if parameter.is_nan() || parameter < GAUSSIAN_LEAST {
             return Err(format!(
@@ -70,7 +70,7 @@ impl Interval {
         }
     }
 
-    /// By rank, the lower bound first.
+    /// By rank, starting at the lower bound.
     pub(super) fn zipfian(self, parameter: f64, random: &mut Stream) -> Result<i64, Refusal> {
         if !ZIPFIAN.contains(&parameter) {
             return Err(format!(
@@ -80,7 +80,7 @@ impl Interval {
         Ok(self.least + (self.rank(parameter, random) - 1))
     }
 
-    /// From 1 to the count.
+    /// A rank, from 1 to the count.
     fn rank(self, parameter: f64, random: &mut Stream) -> i64 {
         if self.count == 1 {
             return 1;
@@ -91,7 +91,7 @@ impl Interval {
             let (inverse, accept) = (random.unit(), random.unit());
             let rank = inverse.powf(-1.0 / power).floor();
             let ratio = (1.0 + 1.0 / rank).powf(power);
-            // With a rank beyond all bounds the left side is no number, hence no match.
+            // For a rank beyond all bounds the left side is NaN, so it does not fit.
             let fits = accept * rank * (ratio - 1.0) / (bound - 1.0) <= ratio / bound;
             if fits && rank <= self.count as f64 {
                 return (rank as i64).min(self.count);
@@ -99,7 +99,7 @@ impl Interval {
         }
     }
 
-    /// The number at a share of the interval, 0 to below 1; rounding must not leave the interval.
+    /// The number at a fraction of the interval, from 0 to below 1; rounding must not leave the interval.
     fn at(self, share: f64) -> i64 {
         let step = (self.count as f64 * share) as i64;
         self.least + step.clamp(0, self.count - 1)
@@ -113,7 +113,7 @@ mod tests {
 
     const DRAWS: u32 = 200_000;
 
-    /// Pearson's sum over the classes of `shares`, of numbers drawn from 1 up.
+    /// Pearson's sum over the classes of `shares`, for numbers drawn from 1 up.
     fn chi_square(shares: &[f64], mut draw: impl FnMut() -> i64) -> f64 {
         let mut counts = vec![0_u32; shares.len()];
         for _ in 0..DRAWS {
@@ -130,7 +130,7 @@ mod tests {
         (Interval::new(1, 10).unwrap(), Stream::of_client(7, 0, "test"))
     }
 
-    /// Of nine degrees of freedom: exceeded by one honest generator in ten thousand.
+    /// For nine degrees of freedom: exceeded by one correct generator in ten thousand.
     const MOST: f64 = 33.7;
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
         let shares: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
         let zipfian = || interval.zipfian(1.5, &mut random).unwrap();
         assert!(chi_square(&shares, zipfian) < MOST);
-        // The normal distribution between 0, 0.5, 1, 1.5, 2 and 2.5 deviations, from its table.
+        // The normal distribution between 0, 0.5, 1, 1.5, 2 and 2.5 deviations, from a table.
         let half = [0.191_462_5, 0.149_882_3, 0.091_848_1, 0.044_057_1, 0.016_540_5];
         let total: f64 = 2.0 * half.iter().sum::<f64>();
         let shares: Vec<f64> = half.iter().rev().chain(&half).map(|p| p / total).collect();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_shape_would_be_seen() {
+    fn a_wrong_distribution_is_detected() {
         let (interval, mut random) = ten();
         let skewed: Vec<f64> = (0..10).map(|k| 0.1 + (f64::from(k) - 4.5) / 450.0).collect();
         assert!(chi_square(&skewed, || interval.even(&mut random)) > MOST);

@@ -1,13 +1,13 @@
-//! Checks that could not be made, and amounts in words.
+//! Checks that do not apply, and amounts in words.
 
 use syncline_contract::{Check, CheckOutcome};
 
-/// A check that could not be made.
+/// A check that does not apply.
 pub(super) fn not_applicable(name: &str, why: &str) -> Check {
     Check { name: name.to_owned(), outcome: CheckOutcome::NotApplicable(why.to_owned()) }
 }
 
-/// An amount in hundredths, as people write it.
+/// An amount in hundredths, with a decimal point.
 pub(super) fn amount(units: i64) -> String {
     let sign = if units < 0 { "-" } else { "" };
     let units = units.unsigned_abs();
@@ -19,7 +19,7 @@ mod tests {
     use super::amount;
 
     #[test]
-    fn amounts_read_as_people_write_them() {
+    fn amounts_have_two_decimals() {
         assert_eq!((amount(-1_005), amount(7)), ("-10.05".into(), "0.07".into()));
     }
 }

@@ -1,4 +1,4 @@
-//! The conditions, each a check.
+//! The conditions, one check each.
 
 use super::super::scale::{DISTRICTS, Scale};
 use super::super::tally::{CountBounds, Ordered, Tally};
@@ -29,7 +29,7 @@ const ORDERED: &str =
 const PAID: &str = "history has the loaded and the acknowledged payments and no other";
 const DELIVERED: &str = "the loaded and the acknowledged deliveries are there and no other";
 
-const NOT_FRESH: &str = "the rows were there before the run, which does not know how many";
+const NOT_FRESH: &str = "the rows come from an earlier run, so their number is unknown";
 
 /// The names of the checks.
 pub(crate) fn names() -> Vec<&'static str> {
@@ -38,7 +38,7 @@ pub(crate) fn names() -> Vec<&'static str> {
     names
 }
 
-/// Runs all of them. `is_fresh` says that the run has loaded the rows.
+/// Runs all checks. `is_fresh` says that this run has loaded the rows.
 pub(crate) async fn check<S: Session>(
     queries: &CheckQueries,
     scale: Scale,
@@ -54,7 +54,7 @@ pub(crate) async fn check<S: Session>(
     Ok(found.checks(&payments))
 }
 
-/// What was found so far.
+/// The results so far.
 #[derive(Debug)]
 struct CheckState<'t> {
     scale: Scale,
@@ -63,7 +63,7 @@ struct CheckState<'t> {
     wrong: [Violations; 12],
     of_orders: OfOrders,
     ordered: Violations,
-    /// Orders that have a carrier.
+    /// Number of orders with a carrier.
     carried: i64,
     piece: Piece,
 }
@@ -82,7 +82,7 @@ impl<'t> CheckState<'t> {
         }
     }
 
-    /// The findings of a condition, by its number in the clause.
+    /// The violations of a condition, by its number in the clause.
     fn condition(&mut self, number: usize) -> &mut Violations {
         &mut self.wrong[number - 1]
     }
@@ -94,9 +94,9 @@ impl<'t> CheckState<'t> {
         payments: &Result<Payments, String>,
         session: &mut S,
     ) -> Result<(), Stop> {
-        let mut asked = RequestTracker::new(false);
+        let mut requests = RequestTracker::new(false);
         session.begin(AccessPattern::ReadOnly);
-        let mut transaction = Transaction::new(session, &mut asked);
+        let mut transaction = Transaction::new(session, &mut requests);
         let there = transaction.read_if_any(&queries.warehouse, (warehouse,)).await?;
         session.commit().await?;
         let sum = there.map(|(sum,)| sum.units);
@@ -115,14 +115,14 @@ impl<'t> CheckState<'t> {
         };
         let differs = |what: &str, other: i64| {
             let (sum, other) = (amount(sum), amount(other));
-            format!("warehouse {warehouse} has {sum} and its {what} {other}")
+            format!("warehouse {warehouse} has {sum}, but its {what} have {other}")
         };
         self.condition(1).unless(sum == of_districts, || differs("districts", of_districts));
         self.condition(8).unless(sum == of_history, || differs("history", of_history));
         Ok(())
     }
 
-    /// Looks at a district, in a transaction of its own, and answers its sum.
+    /// Checks a district, in a separate transaction, and returns its sum.
     async fn district<S: Session>(
         &mut self,
         queries: &CheckQueries,
@@ -130,9 +130,9 @@ impl<'t> CheckState<'t> {
         payments: &Result<Payments, String>,
         session: &mut S,
     ) -> Result<i64, Stop> {
-        let mut asked = RequestTracker::new(false);
+        let mut requests = RequestTracker::new(false);
         session.begin(AccessPattern::ReadOnly);
-        let mut transaction = Transaction::new(session, &mut asked);
+        let mut transaction = Transaction::new(session, &mut requests);
         let row = transaction.read_if_any(&queries.district, key).await?;
         let row = row.map(|(sum, next)| (sum.units, next));
         let mut district = District::new(self.scale, key, std::mem::take(&mut self.of_orders));
@@ -145,7 +145,7 @@ impl<'t> CheckState<'t> {
             let paid = payments.by_district[place];
             self.condition(9).unless(sum == paid, || {
                 let (sum, paid) = (amount(sum), amount(paid));
-                format!("{} has {sum} and its history {paid}", words(key))
+                format!("{} has {sum}, but its history has {paid}", words(key))
             });
         }
         transaction.ask(&queries.customers, key)?;
@@ -166,12 +166,12 @@ impl<'t> CheckState<'t> {
         session.commit().await?;
         let customers = self.scale.customers;
         self.condition(10).unless(seen == customers, || {
-            format!("{} has {seen} customers of {customers}", words(key))
+            format!("{} has {seen} of {customers} customers", words(key))
         });
         Ok(row.map_or(0, |(sum, _)| sum))
     }
 
-    /// The conditions on the numbers of a district's orders; `next` is the next order's number.
+    /// Checks the numbers of a district's orders; `next` is the next order's number.
     fn numbers(&mut self, district: &District, next: Option<i64>) {
         let (key, orders, new) = (district.key, district.orders, district.new_orders);
         let whose = || words(key);
@@ -184,7 +184,7 @@ impl<'t> CheckState<'t> {
         self.condition(2).unless(fits, || {
             let (orders, new) = (orders.most, new.most);
             format!(
-                "{} numbers its next order {next}; its greatest order is {orders}, its greatest new \
+                "{} numbers its next order {next}, but its greatest order is {orders} and its greatest new \
                  order {new}",
                 whose()
             )
@@ -195,43 +195,43 @@ impl<'t> CheckState<'t> {
         });
         let (says, lines) = (district.line_counts, district.lines);
         self.condition(4).unless(says == lines, || {
-            format!("the orders of {} say {says} lines; it has {lines}", whose())
+            format!("the orders of {} record {says} lines, but there are {lines}", whose())
         });
         let delivered = self.scale.delivered() + district.carried_since;
         self.condition(11).unless(orders.count - new.count == delivered, || {
             let (orders, new) = (orders.count, new.count);
             format!(
-                "{} has {orders} orders and {new} new orders; {delivered} were delivered",
+                "{} has {orders} orders and {new} new orders, but {delivered} were delivered",
                 whose()
             )
         });
         self.acknowledged(district);
     }
 
-    /// What clients were told of a district's new orders.
+    /// Compares a district's orders with the acknowledged new orders.
     fn acknowledged(&mut self, district: &District) {
         let (key, orders) = (district.key, district.orders);
         let of = ordered(self.tallies, key);
-        let whole = orders.least == 1 && orders.are_without_gap();
-        self.ordered.unless(whole, || {
+        let is_complete = orders.least == 1 && orders.are_without_gap();
+        self.ordered.unless(is_complete, || {
             let (count, least, most) = (orders.count, orders.least, orders.most);
             format!("{} has {count} orders from {least} to {most}", words(key))
         });
         self.ordered.unless(of.newest <= orders.most, || {
             let (newest, most) = (of.newest, orders.most);
-            format!("order {newest} of {} was acknowledged and the greatest is {most}", words(key))
+            format!("order {newest} of {} was acknowledged, but the greatest is {most}", words(key))
         });
         let added = u64::try_from(orders.count - self.scale.customers);
-        let allowed = added.is_ok_and(|added| of.told.allows(added));
+        let allowed = added.is_ok_and(|added| of.bounds.allows(added));
         self.ordered.unless(!self.is_fresh || allowed, || {
             let (count, loaded) = (orders.count, self.scale.customers);
             let CountBounds {
                 acknowledged,
                 unknown,
-            } = of.told;
+            } = of.bounds;
             format!(
-                "{} has {count} orders; {loaded} were loaded, {acknowledged} acknowledged, {unknown} \
-                 are of unknown outcome",
+                "{} has {count} orders, but {loaded} were loaded, {acknowledged} acknowledged, {unknown} \
+                 have unknown outcomes",
                 words(key)
             )
         });
@@ -248,19 +248,19 @@ impl<'t> CheckState<'t> {
             self.condition(10).unless(of.balance == arrived - paid, || {
                 let (arrived, paid) = (amount(arrived), amount(paid));
                 format!(
-                    "{} has {balance}; {arrived} was delivered, {paid} paid by history",
+                    "{} has {balance}, but {arrived} was delivered and {paid} paid according to history",
                     whose()
                 )
             });
         }
         self.condition(12).unless(of.balance + of.paid_sum == arrived, || {
             let (arrived, paid) = (amount(arrived), amount(of.paid_sum));
-            format!("{} has {balance} and has paid {paid}; {arrived} was delivered", whose())
+            format!("{} has {balance} and has paid {paid}, but {arrived} was delivered", whose())
         });
     }
 
     fn checks(self, payments: &Result<Payments, String>) -> Vec<Check> {
-        let told = |of: fn(&Tally) -> CountBounds| {
+        let bounds_of = |of: fn(&Tally) -> CountBounds| {
             let mut sum = CountBounds::default();
             self.tallies.iter().for_each(|tally| sum.add(of(tally)));
             sum
@@ -268,15 +268,15 @@ impl<'t> CheckState<'t> {
         let districts = self.scale.districts();
         let paid = payments.as_ref().map(|payments| {
             let loaded = districts * self.scale.customers;
-            let told = told(|tally| tally.payments);
-            counted("payments", payments.rows as i64, loaded, told)
+            let bounds = bounds_of(|tally| tally.payments);
+            counted("payments", payments.rows as i64, loaded, bounds)
         });
         let paid = paid.map_err(Clone::clone);
         let delivered = counted(
             "delivered orders",
             self.carried,
             districts * self.scale.delivered(),
-            told(|tally| tally.delivered),
+            bounds_of(|tally| tally.delivered),
         );
         let is_fresh = self.is_fresh;
         let mut wrong = self.wrong;
@@ -284,8 +284,8 @@ impl<'t> CheckState<'t> {
         (wrong[4], wrong[5], wrong[6]) = (of.five, of.six, of.seven);
         wrong[9].merge(&of.ten);
         if let Ok(payments) = payments {
-            let strangers = || payments.stranger.clone();
-            wrong[9].unless(payments.strangers == 0, strangers);
+            let first_unknown = || payments.stranger.clone();
+            wrong[9].unless(payments.unknown_rows == 0, first_unknown);
         }
         let mut checks = Vec::new();
         for (number, (name, wrong)) in CONDITIONS.into_iter().zip(wrong).enumerate() {
@@ -306,39 +306,39 @@ impl<'t> CheckState<'t> {
     }
 }
 
-/// What there is about a customer, in hundredths.
+/// The amounts of a customer, in hundredths.
 struct Customer {
     balance: i64,
     paid_sum: i64,
-    /// What was delivered; none of a customer who was never loaded.
+    /// The amount delivered; none for a customer who was never loaded.
     arrived: Option<i64>,
-    /// What history says was paid; none if it was not read.
+    /// The amount paid according to history; none if history was not read.
     paid: Option<i64>,
 }
 
-/// What all clients were told of a district's new orders.
+/// The acknowledged new orders of a district, of all clients.
 fn ordered(tallies: &[Tally], (warehouse, district): (i64, i64)) -> Ordered {
     let mut all = Ordered::default();
     for tally in tallies.iter().filter(|tally| tally.home == warehouse) {
         let of = tally.ordered[district as usize - 1];
-        all.told.add(of.told);
+        all.bounds.add(of.bounds);
         all.newest = all.newest.max(of.newest);
     }
     all
 }
 
-/// Whether there are as many as were loaded and acknowledged, or a few of unknown outcome more.
-fn counted(what: &str, count: i64, loaded: i64, told: CountBounds) -> Violations {
+/// Compares a count with the number loaded and acknowledged, plus at most the unknown ones.
+fn counted(what: &str, count: i64, loaded: i64, bounds: CountBounds) -> Violations {
     let mut wrong = Violations::default();
     let added = u64::try_from(count - loaded);
-    wrong.unless(added.is_ok_and(|added| told.allows(added)), || {
+    wrong.unless(added.is_ok_and(|added| bounds.allows(added)), || {
         let CountBounds {
             acknowledged,
             unknown,
-        } = told;
+        } = bounds;
         format!(
-            "there are {count} {what}; {loaded} were loaded, {acknowledged} acknowledged, {unknown} are \
-             of unknown outcome"
+            "there are {count} {what}, but {loaded} were loaded, {acknowledged} acknowledged, {unknown} have \
+             unknown outcomes"
         )
     });
     wrong

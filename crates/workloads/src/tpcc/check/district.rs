@@ -1,10 +1,10 @@
-//! What a district was found to hold, and the conditions on it that one order at a time decides.
+//! The contents of a district, and the conditions that are decided for one order at a time.
 
 use super::super::scale::Scale;
 use super::order_scan::{Order, Piece};
 use crate::violations::Violations;
 
-/// Numbers of a table, seen in ascending order.
+/// The numbers in a table, in ascending order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Numbers {
     pub(super) count: i64,
@@ -21,20 +21,20 @@ impl Numbers {
         self.most = number;
     }
 
-    /// True if none is left out between the first and the last.
+    /// True if no number between the first and the last is missing.
     pub(super) fn are_without_gap(&self) -> bool {
         self.count == 0
             || i128::from(self.most) - i128::from(self.least) + 1 == i128::from(self.count)
     }
 }
 
-/// The conditions of single orders, over all districts.
+/// The conditions on single orders, over all districts.
 #[derive(Debug, Default)]
 pub(super) struct OfOrders {
     pub(super) five: Violations,
     pub(super) six: Violations,
     pub(super) seven: Violations,
-    /// Orders of customers that there are not.
+    /// Orders of nonexistent customers.
     pub(super) ten: Violations,
 }
 
@@ -45,10 +45,10 @@ pub(super) struct District {
     pub(super) key: (i64, i64),
     pub(super) orders: Numbers,
     pub(super) new_orders: Numbers,
-    /// Lines that orders say they have, and lines there are.
+    /// Number of lines recorded in orders, and number of existing lines.
     pub(super) line_counts: i64,
     pub(super) lines: i64,
-    /// Orders with a carrier, and those of them that were not loaded so.
+    /// Orders with a carrier, and those of them that were loaded without one.
     pub(super) carried: i64,
     pub(super) carried_since: i64,
     /// Amounts of delivered lines by customer, in hundredths.
@@ -73,7 +73,7 @@ impl District {
         }
     }
 
-    /// Takes the next piece of the walk.
+    /// Adds the next piece of the scan.
     pub(super) fn take(&mut self, piece: &Piece) {
         let (warehouse, district) = self.key;
         let mut waiting = piece.new_orders.iter().copied().peekable();
@@ -91,16 +91,16 @@ impl District {
             let lines = piece.stray_lines;
             self.of_orders.six.add(|| {
                 format!(
-                    "{lines} lines of district {district} of warehouse {warehouse} are of no order"
+                    "{lines} lines of district {district} of warehouse {warehouse} belong to no order"
                 )
             });
         }
     }
 
-    /// A new order without an order.
+    /// Records a new order without an order.
     fn stray(&mut self, number: i64) {
         let whose = words(self.key, number);
-        self.of_orders.five.add(|| format!("{whose} is a new order and no order"));
+        self.of_orders.five.add(|| format!("{whose} is a new order without an order"));
     }
 
     fn order(&mut self, order: &Order, is_new: bool) {
@@ -117,7 +117,7 @@ impl District {
         }
         if order.lines != order.line_count {
             let (says, lines) = (order.line_count, order.lines);
-            of.six.add(|| format!("{} says {says} lines and has {lines}", whose()));
+            of.six.add(|| format!("{} records {says} lines, but has {lines}", whose()));
         }
         let arrived = if order.is_carried { order.lines } else { 0 };
         if order.arrived != arrived {
@@ -125,7 +125,7 @@ impl District {
             of.seven.add(|| {
                 let lines = order.lines;
                 format!(
-                    "{} has {carrier} carrier, and {dated} of {lines} lines have a delivery date",
+                    "{} has {carrier} carrier, but {dated} of {lines} lines have a delivery date",
                     whose()
                 )
             });
@@ -134,7 +134,8 @@ impl District {
             self.arrived[customer] += order.arrived_amount;
         } else {
             let customer = order.customer;
-            of.ten.add(|| format!("{} is of customer {customer}, whom there is not", whose()));
+            of.ten
+                .add(|| format!("{} belongs to customer {customer}, who does not exist", whose()));
         }
     }
 }

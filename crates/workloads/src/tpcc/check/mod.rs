@@ -1,19 +1,18 @@
-//! The checks after a run: the consistency conditions of clause 3.3.2, and what was acknowledged.
+//! The checks after a run: the consistency conditions of clause 3.3.2, and the acknowledged transactions.
 //!
-//! The store is read once, district by district (`order_scan.rs`), and each condition is a check of its own
-//! (`conditions.rs`). Two of them need a word:
+//! The store is read once, district by district (`order_scan.rs`), and each condition is a separate check
+//! (`conditions.rs`). Two of them need an explanation:
 //!
-//! - Condition 11 of the clause (orders less new orders are 2,100 in each district) holds before the
-//!   first delivery only. Its form here holds always: orders less new orders are those loaded as
-//!   delivered and those delivered since, that is orders of a greater number with a carrier. Right
-//!   after the load, when nothing was delivered since, it is the clause's.
-//! - History has no key by which it could be read in parts. It is read in one answer, and if it has
-//!   more rows than memory should hold at once, the conditions that need it do not apply and say so.
+//! - The clause's condition 11 (orders minus new orders are 2,100 in each district) holds only before the
+//!   first delivery. Its form here always holds: orders minus new orders are those loaded as delivered plus
+//!   those delivered since, which are orders with greater numbers and a carrier. Right after the load,
+//!   before any delivery, it equals the clause's.
+//! - History has no key by which it could be read in parts. It is read in one answer; if it has more rows
+//!   than should be in memory at once, the conditions that need it do not apply and report that.
 //!
-//! The conditions hold also for a store that has lost whole transactions without a trace. So it is
-//! checked beside them that every acknowledged new-order is there, whoever loaded the rows; and, where
-//! this run has loaded them, that payments and deliveries are as many as were acknowledged, or up to as
-//! many more as are of unknown outcome.
+//! The conditions also hold for a store that has lost whole transactions without a trace. So a further check
+//! is that every acknowledged new-order exists, whichever run loaded the rows; and if this run has loaded
+//! them, that the numbers of payments and deliveries match those acknowledged, plus at most the unknown ones.
 
 mod check_helpers;
 mod conditions;

@@ -1,42 +1,41 @@
-//! A walk over the orders of a district, with their lines and new orders, in pieces.
+//! Scans the orders of a district, with their lines and new orders, in pieces.
 //!
-//! A piece is a hundred order numbers, asked of the three tables in one go. Where all three answer
-//! nothing, the walk goes on at the next number that any of them has, so that a number far away costs
-//! one question.
+//! A piece covers a hundred order numbers, requested from the three tables together. If all three return
+//! nothing, the scan continues at the next number in any of them, so a distant number costs only one request.
 
 use super::district::District;
 use super::queries::CheckQueries;
 use syncline_contract::{Session, Stop, Transaction};
 
-/// Order numbers of a piece; each has at most fifteen lines.
+/// Order numbers per piece; each order has at most fifteen lines.
 const PIECE: i64 = 100;
 
-/// An order and what was found of it so far.
+/// An order with its lines so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Order {
     pub(super) number: i64,
     pub(super) customer: i64,
     pub(super) is_carried: bool,
-    /// As the order says.
+    /// Number of lines recorded in the order.
     pub(super) line_count: i64,
-    /// As there are.
+    /// Number of existing lines.
     pub(super) lines: i64,
     /// Lines with a delivery date, and the sum of their amounts in hundredths.
     pub(super) arrived: i64,
     pub(super) arrived_amount: i64,
 }
 
-/// The orders of a piece; kept for the next.
+/// The orders of a piece; reused for the next.
 #[derive(Debug, Default)]
 pub(super) struct Piece {
     pub(super) orders: Vec<Order>,
     pub(super) new_orders: Vec<i64>,
-    /// Lines of all orders, and of orders that there are not.
+    /// All lines, including those without an order.
     pub(super) lines: i64,
     pub(super) stray_lines: i64,
 }
 
-/// Walks over a district.
+/// Scans a district.
 pub(super) async fn walk<S: Session>(
     queries: &CheckQueries,
     district: &mut District,
@@ -64,7 +63,7 @@ pub(super) async fn walk<S: Session>(
     }
 }
 
-/// The least order number from one on, in any of the tables.
+/// The smallest order number from a given one, in any of the tables.
 async fn next<S: Session>(
     queries: &CheckQueries,
     (warehouse, district): (i64, i64),

@@ -1,23 +1,23 @@
-//! What history says was paid: by warehouse, district and customer, from one pass over it.
+//! The payments in history: by warehouse, district and customer, from one pass over it.
 
 use super::super::scale::Scale;
 use super::queries::CheckQueries;
 use syncline_contract::{AccessPattern, RequestTracker, Session, Stop, Transaction};
 
-/// The most rows of history that are read in one answer, of about 150 bytes each in memory.
+/// The most rows of history that are read in one answer; each takes about 150 bytes of memory.
 const ROWS_MAX: i64 = 16_000_000;
 
 /// Sums of amounts in hundredths.
 #[derive(Debug)]
 pub(super) struct Payments {
-    /// All rows.
+    /// Number of rows.
     pub(super) rows: u64,
-    /// By district of the payment, among all districts.
+    /// By district of the payment, across all districts.
     pub(super) by_district: Vec<i64>,
-    /// By district of the customer among all, then by customer.
+    /// By district of the customer, across all, then by customer.
     by_customer: Vec<i64>,
-    /// Rows of a district or customer that there is not, and one of them in words.
-    pub(super) strangers: u64,
+    /// Rows with a nonexistent district or customer, and one of them in words.
+    pub(super) unknown_rows: u64,
     pub(super) stranger: String,
     customers: usize,
 }
@@ -29,7 +29,7 @@ impl Payments {
             rows: 0,
             by_district: vec![0; districts],
             by_customer: vec![0; districts * customers],
-            strangers: 0,
+            unknown_rows: 0,
             stranger: String::new(),
             customers,
         }
@@ -47,10 +47,10 @@ impl Payments {
         let of = of.zip(scale.customer_at(number));
         let at_district = scale.district_at(at.1, at.0);
         let (Some((home, number)), Some(place)) = (of, at_district) else {
-            self.strangers += 1;
+            self.unknown_rows += 1;
             self.stranger = format!(
                 "history has a payment of customer {number} of district {district} of warehouse \
-                 {warehouse} in district {} of warehouse {}, not all of which there are",
+                 {warehouse} in district {} of warehouse {}, not all of which exist",
                 at.0, at.1
             );
             return;
@@ -60,21 +60,19 @@ impl Payments {
     }
 }
 
-/// Reads history; if it is too long, the reason why not.
+/// Reads history; fails with the reason if it is too long.
 pub(super) async fn payments<S: Session>(
     queries: &CheckQueries,
     scale: Scale,
     session: &mut S,
 ) -> Result<Result<Payments, String>, Stop> {
-    let mut asked = RequestTracker::new(false);
+    let mut requests = RequestTracker::new(false);
     session.begin(AccessPattern::ReadOnly);
-    let mut transaction = Transaction::new(session, &mut asked);
+    let mut transaction = Transaction::new(session, &mut requests);
     let (rows,) = transaction.read(&queries.history_count, ()).await?;
     if rows > ROWS_MAX {
         session.commit().await?;
-        return Ok(Err(format!(
-            "history has {rows} rows, more than the {ROWS_MAX} that are read at once"
-        )));
+        return Ok(Err(format!("history has {rows} rows; the check reads at most {ROWS_MAX}")));
     }
     transaction.ask(&queries.history, ())?;
     let mut payments = Payments::new(scale);

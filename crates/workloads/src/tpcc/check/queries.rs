@@ -1,4 +1,4 @@
-//! The questions of the checks.
+//! The operations of the checks.
 
 use super::super::schema::Tables;
 use syncline_contract::{
@@ -6,17 +6,16 @@ use syncline_contract::{
     TableId, Timestamp,
 };
 
-/// Rows of a district from a number to a number, both included.
+/// Rows of a district in a range of numbers, inclusive.
 type Between<R> = Read<(Int, Int, Int, Int), R>;
 
-/// The least number of a district from a number on.
+/// The smallest number of a district, from a given one.
 type First = Read<(Int, Int, Int), (Int,)>;
 
-/// A history row: its customer's number, district and warehouse, its own district and warehouse, the
-/// amount.
+/// A history row: its customer's number, district and warehouse, its own district and warehouse, the amount.
 pub(super) type HistoryRow = (Int, Int, Int, Int, Int, Exact);
 
-/// See the module.
+/// The operations of the checks.
 #[derive(Debug)]
 pub(crate) struct CheckQueries {
     /// A warehouse's sum.
@@ -32,7 +31,7 @@ pub(crate) struct CheckQueries {
     pub(super) new_orders: Between<(Int,)>,
     /// Lines: order, delivery date, amount.
     pub(super) lines: Between<(Int, Nullable<Timestamp>, Exact)>,
-    /// Of orders, new orders and lines.
+    /// For orders, new orders and lines.
     pub(super) first: [First; 3],
 }
 
@@ -50,13 +49,13 @@ impl CheckQueries {
         CheckQueries {
             warehouse: plan.get("check warehouse", tables.warehouse, &warehouse, Lock::None),
             district: plan.get("check district", tables.district, &district, Lock::None),
-            customers: plan.scan("check customers", whole(of_district, &paid)),
+            customers: plan.scan("check customers", all_rows(of_district, &paid)),
             history_count: plan.aggregate("count history", all, Aggregate::Count),
-            history: plan.scan("check history", whole(all, &of_history)),
-            orders: plan.scan("check orders", whole(between(tables.orders), &order)),
+            history: plan.scan("check history", all_rows(all, &of_history)),
+            orders: plan.scan("check orders", all_rows(between(tables.orders), &order)),
             new_orders: plan
-                .scan("check new orders", whole(between(tables.new_order), &["no_o_id"])),
-            lines: plan.scan("check lines", whole(between(tables.order_line), &line)),
+                .scan("check new orders", all_rows(between(tables.new_order), &["no_o_id"])),
+            lines: plan.scan("check lines", all_rows(between(tables.order_line), &line)),
             first: [
                 plan.scan("find order from", first(tables.orders, &["o_id"])),
                 plan.scan("find new order from", first(tables.new_order, &["no_o_id"])),
@@ -70,10 +69,10 @@ fn path(table: TableId, equal: usize, range: Range) -> Path {
     Path { table, by: By::Key, equal, range }
 }
 
-fn whole<'a>(path: Path, columns: &'a [&'a str]) -> Scan<'a> {
+fn all_rows<'a>(path: Path, columns: &'a [&'a str]) -> Scan<'a> {
     Scan { path, order: Order::Ascending, limit: Limit::None, columns, lock: Lock::None }
 }
 
 fn first<'a>(table: TableId, columns: &'a [&'a str]) -> Scan<'a> {
-    Scan { limit: Limit::Fixed(1), ..whole(path(table, 2, Range::From), columns) }
+    Scan { limit: Limit::Fixed(1), ..all_rows(path(table, 2, Range::From), columns) }
 }
