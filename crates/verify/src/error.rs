@@ -44,6 +44,12 @@ impl Error {
     }
 }
 
+impl From<syncline_history::Error> for Error {
+    fn from(why: syncline_history::Error) -> Error {
+        Error::CannotRun(why.to_string())
+    }
+}
+
 /// Wraps an operating system error with the action and the path, for `map_err`.
 pub(crate) fn doing<'a>(
     action: &'a str,

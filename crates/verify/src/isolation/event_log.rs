@@ -3,13 +3,13 @@
 //! In memory, for a process that outlives its load; or line by line in a file, in Elle's format, for a
 //! process that may be killed at any moment: transactions without a recorded ending are then unknown.
 
-use super::elle::event;
-use super::history::{Ending, History, Operation, Transaction};
 use parking_lot::Mutex;
 use std::fs::File;
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use syncline_contract::{Failure, FailureKind, TargetResult};
+use syncline_history::elle::event;
+use syncline_history::{Ending, History, Operation, Transaction};
 
 /// A log of events.
 pub(crate) trait Events: Sync {

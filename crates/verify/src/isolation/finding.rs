@@ -1,13 +1,10 @@
 //! The finding about a history, compared with the store's claim: the record of `verify isolation`.
 
-use super::anomaly::{Anomaly, Order};
-use super::check::check;
-use super::concurrency_window::known;
 use super::hermitage::{LEGEND, Row, table};
-use super::history::{Ending, History};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use syncline_contract::Isolation;
+use syncline_history::{Anomaly, Ending, History, Order, check, known};
 use syncline_instrument::{Nanos, clock};
 
 /// The format of this record.
@@ -136,4 +133,32 @@ fn name(anomaly: &Anomaly) -> String {
         order => order.words(),
     };
     format!("{}{order}", anomaly.kind.words())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncline_history::elle;
+
+    /// Client 0 is the pivot, client 1 overwrites what it read, client 2 sees that and not the pivot's append;
+    /// it was requested before client 1 was answered.
+    const SKEW: &str = r#"{"type":"invoke","process":0,"f":"txn","value":[["r",25,null],["r",24,null],["append",24,1]]}
+{"type":"invoke","process":1,"f":"txn","value":[["r",25,null],["append",25,2]]}
+{"type":"invoke","process":2,"f":"txn","value":[["r",25,null],["r",24,null],["append",28,3]]}
+{"type":"ok","process":0,"f":"txn","value":[["r",25,[]],["r",24,[]],["append",24,1]]}
+{"type":"ok","process":1,"f":"txn","value":[["r",25,[]],["append",25,2]]}
+{"type":"ok","process":2,"f":"txn","value":[["r",25,[2]],["r",24,[]],["append",28,3]]}
+{"type":"invoke","process":3,"f":"txn","value":[["r",24,null]]}
+{"type":"ok","process":3,"f":"txn","value":[["r",24,[1]]]}
+"#;
+
+    #[test]
+    fn a_known_anomaly_is_named_and_still_breaks_the_claim() {
+        let history = elle::read(SKEW.as_bytes()).unwrap();
+        for (product, known) in [("PostgreSQL", 1), ("MariaDB", 0), ("", 0)] {
+            let finding = Finding::of("", product, Isolation::Serializable, &history);
+            assert!(!finding.holds(), "{finding:?}");
+            assert_eq!((finding.forbidden.len(), finding.known.len()), (1, known), "{finding:?}");
+        }
+    }
 }

@@ -5,7 +5,6 @@
 //! its transaction ended continues under another number.
 
 use super::event_log::{Events, InMemory};
-use super::history::{Ending, History, Operation};
 use super::lists::{Lists, VALUES_MAX};
 use crate::error::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
@@ -13,6 +12,7 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 use syncline_contract::conformance::block_on;
 use syncline_contract::{Isolation, Session, Stop, Target, TargetResult};
+use syncline_history::{Ending, History, Operation};
 
 /// Keys that are in use at a time.
 const KEYS: i64 = 6;

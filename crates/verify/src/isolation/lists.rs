@@ -1,11 +1,11 @@
 //! Lists in rows, for any store: a key and its values as text. An append reads the list and writes it back
 //! longer, so it appears in the history as a read and an append.
 
-use super::history::Operation;
 use syncline_contract::{
     AccessPattern, Int, Kind, Lock, Plan, Read, RequestTracker, Session, Stop, Table, Text,
     Transaction, Write,
 };
+use syncline_history::Operation;
 
 /// Appends that a key takes before it is left.
 pub(crate) const VALUES_MAX: i64 = 48;

@@ -8,14 +8,14 @@
 //! events that are not transactions are skipped: those of the process `nemesis`, and those whose `f` is not
 //! `txn`.
 
-use super::history::{Ending, History, Operation, Transaction};
-use crate::error::{Error, Result};
+use crate::error::Error;
+use crate::history::{Ending, History, Operation, Transaction};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::io::{BufRead, Read, Write};
 
 /// A part of an event, or what is wrong with it.
-type Understood<T> = std::result::Result<T, String>;
+type Understood<T> = Result<T, String>;
 
 /// Limits for a history and for one line; an event of ten thousand operations needs half of the latter.
 const BYTES_MAX: u64 = 1 << 30;
@@ -24,7 +24,7 @@ const LINE_MAX: u64 = 1 << 20;
 /// Reads a history.
 ///
 /// Reads at most `BYTES_MAX` bytes, and `LINE_MAX` bytes per line, because a device may be endless.
-pub fn read(input: impl BufRead) -> Result<History> {
+pub fn read(input: impl BufRead) -> Result<History, Error> {
     let mut reading = Reading::default();
     let mut input = input.take(BYTES_MAX + 1);
     if begins_an_array(&mut input)? {
@@ -32,7 +32,7 @@ pub fn read(input: impl BufRead) -> Result<History> {
         if input.limit() == 0 {
             return Err(too_long());
         }
-        let events = events.map_err(|error| Error::cannot(format!("the history: {error}")))?;
+        let events = events.map_err(|error| Error(format!("the history: {error}")))?;
         for (number, event) in events.iter().enumerate() {
             reading.event(number, event).map_err(|why| at("event", number, &why))?;
         }
@@ -63,17 +63,17 @@ pub fn read(input: impl BufRead) -> Result<History> {
 }
 
 fn too_long() -> Error {
-    Error::cannot(format!("the history has more than {BYTES_MAX} bytes"))
+    Error(format!("the history has more than {BYTES_MAX} bytes"))
 }
 
 /// An error with its place, counted from one.
 fn at(what: &str, number: usize, why: &str) -> Error {
-    Error::cannot(format!("{what} {} of the history: {why}", number + 1))
+    Error(format!("{what} {} of the history: {why}", number + 1))
 }
 
 /// True if the first character other than a space opens an array; consumes the spaces before it.
-fn begins_an_array(input: &mut impl BufRead) -> Result<bool> {
-    let wrong = |error: std::io::Error| Error::cannot(format!("the history: {error}"));
+fn begins_an_array(input: &mut impl BufRead) -> Result<bool, Error> {
+    let wrong = |error: std::io::Error| Error(format!("the history: {error}"));
     loop {
         let bytes = input.fill_buf().map_err(wrong)?;
         let spaces = bytes.iter().take_while(|byte| byte.is_ascii_whitespace() && **byte != b'\n');
@@ -212,7 +212,7 @@ pub fn write(history: &History, output: &mut impl Write) -> std::io::Result<()> 
 }
 
 /// One event; `answered` says whether reads have their answers.
-pub(super) fn event(
+pub fn event(
     word: &str,
     process: i64,
     index: usize,

@@ -65,7 +65,7 @@ impl History {
     }
 
     /// The committed transactions of each client, in order.
-    pub(super) fn sessions(&self) -> BTreeMap<i64, Vec<usize>> {
+    pub(crate) fn sessions(&self) -> BTreeMap<i64, Vec<usize>> {
         let mut sessions: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
         for (number, transaction) in self.transactions.iter().enumerate() {
             if transaction.ending == Ending::Committed {

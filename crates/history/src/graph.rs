@@ -4,14 +4,14 @@
 //! each moment to the next, and a moment to the transactions requested right after it. So real time costs two
 //! edges per transaction instead of one per pair.
 
-use super::history::{Ending, History};
-use super::versions::{Versions, external_reads};
+use crate::history::{Ending, History};
+use crate::versions::{Versions, external_reads};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Why one node precedes another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Why {
+pub(crate) enum Why {
     /// The second appended to this key right after the first's value.
     Overwritten(i64),
     /// The second read the first's value of this key.
@@ -26,23 +26,23 @@ pub(super) enum Why {
 
 /// An edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Edge {
-    pub(super) to: usize,
-    pub(super) why: Why,
+pub(crate) struct Edge {
+    pub(crate) to: usize,
+    pub(crate) why: Why,
 }
 
 /// The edges of a history.
 #[derive(Debug)]
-pub(super) struct Graph {
-    pub(super) edges: Vec<Vec<Edge>>,
+pub(crate) struct Graph {
+    pub(crate) edges: Vec<Vec<Edge>>,
     /// Nodes from here on are moments.
-    pub(super) transactions: usize,
+    pub(crate) transactions: usize,
     /// Position in the events: of a transaction's request, or of a moment.
     when: Vec<usize>,
 }
 
 impl Graph {
-    pub(super) fn of(history: &History, versions: &Versions) -> Graph {
+    pub(crate) fn of(history: &History, versions: &Versions) -> Graph {
         let transactions = history.transactions.len();
         let mut graph = Graph {
             edges: vec![Vec::new(); transactions],
@@ -146,7 +146,7 @@ impl Graph {
 
     /// A rank for each node such that the edges that satisfy `takes` lead to higher ranks, as close to the
     /// order of time as possible; none if they form a cycle.
-    pub(super) fn ranks(&self, takes: impl Fn(Why) -> bool) -> Option<Vec<usize>> {
+    pub(crate) fn ranks(&self, takes: impl Fn(Why) -> bool) -> Option<Vec<usize>> {
         let mut waits_for = vec![0_u32; self.edges.len()];
         let taken = |edge: &&Edge| takes(edge.why);
         for edge in self.edges.iter().flatten().filter(taken) {

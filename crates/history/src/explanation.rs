@@ -1,11 +1,11 @@
 //! Explains a cycle in words.
 
-use super::cycles::Cycle;
-use super::graph::{Graph, Why};
-use super::history::{History, Operation};
+use crate::cycles::Cycle;
+use crate::graph::{Graph, Why};
+use crate::history::{History, Operation};
 
 /// One sentence for each transaction of a cycle, and one for each step.
-pub(super) fn explain(history: &History, graph: &Graph, cycle: &Cycle) -> Vec<String> {
+pub(crate) fn explain(history: &History, graph: &Graph, cycle: &Cycle) -> Vec<String> {
     // Moments are skipped: the edges into and out of a moment form one step of real time.
     let steps: Vec<_> = cycle.iter().filter(|(node, _)| *node < graph.transactions).collect();
     let mut sentences: Vec<_> = steps.iter().map(|(node, _)| transaction(history, *node)).collect();

@@ -1,14 +1,14 @@
 //! Strongly connected components, and the shortest cycle under given rules.
 
-use super::graph::{Edge, Graph, Why};
+use crate::graph::{Edge, Graph, Why};
 use std::collections::{HashMap, VecDeque};
 
 /// A cycle: nodes, each with the reason why it precedes the next; the last leads to the first.
-pub(super) type Cycle = Vec<(usize, Why)>;
+pub(crate) type Cycle = Vec<(usize, Why)>;
 
 /// The strongly connected components with more than one node, over the edges that satisfy `takes`, each
 /// sorted. Tarjan's algorithm, without recursion.
-pub(super) fn strongly_connected_components(
+pub(crate) fn strongly_connected_components(
     graph: &Graph,
     takes: impl Fn(Why) -> bool,
 ) -> Vec<Vec<usize>> {
@@ -66,18 +66,18 @@ pub(super) fn strongly_connected_components(
 type State = (usize, bool);
 
 /// Which paths may close a cycle.
-pub(super) struct PathRule<'s> {
+pub(crate) struct PathRule<'s> {
     /// Whether an edge may follow, given whether the previous edge was a read of an overwritten value.
-    pub(super) follows: &'s dyn Fn(bool, Why) -> bool,
+    pub(crate) follows: &'s dyn Fn(bool, Why) -> bool,
     /// Whether the path may end with such a read.
-    pub(super) may_end_in_read: bool,
+    pub(crate) may_end_in_read: bool,
     /// The nodes that the path may use.
-    pub(super) passes: &'s dyn Fn(usize) -> bool,
+    pub(crate) passes: &'s dyn Fn(usize) -> bool,
 }
 
 /// The shortest path under these rules. `from.1` says whether the edge before the path is a read of an
 /// overwritten value.
-pub(super) fn shortest_path(
+pub(crate) fn shortest_path(
     graph: &Graph,
     from: (usize, bool),
     to: usize,

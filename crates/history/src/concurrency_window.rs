@@ -6,10 +6,10 @@
 //! seen `T_out` and does not see the pivot. So a cycle of three in which `T_in` was requested after `T_out`
 //! was acknowledged has another cause.
 
-use super::anomaly::{Anomaly, Kind};
-use super::cycles::Cycle;
-use super::graph::Why;
-use super::history::History;
+use crate::anomaly::{Anomaly, Kind};
+use crate::cycles::Cycle;
+use crate::graph::Why;
+use crate::history::History;
 
 /// Products with this behaviour, and its description as a sentence without the final period.
 const KNOWN: [(&str, &str); 1] = [(
@@ -20,7 +20,7 @@ const KNOWN: [(&str, &str); 1] = [(
 )];
 
 /// The known behaviour of a product, if every cycle of this anomaly goes through the commit window.
-pub(crate) fn known(product: &str, anomaly: &Anomaly) -> Option<&'static str> {
+pub fn known(product: &str, anomaly: &Anomaly) -> Option<&'static str> {
     let of_product = KNOWN.iter().find(|(of, _)| *of == product);
     let fits = anomaly.kind == Kind::G2Item && anomaly.in_window == anomaly.count;
     of_product.filter(|_| fits).map(|(_, known)| *known)
@@ -28,7 +28,7 @@ pub(crate) fn known(product: &str, anomaly: &Anomaly) -> Option<&'static str> {
 
 /// True if the cycle consists of `T_in`, pivot and `T_out`, and `T_in` has seen `T_out` and was requested
 /// before `T_out` was acknowledged.
-pub(super) fn is_in_window(history: &History, cycle: &Cycle) -> bool {
+pub(crate) fn is_in_window(history: &History, cycle: &Cycle) -> bool {
     let [a, b, c] = cycle[..] else {
         return false;
     };

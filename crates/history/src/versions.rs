@@ -1,30 +1,30 @@
 //! The order of each key's values, derived from reads; and the anomalies of single reads.
 
-use super::anomaly::Kind;
-use super::history::{Ending, History, Operation, Transaction};
+use crate::anomaly::Kind;
+use crate::history::{Ending, History, Operation, Transaction};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// An anomaly of a single read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ReadAnomaly {
-    pub(super) kind: Kind,
-    pub(super) what: String,
+pub(crate) struct ReadAnomaly {
+    pub(crate) kind: Kind,
+    pub(crate) what: String,
 }
 
 /// The transaction that appended a value.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Writer {
-    pub(super) transaction: usize,
+pub(crate) struct Writer {
+    pub(crate) transaction: usize,
     /// True if this is the last value that the transaction appended to the key.
     is_last: bool,
 }
 
 /// The versions of all keys.
 #[derive(Debug, Default)]
-pub(super) struct Versions {
-    pub(super) writers: HashMap<(i64, i64), Writer>,
+pub(crate) struct Versions {
+    pub(crate) writers: HashMap<(i64, i64), Writer>,
     /// The longest list that was read of each key.
-    pub(super) orders: BTreeMap<i64, Vec<i64>>,
+    pub(crate) orders: BTreeMap<i64, Vec<i64>>,
     /// Values that were appended, or may have been, and are in no such list.
     unread: BTreeMap<i64, Vec<i64>>,
     read: HashSet<(i64, i64)>,
@@ -33,14 +33,14 @@ pub(super) struct Versions {
     sound: BTreeMap<i64, usize>,
     /// Keys whose order of appends is unknown.
     forked: HashSet<i64>,
-    pub(super) wrong: Vec<ReadAnomaly>,
+    pub(crate) wrong: Vec<ReadAnomaly>,
 }
 
 /// A version of a key: the key, the number of values, and the last value.
 type Version = (i64, usize, Option<i64>);
 
 impl Versions {
-    pub(super) fn of(history: &History) -> Versions {
+    pub(crate) fn of(history: &History) -> Versions {
         let mut versions = Versions::default();
         for (number, transaction) in history.transactions.iter().enumerate() {
             versions.writers_of(number, transaction);
@@ -71,7 +71,7 @@ impl Versions {
     }
 
     /// True if the order of a key's versions is known, and so which append followed which.
-    pub(super) fn has_order(&self, key: i64) -> bool {
+    pub(crate) fn has_order(&self, key: i64) -> bool {
         !self.forked.contains(&key)
     }
 
@@ -95,7 +95,7 @@ impl Versions {
     }
 
     /// Values of a key that come after all that were read.
-    pub(super) fn unread_behind(&self, key: i64) -> &[i64] {
+    pub(crate) fn unread_behind(&self, key: i64) -> &[i64] {
         self.unread.get(&key).map_or(&[][..], Vec::as_slice)
     }
 
@@ -250,7 +250,7 @@ impl Versions {
 }
 
 /// Committed transactions that had read a version and appended to its key, by version.
-pub(super) fn replaced(history: &History) -> BTreeMap<Version, Vec<usize>> {
+pub(crate) fn replaced(history: &History) -> BTreeMap<Version, Vec<usize>> {
     let mut replaced: BTreeMap<Version, Vec<usize>> = BTreeMap::new();
     for (number, transaction) in history.transactions.iter().enumerate() {
         if transaction.ending != Ending::Committed {
@@ -284,7 +284,7 @@ fn committed(history: &History) -> impl Iterator<Item = &Transaction> {
 
 /// The lists that a transaction read, without the values that it had appended itself: the state that others
 /// had left. A read that lacks its own values is internally inconsistent and is skipped.
-pub(super) fn external_reads(transaction: &Transaction) -> Vec<(i64, &[i64])> {
+pub(crate) fn external_reads(transaction: &Transaction) -> Vec<(i64, &[i64])> {
     let mut own: HashMap<i64, Vec<i64>> = HashMap::new();
     let mut reads_of_others = Vec::new();
     for operation in &transaction.operations {

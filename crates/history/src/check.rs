@@ -17,13 +17,13 @@
 //! present. For G2-item, each strongly connected component gives one example, and a component that shows a
 //! stronger kind is not searched for it. Lists cannot show predicates, so phantoms are not detected.
 
-use super::anomaly::{Anomaly, Kind, Order};
-use super::concurrency_window::is_in_window;
-use super::cycles::{Cycle, PathRule, shortest_path, strongly_connected_components};
-use super::explanation::explain;
-use super::graph::{Graph, Why};
-use super::history::History;
-use super::versions::{Versions, replaced};
+use crate::anomaly::{Anomaly, Kind, Order};
+use crate::concurrency_window::is_in_window;
+use crate::cycles::{Cycle, PathRule, shortest_path, strongly_connected_components};
+use crate::explanation::explain;
+use crate::graph::{Graph, Why};
+use crate::history::History;
+use crate::versions::{Versions, replaced};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most edges of a component from which a cycle is searched, where any cycle will do.

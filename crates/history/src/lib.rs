@@ -1,0 +1,33 @@
+//! Histories of transactions that append to lists and read them, and the check of their isolation.
+//!
+//! Each value is appended once, so reads show in which order transactions wrote and which saw which. Anomalies
+//! are cycles in these dependencies; the smallest one is explained in words. Histories are read and written in
+//! Elle's JSON format, so other checkers can be used too.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `history.rs`, `elle.rs`, `error.rs` | a history; its format on disk; why it cannot be read |
+//! | `versions.rs` | the order of values; anomalies of single reads |
+//! | `graph.rs`, `cycles.rs` | the graph of dependencies; its cycles |
+//! | `check.rs`, `anomaly.rs`, `explanation.rs` | finds, names and explains the anomalies |
+//! | `concurrency_window.rs` | commits that are visible before they are acknowledged, and stores known for it |
+
+mod anomaly;
+mod check;
+mod concurrency_window;
+mod cycles;
+pub mod elle;
+mod error;
+mod explanation;
+mod graph;
+mod history;
+mod versions;
+
+#[cfg(test)]
+mod tests;
+
+pub use anomaly::{Anomaly, Kind, Order};
+pub use check::check;
+pub use concurrency_window::known;
+pub use error::Error;
+pub use history::{Ending, History, Operation, Transaction};
