@@ -15,7 +15,6 @@ use crate::directory_store::{DirectoryStore, not_created};
 use crate::error::Error;
 use crate::url::{Listing, Url};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
-use std::fmt;
 use std::io::{self, ErrorKind};
 use syncline_contract::key_value::{Change, KeyValue, KeyValueTarget, Pair, StoreInfo};
 use syncline_contract::{Durability, OptionListing, Order, Setting};
@@ -46,6 +45,7 @@ pub(crate) const LISTING: &Listing = &Listing {
 };
 
 /// fjall as a store of keys and values, in one keyspace.
+#[derive(Debug)]
 pub struct Fjall {
     durability: Durability,
     home: DirectoryStore<Open>,
@@ -197,15 +197,6 @@ impl KeyValue for Fjall {
             said_by: "Database::cache_capacity".to_owned(),
         });
         setting.into_iter().collect()
-    }
-}
-
-impl fmt::Debug for Fjall {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("Fjall");
-        shown.field("durability", &self.durability);
-        shown.field("directory", self.home.directory());
-        shown.finish_non_exhaustive()
     }
 }
 

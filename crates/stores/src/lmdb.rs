@@ -23,7 +23,6 @@ use crate::error::Error;
 use crate::url::{Listing, Url};
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, MdbError};
-use std::fmt;
 use std::io::{self, ErrorKind};
 use std::ops::Bound;
 use syncline_contract::key_value::{Change, KeyValue, KeyValueTarget, Pair, StoreInfo};
@@ -62,6 +61,7 @@ pub(crate) const LISTING: &Listing = &Listing {
 };
 
 /// LMDB as a store of keys and values, in its unnamed database.
+#[derive(Debug)]
 pub struct Lmdb {
     durability: Durability,
     map_mib: u64,
@@ -287,14 +287,5 @@ impl KeyValue for Lmdb {
         let open = open.as_ref()?;
         let (durability, _) = open.evidence();
         (durability == Durability::Data).then(|| open.environment.info().last_txn_id as u64)
-    }
-}
-
-impl fmt::Debug for Lmdb {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("Lmdb");
-        shown.field("durability", &self.durability);
-        shown.field("directory", self.home.directory());
-        shown.finish_non_exhaustive()
     }
 }

@@ -15,7 +15,6 @@ use crate::directory_store::{DirectoryStore, not_created};
 use crate::error::Error;
 use crate::url::{Listing, Url};
 use redb::{Database, ReadableDatabase, TableDefinition};
-use std::fmt;
 use std::io::{self, ErrorKind};
 use syncline_contract::key_value::{Change, KeyValue, KeyValueTarget, Pair, StoreInfo};
 use syncline_contract::{Durability, OptionArgs, OptionListing, Order};
@@ -45,6 +44,7 @@ pub(crate) const LISTING: &Listing = &Listing {
 };
 
 /// redb as a store of keys and values, in one table.
+#[derive(Debug)]
 pub struct Redb {
     durability: Durability,
     home: DirectoryStore<Database>,
@@ -184,15 +184,6 @@ impl KeyValue for Redb {
         let open = self.home.opened();
         let database = open.as_ref().ok_or_else(not_created)?;
         pairs(database, from, to, order, limit).map_err(failure)
-    }
-}
-
-impl fmt::Debug for Redb {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("Redb");
-        shown.field("durability", &self.durability);
-        shown.field("directory", self.home.directory());
-        shown.finish_non_exhaustive()
     }
 }
 
