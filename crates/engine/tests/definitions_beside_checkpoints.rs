@@ -310,7 +310,7 @@ fn guard(
             }
             assert!(
                 clock::now() - last.1 < STANDSTILL_NS,
-                "{mode:?} beside checkpoints {who:?} has stopped: {done:?}, {:?}",
+                "{mode:?} with checkpoints {who:?} has stopped: {done:?}, {:?}",
                 database.stats().checkpoints
             );
         }

@@ -17,8 +17,6 @@
 //! Rows are numbered consecutively, as in LMDB and redb. So the engine's leaves are uniform, and it
 //! prefetches the row together with the leaf's first lines; the limit does not. The cost of a read with
 //! scattered numbers, in a separate table, is printed as well.
-//! row together with the leaf's first lines; the limit does not. Beside that stands what a read costs where
-//! numbers are scattered, of a table of its own.
 
 use crate::peers::{LmdbRows, RedbRows};
 use crate::pointer_chase::{Pages, PointerChase};

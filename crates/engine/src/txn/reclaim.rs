@@ -33,7 +33,6 @@
 //! 5. Freed memory is not reserved. A caller that loses it to others frees more
 //!    ([`retry_at_cap`](crate::buffer::retry_at_cap)): each time other pages were placed, so the store as a
 //!    whole makes progress.
-//!    the store as a whole moves on.
 
 use crate::access::btree::{MergeOutcome, MergeTrigger, Tree};
 use crate::buffer::page::Kind;
