@@ -1,13 +1,27 @@
-//! What a directory can durably complete: its device, its sync methods, its sync line.
+//! Measures a directory's disk: its device, its sync methods, its sync line.
 //!
-//! [`probe`] runs a [`Plan`] in one or several directories and returns a [`ProbeResult`] for each: the
-//! facts of what lies below with who says them, a cell for each way to sync, `line_1` and `line_max`,
-//! reads and transfers, and a verdict with its reason. [`faster_than_line`] is the one rule that
-//! judges a store's rate by that line. Beside it stand the classic log writer ([`WriteTest`]), the
-//! data sheet's access time ([`DiskModel`]) and a drive's endurance ([`Rating`]).
+//! [`probe`] runs a [`Plan`] in one or several directories and returns a [`ProbeResult`] for each: facts
+//! about the layers below with their sources, a cell for each way to sync, `line_1` and `line_max`, reads and
+//! transfers, and a verdict with its reason. [`faster_than_line`] is the rule that compares a store's rate
+//! with that line. The crate also has the classic log writer ([`WriteTest`]), the access time by data sheet
+//! ([`DiskModel`]) and a drive's endurance ([`Rating`]).
 //!
-//! Nothing is printed, no setting is changed, and no file of anyone else is touched. A caller that
-//! ends the process itself calls [`remove_all`] first.
+//! The crate prints nothing, changes no setting, and touches only its own files. A caller that ends the
+//! process itself calls [`remove_all`] first.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `plan`, `estimate` | the steps of a probe, and their cost in time, bytes and space |
+//! | `probe`, `directory_probe` | the probe of several directories, and of one |
+//! | `device` | facts about the layers below a directory |
+//! | `measure` | files, workers, histograms and windows of a cell |
+//! | `disk_counters` | the kernel's counters per sync |
+//! | `sync_line`, `verdict`, `notes` | the sync line, verdicts and notes of a result |
+//! | `result`, `error` | results and errors |
+//! | `rate_rule` | the rule that compares a store's rate with the line |
+//! | `fio` | equivalent fio commands |
+//! | `scratch` | temporary files, removed in every case |
+//! | `writetest`, `access_time`, `endurance` | log writer, data sheet, endurance |
 
 mod access_time;
 mod device;
