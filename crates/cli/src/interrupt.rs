@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use syncline_console::terminal;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 static INSTALLED: OnceLock<()> = OnceLock::new();
@@ -15,10 +16,10 @@ pub(crate) fn stop_flag() -> &'static AtomicBool {
                 syncline_probe::remove_all();
                 std::process::abort();
             }
-            crate::terminal::note("stopping; a second Ctrl-C ends the program at once");
+            terminal::note("stopping; a second Ctrl-C ends the program at once");
         });
         if let Err(error) = installed {
-            crate::terminal::warn(&format!("Ctrl-C will end the program at once: {error}"));
+            terminal::warn(&format!("Ctrl-C will end the program at once: {error}"));
         }
     });
     &STOP

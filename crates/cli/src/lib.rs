@@ -1,4 +1,4 @@
-//! The program `syncline`: arguments, wiring, terminal. The only room that prints.
+//! The program `syncline`: arguments and wiring.
 //!
 //! [`main`] is the program with its built-in targets. [`main_with`] is the same program with one more
 //! target, `mine`, a store of your own:
@@ -12,15 +12,11 @@
 
 mod args;
 mod commands;
-mod compat;
-mod exit;
 mod interrupt;
 mod private_servers;
 mod program;
-mod progress;
 mod recording_mount;
 mod registry;
 mod secrets;
-mod terminal;
 
 pub use program::{main, main_with};

@@ -4,10 +4,9 @@
 //! the server that was started for it. One URL has one server, however often it is opened, so that a
 //! line is probed where the server that is measured keeps its log.
 
-use crate::exit::CannotRun;
-use crate::terminal;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use syncline_console::{CannotRun, terminal};
 use syncline_launcher::PrivateServer;
 use syncline_stores::launch_spec;
 

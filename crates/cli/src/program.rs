@@ -2,13 +2,11 @@
 
 use crate::args::{self, Verb};
 use crate::commands;
-use crate::compat;
-use crate::exit::Outcome;
 use crate::private_servers::PrivateServers;
 use crate::registry::{BuiltIn, TargetRegistry, WithThirdParty};
 use crate::secrets;
-use crate::terminal;
 use std::process::ExitCode;
+use syncline_console::{Outcome, terminal};
 use syncline_contract::Target;
 
 /// The program `syncline` with its built-in targets.
@@ -48,9 +46,7 @@ fn perform<S: TargetRegistry>(verb: Verb, shelf: &S) -> Outcome {
         Verb::Observe(args) => commands::observe(&args, shelf),
         Verb::Clean(args) => commands::clean(&args, shelf),
         Verb::Private(args) => commands::private(&args),
-        Verb::Ycsb(args) => compat::ycsb(&args, shelf),
-        Verb::Sysbench(args) => compat::sysbench(&args, shelf),
-        Verb::Pgbench(args) => compat::pgbench(&args, shelf),
+        Verb::Compat(command) => commands::compat(&command, shelf),
         Verb::Completions(args) => commands::completions(&args),
         Verb::Manual(args) => commands::manual(&args),
     }

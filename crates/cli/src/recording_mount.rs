@@ -1,8 +1,8 @@
 //! Where `verify durability` records what a store does, nothing is measured: that file system syncs nothing,
 //! and takes a time of its own for it.
 
-use crate::exit::CannotRun;
 use std::path::Path;
+use syncline_console::CannotRun;
 use syncline_verify::power::is_mounted;
 
 /// Refuses a place of which a figure of speed would mean nothing.

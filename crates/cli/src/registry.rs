@@ -3,10 +3,11 @@
 //! The verbs are generic over a registry, hence over one target type, so that the program is compiled
 //! once with the enum of built-in targets, and a stranger's program once with its own store added.
 
-use crate::exit::CannotRun;
 use crate::interrupt;
 use crate::private_servers::PrivateServers;
 use crate::recording_mount;
+use syncline_benchmark::Benchmark;
+use syncline_console::CannotRun;
 use syncline_contract::{
     AccessPattern, AnsweredWrite, Capabilities, CommitPaths, Counter, DryRunPlan, Internal,
     LogLocation, LogSegments, OperationId, Plan, ReportedSettings, Rows, Session, Stop,
@@ -18,7 +19,7 @@ use syncline_stores::AnyTarget;
 /// Where a verb takes its targets from.
 pub(crate) trait TargetRegistry: Sync {
     /// The type of all of them.
-    type Target: Target;
+    type Target: Benchmark;
 
     /// Opens a target by URL or name; touches nothing.
     fn open(&self, url: &str) -> Result<Self::Target, CannotRun>;
@@ -96,6 +97,8 @@ pub(crate) enum EitherPart<A, B> {
     Own(A),
     BuiltIn(B),
 }
+
+impl<T: Target> Benchmark for EitherTarget<'_, T> {}
 
 impl<T: Target> Target for EitherTarget<'_, T> {
     type Session = EitherPart<T::Session, <AnyTarget as Target>::Session>;

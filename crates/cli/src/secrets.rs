@@ -6,10 +6,10 @@
 //! command line. For the moment before it was to be read: `password-file=`, the product's own variable or
 //! `${NAME}` never show it.
 
-use crate::terminal;
 use std::ops::Range;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use syncline_console::terminal;
 use syncline_stores::libpq;
 use syncline_stores::server::{names_server, shown, without_secrets};
 

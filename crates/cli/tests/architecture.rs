@@ -15,24 +15,49 @@ const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("engine", &["vfs", "instrument"]),
     ("profile", &["instrument"]),
     ("contract", &["instrument"]),
+    ("host", &["instrument"]),
+    ("profiler", &["host", "instrument", "profile"]),
     ("launcher", &["contract"]),
-    ("meters", &["instrument", "profile"]),
+    ("record", &["instrument", "profile"]),
     ("stores", &["contract", "vfs", "engine", "instrument", "launcher"]),
+    ("testkit", &["contract", "instrument", "launcher"]),
     ("workloads", &["contract"]),
-    ("probe", &["vfs", "instrument", "meters"]),
-    ("runner", &["contract", "instrument", "meters", "profile"]),
+    ("probe", &["vfs", "host", "instrument", "record"]),
+    ("runner", &["contract", "host", "instrument", "profile", "profiler", "record"]),
     ("verify", &["contract", "vfs", "instrument", "launcher", "stores"]),
-    ("report", &["instrument", "probe", "profile", "runner"]),
+    ("report", &["profile", "record"]),
+    ("benchmark", &["contract", "runner", "stores", "workloads"]),
+    ("console", &["contract", "instrument", "profile", "record", "report", "runner"]),
+    (
+        "compat",
+        &[
+            "benchmark",
+            "console",
+            "contract",
+            "instrument",
+            "profile",
+            "record",
+            "report",
+            "runner",
+            "stores",
+            "workloads",
+        ],
+    ),
     (
         "cli",
         &[
+            "benchmark",
+            "compat",
+            "console",
             "contract",
             "vfs",
+            "host",
             "instrument",
             "launcher",
-            "meters",
             "probe",
             "profile",
+            "profiler",
+            "record",
             "report",
             "runner",
             "stores",
@@ -52,11 +77,11 @@ const UNSAFE: &[&str] = &[
     "crates/engine/src/buffer/prefetch.rs",
     "crates/engine/src/buffer/translation.rs",
     "crates/instrument/src/ticker.rs",
-    "crates/meters/src/collect/bpf/foreign_frame_pointer.rs",
-    "crates/meters/src/collect/ring.rs",
-    "crates/meters/src/collect/tag/thread_timer.rs",
-    "crates/meters/src/perf_event.rs",
-    "crates/meters/src/proc/context_switches.rs",
+    "crates/host/src/perf_event.rs",
+    "crates/host/src/perf_ring_buffer.rs",
+    "crates/host/src/proc/context_switches.rs",
+    "crates/profiler/src/bpf/foreign_frame_pointer.rs",
+    "crates/profiler/src/tag/thread_timer.rs",
     "crates/runner/src/drive/executor/prefetch.rs",
     "crates/runner/src/drive/executor/pinned_futures.rs",
     "crates/stores/src/jdbc/jvm/call.rs",
@@ -64,6 +89,9 @@ const UNSAFE: &[&str] = &[
     "crates/stores/src/sqlite/raw.rs",
     "crates/stores/tests/postgres/allocations.rs",
 ];
+
+/// The folders of the runner, each of which imports only those before it. Files beside them belong to all.
+const RUNNER_LAYERS: &[&str] = &["account", "drive", "coordinate"];
 
 /// Words that code, messages and documents do not use, with what to say instead.
 const BANNED: &[(&str, &str)] = &[
@@ -134,6 +162,99 @@ fn crates_have_the_listed_dependencies_and_use_each_of_them() {
     }
 }
 
+#[test]
+fn folders_of_the_runner_import_downward() {
+    let mut texts = Vec::new();
+    gather(&root().join("crates/runner/src"), "rs", &mut texts);
+    for (layer, folder) in RUNNER_LAYERS.iter().enumerate() {
+        let below = |path: &str| path.starts_with(&format!("crates/runner/src/{folder}/"));
+        let files: Vec<_> = texts.iter().filter(|(path, _)| below(path)).collect();
+        assert!(!files.is_empty(), "crates/runner/src/{folder} has no file: change RUNNER_LAYERS");
+        for (path, text) in files {
+            for above in &RUNNER_LAYERS[layer + 1..] {
+                assert!(
+                    !crate_paths(text).contains(*above),
+                    "{path} imports {above}: move what it needs down into {folder}, or the file up"
+                );
+            }
+        }
+    }
+    for (path, text) in texts {
+        let beside = !RUNNER_LAYERS.iter().any(|folder| path.contains(&format!("/{folder}/")));
+        let imported = crate_paths(&text);
+        let layer = RUNNER_LAYERS.iter().find(|folder| imported.contains(**folder));
+        assert!(!beside || layer.is_none(), "{path} belongs to all layers and imports {layer:?}");
+    }
+}
+
+#[test]
+fn paths_into_the_crate_are_found_however_they_are_written() {
+    let text = "//! crate::prose\nuse crate::one::Item;\nuse crate::{two, three::{Item, four}, five as six};\n\
+                pub(in crate::seven) fn f() { crate::eight::g(\"x\") }\nuse mycrate::nine;\n\
+                use crate::{\n    ten::Item,\n};\nuse super::super::eleven::Item;\n";
+    let found = crate_paths(text);
+    let expected = ["eight", "eleven", "five", "one", "seven", "ten", "three", "two"];
+    assert_eq!(found, expected.map(str::to_owned).into());
+}
+
+/// The modules at the root of a crate that a file of one of its folders names, in imports or in full paths.
+fn crate_paths(text: &str) -> BTreeSet<String> {
+    let lines = text.lines().map(str::trim_start).filter(|line| !line.starts_with("//"));
+    let code = lines.collect::<Vec<_>>().join(" ");
+    let code = code.replace("super::super::", "crate::");
+    let word = |sign: char| sign.is_alphanumeric() || sign == '_';
+    let mut found = BTreeSet::new();
+    for (at, path) in code.match_indices("crate::") {
+        if code[..at].ends_with(word) {
+            continue;
+        }
+        let rest = &code[at + path.len()..];
+        let group = rest.strip_prefix('{');
+        let mut depth = 0_usize;
+        let mut name = String::new();
+        let mut named = false;
+        for sign in group.unwrap_or(rest).chars() {
+            if depth == 0 && !named && word(sign) {
+                name.push(sign);
+                continue;
+            }
+            if sign == ' ' && name.is_empty() {
+                continue;
+            }
+            if !name.is_empty() {
+                found.insert(std::mem::take(&mut name));
+            }
+            named = true;
+            match sign {
+                _ if group.is_none() => break,
+                '{' => depth += 1,
+                '}' if depth == 0 => break,
+                '}' => depth -= 1,
+                ',' if depth == 0 => named = false,
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// The engine's layers: the errors and the log are below the transactions.
+#[test]
+fn errors_and_the_log_of_the_engine_know_no_transactions() {
+    let engine = root().join("crates/engine/src");
+    let mut texts = Vec::new();
+    gather(&engine.join("log"), "rs", &mut texts);
+    assert!(texts.len() > 20, "the files of the log were found");
+    for name in ["error.rs", "conflict.rs"] {
+        let text = fs::read_to_string(engine.join(name)).expect("a file of the engine");
+        texts.push((format!("crates/engine/src/{name}"), text));
+    }
+    for (path, text) in texts {
+        let is_above = crate_paths(&text).contains("txn");
+        assert!(!is_above, "{path} imports `txn`, which is above it: move what it needs below");
+    }
+}
+
 /// B.F14, B.F9: a question with a default answer that a wrapper does not hand on is answered for every store
 /// behind it, wrongly and in silence.
 #[test]
@@ -147,6 +268,25 @@ fn wrappers_of_targets_hand_on_every_question() {
         let handed_on = functions(path, begins);
         let missing: Vec<_> = asked.difference(&handed_on).collect();
         assert!(missing.is_empty(), "{path} does not hand on {missing:?}");
+    }
+}
+
+/// The files of `crates/stores/src` that know every store; all others belong to one store or to none.
+const KNOW_EVERY_STORE: &[&str] = &["any_target.rs", "lib.rs", "private_url.rs", "registry.rs"];
+
+#[test]
+fn no_store_knows_the_sum_of_all_stores() {
+    let folder = "crates/stores/src";
+    let mut texts = Vec::new();
+    gather(&root().join(folder), "rs", &mut texts);
+    for (path, text) in texts {
+        let short = path.trim_start_matches(folder).trim_start_matches('/');
+        let sums = ["any_target", "AnyTarget", "AnySession", "AnyWorker"];
+        let named = code_lines(&text).find(|line| sums.iter().any(|sum| line.contains(sum)));
+        assert!(
+            named.is_none() || KNOW_EVERY_STORE.contains(&short),
+            "{path} names the sum of all stores ({named:?}): return the store's own type, and wrap it in registry.rs"
+        );
     }
 }
 

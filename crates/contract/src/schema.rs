@@ -87,27 +87,19 @@ impl Table {
 
     /// Adds a text column of at most `bytes_max` bytes.
     #[must_use]
-    pub fn text(mut self, name: impl Into<Name>, bytes_max: u32) -> Table {
-        let kind = Kind::Text;
-        self.columns.push(Column {
-            name: name.into(),
-            kind,
-            bytes_max: Some(bytes_max),
-            nullable: false,
-        });
-        self
+    pub fn text(self, name: impl Into<Name>, bytes_max: u32) -> Table {
+        self.bounded(name, Kind::Text, bytes_max)
     }
 
     /// Adds a bytes column of at most `bytes_max` bytes.
     #[must_use]
-    pub fn bytes(mut self, name: impl Into<Name>, bytes_max: u32) -> Table {
-        let kind = Kind::Bytes;
-        self.columns.push(Column {
-            name: name.into(),
-            kind,
-            bytes_max: Some(bytes_max),
-            nullable: false,
-        });
+    pub fn bytes(self, name: impl Into<Name>, bytes_max: u32) -> Table {
+        self.bounded(name, Kind::Bytes, bytes_max)
+    }
+
+    fn bounded(mut self, name: impl Into<Name>, kind: Kind, bytes_max: u32) -> Table {
+        let (name, bytes_max) = (name.into(), Some(bytes_max));
+        self.columns.push(Column { name, kind, bytes_max, nullable: false });
         self
     }
 

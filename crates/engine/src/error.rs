@@ -1,8 +1,9 @@
-//! What can go wrong in the engine: what failed, where, and what to do.
+//! The engine's errors: what failed, where, and what to do.
 
+use crate::conflict::Conflict;
 use crate::ids::{Csn, DatabaseId, TreeId};
 use crate::log::RECORD_BYTES_MAX;
-use crate::txn::{Conflict, PatchFailure};
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,26 +22,26 @@ pub enum Error {
     Option {
         /// The option's name.
         option: &'static str,
-        /// What was given.
+        /// The given value.
         value: u64,
-        /// What is allowed, and why.
+        /// The allowed values, and why.
         rule: &'static str,
     },
-    /// There is no log where one must be.
+    /// A log that must exist is missing or incomplete.
     #[error("no log in {directory}: {what}")]
     Missing {
-        /// Where it was looked for.
+        /// The place that was searched.
         directory: PathBuf,
-        /// What was found instead, and what to do.
+        /// What is missing, and what to do.
         what: String,
     },
-    /// There is a log where a new one shall be made.
+    /// A new log was to be made in a directory that already holds one.
     #[error("{directory} already holds a log; open it, or choose another directory")]
     Exists {
         /// The directory.
         directory: PathBuf,
     },
-    /// A file carries a log's name but is none.
+    /// A file has a log's name but is not a log.
     #[error(
         "{path} is not a log segment of this engine; move it away, or choose another directory"
     )]
@@ -61,7 +62,7 @@ pub enum Error {
     /// The file is of an earlier format.
     #[error(
         "{path} is of format {found}, which this program does not read (it knows {known}); use the program that made it, or \
-         make the database anew"
+         create the database again"
     )]
     Older {
         /// The file.
@@ -81,12 +82,12 @@ pub enum Error {
         /// The database that the file names.
         found: DatabaseId,
     },
-    /// What had been stable is unreadable now. Opening would lose acknowledged commits.
+    /// Stable data has become unreadable. Opening would lose acknowledged commits.
     #[error("{path} is damaged at byte {offset}: {what}; restore it from a backup")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where in it, in bytes.
+        /// The position in the file, in bytes.
         offset: u64,
         /// What is wrong there.
         what: String,
@@ -99,11 +100,11 @@ pub enum Error {
     Full {
         /// The directory of the log or of the data file.
         directory: PathBuf,
-        /// What a segment, or the data file, needs in addition, in bytes.
+        /// The bytes that another segment, or the data file, needs.
         segment_bytes: u64,
     },
-    /// The log waits for a checkpoint that its user is to make. Nothing is lost: checkpoint, and commit
-    /// again.
+    /// The log waits for a checkpoint that the caller must make. Nothing is lost: take a checkpoint, and
+    /// commit again.
     #[error(
         "the log holds {bytes} bytes that wait for a checkpoint, over the cap of {bytes_max}; make a checkpoint and try again"
     )]
@@ -113,21 +114,21 @@ pub enum Error {
         /// The cap in bytes: twice `checkpoint_segment_bytes`.
         bytes_max: u64,
     },
-    /// There is no data file where one must be.
+    /// A data file that must exist is missing or unfinished.
     #[error("no data file at {path}: {what}")]
     NoDataFile {
-        /// Where it was looked for.
+        /// The place that was searched.
         path: PathBuf,
-        /// What was found instead, and what to do.
+        /// What is wrong, and what to do.
         what: &'static str,
     },
-    /// There is a file where a new data file shall be made.
-    #[error("{path} is there already; open it, or choose another place")]
+    /// A new data file was to be made at a path that already exists.
+    #[error("{path} already exists; open it, or choose another path")]
     DataFileExists {
         /// The file.
         path: PathBuf,
     },
-    /// A file stands where the data file should, but is none.
+    /// The file at the data file's path is not a data file.
     #[error("{path} is not a data file of this engine; move it away, or name the right one")]
     NotADataFile {
         /// The file.
@@ -146,14 +147,14 @@ pub enum Error {
     /// The ring or the prepared segments are full at this moment; wait for some commit to complete.
     #[error("the log has no room at this moment; wait for a commit in flight to complete")]
     Busy,
-    /// The log's own threads cannot be had.
+    /// The log's own threads cannot be started.
     #[error("the log's threads cannot be started: {source}")]
     Thread {
         /// The operating system's reason.
         source: std::io::Error,
     },
     /// A transaction writes more than a log record may hold. The write that crosses the cap is refused and
-    /// leaves the transaction as it was; what only the commit can know is refused there.
+    /// leaves the transaction as it was; an excess that only the commit can detect is refused there.
     #[error(
         "the transaction needs a log record of {bytes} bytes or more, over the cap of {bytes_max}; {}",
         advice(*.bytes_max)
@@ -168,29 +169,29 @@ pub enum Error {
     /// again.
     #[error("closed after a failure ({because}); open again to recover")]
     Poisoned {
-        /// What had failed.
+        /// The cause of the failure.
         because: Arc<str>,
     },
-    /// The commit was in flight when the log failed: it may or may not be there after recovery.
+    /// The commit was in flight when the log failed: it may or may not exist after recovery.
     #[error(
-        "it is not known whether {csn} was committed: the log failed ({because}); open it again and look"
+        "it is not known whether {csn} was committed: the log failed ({because}); open it again and check"
     )]
     Indeterminate {
         /// The commit.
         csn: Csn,
-        /// What had failed.
+        /// The cause of the failure.
         because: Arc<str>,
     },
-    /// A limit of memory is reached; nothing was changed.
+    /// A memory limit was reached; nothing was changed.
     #[error("{what} would take {bytes} bytes, but the cap is {bytes_max}; {advice}")]
     Capped {
-        /// What there is too much of.
+        /// The limited resource.
         what: &'static str,
-        /// What it would take, in bytes.
+        /// The bytes that it would take.
         bytes: u64,
         /// The cap in bytes.
         bytes_max: u64,
-        /// What to do, which differs while the database is being opened.
+        /// What to do; this differs while the database is being opened.
         advice: &'static str,
     },
     /// A key, a value or a transaction is longer than allowed.
@@ -213,7 +214,7 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
-    /// Rows that shall be built into a table or an index share a key.
+    /// Rows from which a table or an index is built share a key.
     #[error("two rows of table {table} share a key of {}; they must differ", .index.as_deref().unwrap_or("the table"))]
     DuplicateBuilt {
         /// The table.
@@ -221,10 +222,10 @@ pub enum Error {
         /// The unique index; none for the primary key.
         index: Option<String>,
     },
-    /// Another transaction was in the way; nothing was changed.
+    /// A conflict with another transaction; nothing was changed.
     #[error("the transaction must be run again: {0}")]
     Conflict(Conflict),
-    /// A row that was to be added is there already.
+    /// A row that was to be added already exists.
     #[error("{tree} already has a row with that key; choose another key, or replace the row")]
     Duplicate {
         /// The tree of the table or of the unique index.
@@ -232,7 +233,7 @@ pub enum Error {
         /// The row's key, encoded.
         key: Box<[u8]>,
     },
-    /// A row that was to be changed or deleted is not there.
+    /// A row that was to be changed or deleted does not exist.
     #[error("{tree} has no row with that key; it may have been deleted meanwhile")]
     Absent {
         /// The table's tree.
@@ -240,8 +241,8 @@ pub enum Error {
         /// The row's key, encoded.
         key: Box<[u8]>,
     },
-    /// A row is there, but a change of parts of it does not fit.
-    #[error("a row of {tree} does not take the change: {failure}")]
+    /// A row exists, but a change of parts of it cannot be applied.
+    #[error("a row of {tree} cannot take the change: {failure}")]
     Patch {
         /// The table's tree.
         tree: TreeId,
@@ -250,13 +251,13 @@ pub enum Error {
         /// Why not.
         failure: PatchFailure,
     },
-    /// There are as many sessions as there may be.
-    #[error("there are {sessions_max} sessions, which is the most; end one first")]
+    /// The maximum number of sessions is open.
+    #[error("{sessions_max} sessions are open, which is the maximum; end one first")]
     Sessions {
         /// The cap.
         sessions_max: usize,
     },
-    /// A schema that cannot be.
+    /// An invalid schema.
     #[error("the schema of table {table} cannot be used: {what}")]
     Schema {
         /// The table.
@@ -269,11 +270,11 @@ pub enum Error {
     NoSuch {
         /// "table", "index" or "column".
         kind: &'static str,
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
     },
     /// The name is taken.
-    #[error("there is a {kind} {name} already; choose another name")]
+    #[error("{kind} {name} already exists; choose another name")]
     Taken {
         /// "table" or "index".
         kind: &'static str,
@@ -287,9 +288,9 @@ pub enum Error {
         table: String,
         /// The column.
         column: String,
-        /// What the column holds.
+        /// The kind that the column holds.
         expected: String,
-        /// What was given.
+        /// The kind that was given.
         found: String,
     },
     /// Null for a column that is never null.
@@ -305,9 +306,9 @@ pub enum Error {
     WrongCount {
         /// The table.
         table: String,
-        /// How many there must be, at most for leading columns of a key.
+        /// The required number, or the maximum for leading columns of a key.
         expected: usize,
-        /// How many there were.
+        /// The given number.
         found: usize,
     },
     /// A change of a kind that the column does not allow.
@@ -327,7 +328,7 @@ pub enum Error {
     KeyTooLarge {
         /// The table or the index.
         object: String,
-        /// What the key takes, in bytes.
+        /// The bytes of the key.
         bytes: u64,
         /// The cap in bytes.
         bytes_max: u64,
@@ -340,7 +341,7 @@ pub enum Error {
         /// What is wrong there.
         what: &'static str,
     },
-    /// A column beside the primary key, of a row of which only the key was read.
+    /// A column outside the primary key, in a row of which only the key was read.
     #[error(
         "column {column} of table {table} was not read, only the primary key was; use scan instead of scan_keys"
     )]
@@ -356,7 +357,7 @@ pub enum Error {
         /// The table's name.
         table: String,
     },
-    /// A row with that primary key, or with these values in a unique index, is there already.
+    /// A row with that primary key, or with these values in a unique index, already exists.
     #[error("{} already has a row with that key; choose another one, or replace the row", named(.table, .index.as_deref()))]
     DuplicateKey {
         /// The table.
@@ -364,7 +365,7 @@ pub enum Error {
         /// The unique index; none if it is the primary key.
         index: Option<String>,
     },
-    /// A row that was to be changed or deleted is not there.
+    /// A row that was to be changed or deleted does not exist.
     #[error("table {table} has no row with that key; it may have been deleted meanwhile")]
     NoRow {
         /// The table.
@@ -382,17 +383,18 @@ pub enum Error {
         /// The database in which it was used.
         expected: String,
     },
-    /// Something that was made for one table is used with another. Nothing was done.
+    /// An object that was made for one table is used with another. Nothing was done.
     #[error("{object} was not made for table {table}; {advice}")]
     OtherTable {
-        /// What was made: "the key".
+        /// The object: "the key".
         object: &'static str,
         /// The table with which it was used.
         table: String,
         /// How to make one for this table.
         advice: &'static str,
     },
-    /// A mark of another transaction or session, or one that a rollback has passed. Nothing was taken back.
+    /// A mark (savepoint) of another transaction or session, or one that a rollback has passed. Nothing was
+    /// rolled back.
     #[error("the mark {what}; roll back to a mark of this transaction")]
     OtherMark {
         /// Why it cannot be used.
@@ -412,7 +414,7 @@ pub enum Error {
     /// A begin in a session that has a transaction open, which stays as it is.
     #[error("a transaction is open in this session; commit or abort it before the next begin")]
     AlreadyBegun,
-    /// A write in a transaction that only reads. The transaction stays as it is.
+    /// A write in a read-only transaction. The transaction stays as it is.
     #[error("a read-only transaction cannot write; begin it as Serializable or Snapshot")]
     ReadOnly,
     /// A position at which the table has no column.
@@ -420,12 +422,12 @@ pub enum Error {
     NoColumn {
         /// The table.
         table: String,
-        /// The position that was asked for.
+        /// The requested position.
         column: usize,
         /// How many columns there are.
         columns: usize,
     },
-    /// One row was asked for by an index that may have several for the same values.
+    /// One row was requested by an index that may have several rows for the same values.
     #[error(
         "index {index} of table {table} is not unique, so it may have several rows for these values; scan it"
     )]
@@ -451,13 +453,13 @@ pub enum Error {
         /// How long it has been open, in milliseconds.
         held_ms: u64,
     },
-    /// A call from inside a closure that is shown a row where it lies.
+    /// A call from inside a closure that borrows a row in its page.
     #[error(
-        "the closure of show_sought cannot use the engine, since a part of it is latched meanwhile; call get_sought instead"
+        "the closure of show_sought cannot use the engine, since a page is latched meanwhile; call get_sought instead"
     )]
     InShownRow,
-    /// A row is there, but a sum in it overflows or would lie beyond a bound.
-    #[error("a row of table {table} does not take the change: {failure}")]
+    /// A row exists, but a sum in it would overflow or exceed a bound.
+    #[error("a row of table {table} cannot take the change: {failure}")]
     Unfit {
         /// The table.
         table: String,
@@ -466,7 +468,51 @@ pub enum Error {
     },
 }
 
-/// What to do about a record over the cap: where the cap is at its most, it cannot be raised.
+/// Why a patch does not fit a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatchFailure {
+    /// The result would violate the requested bound.
+    Bound {
+        /// The column's position in the table.
+        column: u16,
+    },
+    /// The result is not a number of the column's type.
+    Overflow {
+        /// The column's position in the table.
+        column: u16,
+    },
+    /// The existing row cannot be read.
+    Damaged,
+}
+
+impl fmt::Display for PatchFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PatchFailure::Bound { column } => {
+                write!(f, "column {column} would violate its requested bound")
+            }
+            PatchFailure::Overflow { column } => {
+                write!(f, "column {column} cannot hold the result")
+            }
+            PatchFailure::Damaged => f.write_str("its bytes cannot be read; restore a backup"),
+        }
+    }
+}
+
+/// Refuses the value of an option for which its rule does not hold.
+pub(crate) fn check_option(
+    holds: bool,
+    option: &'static str,
+    value: u64,
+    rule: &'static str,
+) -> Result<()> {
+    if holds {
+        return Ok(());
+    }
+    Err(Error::Option { option, value, rule })
+}
+
+/// What to do about a record over the cap: a cap at its maximum cannot be raised.
 fn advice(bytes_max: u64) -> &'static str {
     if bytes_max < RECORD_BYTES_MAX {
         "split the transaction, or raise record_bytes_max"

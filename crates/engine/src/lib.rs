@@ -161,6 +161,7 @@ mod access;
 mod buffer;
 mod catalog;
 mod checkpoint;
+mod conflict;
 mod database;
 mod distribution;
 mod error;
@@ -181,6 +182,7 @@ mod recovery;
 mod scheduler;
 #[cfg(test)]
 mod seeds;
+mod step;
 #[cfg(test)]
 mod stop_on_drop;
 mod sync;
@@ -194,15 +196,15 @@ pub use access::row::{TextRun, Texts};
 pub use access::schema::{
     Builder, Collation, Column, Decimal, Index, KeyColumn, KeyPart, Kind, Schema, Value, asc, desc,
 };
+pub use conflict::Conflict;
 pub use database::{CheckpointStats, Database, Inspection, Stats};
 pub use distribution::{CLASSES, Distribution};
-pub use error::{Error, Result};
+pub use error::{Error, PatchFailure, Result};
 pub use ids::{Csn, DatabaseId, FrameNumber, PageId, SegmentNumber, SlotId, TreeId};
 pub use options::Options;
 pub use table::{
     Change, Mark, Path, PrefetchKey, Prefetcher, Row, Table, Transaction, TypedSession,
 };
 pub use txn::{
-    Begin, CommitPath, CommitPaths, Conflict, Counts, Direction, Latencies, PatchFailure, PathStep,
-    SAMPLED_ONE_IN,
+    Begin, CommitPath, CommitPaths, Counts, Direction, Latencies, PathStep, SAMPLED_ONE_IN,
 };

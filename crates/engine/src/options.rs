@@ -4,7 +4,7 @@
 //! a database is made: an existing one keeps what its files say.
 
 use crate::checkpoint::check_extent;
-use crate::error::{Error, Result};
+use crate::error::{Result, check_option};
 use crate::log;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -135,71 +135,64 @@ impl Options {
     /// Refuses values outside their limits.
     pub fn check(&self) -> Result<()> {
         let page = u64::from(self.page_bytes);
-        rule(
+        check_option(
             page.is_power_of_two() && (512..=32768).contains(&page),
             "page_bytes",
             page,
             "it must be a power of two from 512 to 32768",
         )?;
-        rule(
+        check_option(
             self.resident_bytes_max >= 16 * page,
             "resident_bytes_max",
             self.resident_bytes_max,
             "it must hold at least 16 pages",
         )?;
-        rule(
+        check_option(
             self.pre_image_bytes_max >= 4 * page,
             "pre_image_bytes_max",
             self.pre_image_bytes_max,
             "it must hold at least 4 pages",
         )?;
-        rule(
+        check_option(
             (16..=4096).contains(&self.key_bytes_max),
             "key_bytes_max",
             self.key_bytes_max.into(),
             "it must lie between 16 and 4096 bytes",
         )?;
-        rule(
+        check_option(
             (1..=64 << 20).contains(&self.value_bytes_max),
             "value_bytes_max",
             self.value_bytes_max.into(),
             "it must lie between 1 byte and 64 MiB",
         )?;
-        rule(
+        check_option(
             self.definition_bytes_max >= 4 << 10,
             "definition_bytes_max",
             self.definition_bytes_max,
             "it must be at least 4 KiB",
         )?;
-        rule(
+        check_option(
             self.extent_bytes >= page && self.extent_bytes.is_multiple_of(page),
             "extent_bytes",
             self.extent_bytes,
             "it must be a multiple of page_bytes",
         )?;
         check_extent(self.extent_bytes)?;
-        rule(self.miss_every != Some(0), "miss_every", 0, "it must be 1 or more, or none")?;
-        rule(
+        check_option(self.miss_every != Some(0), "miss_every", 0, "it must be 1 or more, or none")?;
+        check_option(
             (1..=86_400_000).contains(&self.exclusive_wait_ms),
             "exclusive_wait_ms",
             self.exclusive_wait_ms,
             "it must lie between 1 ms and a day of 86400000 ms",
         )?;
         self.log.check()?;
-        rule(
+        check_option(
             self.checkpoint_segment_bytes >= 4 * self.log.segment_bytes,
             "checkpoint_segment_bytes",
             self.checkpoint_segment_bytes,
             "it must hold at least four log segments",
         )
     }
-}
-
-fn rule(holds: bool, option: &'static str, value: u64, rule: &'static str) -> Result<()> {
-    if holds {
-        return Ok(());
-    }
-    Err(Error::Option { option, value, rule })
 }
 
 #[cfg(test)]

@@ -141,7 +141,7 @@ pub(crate) enum PlantedBug {
     LeaveVoidSleepers,
     /// A thread that waits for a commit sleeps without checking again after it has registered.
     LookOnce,
-    /// The log's thread leaves staged commits to an uncork even when no worker is away.
+    /// The log's thread leaves staged commits to the end of a pass even when no worker is in one.
     LeaveToNobody,
     /// A failure of the log wakes no waiter.
     FailQuietly,

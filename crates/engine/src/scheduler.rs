@@ -7,7 +7,7 @@
 //! If all remaining threads wait and none of them has moved since, that is a deadlock: the schedule ends with
 //! a message that lists what each thread waits for.
 
-use crate::txn::step::{self, Step};
+use crate::step::{self, Step};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, OnceLock};
@@ -108,7 +108,8 @@ pub(crate) fn run_to_end<R: Send>(
         let threads: Vec<_> = threads.collect();
         threads.into_iter().map(|thread| thread.join().expect("panics are caught")).collect()
     });
-    let stuck = scheduler.state.lock().expect("nobody panics with it").stuck.take();
+    let stuck =
+        scheduler.state.lock().expect("no thread panics while it holds the lock").stuck.take();
     Outcome { results, stuck }
 }
 
@@ -134,7 +135,7 @@ impl Scheduler {
             self.await_turn(me);
         }
         let is_stuck = {
-            let state = self.state.lock().expect("nobody panics with it");
+            let state = self.state.lock().expect("no thread panics while it holds the lock");
             state.stuck.is_some()
         };
         assert!(!is_stuck, "the schedule is stuck");
@@ -142,7 +143,7 @@ impl Scheduler {
 
     /// The thread that runs after this step.
     fn next_after(&self, me: usize, step: Step) -> usize {
-        let mut state = self.state.lock().expect("nobody panics with it");
+        let mut state = self.state.lock().expect("no thread panics while it holds the lock");
         let state = &mut *state;
         if state.stuck.is_some() {
             return me;
@@ -177,7 +178,7 @@ impl Scheduler {
 
     fn finish(&self, me: usize) {
         let next = {
-            let mut state = self.state.lock().expect("nobody panics with it");
+            let mut state = self.state.lock().expect("no thread panics while it holds the lock");
             state.live.retain(|&thread| thread != me);
             state.moves += 1;
             if state.live.is_empty() {

@@ -6,7 +6,7 @@
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A point in time, or a span, in nanoseconds; points count from the machine's boot.
+/// A time or a span in nanoseconds; times count from the machine's boot.
 pub type Nanos = u64;
 
 /// One second in nanoseconds.

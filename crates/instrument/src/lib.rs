@@ -1,11 +1,10 @@
-//! Where a transaction's time goes.
+//! Basic measuring tools that every crate shares and that depend on no other crate.
 //!
-//! Three things that every room shares and that know nothing of any room: [`Module`], the one list of
-//! cost modules from which column headings and manual come, [`clock`], the one clock, and [`tag`],
-//! the byte that says which module a thread is in. The engine
-//! charges its modules, the meters attribute foreign processes to the same modules, and the runner
-//! takes every timestamp here, where it needs one after each short transaction by a [`Ticker`].
-//! Beside them [`memory`]: how much memory the process may use, which caps follow.
+//! [`Module`] is the one list of cost modules, from which column headings and the manual come; [`clock`] is
+//! the one clock; [`tag`] is the byte that names the module a thread is in. The engine charges its modules,
+//! the profiler attributes other processes to the same modules, and the runner takes every timestamp here,
+//! through a [`Ticker`] where it needs one after each short transaction. [`memory`] reports how much memory
+//! the process may use, which memory caps depend on.
 
 pub mod clock;
 pub mod memory;

@@ -1,14 +1,14 @@
-//! How much memory this process may use, as the system says it.
+//! How much memory this process may use, as reported by the system.
 //!
 //! The least of: the machine's memory (`MemTotal`), and the limits of the control groups that the process is
-//! in and of those above, by version 2 (`memory.max`) and version 1 (`memory.limit_in_bytes`). Within a
-//! container the path of the own group may not be visible; then the limit at the root of the mount is the
-//! container's. What cannot be read is no limit.
+//! in and of their parents, by version 2 (`memory.max`) and version 1 (`memory.limit_in_bytes`). Within a
+//! container the path of the process's group may not be visible; then the limit at the root of the mount is
+//! the container's. An unreadable value counts as no limit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the process may use, in bytes; none where the system does not say.
+/// The memory that the process may use, in bytes; none if the system does not report it.
 pub fn limit() -> Option<u64> {
     limit_below(Path::new("/"))
 }
@@ -25,7 +25,7 @@ fn limit_below(root: &Path) -> Option<u64> {
     of_groups.into_iter().chain(of_machine).min()
 }
 
-/// The least limit of a group, named by a line of `cgroup`, and of those above it.
+/// The least limit of a group, named by a line of `cgroup`, and of its parents.
 fn group_limit(root: &Path, line: &str) -> Option<u64> {
     let mut parts = line.splitn(3, ':');
     let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
@@ -40,7 +40,7 @@ fn group_limit(root: &Path, line: &str) -> Option<u64> {
     let mut group: PathBuf = mount.join(path.trim_start_matches('/'));
     let mut least = None;
     while group.starts_with(&mount) {
-        // "max" is no number, and no limit.
+        // "max" is not a number, so it sets no limit.
         let limit = fs::read_to_string(group.join(name)).ok();
         let limit = limit.and_then(|limit| limit.trim().parse::<u64>().ok());
         least = least.into_iter().chain(limit).min();
@@ -57,7 +57,7 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    /// A directory with files as the system has them; removed at its end.
+    /// A directory with files as the system has them; removed when dropped.
     struct System(PathBuf);
 
     impl System {
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_limit_of_a_group_and_those_above_holds() {
+    fn the_least_limit_of_a_group_and_its_parents_applies() {
         let system = System::new(
             "v2",
             &[
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_and_a_container_that_sees_only_its_root_are_known() {
+    fn version_1_and_a_container_that_sees_only_its_root_are_supported() {
         let groups = "5:cpu,cpuacct:/x\n4:memory:/docker/abc\n";
         let system = System::new(
             "v1",

@@ -1,15 +1,15 @@
 //! The one list of cost modules: a name, a heading and one sentence each.
 //!
-//! The list follows the layers of the 2006 Derby resource table (DERBY-1961), so that then and now
-//! can stand side by side, and adds the rows that page lacked: waiting for a request, the laboratory
-//! itself where the store runs in its process, and other.
+//! The list follows the layers of the 2006 Derby resource table (DERBY-1961), so that then and now can be
+//! compared, and adds the rows that the table lacked: waiting for a request, the load generator itself if the
+//! store runs in its process, and other.
 
 /// A part of a store to which time, system calls and waits are charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Module {
     /// Reading requests from and writing answers to sockets.
     NetworkServer,
-    /// The library a program calls: JDBC driver, C API, our `Database`.
+    /// The library that a program calls: JDBC driver, C API, the engine's `Database`.
     ClientApi,
     /// From statement text to plan.
     ParseAndPlan,
@@ -27,11 +27,11 @@ pub enum Module {
     DataStore,
     /// Begin, validate, commit, abort, versions.
     TransactionControl,
-    /// A server thread with nothing to do until its client asks again.
+    /// A server thread with nothing to do until its client's next request.
     WaitingForRequest,
-    /// The client's own code in the process of an embedded store: drawing, timing, counting.
+    /// The load generator's own code in the process of an embedded store: drawing, timing, counting.
     Laboratory,
-    /// What belongs to no module above; always shown, never hidden.
+    /// Time that belongs to no module above; always shown, never hidden.
     Other,
 }
 
@@ -102,7 +102,7 @@ mod tests {
         let names: BTreeSet<_> = Module::ALL.iter().map(|module| module.name()).collect();
         assert_eq!(names.len(), Module::ALL.len());
         for module in Module::ALL {
-            // The name is in records, and stays; the heading says what it is.
+            // The name is stored in records and stays; the heading is the current term.
             let heading = match module {
                 Module::Laboratory => "laboratory".to_owned(),
                 _ => module.heading().to_lowercase().replace(' ', "_"),

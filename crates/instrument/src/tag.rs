@@ -1,14 +1,14 @@
-//! Which module each thread is in right now: one byte a thread, for a sampler to look at.
+//! The module that each thread is in right now: one byte per thread, for a sampler to read.
 //!
-//! A module of the engine enters at its door and leaves when the guard drops; within, an inner module
-//! takes the byte over and gives it back. A sampler that looks a thousand times a second sees the
-//! shares of time, without unwinding and without privileges. Entering costs a few nanoseconds: two
-//! plain stores to the thread's own cache line.
+//! A module of the engine enters in its entry functions and leaves when the guard drops; an inner module
+//! replaces the byte and restores it afterwards. A sampler that reads a thousand times a second sees the
+//! shares of time, without unwinding and without privileges. Entering costs a few nanoseconds: two plain
+//! stores to the thread's own cache line.
 //!
 //! Invariants:
 //! 1. Only the thread itself stores its byte; samplers read it.
-//! 2. A slot outlives its thread and is given to a later one: slots are as many as threads were alive
-//!    at once, never more.
+//! 2. A slot outlives its thread and is reused by a later one: there are as many slots as threads were ever
+//!    alive at once.
 
 use crate::Module;
 use crossbeam_utils::CachePadded;
@@ -55,18 +55,18 @@ pub struct TagGuard {
     _thread: PhantomData<*const ()>,
 }
 
-/// A thread that has entered a module, and is alive or was when it was looked for.
+/// A thread that has entered a module, and was alive when it was listed.
 #[derive(Clone, Copy, Debug)]
 pub struct TaggedThread(&'static ThreadSlot);
 
 impl TaggedThread {
-    /// The operating system's number of the thread; that of a later one if the thread has ended and
-    /// left its place to it.
+    /// The operating system's id of the thread; that of a later one if the thread has ended and its slot was
+    /// reused.
     pub fn thread(self) -> u32 {
         self.0.thread.load(Ordering::Relaxed)
     }
 
-    /// The module it is in at this moment; none outside of all.
+    /// The module that it is in at this moment; none if it is in no module.
     pub fn module(self) -> Option<Module> {
         let module = usize::from(self.0.module.load(Ordering::Relaxed));
         Module::ALL.get(module).copied()
@@ -89,13 +89,13 @@ impl Drop for TagGuard {
     }
 }
 
-/// The module that the calling thread is in; none outside of all. Safe in a signal handler: it takes no
-/// lock and allocates nothing.
+/// The module that the calling thread is in; none if it is in no module. Safe in a signal handler: it takes
+/// no lock and allocates nothing.
 pub fn current() -> Option<Module> {
     OWN.get().and_then(|slot| TaggedThread(slot).module())
 }
 
-/// Every thread that has ever entered a module and is alive, without stopping any.
+/// Lists every live thread that has ever entered a module, without stopping any.
 pub fn tagged_threads(threads: &mut Vec<TaggedThread>) {
     threads.clear();
     let slots = SLOTS.lock();
@@ -129,8 +129,8 @@ mod tests {
     use crate::Module;
     use std::sync::mpsc;
 
-    /// None if the thread is not seen, and the module it is in.
-    #[allow(clippy::option_option, reason = "not seen and in no module are two things")]
+    /// None if the thread is not listed; otherwise the module that it is in.
+    #[allow(clippy::option_option, reason = "not listed and in no module are different")]
     fn own(thread: u32) -> Option<Option<Module>> {
         let mut threads = Vec::new();
         tagged_threads(&mut threads);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_nest_and_every_module_has_its_place_in_the_list() {
+    fn modules_nest_and_every_module_is_at_its_index_in_the_list() {
         for (index, module) in Module::ALL.into_iter().enumerate() {
             assert_eq!(module as usize, index);
         }
@@ -156,14 +156,14 @@ mod tests {
 
     #[test]
     fn a_sampler_sees_other_threads_and_forgets_those_that_ended() {
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let (end, ended) = mpsc::channel::<()>();
         let other = std::thread::spawn(move || {
             let _entered = enter(Module::Logging);
-            tell.send(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()).unwrap();
+            sender.send(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()).unwrap();
             ended.recv().unwrap_err();
         });
-        let thread = told.recv().unwrap();
+        let thread = receiver.recv().unwrap();
         assert_eq!(own(thread), Some(Some(Module::Logging)));
         drop(end);
         other.join().unwrap();

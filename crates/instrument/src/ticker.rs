@@ -1,18 +1,18 @@
-//! The one clock for who reads it after every few hundred instructions: a ticker of one thread, which counts
-//! the processor's ticks and is set by the clock again and again.
+//! A clock that is cheap enough to read after every few hundred instructions: a ticker of one thread, which
+//! counts the processor's ticks and is repeatedly calibrated by the clock.
 //!
-//! A reading of the clock itself waits for every instruction before it and is waited for by every one behind
-//! it, so that the processor cannot begin a short piece of work beside the end of the last. The counter alone
-//! is read in half the time and holds up nobody (decision 0042).
+//! Reading the clock itself waits for every earlier instruction and delays every later one, so that the
+//! processor cannot overlap a short piece of work with the end of the last. The counter alone is read in half
+//! the time and delays nothing (decision 0042).
 //!
-//! 1. A ticker is set by the clock once in a [`WINDOW_NS`]; in between ticks are taken to be as long as they
-//!    were over the last [`RATE_NS`] or more.
+//! 1. A ticker is calibrated by the clock once per [`WINDOW_NS`]; in between it assumes the tick length of
+//!    the last [`RATE_NS`] or more.
 //! 2. Readings of one ticker never go back.
-//! 3. Ticks count only where the kernel itself takes the time from them, and where they are as long as before
-//!    to a thousandth. Everywhere else a ticker is the clock.
+//! 3. Ticks are used only if the kernel itself takes the time from them, and if their length changes by less
+//!    than a thousandth. Otherwise the ticker reads the clock.
 //!
-//! It is unset while it knows no length of a tick, and set from then on; a counter that jumps, or ticks
-//! otherwise than before, makes it unset again.
+//! A ticker is uncalibrated until it knows the length of a tick. A counter that jumps, or whose rate changes,
+//! makes it uncalibrated again.
 
 #![allow(unsafe_code, reason = "the processor's counter is read by an intrinsic")]
 
@@ -21,21 +21,21 @@ use std::cell::Cell;
 use std::fs;
 use std::sync::OnceLock;
 
-/// How long a calibration holds.
+/// How long a calibration is valid.
 const WINDOW_NS: Nanos = 1_000_000;
-/// The least time over which the length of a tick is taken.
+/// The shortest time over which the length of a tick is measured.
 const RATE_NS: Nanos = 10_000_000;
-/// Clock and counter are read together that often, and the closest readings taken.
+/// How often clock and counter are read together, to use the closest pair.
 const READ_PAIR_TRIES: usize = 3;
-/// They were not read at once if more ticks than these lie between: somebody else had the processor.
+/// A pair with more ticks in between is not used: the thread had lost the processor.
 const READ_PAIR_TICKS_MAX: u64 = 2_000;
-/// Lengths of a tick are in this part of a nanosecond.
+/// Lengths of a tick are in units of 2^-32 ns.
 const TICK_LENGTH_SHIFT: u32 = 32;
 
-/// Where the kernel says from what it takes the time.
+/// The file that names the kernel's time source.
 const CLOCKSOURCE_FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// What a thread reads the clock by.
+/// A thread's clock.
 #[derive(Debug)]
 pub struct Ticker {
     counts: bool,
@@ -45,12 +45,12 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    /// One that counts ticks where they can be trusted.
+    /// A ticker that counts ticks if they can be trusted.
     pub fn new() -> Ticker {
         Ticker { counts: kernel_uses_tsc(), ..Ticker::exact() }
     }
 
-    /// One that is the clock: for times that are compared with those of other threads to the last digit.
+    /// A ticker that always reads the clock: for times that are compared exactly with those of other threads.
     pub fn exact() -> Ticker {
         Ticker { counts: false, calibration: Cell::default(), last: Cell::default() }
     }
@@ -70,7 +70,7 @@ impl Ticker {
         self.calibration.get().at(ticks())
     }
 
-    /// Now by the clock, by which a ticker that counts is set.
+    /// The time by the clock, which also calibrates a ticker that counts.
     #[cold]
     fn clock(&self) -> Nanos {
         if !self.counts {
@@ -95,23 +95,23 @@ impl Default for Ticker {
     }
 }
 
-/// What a ticker was last set to.
+/// The last calibration of a ticker.
 #[derive(Clone, Copy, Debug, Default)]
 struct Calibration {
     /// A moment, by counter and by clock.
     ticks: u64,
     ns: Nanos,
-    /// For so many ticks behind it the calibration holds.
+    /// The calibration is valid for this many ticks after that moment.
     window: u64,
-    /// The length of a tick in units; zero if it is not known.
+    /// The length of a tick in units; zero if it is unknown.
     length: u64,
-    /// The moment from which the next length is taken.
+    /// The moment from which the next length is measured.
     since_ticks: u64,
     since_ns: Nanos,
 }
 
 impl Calibration {
-    /// The time when the counter shows `ticks`; none if the calibration does not hold then.
+    /// The time when the counter shows `ticks`; none if the calibration is not valid then.
     #[inline]
     fn at(&self, ticks: u64) -> Option<Nanos> {
         let behind = ticks.wrapping_sub(self.ticks);
@@ -134,13 +134,13 @@ impl Calibration {
         self.window = window.unwrap_or(0);
     }
 
-    /// The next length is taken from here.
+    /// Starts the measurement of the next length here.
     fn restart(&mut self) {
         (self.since_ticks, self.since_ns) = (self.ticks, self.ns);
     }
 }
 
-/// The length of a tick in units; zero if no processor ticks so slowly or fast.
+/// The length of a tick in units; zero if it is implausible for any processor.
 fn length(ticks: u64, span_ns: Nanos) -> u64 {
     let units = u128::from(span_ns) << TICK_LENGTH_SHIFT;
     let length = units.checked_div(u128::from(ticks)).unwrap_or(0);
@@ -148,15 +148,15 @@ fn length(ticks: u64, span_ns: Nanos) -> u64 {
     if (least..most).contains(&length) { length as u64 } else { 0 }
 }
 
-/// True if the kernel takes the time from the processor's counter, and watches that it ticks evenly and alike
-/// on all processors.
+/// True if the kernel takes the time from the processor's counter, and so checks that it ticks evenly and
+/// equally on all processors.
 fn kernel_uses_tsc() -> bool {
     static COUNTS: OnceLock<bool> = OnceLock::new();
     let is_tsc = || fs::read_to_string(CLOCKSOURCE_FILE).is_ok_and(|source| source.trim() == "tsc");
     cfg!(target_arch = "x86_64") && *COUNTS.get_or_init(is_tsc)
 }
 
-/// The counter and the clock at one moment, behind how many ticks lie between the two.
+/// The counter and the clock at one moment, preceded by the number of ticks between the two reads.
 fn read_both() -> (u64, u64, Nanos) {
     let before = ticks();
     let ns = clock::now();
@@ -167,8 +167,8 @@ fn read_both() -> (u64, u64, Nanos) {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn ticks() -> u64 {
-    // SAFETY: every processor of this kind has the counter, and the kernel, which takes the time from it in
-    // every program, lets programs read it.
+    // SAFETY: every x86-64 processor has the counter, and the kernel, whose vDSO reads it in every program,
+    // lets programs read it.
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
@@ -182,8 +182,8 @@ mod tests {
     use super::{Calibration, RATE_NS, Ticker, WINDOW_NS};
     use crate::clock::{self, Nanos};
 
-    /// How far a reading may be from the clock's: a window of ticks of which each is a thousandth longer than
-    /// they were.
+    /// How far a reading may be from the clock's: a window of ticks that are each a thousandth longer than
+    /// measured.
     const OFF_NS: Nanos = WINDOW_NS / 1_000;
 
     #[test]
@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    /// A calibration by a counter of three ticks a nanosecond, and the moment of its last set.
+    /// A calibration with a counter of three ticks per nanosecond, and the moment of its last update.
     fn set() -> (Calibration, u64, Nanos) {
         let (mut calibration, mut ticks, mut ns) =
             (Calibration::default(), u64::MAX - 1_000_000, 5_000_000);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_count_for_a_window_and_no_longer() {
+    fn ticks_are_used_for_a_window_and_no_longer() {
         let mut new = Calibration::default();
         assert_eq!(new.at(0), None, "nothing is known");
         new.set(7, 9);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_jumps_or_ticks_otherwise_is_not_believed_until_it_is_even_again() {
+    fn a_counter_that_jumps_or_changes_its_rate_is_not_used_until_it_is_steady_again() {
         for (jump, per_ns) in [(0, 4), (1 << 40, 3), (0, 0), (u64::MAX - (1 << 40), 3)] {
             let (mut calibration, ticks, ns) = set();
             let mut later = ticks.wrapping_add(jump).wrapping_add(per_ns * RATE_NS);

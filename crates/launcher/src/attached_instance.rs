@@ -10,11 +10,10 @@
 //! 4. It is started once: that it does not run is what became of its directory, and is told.
 
 use crate::launch_command::{LaunchCommand, ListenAddress};
-use crate::launch_spec::Product;
 use crate::private_server::{STARTS_WITHIN, tail};
+use crate::product::Product;
 use crate::server_directory::ServerDirectory;
 use crate::supervisor::{Supervisor, has_ended};
-use crate::{mariadb, postgres};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::fs;
@@ -60,31 +59,19 @@ pub struct AttachedInstance {
     log: PathBuf,
     /// How much stood in the log before this start.
     log_bytes: u64,
-    keeper: Supervisor,
+    supervisor: Supervisor,
 }
 
-fn recipe(
+fn command(
     product: Product,
-    ground: &ServerDirectory,
+    directory: &ServerDirectory,
     sockets: &Path,
     settings: &[(String, String)],
 ) -> Result<LaunchCommand, String> {
-    match product {
-        Product::Postgres => postgres::lent(ground, sockets, settings),
-        Product::Mariadb => mariadb::lent(ground, sockets, settings),
-        other => Err(format!("{} is started privately only", other.word())),
-    }
-}
-
-impl Product {
-    fn in_order(self) -> Signal {
-        if self == Product::Postgres { Signal::INT } else { Signal::TERM }
-    }
-
-    /// PostgreSQL gives its shared memory back when it is told to quit; others own none.
-    fn at_once(self) -> Signal {
-        if self == Product::Postgres { Signal::QUIT } else { Signal::KILL }
-    }
+    let attached = product.launcher().attached;
+    let attached =
+        attached.ok_or_else(|| format!("{} is started privately only", product.word()))?;
+    attached(directory, sockets, settings)
 }
 
 impl AttachedInstance {
@@ -95,14 +82,14 @@ impl AttachedInstance {
         directory: &Path,
         settings: &[(String, String)],
     ) -> Result<(), NotStarted> {
-        let ground =
-            ServerDirectory::lent(directory, product.user()).map_err(NotStarted::Cannot)?;
+        let prepared = ServerDirectory::attached(directory, product.launcher().user)
+            .map_err(NotStarted::Cannot)?;
         // Nothing listens while it is made.
         let nowhere = Path::new("/dev/null/none");
-        let recipe = recipe(product, &ground, nowhere, settings).map_err(NotStarted::Cannot)?;
-        ground.folder("data").map_err(NotStarted::Cannot)?;
-        let mut commands = recipe.prepares.iter();
-        commands.try_for_each(|command| ground.run(command)).map_err(NotStarted::Cannot)
+        let launch = command(product, &prepared, nowhere, settings).map_err(NotStarted::Cannot)?;
+        prepared.folder("data").map_err(NotStarted::Cannot)?;
+        let mut commands = launch.prepare.iter();
+        commands.try_for_each(|command| prepared.run(command)).map_err(NotStarted::Cannot)
     }
 
     /// Starts a product's server on the data directory, with settings beside its own, by its own names;
@@ -114,23 +101,24 @@ impl AttachedInstance {
     ) -> Result<AttachedInstance, NotStarted> {
         let log = PathBuf::from(format!("{}.log", directory.display()));
         let log_bytes = fs::metadata(&log).map_or(0, |found| found.len());
-        let ground =
-            ServerDirectory::lent(directory, product.user()).map_err(NotStarted::Cannot)?;
-        let sockets = ground.sockets().map_err(NotStarted::Cannot)?;
-        let kept = recipe(product, &ground, &sockets, settings).and_then(|recipe| {
-            let command: Vec<OsString> = ground.confined(&recipe.serves, None);
-            let keeper = Supervisor::of_lent(&sockets, &log, recipe.stop, &command)?;
-            Ok((recipe, keeper))
+        let prepared = ServerDirectory::attached(directory, product.launcher().user)
+            .map_err(NotStarted::Cannot)?;
+        let sockets = prepared.sockets().map_err(NotStarted::Cannot)?;
+        let kept = command(product, &prepared, &sockets, settings).and_then(|launch| {
+            let command: Vec<OsString> = prepared.confined(&launch.serve, None);
+            let supervisor = Supervisor::of_attached(&sockets, &log, launch.stop, &command)?;
+            Ok((launch, supervisor))
         });
-        let (mut recipe, keeper) = kept.map_err(|why| {
+        let (mut launch, supervisor) = kept.map_err(|why| {
             if fs::remove_dir(&sockets).is_err() {
                 // The keeper has removed it.
             }
             NotStarted::Cannot(why)
         })?;
-        let lent = AttachedInstance { product, url: recipe.urls.remove(0), log, log_bytes, keeper };
-        lent.wait(&recipe.meets, recipe.ready.as_ref())?;
-        Ok(lent)
+        let attached =
+            AttachedInstance { product, url: launch.urls.remove(0), log, log_bytes, supervisor };
+        attached.wait(&launch.listens_at, launch.ready.as_ref())?;
+        Ok(attached)
     }
 
     /// The URL by which it is met, without options.
@@ -140,7 +128,7 @@ impl AttachedInstance {
 
     /// The server's process.
     pub fn pid(&self) -> u32 {
-        self.keeper.server()
+        self.supervisor.server()
     }
 
     /// The gravest of what it has said since it was started, and the last of these; none if nothing of
@@ -159,7 +147,7 @@ impl AttachedInstance {
 
     /// Ends it; see [`Ending`].
     pub fn end(&mut self, ending: Ending) -> Result<(), String> {
-        let server = self.keeper.server();
+        let server = self.supervisor.server();
         let children = match ending {
             Ending::Killed => {
                 signal(server, Signal::STOP);
@@ -170,23 +158,23 @@ impl AttachedInstance {
                 children
             }
             Ending::InOrder => {
-                signal(server, self.product.in_order());
+                signal(server, self.product.launcher().in_order);
                 Vec::new()
             }
             Ending::AtOnce => {
                 let children = children(server);
-                signal(server, self.product.at_once());
+                signal(server, self.product.launcher().at_once);
                 children
             }
         };
         self.gone(&children)?;
-        self.keeper.finish();
+        self.supervisor.finish();
         Ok(())
     }
 
     /// Waits until the server and its children are gone; one that stays is killed.
     fn gone(&self, children: &[u32]) -> Result<(), String> {
-        let server = self.keeper.server();
+        let server = self.supervisor.server();
         let all = || children.iter().chain([&server]);
         for round in 0..2 {
             for _ in 0..ENDS_WITHIN.as_millis() / LOOKS_EVERY.as_millis() {
@@ -204,21 +192,21 @@ impl AttachedInstance {
 
     fn wait(
         &self,
-        meets: &ListenAddress,
+        listens_at: &ListenAddress,
         ready: Option<&(PathBuf, &str)>,
     ) -> Result<(), NotStarted> {
-        let server = self.keeper.server().to_string();
+        let server = self.supervisor.server().to_string();
         // A file of an earlier process may still be there: its first line is another number.
         let said = |(file, text): &(PathBuf, &str)| {
             let content = fs::read_to_string(file).unwrap_or_default();
             content.lines().next() == Some(&server) && content.contains(text)
         };
         for _ in 0..STARTS_WITHIN.as_millis() / LOOKS_EVERY.as_millis() {
-            if self.keeper.server_ended() {
+            if self.supervisor.server_ended() {
                 return Err(NotStarted::Ended(self.last_words()));
             }
             let is_ready = ready.is_none_or(said);
-            if is_ready && meets.answers(Duration::from_millis(50)) {
+            if is_ready && listens_at.answers(Duration::from_millis(50)) {
                 return Ok(());
             }
             thread::sleep(LOOKS_EVERY);

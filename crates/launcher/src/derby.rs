@@ -2,11 +2,24 @@
 
 use crate::launch_command::{LaunchCommand, ListenAddress, program};
 use crate::launch_spec::LaunchSpec;
+use crate::launcher::{Launcher, NO_PORT};
 use crate::secret::Secret;
-use crate::server_directory::ServerDirectory;
+use crate::server_directory::{NOBODY, ServerDirectory};
+use rustix::process::Signal;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use syncline_contract::Durability;
+
+pub(crate) const LAUNCHER: Launcher = Launcher {
+    word: "derby",
+    user: NOBODY,
+    fits: |spec| durable(spec).map(drop),
+    url_of_none: |spec| url(spec, NO_PORT, "", &[PathBuf::from("derbyclient.jar")]),
+    private,
+    attached: None,
+    in_order: Signal::TERM,
+    at_once: Signal::KILL,
+};
 
 /// The parts that the network server and its client are made of.
 const PARTS: [&str; 5] = ["derby", "derbyshared", "derbytools", "derbynet", "derbyclient"];
@@ -18,67 +31,64 @@ const USER: &str = "syncline";
 
 /// The URL of one that listens there, whose driver is in these jars; `login` is options that say user and
 /// password.
-pub(crate) fn url(wanted: &LaunchSpec, port: u16, login: &str, jars: &[PathBuf]) -> String {
+fn url(spec: &LaunchSpec, port: u16, login: &str, jars: &[PathBuf]) -> String {
     let jars: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
     format!(
         "jdbc:derby://127.0.0.1:{port}/syncline;create=true{}{login}&driver={}",
-        wanted.options("?"),
+        spec.options("?"),
         jars.join(":")
     )
 }
 
 /// The settings for a durability, or that there are none.
-pub(crate) fn durable(wanted: &LaunchSpec) -> Result<Option<&'static str>, String> {
-    match wanted.durability {
+fn durable(spec: &LaunchSpec) -> Result<Option<&'static str>, String> {
+    match spec.durability {
         Durability::Data => Ok(None),
         Durability::None => Ok(Some("-Dderby.system.durability=test")),
         Durability::Os | Durability::Full => {
-            Err(wanted.refused("Derby syncs the data of its log, or with none nothing"))
+            Err(spec.refused("Derby syncs the data of its log, or with none nothing"))
         }
     }
 }
 
-pub(crate) fn recipe(
-    wanted: &LaunchSpec,
-    ground: &ServerDirectory,
-) -> Result<LaunchCommand, String> {
+fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchCommand, String> {
     let java = program(&["java"], "default-jre-headless")?;
-    let jars = if wanted.jars.is_empty() { derby_jars()? } else { wanted.jars.clone() };
+    let jars = if spec.jars.is_empty() { derby_jars()? } else { spec.jars.clone() };
     // The server's user may not read ours: it gets copies.
-    let jars = jars.iter().map(|jar| copied(jar, ground));
+    let jars = jars.iter().map(|jar| copied(jar, directory));
     let jars = jars.collect::<Result<Vec<_>, _>>()?;
     let path = std::env::join_paths(&jars)
         .map_err(|error| format!("a jar's path cannot be used: {error}"))?;
     // So that whoever samples its stacks from outside can climb them.
     let climbed: OsString = "-XX:+PreserveFramePointer".into();
-    let mut serves: Vec<OsString> = vec![java.into_os_string(), climbed];
-    serves.extend(wanted.jvm.iter().map(OsString::from));
-    serves.extend(["-cp".into(), path]);
-    serves.extend(durable(wanted)?.map(OsString::from));
-    if let Some(bytes) = wanted.cache_bytes {
+    let mut serve: Vec<OsString> = vec![java.into_os_string(), climbed];
+    serve.extend(spec.jvm.iter().map(OsString::from));
+    serve.extend(["-cp".into(), path]);
+    serve.extend(durable(spec)?.map(OsString::from));
+    if let Some(bytes) = spec.cache_bytes {
         let pages = (bytes / PAGE).max(40);
-        serves.push(format!("-Dderby.storage.pageCacheSize={pages}").into());
+        serve.push(format!("-Dderby.storage.pageCacheSize={pages}").into());
     }
-    serves.push(format!("-Dderby.system.home={}", ground.text("")).into());
-    let port = ground.port.to_string();
+    serve.push(format!("-Dderby.system.home={}", directory.text("")).into());
+    let port = directory.port.to_string();
     let start = ["org.apache.derby.drda.NetworkServerControl", "start"];
-    serves.extend(start.map(OsString::from));
-    serves.extend(["-h", "127.0.0.1", "-p", &port, "-noSecurityManager"].map(OsString::from));
-    let secret = Secret::new(ground)?;
+    serve.extend(start.map(OsString::from));
+    serve.extend(["-h", "127.0.0.1", "-p", &port, "-noSecurityManager"].map(OsString::from));
+    let secret = Secret::new(directory)?;
     // Derby reads this file of its home; a property on the command line would be read by every user.
     let properties = format!(
         "derby.connection.requireAuthentication=true\nderby.authentication.provider=BUILTIN\n\
          derby.user.{USER}={}\n",
         secret.reveal()
     );
-    ground.write("derby.properties", &properties)?;
+    directory.write("derby.properties", &properties)?;
     let login = format!("&user={USER}{}", secret.option());
     Ok(LaunchCommand {
-        prepares: Vec::new(),
-        serves,
+        prepare: Vec::new(),
+        serve,
         stop: "KILL",
-        urls: vec![url(wanted, ground.port, &login, &jars)],
-        meets: ListenAddress::Port(ground.port),
+        urls: vec![url(spec, directory.port, &login, &jars)],
+        listens_at: ListenAddress::Port(directory.port),
         sockets: None,
         ready: None,
     })
@@ -115,9 +125,9 @@ fn found(repository: &Path) -> Result<Vec<PathBuf>, String> {
     })
 }
 
-fn copied(jar: &Path, ground: &ServerDirectory) -> Result<PathBuf, String> {
+fn copied(jar: &Path, directory: &ServerDirectory) -> Result<PathBuf, String> {
     let name = jar.file_name().ok_or_else(|| format!("{} is no jar", jar.display()))?;
-    let copy = ground.at("").join(name);
+    let copy = directory.at("").join(name);
     std::fs::copy(jar, &copy)
         .map_err(|error| format!("{} cannot be copied: {error}", jar.display()))?;
     Ok(copy)

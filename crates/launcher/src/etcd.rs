@@ -3,9 +3,22 @@
 
 use crate::launch_command::{LaunchCommand, ListenAddress, program, words};
 use crate::launch_spec::LaunchSpec;
+use crate::launcher::Launcher;
 use crate::server_directory::ServerDirectory;
+use rustix::process::Signal;
 use std::ffi::OsString;
 use syncline_contract::{Durability, encoded};
+
+pub(crate) const LAUNCHER: Launcher = Launcher {
+    word: "etcd",
+    user: "etcd",
+    fits,
+    url_of_none: |spec| url(spec, "/nowhere"),
+    private,
+    attached: None,
+    in_order: Signal::TERM,
+    at_once: Signal::KILL,
+};
 
 /// The sockets of clients and of peers. etcd wants a host and a port in a name, and takes it as the path of
 /// a file in the directory that it was started in.
@@ -19,42 +32,37 @@ const STARTS_IN: &str = "cd \"$1\" && shift && exec \"$@\"";
 const SOCKET_MAX: usize = 107;
 
 /// The URL of one that listens on that socket.
-pub(crate) fn url(wanted: &LaunchSpec, socket: &str) -> String {
-    format!("etcd://{}&socket={}", wanted.options("?"), encoded(socket))
+fn url(spec: &LaunchSpec, socket: &str) -> String {
+    format!("etcd://{}&socket={}", spec.options("?"), encoded(socket))
 }
 
 /// Refuses what it has no settings for.
-pub(crate) fn fits(wanted: &LaunchSpec) -> Result<(), String> {
-    if wanted.cache_bytes.is_some() {
+fn fits(spec: &LaunchSpec) -> Result<(), String> {
+    if spec.cache_bytes.is_some() {
         return Err("cache: etcd maps its file and has no cache to size".to_owned());
     }
-    if wanted.durability != Durability::Data {
-        return Err(
-            wanted.refused("etcd syncs the data of its log before it answers, and only that")
-        );
+    if spec.durability != Durability::Data {
+        return Err(spec.refused("etcd syncs the data of its log before it answers, and only that"));
     }
     Ok(())
 }
 
-pub(crate) fn recipe(
-    wanted: &LaunchSpec,
-    ground: &ServerDirectory,
-) -> Result<LaunchCommand, String> {
-    fits(wanted)?;
+fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchCommand, String> {
+    fits(spec)?;
     let server = program(&["etcd"], "etcd-server")?;
     let (clients, peers) = (format!("unix://{CLIENTS}"), format!("unix://{PEERS}"));
     // A longer path cannot be connected to: its sockets go elsewhere.
-    let is_long = ground.text(CLIENTS).len() > SOCKET_MAX;
-    let sockets = is_long.then(|| ground.sockets()).transpose()?;
-    let folder = sockets.as_deref().unwrap_or(ground.directory());
+    let is_long = directory.text(CLIENTS).len() > SOCKET_MAX;
+    let sockets = is_long.then(|| directory.sockets()).transpose()?;
+    let folder = sockets.as_deref().unwrap_or(directory.path());
     let socket = folder.join(CLIENTS);
-    let mut serves: Vec<OsString> = ["/bin/sh", "-c", STARTS_IN, "sh"].map(OsString::from).into();
-    serves.push(folder.into());
-    serves.extend(words(
+    let mut serve: Vec<OsString> = ["/bin/sh", "-c", STARTS_IN, "sh"].map(OsString::from).into();
+    serve.push(folder.into());
+    serve.extend(words(
         &server,
         [
             "--name=private".to_owned(),
-            format!("--data-dir={}", ground.text("data")),
+            format!("--data-dir={}", directory.text("data")),
             format!("--listen-client-urls={clients}"),
             format!("--advertise-client-urls={clients}"),
             format!("--listen-peer-urls={peers}"),
@@ -63,11 +71,11 @@ pub(crate) fn recipe(
         ],
     ));
     Ok(LaunchCommand {
-        prepares: Vec::new(),
-        serves,
+        prepare: Vec::new(),
+        serve,
         stop: "KILL",
-        urls: vec![url(wanted, &socket.display().to_string())],
-        meets: ListenAddress::Socket(socket),
+        urls: vec![url(spec, &socket.display().to_string())],
+        listens_at: ListenAddress::Socket(socket),
         sockets,
         ready: None,
     })

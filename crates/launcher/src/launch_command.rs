@@ -40,15 +40,15 @@ pub(crate) fn as_host(path: &Path) -> String {
 /// How a product is started.
 pub(crate) struct LaunchCommand {
     /// Commands that prepare the directory, in order.
-    pub(crate) prepares: Vec<Vec<OsString>>,
+    pub(crate) prepare: Vec<Vec<OsString>>,
     /// The server's command; it stays in the foreground.
-    pub(crate) serves: Vec<OsString>,
+    pub(crate) serve: Vec<OsString>,
     /// The signal that ends it at once.
     pub(crate) stop: &'static str,
     /// The URLs by which it is met, the best first.
     pub(crate) urls: Vec<String>,
     /// Where it takes connections.
-    pub(crate) meets: ListenAddress,
+    pub(crate) listens_at: ListenAddress,
     /// A directory of its sockets that is not in its own, to be removed with it.
     pub(crate) sockets: Option<PathBuf>,
     /// A file that holds this text once the server is ready; beside that it must take connections.

@@ -1,104 +1,9 @@
 //! What a user asks for: a product, and what its settings are to be.
 
 use crate::error::Error;
-use crate::launch_command::LaunchCommand;
-use crate::server_directory::ServerDirectory;
-use crate::{derby, etcd, mariadb, postgres, redis};
+use crate::product::Product;
 use std::path::PathBuf;
 use syncline_contract::{Durability, encoded};
-
-/// The port of a server that nobody has started.
-const NO_PORT: u16 = 1;
-/// The user of last resort.
-pub(crate) const NOBODY: &str = "nobody";
-
-/// A product that can be started privately.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Product {
-    /// PostgreSQL, of Debian's packages.
-    Postgres,
-    /// MariaDB.
-    Mariadb,
-    /// Redis.
-    Redis,
-    /// etcd, one member.
-    Etcd,
-    /// Derby's network server.
-    Derby,
-}
-
-impl Product {
-    /// All of them.
-    pub const ALL: [Product; 5] =
-        [Product::Postgres, Product::Mariadb, Product::Redis, Product::Etcd, Product::Derby];
-
-    /// The word for it, also the first of its URL.
-    pub fn word(self) -> &'static str {
-        match self {
-            Product::Postgres => "postgres",
-            Product::Mariadb => "mariadb",
-            Product::Redis => "redis",
-            Product::Etcd => "etcd",
-            Product::Derby => "derby",
-        }
-    }
-
-    /// The product of that word.
-    pub fn from_word(word: &str) -> Option<Product> {
-        Product::ALL.into_iter().find(|product| product.word() == word)
-    }
-
-    pub(crate) fn recipe(
-        self,
-        wanted: &LaunchSpec,
-        ground: &ServerDirectory,
-    ) -> Result<LaunchCommand, String> {
-        match self {
-            Product::Postgres => postgres::recipe(wanted, ground),
-            Product::Mariadb => mariadb::recipe(wanted, ground),
-            Product::Redis => redis::recipe(wanted, ground),
-            Product::Etcd => etcd::recipe(wanted, ground),
-            Product::Derby => derby::recipe(wanted, ground),
-        }
-    }
-
-    /// Refuses what the product has no settings for.
-    fn fits(self, wanted: &LaunchSpec) -> Result<(), String> {
-        if self != Product::Derby && !wanted.jvm.is_empty() {
-            let what = "jvm: only derby runs in a Java virtual machine";
-            return Err(what.to_owned());
-        }
-        match self {
-            Product::Postgres => Ok(()),
-            Product::Mariadb => mariadb::durable(wanted).map(drop),
-            Product::Redis => redis::appends(wanted).map(drop),
-            Product::Etcd => etcd::fits(wanted),
-            Product::Derby => derby::durable(wanted).map(drop),
-        }
-    }
-
-    /// The URL of one that nobody has started.
-    fn url_of_none(self, wanted: &LaunchSpec) -> String {
-        match self {
-            Product::Postgres => postgres::url(wanted, NO_PORT, ""),
-            Product::Mariadb => mariadb::url(wanted, NO_PORT, ""),
-            Product::Redis => redis::url(wanted, NO_PORT, ""),
-            Product::Etcd => etcd::url(wanted, "/nowhere"),
-            Product::Derby => derby::url(wanted, NO_PORT, "", &[PathBuf::from("derbyclient.jar")]),
-        }
-    }
-
-    /// The user that its package makes for it.
-    pub(crate) fn user(self) -> &'static str {
-        match self {
-            Product::Postgres => "postgres",
-            Product::Mariadb => "mysql",
-            Product::Redis => "redis",
-            Product::Etcd => "etcd",
-            Product::Derby => NOBODY,
-        }
-    }
-}
 
 /// A private server that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,13 +44,18 @@ impl LaunchSpec {
     /// The URL of the target that its server would have, at a port at which nobody listens: what says what
     /// would be done there, without a server.
     pub fn url_of_none(&self) -> String {
-        self.product.url_of_none(self)
+        (self.product.launcher().url_of_none)(self)
     }
 
     /// Refuses what the product has no settings for.
     pub fn fits(&self) -> Result<(), Error> {
-        let product = self.product;
-        product.fits(self).map_err(|what| Error { product: product.word(), what })
+        let (product, launcher) = (self.product, self.product.launcher());
+        let is_understood = if product != Product::Derby && !self.jvm.is_empty() {
+            Err("jvm: only derby runs in a Java virtual machine".to_owned())
+        } else {
+            (launcher.fits)(self)
+        };
+        is_understood.map_err(|what| Error { product: product.word(), what })
     }
 
     /// Options of a URL: those that say what was wanted, then those handed on; from `?` on.

@@ -10,10 +10,12 @@
 //! | `private_path.rs` | the name of the directory, also of a store's own private one |
 //! | `child_process.rs` | what a child process inherits |
 //! | `error.rs` | why none could be started |
-//! | `launch_command.rs` | how a product is started: what each of the following says |
+//! | `product.rs` | the products |
+//! | `launcher.rs` | what differs between products: one `Launcher` each |
+//! | `launch_command.rs` | the commands that prepare and serve, and what they are made of |
 //! | `private_server.rs` | one that runs: started, waited for, ended |
 //! | `attached_instance.rs` | one on a directory of somebody else's: a crash image, a mount that loses power |
-//! | `postgres.rs`, `mariadb.rs`, `redis.rs`, `etcd.rs`, `derby.rs` | a recipe each |
+//! | `postgres.rs`, `mariadb.rs`, `redis.rs`, `etcd.rs`, `derby.rs` | the launcher of each |
 //!
 //! 1. No other user of this machine can log in to the server: whoever is its superuser runs programs and
 //!    writes files as its user. It listens on 127.0.0.1, on a port that was free, and asks for a random
@@ -35,10 +37,12 @@ mod error;
 mod etcd;
 mod launch_command;
 mod launch_spec;
+mod launcher;
 mod mariadb;
 mod postgres;
 mod private_path;
 mod private_server;
+mod product;
 mod redis;
 mod secret;
 mod server_directory;
@@ -47,7 +51,8 @@ mod supervisor;
 pub use attached_instance::{AttachedInstance, Ending, NotStarted};
 pub use derby::derby_jars;
 pub use error::Error;
-pub use launch_spec::{LaunchSpec, Product, bytes, jvm_options, processors};
+pub use launch_spec::{LaunchSpec, bytes, jvm_options, processors};
 pub use private_path::{NoCurrentDirectory, absolute, private_path};
 pub use private_server::PrivateServer;
+pub use product::Product;
 pub use server_directory::FALLBACK;

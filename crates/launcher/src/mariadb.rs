@@ -2,11 +2,24 @@
 
 use crate::launch_command::{CONNECTIONS, LaunchCommand, ListenAddress, as_host, program, words};
 use crate::launch_spec::LaunchSpec;
+use crate::launcher::{Launcher, NO_PORT};
 use crate::secret::Secret;
 use crate::server_directory::ServerDirectory;
+use rustix::process::Signal;
 use std::ffi::OsString;
 use std::path::Path;
 use syncline_contract::{Durability, encoded};
+
+pub(crate) const LAUNCHER: Launcher = Launcher {
+    word: "mariadb",
+    user: "mysql",
+    fits: |spec| durable(spec).map(drop),
+    url_of_none: |spec| url(spec, NO_PORT, ""),
+    private,
+    attached: Some(attached),
+    in_order: Signal::TERM,
+    at_once: Signal::KILL,
+};
 
 /// The longest path of a Unix socket.
 const SOCKET_MAX: usize = 107;
@@ -15,8 +28,8 @@ const SOCKET_MAX: usize = 107;
 const SOCKET: &str = "mysqld.sock";
 
 /// The URL of one that listens there; `login` is an option that says the password.
-pub(crate) fn url(wanted: &LaunchSpec, port: u16, login: &str) -> String {
-    format!("mariadb://root@127.0.0.1:{port}/{}{login}", wanted.options("?"))
+fn url(spec: &LaunchSpec, port: u16, login: &str) -> String {
+    format!("mariadb://root@127.0.0.1:{port}/{}{login}", spec.options("?"))
 }
 
 /// What a server runs before it takes its first connection: one account, with the password.
@@ -36,16 +49,13 @@ fn temporary(data: &str) -> String {
     format!("--tmpdir={data}")
 }
 
-pub(crate) fn recipe(
-    wanted: &LaunchSpec,
-    ground: &ServerDirectory,
-) -> Result<LaunchCommand, String> {
+fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchCommand, String> {
     let install = program(&["mariadb-install-db"], "mariadb-server")?;
     let server = program(&["mariadbd"], "mariadb-server")?;
-    let (data, port) = (ground.text("data"), ground.port);
-    let secret = Secret::new(ground)?;
-    let accounts = ground.write("accounts.sql", &accounts(&secret))?;
-    let mut prepares = words(
+    let (data, port) = (directory.text("data"), directory.port);
+    let secret = Secret::new(directory)?;
+    let accounts = directory.write("accounts.sql", &accounts(&secret))?;
+    let mut prepare = words(
         &install,
         [
             "--no-defaults".to_owned(),
@@ -55,7 +65,7 @@ pub(crate) fn recipe(
             temporary(&data),
         ],
     );
-    let mut serves = words(
+    let mut serve = words(
         &server,
         [
             "--no-defaults".to_owned(),
@@ -66,7 +76,7 @@ pub(crate) fn recipe(
             // Statements that read and write files reach no other directory.
             format!("--secure-file-priv={data}"),
             temporary(&data),
-            format!("--pid-file={}", ground.text("pid")),
+            format!("--pid-file={}", directory.text("pid")),
             format!("--max-connections={CONNECTIONS}"),
             "--skip-log-bin".to_owned(),
             "--skip-name-resolve".to_owned(),
@@ -75,64 +85,64 @@ pub(crate) fn recipe(
             "--innodb-monitor-enable=trx_rw_commits".to_owned(),
         ],
     );
-    if let Some(user) = ground.user_name() {
-        prepares.push(format!("--user={user}").into());
-        serves.push(format!("--user={user}").into());
+    if let Some(user) = directory.user_name() {
+        prepare.push(format!("--user={user}").into());
+        serve.push(format!("--user={user}").into());
     }
-    let socket = ground.text("s");
+    let socket = directory.text("s");
     let has_socket = socket.len() <= SOCKET_MAX;
     // Without a name it would take the one of the system's server.
     let named = if has_socket { &socket } else { "/dev/null/none" };
-    serves.push(format!("--socket={named}").into());
-    serves.extend(durable(wanted)?.iter().map(|set| (*set).into()));
-    if let Some(bytes) = wanted.cache_bytes {
-        serves.push(format!("--innodb-buffer-pool-size={bytes}").into());
+    serve.push(format!("--socket={named}").into());
+    serve.extend(durable(spec)?.iter().map(|set| (*set).into()));
+    if let Some(bytes) = spec.cache_bytes {
+        serve.push(format!("--innodb-buffer-pool-size={bytes}").into());
     }
     let login = secret.option();
-    let mut urls = vec![url(wanted, port, &login)];
+    let mut urls = vec![url(spec, port, &login)];
     if has_socket {
         urls.push(format!(
             "mariadb://root@/{}{login}&socket={}",
-            wanted.options("?"),
+            spec.options("?"),
             encoded(&socket)
         ));
     }
     Ok(LaunchCommand {
-        prepares: vec![prepares],
-        serves,
+        prepare: vec![prepare],
+        serve,
         stop: "KILL",
         urls,
-        meets: ListenAddress::Port(port),
+        listens_at: ListenAddress::Port(port),
         sockets: None,
         // Written when it takes connections.
-        ready: Some((ground.at("pid"), "")),
+        ready: Some((directory.at("pid"), "")),
     })
 }
 
 /// A small data directory in a directory that is lent, and its server, with settings beside the product's
 /// own. Whoever reaches its socket may enter the directory that it is in.
-pub(crate) fn lent(
-    ground: &ServerDirectory,
+fn attached(
+    directory: &ServerDirectory,
     sockets: &Path,
     settings: &[(String, String)],
 ) -> Result<LaunchCommand, String> {
     let install = program(&["mariadb-install-db"], "mariadb-server")?;
     let server = program(&["mariadbd"], "mariadb-server")?;
-    let data = ground.text("data");
+    let data = directory.text("data");
     let given = settings.iter().map(|(name, value)| format!("--{name}={value}"));
     let given: Vec<OsString> = given.map(OsString::from).collect();
     let place = format!("--datadir={data}");
-    let user = ground.user_name().map(|user| format!("--user={user}"));
-    let mut prepares = words(&install, ["--no-defaults".to_owned()]);
-    let mut serves = words(&server, ["--no-defaults".to_owned()]);
-    prepares.extend(given.iter().cloned());
-    serves.extend(given);
-    prepares.extend(
+    let user = directory.user_name().map(|user| format!("--user={user}"));
+    let mut prepare = words(&install, ["--no-defaults".to_owned()]);
+    let mut serve = words(&server, ["--no-defaults".to_owned()]);
+    prepare.extend(given.iter().cloned());
+    serve.extend(given);
+    prepare.extend(
         [place.clone(), temporary(&data), "--auth-root-authentication-method=normal".to_owned()]
             .map(OsString::from),
     );
-    prepares.push("--skip-test-db".into());
-    serves.extend(
+    prepare.push("--skip-test-db".into());
+    serve.extend(
         [
             place,
             "--skip-networking".to_owned(),
@@ -144,28 +154,26 @@ pub(crate) fn lent(
         ]
         .map(OsString::from),
     );
-    for command in [&mut prepares, &mut serves] {
+    for command in [&mut prepare, &mut serve] {
         command.extend(user.clone().map(OsString::from));
     }
     Ok(LaunchCommand {
-        prepares: vec![prepares],
-        serves,
+        prepare: vec![prepare],
+        serve,
         stop: "KILL",
         urls: vec![format!("mariadb://root@{}/", as_host(sockets))],
-        meets: ListenAddress::Socket(sockets.join(SOCKET)),
+        listens_at: ListenAddress::Socket(sockets.join(SOCKET)),
         sockets: None,
-        ready: Some((ground.at("data").join("pid"), "")),
+        ready: Some((directory.at("data").join("pid"), "")),
     })
 }
 
 /// The settings for a durability, or that there are none.
-pub(crate) fn durable(wanted: &LaunchSpec) -> Result<&'static [&'static str], String> {
-    match wanted.durability {
+fn durable(spec: &LaunchSpec) -> Result<&'static [&'static str], String> {
+    match spec.durability {
         Durability::None => Ok(&["--innodb-flush-log-at-trx-commit=0"]),
         Durability::Os => Ok(&["--innodb-flush-log-at-trx-commit=2"]),
         Durability::Data => Ok(&["--innodb-flush-log-at-trx-commit=1"]),
-        Durability::Full => {
-            Err(wanted.refused("MariaDB calls fdatasync on its log, and only that"))
-        }
+        Durability::Full => Err(spec.refused("MariaDB calls fdatasync on its log, and only that")),
     }
 }

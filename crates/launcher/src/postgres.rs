@@ -2,10 +2,24 @@
 
 use crate::launch_command::{CONNECTIONS, LaunchCommand, ListenAddress, as_host, words};
 use crate::launch_spec::LaunchSpec;
+use crate::launcher::{Launcher, NO_PORT};
 use crate::secret::Secret;
 use crate::server_directory::ServerDirectory;
+use rustix::process::Signal;
 use std::path::{Path, PathBuf};
 use syncline_contract::{Durability, encoded};
+
+pub(crate) const LAUNCHER: Launcher = Launcher {
+    word: "postgres",
+    user: "postgres",
+    fits: |_spec| Ok(()),
+    url_of_none: |spec| url(spec, NO_PORT, ""),
+    private,
+    attached: Some(attached),
+    in_order: Signal::INT,
+    // Told to quit, it gives its shared memory back; the others own none.
+    at_once: Signal::QUIT,
+};
 
 /// Where Debian keeps a folder a version.
 const VERSIONS: &str = "/usr/lib/postgresql";
@@ -15,19 +29,16 @@ const PORT: u16 = 5432;
 const SOCKET_DIRECTORY_MAX: usize = 107 - "/.s.PGSQL.65535".len();
 
 /// The URL of one that listens there; `login` is an option that says the password.
-pub(crate) fn url(wanted: &LaunchSpec, port: u16, login: &str) -> String {
-    format!("postgres://postgres@127.0.0.1:{port}/postgres{}{login}", wanted.options("?"))
+fn url(spec: &LaunchSpec, port: u16, login: &str) -> String {
+    format!("postgres://postgres@127.0.0.1:{port}/postgres{}{login}", spec.options("?"))
 }
 
-pub(crate) fn recipe(
-    wanted: &LaunchSpec,
-    ground: &ServerDirectory,
-) -> Result<LaunchCommand, String> {
+fn private(spec: &LaunchSpec, directory: &ServerDirectory) -> Result<LaunchCommand, String> {
     let programs = programs(Path::new(VERSIONS))?;
-    let data = ground.text("data");
-    let port = ground.port;
-    let secret = Secret::new(ground)?;
-    let prepares = words(
+    let data = directory.text("data");
+    let port = directory.port;
+    let secret = Secret::new(directory)?;
+    let prepare = words(
         &programs.join("initdb"),
         [
             "--pgdata".to_owned(),
@@ -43,7 +54,7 @@ pub(crate) fn recipe(
             "--no-sync".to_owned(),
         ],
     );
-    let sockets = ground.text("");
+    let sockets = directory.text("");
     let sockets = sockets.trim_end_matches('/');
     let has_socket = sockets.len() <= SOCKET_DIRECTORY_MAX;
     let mut settings = vec![
@@ -54,31 +65,31 @@ pub(crate) fn recipe(
         // Times of syncs, which observing reads; measured at 20 to 30 ns a call.
         "track_wal_io_timing=on".to_owned(),
     ];
-    settings.extend(durable(wanted.durability).iter().map(|&set| set.to_owned()));
-    if let Some(bytes) = wanted.cache_bytes {
+    settings.extend(durable(spec.durability).iter().map(|&set| set.to_owned()));
+    if let Some(bytes) = spec.cache_bytes {
         settings.push(format!("shared_buffers={}kB", (bytes / 1_024).max(128)));
     }
-    let mut serves = words(&programs.join("postgres"), ["-D".to_owned(), data]);
+    let mut serve = words(&programs.join("postgres"), ["-D".to_owned(), data]);
     for setting in settings {
-        serves.extend(["-c".into(), setting.into()]);
+        serve.extend(["-c".into(), setting.into()]);
     }
     let login = secret.option();
-    let mut urls = vec![url(wanted, port, &login)];
+    let mut urls = vec![url(spec, port, &login)];
     if has_socket {
         urls.push(format!(
             "postgres://postgres@:{port}/postgres{}&socket={}",
-            wanted.options("?"),
+            spec.options("?"),
             encoded(sockets)
         ));
     }
     Ok(LaunchCommand {
-        prepares: vec![prepares],
-        serves,
+        prepare: vec![prepare],
+        serve,
         stop: "QUIT",
         urls,
-        meets: ListenAddress::Port(port),
+        listens_at: ListenAddress::Port(port),
         sockets: None,
-        ready: Some((ground.at("data").join("postmaster.pid"), "ready")),
+        ready: Some((directory.at("data").join("postmaster.pid"), "ready")),
     })
 }
 
@@ -89,13 +100,13 @@ const SMALL: &str = "CREATE EXTENSION amcheck;\nUPDATE pg_database SET datistemp
 
 /// A small data directory with checksums, in a directory that is lent, and its server, with settings
 /// beside the product's own.
-pub(crate) fn lent(
-    ground: &ServerDirectory,
+fn attached(
+    directory: &ServerDirectory,
     sockets: &Path,
     settings: &[(String, String)],
 ) -> Result<LaunchCommand, String> {
     let programs = programs(Path::new(VERSIONS))?;
-    let (data, server) = (ground.text("data"), programs.join("postgres"));
+    let (data, server) = (directory.text("data"), programs.join("postgres"));
     let init = [
         format!("--pgdata={data}"),
         // Whoever reaches its socket may enter the directory that it is in.
@@ -123,19 +134,19 @@ pub(crate) fn lent(
         format!("unix_socket_directories={}", sockets.display()),
     ];
     let given = settings.iter().map(|(name, value)| format!("{name}={value}"));
-    let mut serves = words(&server, ["-D".to_owned(), data]);
+    let mut serve = words(&server, ["-D".to_owned(), data]);
     // Of two values the last is taken: where it stands and listens is not for others to say.
     for setting in given.chain(own) {
-        serves.extend(["-c".into(), setting.into()]);
+        serve.extend(["-c".into(), setting.into()]);
     }
     Ok(LaunchCommand {
-        prepares: vec![words(&programs.join("initdb"), init), words(Path::new("/bin/sh"), small)],
-        serves,
+        prepare: vec![words(&programs.join("initdb"), init), words(Path::new("/bin/sh"), small)],
+        serve,
         stop: "QUIT",
         urls: vec![format!("postgres://postgres@{}/template1", as_host(sockets))],
-        meets: ListenAddress::Socket(sockets.join(format!(".s.PGSQL.{PORT}"))),
+        listens_at: ListenAddress::Socket(sockets.join(format!(".s.PGSQL.{PORT}"))),
         sockets: None,
-        ready: Some((ground.at("data").join("postmaster.pid"), "ready")),
+        ready: Some((directory.at("data").join("postmaster.pid"), "ready")),
     })
 }
 

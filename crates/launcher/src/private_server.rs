@@ -2,7 +2,8 @@
 
 use crate::error::Error;
 use crate::launch_command::ListenAddress;
-use crate::launch_spec::{LaunchSpec, Product};
+use crate::launch_spec::LaunchSpec;
+use crate::product::Product;
 use crate::server_directory::ServerDirectory;
 use crate::supervisor::Supervisor;
 use std::path::{Path, PathBuf};
@@ -22,41 +23,41 @@ pub struct PrivateServer {
     directory: PathBuf,
     fallback: Option<String>,
     user: Option<&'static str>,
-    keeper: Supervisor,
+    supervisor: Supervisor,
 }
 
 impl PrivateServer {
     /// Starts one, and returns when it can be met.
-    pub fn start(wanted: &LaunchSpec) -> Result<PrivateServer, Error> {
-        wanted.fits()?;
+    pub fn start(spec: &LaunchSpec) -> Result<PrivateServer, Error> {
+        spec.fits()?;
         let mut tries = 1;
         loop {
-            match PrivateServer::attempt(wanted) {
+            match PrivateServer::attempt(spec) {
                 Err(_) if tries < TRIES => tries += 1,
                 ended => return ended,
             }
         }
     }
 
-    fn attempt(wanted: &LaunchSpec) -> Result<PrivateServer, Error> {
-        let product = wanted.product;
+    fn attempt(spec: &LaunchSpec) -> Result<PrivateServer, Error> {
+        let product = spec.product;
         let failed = |what: String| Error { product: product.word(), what };
-        let mut ground = ServerDirectory::prepare(wanted).map_err(failed)?;
-        let recipe = product.recipe(wanted, &ground).map_err(failed)?;
-        let command = ground.confined(&recipe.serves, wanted.cpus.as_deref());
-        let sockets = recipe.sockets.as_deref();
-        let keeper = Supervisor::of(ground.directory(), sockets, recipe.stop, &command);
-        let mut keeper = keeper.map_err(failed)?;
-        ground.is_kept();
-        for command in &recipe.prepares {
-            ground.run(command).map_err(failed)?;
+        let mut prepared = ServerDirectory::prepare(spec).map_err(failed)?;
+        let launch = (product.launcher().private)(spec, &prepared).map_err(failed)?;
+        let command = prepared.confined(&launch.serve, spec.cpus.as_deref());
+        let sockets = launch.sockets.as_deref();
+        let supervisor = Supervisor::of(prepared.path(), sockets, launch.stop, &command);
+        let mut supervisor = supervisor.map_err(failed)?;
+        prepared.is_kept();
+        for command in &launch.prepare {
+            prepared.run(command).map_err(failed)?;
         }
-        keeper.serve().map_err(failed)?;
-        let log = ground.log();
-        let (directory, fallback, user) = ground.into_parts();
+        supervisor.serve().map_err(failed)?;
+        let log = prepared.log();
+        let (directory, fallback, user) = prepared.into_parts();
         let private =
-            PrivateServer { product, urls: recipe.urls, directory, fallback, user, keeper };
-        private.wait(&recipe.meets, recipe.ready.as_ref(), &log).map_err(failed)?;
+            PrivateServer { product, urls: launch.urls, directory, fallback, user, supervisor };
+        private.wait(&launch.listens_at, launch.ready.as_ref(), &log).map_err(failed)?;
         Ok(private)
     }
 
@@ -92,18 +93,18 @@ impl PrivateServer {
 
     /// The server's process.
     pub fn pid(&self) -> u32 {
-        self.keeper.server()
+        self.supervisor.server()
     }
 
     /// True if the server has ended by itself.
     pub fn has_ended(&self) -> bool {
-        self.keeper.server_ended()
+        self.supervisor.server_ended()
     }
 
     /// Waits until it can be met; the error says what it wrote into its log.
     fn wait(
         &self,
-        meets: &ListenAddress,
+        listens_at: &ListenAddress,
         ready: Option<&(PathBuf, &str)>,
         log: &Path,
     ) -> Result<(), String> {
@@ -111,11 +112,11 @@ impl PrivateServer {
             let said = ready.is_none_or(|(file, text)| {
                 std::fs::read_to_string(file).is_ok_and(|content| content.contains(text))
             });
-            said && meets.answers(LOOKS_EVERY)
+            said && listens_at.answers(LOOKS_EVERY)
         };
         let looks = STARTS_WITHIN.as_millis() / LOOKS_EVERY.as_millis();
         for _ in 0..looks {
-            if self.keeper.server_ended() {
+            if self.supervisor.server_ended() {
                 return Err(format!("the server ended at once: {}", tail(log)));
             }
             if is_ready() {

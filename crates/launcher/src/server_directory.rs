@@ -1,7 +1,7 @@
 //! The directory of a private server, the user that owns it, and a port.
 
 use crate::child_process;
-use crate::launch_spec::{LaunchSpec, NOBODY};
+use crate::launch_spec::LaunchSpec;
 use crate::private_path::{NoCurrentDirectory, private_path};
 use std::ffi::OsString;
 use std::fs;
@@ -22,6 +22,9 @@ const SOCKETS: &str = "/tmp";
 /// The file in the directory that takes what the server says.
 const LOG: &str = "server.log";
 
+/// The user of last resort.
+pub(crate) const NOBODY: &str = "nobody";
+
 /// A user that a server runs as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct User {
@@ -41,11 +44,11 @@ pub(crate) struct ServerDirectory {
 }
 
 impl ServerDirectory {
-    pub(crate) fn prepare(wanted: &LaunchSpec) -> Result<ServerDirectory, String> {
-        let user = unprivileged(wanted.product.user())?;
-        let name = format!("private-{}", wanted.product.word());
+    pub(crate) fn prepare(spec: &LaunchSpec) -> Result<ServerDirectory, String> {
+        let user = unprivileged(spec.product.launcher().user)?;
+        let name = format!("private-{}", spec.product.word());
         let said = |error: NoCurrentDirectory| error.to_string();
-        let parent = wanted.directory.as_deref().unwrap_or(Path::new("."));
+        let parent = spec.directory.as_deref().unwrap_or(Path::new("."));
         let mut directory = private_path(parent, &name).map_err(said)?;
         let mut fallback = None;
         if let Some(user) = user
@@ -59,21 +62,24 @@ impl ServerDirectory {
                 user.name
             ));
         }
-        let made = fs::DirBuilder::new().mode(0o700).create(&directory);
-        made.map_err(|error| format!("{} cannot be made: {error}", directory.display()))?;
-        let ground = ServerDirectory { directory, fallback, user, port: free_port()?, kept: false };
+        let created = fs::DirBuilder::new().mode(0o700).create(&directory);
+        created.map_err(|error| format!("{} cannot be made: {error}", directory.display()))?;
+        let made = ServerDirectory { directory, fallback, user, port: free_port()?, kept: false };
         if let Some(user) = user {
-            let owned = chown(&ground.directory, Some(user.uid), Some(user.gid));
+            let owned = chown(&made.directory, Some(user.uid), Some(user.gid));
             owned.map_err(|error| {
-                let directory = ground.directory.display();
+                let directory = made.directory.display();
                 format!("{directory} cannot be given to user {}: {error}", user.name)
             })?;
         }
-        Ok(ground)
+        Ok(made)
     }
 
     /// A directory of somebody else's, who removes it: only what stands below it becomes the user's.
-    pub(crate) fn lent(directory: &Path, user: &'static str) -> Result<ServerDirectory, String> {
+    pub(crate) fn attached(
+        directory: &Path,
+        user: &'static str,
+    ) -> Result<ServerDirectory, String> {
         let user = unprivileged(user)?;
         if let Some(user) = user
             && let Some(closed) = closed_to(user, directory)
@@ -145,7 +151,7 @@ impl ServerDirectory {
     }
 
     /// The directory.
-    pub(crate) fn directory(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.directory
     }
 

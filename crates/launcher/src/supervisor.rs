@@ -17,7 +17,7 @@ use std::process::{Child, Stdio};
 
 /// Waits for a line, starts the server and says its number; waits for the end of its input, ends the
 /// server and removes the directory. Without that line it only removes.
-const SCRIPT: &str = r#"
+const PRIVATE: &str = r#"
 directory=$1 stop=$2 sockets=$3
 shift 3
 cd "$directory" || exit 1
@@ -38,7 +38,7 @@ rm -rf -- "$directory" ${sockets:+"$sockets"}
 
 /// The same for a server on a directory of somebody else's, which stays; what is removed is the directory of
 /// its sockets.
-const LENT: &str = r#"
+const ATTACHED: &str = r#"
 directory=$1 stop=$2 log=$3
 shift 3
 cd /
@@ -71,20 +71,20 @@ impl Supervisor {
         server: &[OsString],
     ) -> Result<Supervisor, String> {
         let sockets = sockets.unwrap_or(Path::new(""));
-        Supervisor::shell(SCRIPT, directory, stop, sockets, server)
+        Supervisor::shell(PRIVATE, directory, stop, sockets, server)
     }
 
     /// Starts a server on a directory that stays; what it says goes to a file. The directory of its sockets
     /// is removed when it ends.
-    pub(crate) fn of_lent(
+    pub(crate) fn of_attached(
         sockets: &Path,
         log: &Path,
         stop: &str,
         server: &[OsString],
     ) -> Result<Supervisor, String> {
-        let mut keeper = Supervisor::shell(LENT, sockets, stop, log, server)?;
-        keeper.serve()?;
-        Ok(keeper)
+        let mut supervisor = Supervisor::shell(ATTACHED, sockets, stop, log, server)?;
+        supervisor.serve()?;
+        Ok(supervisor)
     }
 
     fn shell(

@@ -12,6 +12,7 @@ use syncline_launcher::{
     AttachedInstance, Ending, FALLBACK, LaunchSpec, NotStarted, PrivateServer, Product,
 };
 use syncline_stores::AnyTarget;
+use syncline_testkit::{port_of, url_option};
 
 fn wanted(product: Product, folder: &tempfile::TempDir) -> LaunchSpec {
     // The server's own user must be able to enter.
@@ -29,12 +30,12 @@ enum Talk {
 impl Talk {
     fn with(url: &str) -> Talk {
         let patience = Some(Duration::from_secs(20));
-        if let Some(path) = option(url, "socket=") {
+        if let Some(path) = url_option(url, "socket") {
             let stream = UnixStream::connect(path).unwrap();
             stream.set_read_timeout(patience).unwrap();
             Talk::Socket(stream)
         } else {
-            let stream = TcpStream::connect(("127.0.0.1", port(url))).unwrap();
+            let stream = TcpStream::connect(("127.0.0.1", port_of(url))).unwrap();
             stream.set_read_timeout(patience).unwrap();
             Talk::Port(stream)
         }
@@ -63,12 +64,6 @@ impl Write for Talk {
     }
 }
 
-/// The value of an option of a URL.
-fn option<'u>(url: &'u str, name: &str) -> Option<&'u str> {
-    let (_, rest) = url.split_once(name)?;
-    rest.split('&').next()
-}
-
 /// The bits of a file's mode.
 fn mode(path: &Path) -> u32 {
     std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(path).unwrap()) & 0o777
@@ -78,8 +73,8 @@ fn mode(path: &Path) -> u32 {
 /// it.
 fn no_other_user_can_read_its_password(private: &PrivateServer) {
     assert_eq!(mode(private.directory()), 0o700);
-    let Some(file) = option(private.url(), "password-file=") else {
-        let socket = option(private.url(), "socket=").expect("a password or a socket");
+    let Some(file) = url_option(private.url(), "password-file") else {
+        let socket = url_option(private.url(), "socket").expect("a password or a socket");
         assert!(Path::new(socket).starts_with(private.directory()));
         return;
     };
@@ -137,8 +132,8 @@ fn whoever_can_read_its_directory_logs_in_to_a_private_server_and_others_cannot(
             let met = AnyTarget::open(url).unwrap();
             syncline_contract::conformance::block_on(&(), syncline_contract::Target::meet(&met))
                 .unwrap_or_else(|why| panic!("{url}: {why}"));
-            let Some(file) = option(url, "password-file=") else {
-                let socket = option(url, "socket=").expect("a password or a socket");
+            let Some(file) = url_option(url, "password-file") else {
+                let socket = url_option(url, "socket").expect("a password or a socket");
                 assert!(Path::new(socket).starts_with(private.directory()));
                 continue;
             };
@@ -173,7 +168,7 @@ fn a_private_etcd_is_reached_in_a_directory_with_a_long_path() {
         ..LaunchSpec::new(Product::Etcd)
     });
     let private = private.unwrap();
-    let socket = std::path::PathBuf::from(option(private.url(), "socket=").unwrap());
+    let socket = std::path::PathBuf::from(url_option(private.url(), "socket").unwrap());
     assert_eq!(mode(socket.parent().unwrap()), 0o700);
     let target = AnyTarget::open(private.url()).unwrap();
     let meeting = syncline_contract::Target::meet(&target);
@@ -187,8 +182,8 @@ fn a_private_etcd_is_reached_in_a_directory_with_a_long_path() {
 fn a_private_mariadb_reads_and_writes_files_in_its_own_directory_alone() {
     let folder = tempfile::tempdir().unwrap();
     let private = PrivateServer::start(&wanted(Product::Mariadb, &folder)).unwrap();
-    let password = std::fs::read_to_string(option(private.url(), "password-file=").unwrap());
-    let port = port(private.url()).to_string();
+    let password = std::fs::read_to_string(url_option(private.url(), "password-file").unwrap());
+    let port = port_of(private.url()).to_string();
     let output = std::process::Command::new("mariadb")
         .args(["--no-defaults", "-h127.0.0.1", "-uroot", "-P", &port, "-N", "-B", "-e"])
         .arg("SELECT @@secure_file_priv")
@@ -197,12 +192,6 @@ fn a_private_mariadb_reads_and_writes_files_in_its_own_directory_alone() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(Path::new(said.trim()).starts_with(private.directory()), "{said}");
-}
-
-fn port(url: &str) -> u16 {
-    let (_, rest) = url.rsplit_once("127.0.0.1:").unwrap();
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().unwrap()
 }
 
 /// The directory in place of the host in a URL.

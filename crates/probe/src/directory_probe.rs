@@ -444,7 +444,7 @@ impl<'a> DirectoryProbe<'a> {
             }
             Step::Line1 { .. } => self.notes.push(format!("The sync rate is unknown: {reason}.")),
             Step::LineMax { .. } => {
-                self.notes.push(format!("The best parallel sync rate is unknown: {reason}."))
+                self.notes.push(format!("The best parallel sync rate is unknown: {reason}."));
             }
             Step::PlainWrite { .. } => {
                 self.notes.push(format!("Writes without a sync were not measured: {reason}."));

@@ -7,8 +7,8 @@
 
 use crate::{Counted, FlushCounts};
 use std::path::{Path, PathBuf};
+use syncline_host::BlockCounts;
 use syncline_instrument::Nanos;
-use syncline_meters::BlockCounts;
 
 /// The most writes or flushes of other processes for each sync, by the idle rate, up to which the probe
 /// reports its own.

@@ -2,9 +2,8 @@
 //!
 //! [`probe`] runs a [`Plan`] in one or several directories and returns a [`ProbeResult`] for each: facts
 //! about the layers below with their sources, a cell for each way to sync, `line_1` and `line_max`, reads and
-//! transfers, and a verdict with its reason. [`faster_than_line`] is the rule that compares a store's rate
-//! with that line. The crate also has the classic log writer ([`WriteTest`]), the access time by data sheet
-//! ([`DiskModel`]) and a drive's endurance ([`Rating`]).
+//! transfers, and a verdict with its reason. [`mod@record`] makes the saved record of it. The crate also has
+//! the classic log writer ([`WriteTest`]).
 //!
 //! The crate prints nothing, changes no setting, and touches only its own files. A caller that ends the
 //! process itself calls [`remove_all`] first.
@@ -18,16 +17,14 @@
 //! | `disk_counters` | the kernel's counters per sync |
 //! | `sync_line`, `verdict`, `notes` | the sync line, verdicts and notes of a result |
 //! | `result`, `error` | results and errors |
-//! | `rate_rule` | the rule that compares a store's rate with the line |
 //! | `fio` | equivalent fio commands |
 //! | `scratch` | temporary files, removed in every case |
-//! | `writetest`, `access_time`, `endurance` | log writer, data sheet, endurance |
+//! | `record` | the saved record of a result |
+//! | `writetest` | the classic log writer |
 
-mod access_time;
 mod device;
 mod directory_probe;
 mod disk_counters;
-mod endurance;
 mod error;
 mod estimate;
 mod fio;
@@ -35,7 +32,7 @@ mod measure;
 mod notes;
 mod plan;
 mod probe;
-mod rate_rule;
+pub mod record;
 mod result;
 mod scratch;
 mod sync_line;
@@ -45,15 +42,12 @@ mod writetest;
 #[cfg(test)]
 mod test_support;
 
-pub use access_time::{AccessTime, DiskModel};
 pub use device::inspect;
-pub use endurance::Rating;
 pub use error::{Error, Result};
 pub use estimate::{ASSUMED_BYTES_PER_S, ASSUMED_SYNCS_PER_S, Estimate};
 pub use fio::fio_command;
 pub use plan::{MethodChoice, Plan, PlanKind, Span, Step, SyncStep};
 pub use probe::{Observer, Progress, Silent, probe};
-pub use rate_rule::{FasterThanLine, faster_than_line};
 pub use result::*;
 pub use scratch::remove_all;
 pub use verdict::{VerdictInput, verdicts};

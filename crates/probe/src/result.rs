@@ -7,6 +7,7 @@
 
 use std::path::PathBuf;
 use syncline_instrument::Nanos;
+use syncline_record::DroppedSyncs;
 use syncline_vfs::SyncMethod;
 
 /// The result of one probe of one directory.
@@ -70,15 +71,6 @@ pub struct DeviceFacts {
     pub sentences: Vec<String>,
     /// The facts from which verdicts are derived.
     pub summary: DeviceSummary,
-}
-
-/// A layer below a directory that drops syncs, or loses its data at a power loss.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DroppedSyncs {
-    /// What the kernel reports: "ext4 at /data is mounted with nobarrier, so no flush is sent".
-    pub evidence: String,
-    /// The command that would change it, for display; `None` if there is none.
-    pub remedy: Option<String>,
 }
 
 impl DeviceFacts {

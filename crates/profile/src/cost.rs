@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use syncline_instrument::{Module, Nanos};
 
 /// The module to which a stack is charged whose frames belong to several modules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum View {
     /// The innermost module: the one that used the resource.
+    #[default]
     Innermost,
     /// The innermost module whose map rule lacks `blame = "outward"`, that is, the module that needed the
     /// work. A wait for a lock that protects the log is charged to the log.

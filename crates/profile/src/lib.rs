@@ -1,6 +1,6 @@
 //! Profiles of a store's process, and the modules of the store to which their costs are charged.
 //!
-//! A collector (crate `syncline-meters`) samples a process and returns a [`Profile`]: weights of
+//! A collector (crate `profiler`) samples a process and returns a [`Profile`]: weights of
 //! [`Metric`]s on stacks of frames, thread by thread, with the [`Account`] of how each metric was measured. A
 //! profile contains no modules: a map of the product assigns them, and folding a profile by a map is a pure
 //! function that can be repeated years later with a better map. This is why profiles are kept next to the
@@ -38,3 +38,5 @@ pub use map::Map;
 pub use metric::{Metric, Quantity};
 pub use profile::{ATTRIBUTED, Account, Precision, Profile, ProfileBuilder, Sample, Total};
 pub use stack::{Frame, Name, Space, StackId, Thread, ThreadId};
+// The modules that a profile is folded into.
+pub use syncline_instrument::Module;

@@ -4,7 +4,7 @@
 //! took at most so many seconds. What it grew by over a span is the histogram of that span, so the quantile
 //! is known as far as the bounds are apart.
 
-use crate::record::CounterFigures;
+use syncline_record::CounterFigures;
 
 /// The share that is shown.
 const SHARE: f64 = 0.99;
@@ -68,7 +68,7 @@ fn bucket(name: &str) -> Option<(&str, f64)> {
 #[cfg(test)]
 mod tests {
     use super::quantiles;
-    use crate::record::CounterFigures;
+    use syncline_record::CounterFigures;
 
     fn counter(name: &str, grown: u64) -> CounterFigures {
         CounterFigures {

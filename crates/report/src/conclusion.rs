@@ -5,8 +5,8 @@
 //! 3. No sentence says more than the figures do: that a commit waits for its sync is known where commits and
 //!    syncs come one to one, and is not said where several commits share one.
 
-use crate::record::{Counted, ObservationRecord};
-use crate::units;
+use syncline_record::units;
+use syncline_record::{Counted, ObservationRecord};
 
 /// Commits that wrote below which nothing is concluded.
 const COMMITS_LEAST: f64 = 20.0;

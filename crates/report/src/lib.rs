@@ -1,33 +1,27 @@
-//! The run record and every view of it.
+//! Every view of a record.
 //!
 //! The record comes first: what was measured is written down as it happens, in a versioned format
-//! ([`record`]), and terminal tables ([`table`]), the survey ([`survey`]), comparisons ([`compare`])
+//! (`syncline_record`), and terminal tables ([`table`]), the survey ([`survey`]), comparisons ([`compare`])
 //! and the HTML report ([`html`]) are drawn from records alone. So everything that was ever shown can
-//! be shown again, and by other programs.
+//! be shown again, and by other programs. Two views also take what a data sheet says: a disk's access time
+//! ([`DiskModel`]) and a drive's endurance ([`Rating`]).
 //!
-//! This room makes texts and files; it prints nothing and measures nothing.
+//! This crate makes texts and files; it prints nothing and measures nothing.
 
+mod access_time;
 mod bucket_quantile;
 pub mod compare;
 mod conclusion;
 mod cost;
+mod endurance;
 mod error;
-mod finding;
 pub mod html;
-mod invariants;
-mod licence;
 mod published;
-pub mod record;
-pub mod stats;
 pub mod survey;
 mod sweep_title;
-mod sync_line_ratio;
 pub mod table;
-pub mod units;
 
+pub use access_time::{AccessTime, DiskModel};
 pub use cost::{CostChoice, CostThreads, FunctionsBy};
+pub use endurance::Rating;
 pub use error::{Error, Result};
-pub use finding::{Finding, contradicted_syncs, count_finding, findings, rate_finding};
-pub use invariants::violations;
-pub use licence::licence_notice;
-pub use sync_line_ratio::ratio as place_on_line;

@@ -4,8 +4,8 @@
 //! differ in what the command swept, and in nothing else that a user chose; the number of clients is in the
 //! title of a run already.
 
-use crate::record::RunRecord;
 use std::collections::BTreeSet;
+use syncline_record::RunRecord;
 
 /// Such as `commit_every=10, rate=500`: where `run` differs from the other runs of its command; empty if it
 /// does not.

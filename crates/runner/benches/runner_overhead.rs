@@ -3,20 +3,21 @@
 
 #![allow(clippy::print_stdout, reason = "a bench shows what it measured")]
 
+#[path = "../src/coordinate/inserts.rs"]
+mod inserts;
+
+use inserts::Inserts;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use syncline_contract::{
-    AccessPattern, Capabilities, Check, Client, ClientModel, Durability, Ending, Failure, Int,
-    Isolation, Kind, LogLocation, OperationId, Plan, ReportedSettings, Rows, Session, Stop, Table,
-    Target, TargetResult, Transaction, Value, Workload, Write,
+    AccessPattern, Capabilities, ClientModel, Durability, Failure, Isolation, LogLocation,
+    OperationId, Plan, ReportedSettings, Rows, Session, Stop, Target, TargetResult, Value,
 };
 use syncline_runner::{RunPlan, run};
 
 struct Idle;
 #[derive(Default)]
 struct IdleSession(Rows);
-struct Keys(Plan);
-struct KeysClient(Write<(Int,)>, i64);
 
 impl Session for IdleSession {
     fn begin(&mut self, _shape: AccessPattern) {}
@@ -85,72 +86,6 @@ impl Target for Idle {
     }
 }
 
-fn declare(plan: &mut Plan) -> Write<(Int,)> {
-    let table = plan.table(Table::new("keys").column("key", Kind::Int).key(&["key"]));
-    plan.insert("insert key", table)
-}
-
-impl Client for KeysClient {
-    type Tally = ();
-
-    fn draw(&mut self) -> usize {
-        self.1 += 1;
-        0
-    }
-
-    fn shape(&self, _kind: usize) -> AccessPattern {
-        AccessPattern::Single
-    }
-
-    async fn perform<S: Session>(
-        &mut self,
-        _kind: usize,
-        transaction: &mut Transaction<'_, S>,
-    ) -> Result<(), Stop> {
-        transaction.write(&self.0, (self.1,))
-    }
-
-    fn ended(&mut self, _kind: usize, _ending: Ending) {}
-
-    fn tally(self) {}
-}
-
-impl Workload for Keys {
-    type Client = KeysClient;
-
-    fn name(&self) -> &'static str {
-        "keys"
-    }
-
-    fn options(&self) -> Vec<(&'static str, String)> {
-        Vec::new()
-    }
-
-    fn transactions(&self) -> &'static [&'static str] {
-        &["insert"]
-    }
-
-    fn plan(&self) -> &Plan {
-        &self.0
-    }
-
-    fn client(&self, _number: usize, _clients: usize, _seed: u64) -> KeysClient {
-        KeysClient(declare(&mut Plan::new()), 0)
-    }
-
-    async fn check<S: Session>(
-        &self,
-        _tallies: Vec<()>,
-        _session: &mut S,
-    ) -> Result<Vec<Check>, Stop> {
-        Ok(Vec::new())
-    }
-
-    fn check_names(&self) -> Vec<&'static str> {
-        Vec::new()
-    }
-}
-
 fn main() {
     let in_miniature = !std::env::args().any(|word| word == "--bench");
     let (duration, warm_up) = if in_miniature {
@@ -158,9 +93,7 @@ fn main() {
     } else {
         (Duration::from_secs(2), Duration::from_millis(200))
     };
-    let mut plan = Plan::new();
-    declare(&mut plan);
-    let workload = Keys(plan);
+    let workload = Inserts::new();
     for (clients, workers) in [(1, 1), (64, 1), (64, 2), (1_000, 2)] {
         let plan = RunPlan {
             clients,

@@ -6,14 +6,18 @@
 //! executor. [`repeat`] runs several cases in turns.
 //!
 //! Nothing is printed here, and no store or workload is known by name. What a store does is a result;
-//! an [`Error`] means that there is none.
+//! an [`Error`] means that there is none. [`record`] makes the saved record of it.
 
 mod account;
 mod coordinate;
 mod drive;
 mod error;
 mod plan;
+pub mod record;
 
+pub use account::disk_reserve::DiskReserve;
+pub use account::overhead::OverheadPair;
+pub use account::range::Range;
 pub use account::result::{
     Arrivals, ClientFacts, ClientTime, CountBase, Counted, Distribution, Fairness, Interval,
     MachineInterval, OperationResult, Outcomes, PerCommit, RunHead, RunResult, StopReason,
@@ -26,14 +30,10 @@ pub use account::saturation::{
 pub use account::store_counters::{StoreCounter, commits_per_sync};
 pub use coordinate::calibration::{Calibration, calibrate};
 pub use coordinate::dataset::loaded_as;
-pub use coordinate::disk_reserve::DiskReserve;
 pub use coordinate::observation::{Observation, ObservePlan, ObservedInterval, observe};
 pub use coordinate::observer::{Event, Observer};
-pub use coordinate::overhead::OverheadPair;
 pub use coordinate::preflight::CLIENTS_MAX;
-pub use coordinate::repetition::{
-    Case, CaseResult, Range, Turns, faster, repeat, repeat_with_listener,
-};
+pub use coordinate::repetition::{Case, CaseResult, Turns, faster, repeat, repeat_with_listener};
 pub use coordinate::run::{run, run_with_listener};
 #[cfg(any(test, feature = "simulation"))]
 pub use coordinate::simulation;
@@ -48,5 +48,6 @@ pub use syncline_contract::{
     Durability, Failure, FailureKind, Internal, Isolation, LogLocation, Meaning, OwnFigure,
     PlannedOperation, ReportedSettings, Setting, StoreObservation, StoreProcess, Unit,
 };
-pub use syncline_meters::{BlockDevice, BpfCpuTime, Machine, ProfilerCpuTime, ProfilerOptions};
+pub use syncline_host::{BlockDevice, Machine};
 pub use syncline_profile::Profile;
+pub use syncline_profiler::{BpfCpuTime, ProfilerCpuTime, ProfilerOptions};

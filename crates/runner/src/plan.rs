@@ -1,7 +1,7 @@
 //! What a run shall be: how many clients, how long, how they arrive, what is measured beside.
 
 use std::time::Duration;
-use syncline_meters::ProfilerOptions;
+use syncline_profiler::ProfilerOptions;
 
 /// How transactions arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,8 +6,9 @@ mod support;
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
-use support::{Answer, Store, counted, go};
+use support::{counted, go};
 use syncline_runner::{Counted, PerCommit, RunResult, StoreProcess};
+use syncline_testkit::{Answer, Store};
 
 fn of_process(process: StoreProcess) -> RunResult {
     let mut store = Store::always(Answer::ByTicket);

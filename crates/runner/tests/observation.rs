@@ -6,8 +6,9 @@ mod support;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use support::{Answer, Store, counted, go};
+use support::{counted, go};
 use syncline_runner::{Bottleneck, Meaning, ObservePlan, Warning, commits_per_sync, observe};
+use syncline_testkit::{Answer, Store};
 
 fn counting() -> Store {
     let mut store = Store::always(Answer::ByTicket);

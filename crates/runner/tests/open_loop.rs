@@ -5,8 +5,9 @@
 mod support;
 
 use std::time::Duration;
-use support::{Answer, Store, go, plan};
+use support::{go, plan};
 use syncline_runner::{Arrival, RunPlan, RunResult, StopReason, Warning};
+use syncline_testkit::{Answer, Store};
 
 fn open(clients: usize, ms: u64, arrival: Arrival) -> RunPlan {
     RunPlan { arrival, ..plan(clients, ms) }

@@ -6,10 +6,11 @@ mod support;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use support::{Answer, Keys, Store, counted, go, plan};
+use support::{counted, go, plan};
 use syncline_runner::{
     Cause, CheckOutcome, Error, FailureKind, RunPlan, RunResult, StopReason, Warning, run,
 };
+use syncline_testkit::{Answer, Keys, Store};
 
 fn held(result: &RunResult) -> bool {
     !result.checks.is_empty()

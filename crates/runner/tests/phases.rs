@@ -8,12 +8,13 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use support::{Answer, EventRecorder, Keys, Store, counted, go, plan};
+use support::{EventRecorder, counted, go, plan};
 use syncline_contract::{ResponseBound, Waits};
 use syncline_profile::Metric;
 use syncline_runner::{
     Arrival, CheckOutcome, Error, ProfilerOptions, RunPlan, StopReason, Warning, run,
 };
+use syncline_testkit::{Answer, Keys, Store};
 
 #[test]
 fn a_plan_that_makes_no_sense_is_refused_before_the_store_is_touched() {

@@ -6,9 +6,10 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use support::{Answer, EventRecorder, Keys, Store, plan};
+use support::{EventRecorder, plan};
 use syncline_instrument::clock;
 use syncline_runner::{Arrival, RunPlan, RunResult, Warning, run};
+use syncline_testkit::{Answer, Keys, Store};
 
 /// A run whose every commit is answered when the span is over.
 fn answered_late(plan: &RunPlan) -> RunResult {

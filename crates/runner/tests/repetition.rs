@@ -6,9 +6,10 @@ mod support;
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
-use support::{Answer, EventRecorder, Keys, Store, counted};
+use support::{EventRecorder, counted};
 use syncline_contract::Waits;
 use syncline_runner::{Case, Turns, calibrate, faster, repeat};
+use syncline_testkit::{Answer, Keys, Store};
 
 fn case<'c>(name: &str, workload: &'c Keys, busy_ns: u64) -> Case<'c, Store, Keys> {
     Case {

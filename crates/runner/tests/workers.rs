@@ -7,10 +7,11 @@ mod support;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 use std::time::Duration;
-use support::{Answer, Store, go, plan};
+use support::{go, plan};
 use syncline_contract::{FailureKind, LogLocation};
 use syncline_instrument::clock;
 use syncline_runner::{CheckOutcome, RunPlan};
+use syncline_testkit::{Answer, Store};
 
 const CLIENTS: usize = 8;
 

@@ -66,27 +66,27 @@ macro_rules! targets {
         /// behind these calls is most of the code of every store.
         impl AnyTarget {
             #[inline(never)]
-            fn boxed_meet<'a>(&'a self) -> BoxedAnswer<'a, ()> {
+            fn boxed_meet(&self) -> BoxedAnswer<'_, ()> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.meet()),)* }
             }
 
             #[inline(never)]
-            fn boxed_unfinished_wait<'a>(&'a self) -> BoxedAnswer<'a, Option<String>> {
+            fn boxed_unfinished_wait(&self) -> BoxedAnswer<'_, Option<String>> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.unfinished_wait()),)* }
             }
 
             #[inline(never)]
-            fn boxed_counters<'a>(&'a self) -> BoxedAnswer<'a, Vec<Counter>> {
+            fn boxed_counters(&self) -> BoxedAnswer<'_, Vec<Counter>> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.counters()),)* }
             }
 
             #[inline(never)]
-            fn boxed_round_trip_ns<'a>(&'a self) -> BoxedAnswer<'a, Option<Nanos>> {
+            fn boxed_round_trip_ns(&self) -> BoxedAnswer<'_, Option<Nanos>> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.round_trip_ns()),)* }
             }
 
             #[inline(never)]
-            fn boxed_observe<'a>(&'a self) -> BoxedAnswer<'a, StoreObservation> {
+            fn boxed_observe(&self) -> BoxedAnswer<'_, StoreObservation> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.observe()),)* }
             }
 
@@ -96,7 +96,7 @@ macro_rules! targets {
             }
 
             #[inline(never)]
-            fn boxed_clean<'a>(&'a self) -> BoxedAnswer<'a, Vec<String>> {
+            fn boxed_clean(&self) -> BoxedAnswer<'_, Vec<String>> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.clean()),)* }
             }
 
@@ -106,12 +106,12 @@ macro_rules! targets {
             }
 
             #[inline(never)]
-            fn boxed_keep<'a>(&'a self) -> BoxedAnswer<'a, ()> {
+            fn boxed_keep(&self) -> BoxedAnswer<'_, ()> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.keep()),)* }
             }
 
             #[inline(never)]
-            fn boxed_self_check<'a>(&'a self) -> BoxedAnswer<'a, Option<Vec<String>>> {
+            fn boxed_self_check(&self) -> BoxedAnswer<'_, Option<Vec<String>>> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.self_check()),)* }
             }
 
@@ -121,12 +121,12 @@ macro_rules! targets {
             }
 
             #[inline(never)]
-            fn boxed_evidence<'a>(&'a self) -> BoxedAnswer<'a, ReportedSettings> {
+            fn boxed_evidence(&self) -> BoxedAnswer<'_, ReportedSettings> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.evidence()),)* }
             }
 
             #[inline(never)]
-            fn boxed_remove<'a>(&'a self) -> BoxedAnswer<'a, ()> {
+            fn boxed_remove(&self) -> BoxedAnswer<'_, ()> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => Box::pin(target.remove()),)* }
             }
 

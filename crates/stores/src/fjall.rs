@@ -10,7 +10,6 @@
 //! The sync is made under the journal's lock: a commit waits for that of another thread and shares
 //! nothing with it. Reads go through a snapshot, so that none sees half of a batch.
 
-use crate::any_target::AnyTarget;
 use crate::directory::Directory;
 use crate::directory_store::{DirectoryStore, not_created};
 use crate::error::Error;
@@ -58,14 +57,14 @@ struct Open {
 }
 
 /// Opens what a `fjall:` URL names; touches nothing yet.
-pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+pub(crate) fn open(url: &Url) -> Result<FjallTarget, Error> {
     let given = url.given(LISTING)?;
     let word = given.word("durability", &Durability::ALL, Durability::word)?;
     let store = Fjall {
         durability: word.unwrap_or(Durability::Data),
         home: DirectoryStore::new(Directory::of(url, LISTING, &[FOLDER], LISTING.name)?),
     };
-    Ok(AnyTarget::Fjall(KeyValueTarget::new(store)))
+    Ok(KeyValueTarget::new(store))
 }
 
 impl Fjall {

@@ -44,6 +44,7 @@ pub mod rocksdb;
 pub mod server;
 pub mod sql;
 pub mod sqlite;
+mod transaction_phase;
 mod url;
 pub mod wire;
 

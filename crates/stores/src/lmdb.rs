@@ -17,7 +17,6 @@
     reason = "opening a memory map is unsafe in Rust, whoever does it: the file must not change under it"
 )]
 
-use crate::any_target::AnyTarget;
 use crate::directory::Directory;
 use crate::directory_store::{DirectoryStore, not_created};
 use crate::error::Error;
@@ -75,14 +74,14 @@ struct Open {
 }
 
 /// Opens what a `lmdb:` URL names; touches nothing yet.
-pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+pub(crate) fn open(url: &Url) -> Result<LmdbTarget, Error> {
     let given = url.given(LISTING)?;
     let store = Lmdb {
         durability: durability(&given)?,
         map_mib: given.number("map_mib", 1..=1 << 24)?.unwrap_or(MAP_MIB),
         home: DirectoryStore::new(Directory::of(url, LISTING, NAMES, LISTING.name)?),
     };
-    Ok(AnyTarget::Lmdb(KeyValueTarget::new(store)))
+    Ok(KeyValueTarget::new(store))
 }
 
 fn durability(given: &OptionArgs<'_>) -> Result<Durability, Error> {

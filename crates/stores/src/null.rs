@@ -9,12 +9,14 @@
 //! With a delay each commit keeps its thread busy for that long: a store of known cost, by which
 //! measurements and comparisons can be tested.
 
+use crate::error::Error;
+use crate::url::{Listing, Url};
 use std::cell::OnceCell;
 use std::rc::Rc;
 use syncline_contract::{
     AccessPattern, Action, Capabilities, ClientModel, Decimal, Durability, Failure, FailureKind,
-    Isolation, Kind, Limit, LogLocation, OperationId, Plan, Queue, ReportedSettings, Rows, Session,
-    Side, Stop, TableId, Target, TargetResult, Value, Worker,
+    Isolation, Kind, Limit, LogLocation, OperationId, OptionListing, Plan, Queue, ReportedSettings,
+    Rows, Session, Side, Stop, TableId, Target, TargetResult, Value, Worker,
 };
 use syncline_instrument::{Nanos, clock};
 
@@ -31,6 +33,32 @@ const FILLER: &str = "the null target answers this text to whoever asks for one,
 pub struct Null {
     /// How long each commit keeps its thread busy, nanoseconds.
     pub delay_ns: Nanos,
+}
+
+pub(crate) const LISTING: &Listing = &Listing {
+    name: "null",
+    what: "does nothing, at once: measures syncline itself",
+    form: "null, or null?options",
+    options: &[OptionListing {
+        name: "delay_ns",
+        takes: "a whole number from 0 to 1000000000",
+        default: "0",
+        meaning: "how long each commit keeps its thread busy: a store of known cost",
+    }],
+};
+
+/// Opens what a `null:` URL names.
+pub(crate) fn open(url: &Url) -> Result<Null, Error> {
+    let given = url.given(LISTING)?;
+    if url.path.as_ref().is_some_and(|path| !path.is_empty()) {
+        return Err(Error::Malformed {
+            url: url.text.clone(),
+            why: "the null target keeps nothing, so it has no path",
+            form: LISTING.form,
+        });
+    }
+    let delay_ns = given.number("delay_ns", 0..=1_000_000_000)?.unwrap_or(0);
+    Ok(Null { delay_ns })
 }
 
 impl Target for Null {

@@ -10,7 +10,6 @@
 //! redb's two-phase commit, which syncs twice against those who choose the data, stays off as it is by
 //! default. One writer at a time: a commit waits for that of another thread and shares nothing with it.
 
-use crate::any_target::AnyTarget;
 use crate::directory::Directory;
 use crate::directory_store::{DirectoryStore, not_created};
 use crate::error::Error;
@@ -52,12 +51,12 @@ pub struct Redb {
 }
 
 /// Opens what a `redb:` URL names; touches nothing yet.
-pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+pub(crate) fn open(url: &Url) -> Result<RedbTarget, Error> {
     let store = Redb {
         durability: durability(&url.given(LISTING)?)?,
         home: DirectoryStore::new(Directory::of(url, LISTING, &[FILE], LISTING.name)?),
     };
-    Ok(AnyTarget::Redb(KeyValueTarget::new(store)))
+    Ok(KeyValueTarget::new(store))
 }
 
 fn durability(given: &OptionArgs<'_>) -> Result<Durability, Error> {

@@ -3,7 +3,7 @@
 //! A new target is one line here and one in `any_target.rs`.
 
 use crate::any_target::AnyTarget;
-use crate::engine;
+use crate::engine::{self, OpenedEngine};
 use crate::error::Error;
 use crate::etcd;
 #[cfg(feature = "fjall")]
@@ -14,7 +14,7 @@ use crate::libpq;
 #[cfg(feature = "lmdb")]
 use crate::lmdb;
 use crate::mysql;
-use crate::null::Null;
+use crate::null;
 use crate::postgres;
 #[cfg(feature = "redb")]
 use crate::redb;
@@ -22,9 +22,8 @@ use crate::redis;
 #[cfg(feature = "rocksdb")]
 use crate::rocksdb;
 use crate::server::expanded;
-use crate::sqlite;
+use crate::sqlite::{self, OpenedSqlite};
 use crate::url::{Listing, Url};
-use syncline_contract::OptionListing;
 
 /// How one store is listed and opened.
 struct Store {
@@ -32,37 +31,28 @@ struct Store {
     open: fn(&Url) -> Result<AnyTarget, Error>,
 }
 
-const NULL: &Listing = &Listing {
-    name: "null",
-    what: "does nothing, at once: measures syncline itself",
-    form: "null, or null?options",
-    options: &[OptionListing {
-        name: "delay_ns",
-        takes: "a whole number from 0 to 1000000000",
-        default: "0",
-        meaning: "how long each commit keeps its thread busy: a store of known cost",
-    }],
-};
-
 const STORES: &[Store] = &[
-    Store { listing: NULL, open: open_null },
-    Store { listing: engine::LISTING, open: engine::open },
-    Store { listing: sqlite::LISTING, open: sqlite::open },
-    Store { listing: postgres::LISTING, open: postgres::open },
-    Store { listing: mysql::LISTING, open: mysql::open },
-    Store { listing: mysql::MARIADB_LISTING, open: mysql::open_mariadb },
+    Store { listing: null::LISTING, open: |url| null::open(url).map(AnyTarget::Null) },
+    Store { listing: engine::LISTING, open: |url| engine::open(url).map(AnyTarget::from) },
+    Store { listing: sqlite::LISTING, open: |url| sqlite::open(url).map(AnyTarget::from) },
+    Store { listing: postgres::LISTING, open: |url| postgres::open(url).map(AnyTarget::Postgres) },
+    Store { listing: mysql::LISTING, open: |url| mysql::open(url).map(AnyTarget::Mysql) },
+    Store {
+        listing: mysql::MARIADB_LISTING,
+        open: |url| mysql::open_mariadb(url).map(AnyTarget::Mysql),
+    },
     #[cfg(feature = "lmdb")]
-    Store { listing: lmdb::LISTING, open: lmdb::open },
+    Store { listing: lmdb::LISTING, open: |url| lmdb::open(url).map(AnyTarget::Lmdb) },
     #[cfg(feature = "redb")]
-    Store { listing: redb::LISTING, open: redb::open },
+    Store { listing: redb::LISTING, open: |url| redb::open(url).map(AnyTarget::Redb) },
     #[cfg(feature = "fjall")]
-    Store { listing: fjall::LISTING, open: fjall::open },
+    Store { listing: fjall::LISTING, open: |url| fjall::open(url).map(AnyTarget::Fjall) },
     #[cfg(feature = "rocksdb")]
-    Store { listing: rocksdb::LISTING, open: rocksdb::open },
-    Store { listing: etcd::LISTING, open: etcd::open },
-    Store { listing: redis::LISTING, open: redis::open },
+    Store { listing: rocksdb::LISTING, open: |url| rocksdb::open(url).map(AnyTarget::Rocksdb) },
+    Store { listing: etcd::LISTING, open: |url| etcd::open(url).map(AnyTarget::Etcd) },
+    Store { listing: redis::LISTING, open: |url| redis::open(url).map(AnyTarget::Redis) },
     #[cfg(feature = "jdbc")]
-    Store { listing: jdbc::LISTING, open: jdbc::open },
+    Store { listing: jdbc::LISTING, open: |url| jdbc::open(url).map(AnyTarget::Jdbc) },
 ];
 
 /// Names that ask for encryption, and the targets that they open.
@@ -95,6 +85,24 @@ impl AnyTarget {
     }
 }
 
+impl From<OpenedEngine> for AnyTarget {
+    fn from(opened: OpenedEngine) -> AnyTarget {
+        match opened {
+            OpenedEngine::OnDisk(engine) => AnyTarget::Engine(engine),
+            OpenedEngine::Transient(engine) => AnyTarget::TransientEngine(engine),
+        }
+    }
+}
+
+impl From<OpenedSqlite> for AnyTarget {
+    fn from(opened: OpenedSqlite) -> AnyTarget {
+        match opened {
+            OpenedSqlite::Threads(target) => AnyTarget::Sqlite(target),
+            OpenedSqlite::Queue(target) => AnyTarget::SqliteQueue(target),
+        }
+    }
+}
+
 /// Why this program has no target of that name.
 fn absent(name: &str) -> Error {
     let feature = FEATURES.into_iter().find(|(known, _)| *known == name);
@@ -106,19 +114,6 @@ fn absent(name: &str) -> Error {
     let is_word = |sign: char| sign.is_ascii_alphanumeric() || "+-._".contains(sign);
     let name = if name.chars().all(is_word) { name } else { "..." };
     Error::UnknownTarget { name: name.to_owned(), known: known.join(", ") }
-}
-
-fn open_null(url: &Url) -> Result<AnyTarget, Error> {
-    let given = url.given(NULL)?;
-    if url.path.as_ref().is_some_and(|path| !path.is_empty()) {
-        return Err(Error::Malformed {
-            url: url.text.clone(),
-            why: "the null target keeps nothing, so it has no path",
-            form: NULL.form,
-        });
-    }
-    let delay_ns = given.number("delay_ns", 0..=1_000_000_000)?.unwrap_or(0);
-    Ok(AnyTarget::Null(Null { delay_ns }))
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use syncline_contract::{
 };
 use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 use syncline_stores::AnyTarget;
+use syncline_testkit::url_option;
 
 fn server() -> PrivateServer {
     PrivateServer::start(&LaunchSpec::new(Product::Etcd)).unwrap()
@@ -29,8 +30,7 @@ fn place(server: &PrivateServer) -> String {
 }
 
 fn socket(server: &PrivateServer) -> &str {
-    let (_, rest) = server.url().split_once("socket=").unwrap();
-    rest.split('&').next().unwrap()
+    url_option(server.url(), "socket").unwrap()
 }
 
 fn open(url: &str) -> AnyTarget {

@@ -3,51 +3,23 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
 
-use rusqlite::Connection;
-use std::path::{Path, PathBuf};
+#[path = "shared/checked_run.rs"]
+mod checked_run;
+
+use checked_run::{CLIENTS, CheckedRun};
 use syncline_contract::conformance::block_on;
 use syncline_contract::{
-    Check, CheckOutcome, Client, Ending, RequestTracker, Session, Stop, Target, Transaction,
-    Workload,
+    Check, CheckOutcome, Client, Ending, RequestTracker, Session, Stop, Transaction, Workload,
 };
-use syncline_stores::{AnySession, AnyTarget, AnyWorker};
-use syncline_workloads::{AnyTally, AnyWorkload};
+use syncline_stores::AnySession;
+use syncline_workloads::AnyTally;
 
-const CLIENTS: usize = 3;
 const PRESENT: &str = "every acknowledged row is there";
 const INTACT: &str = "every row is there once, with the bytes that were sent";
 const NOTHING_ELSE: &str = "no row is there that was neither acknowledged nor unfinished";
 const WHOLE: &str = "transactions of unknown outcome are there whole or not at all";
 
-/// A run of some transactions, and then the check.
-struct Run {
-    folder: tempfile::TempDir,
-    target: AnyTarget,
-    worker: AnyWorker,
-    workload: AnyWorkload,
-}
-
-impl Run {
-    fn new(url_options: &str, options: &[(&str, &str)]) -> Run {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("store.db");
-        let url = format!("sqlite:{}?durability=os&{url_options}", file.display());
-        let target = AnyTarget::open(&url).unwrap();
-        let pairs = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-        let workload = AnyWorkload::parse("insert", &pairs.collect::<Vec<_>>()).unwrap();
-        block_on(&(), target.create(workload.plan())).unwrap();
-        let worker = target.worker().unwrap();
-        Run { folder, target, worker, workload }
-    }
-
-    fn path(&self) -> PathBuf {
-        self.folder.path().join("store.db")
-    }
-
-    async fn connect(&self) -> AnySession {
-        self.target.connect(self.workload.plan(), &self.worker).await.unwrap()
-    }
-
+impl CheckedRun {
     /// Each client performs that many transactions; every seventh of those is aborted, and what
     /// `unknown` says of the rest is told to the client as unknown, although it was committed.
     fn perform(&self, transactions: u64, unknown: impl Fn(u64) -> bool) -> Vec<AnyTally> {
@@ -72,18 +44,11 @@ impl Run {
         clients.collect()
     }
 
-    fn check(&self, tallies: Vec<AnyTally>) -> Vec<Check> {
-        block_on(&self.worker, async {
-            let mut session = self.connect().await;
-            self.workload.check(tallies, &mut session).await.unwrap()
-        })
-    }
-
     /// Performs, does the damage, and answers which checks found it.
     fn finds(options: &[(&str, &str)], damage: &str) -> Vec<(String, String)> {
-        let run = Run::new("client=threads", options);
+        let run = CheckedRun::new("client=threads", "insert", options);
         let tallies = run.perform(1_000, |_| false);
-        harm(&run.path(), damage);
+        run.harm(damage);
         let checks = run.check(tallies);
         let violated = checks.into_iter().filter_map(|check| match check.outcome {
             CheckOutcome::Violated(what) => Some((check.name, what)),
@@ -114,10 +79,6 @@ async fn one<C: Client>(
     Ok(!aborts)
 }
 
-fn harm(path: &Path, sql: &str) {
-    Connection::open(path).unwrap().execute_batch(sql).unwrap();
-}
-
 fn names(found: &[(String, String)]) -> Vec<&str> {
     found.iter().map(|(name, _)| name.as_str()).collect()
 }
@@ -129,8 +90,11 @@ fn it_holds_for_what_was_acknowledged() {
     for keys in ALL_KEYS {
         for (client, every) in [("threads", "1"), ("queue", "1"), ("threads", "5"), ("queue", "5")]
         {
-            let run =
-                Run::new(&format!("client={client}"), &[("keys", keys), ("commit_every", every)]);
+            let run = CheckedRun::new(
+                &format!("client={client}"),
+                "insert",
+                &[("keys", keys), ("commit_every", every)],
+            );
             let tallies = run.perform(500, |round| round % 10 == 1);
             let checks = run.check(tallies);
             let held = checks.iter().all(|check| check.outcome == CheckOutcome::Held);
@@ -147,7 +111,7 @@ fn it_holds_for_what_was_acknowledged() {
 fn a_missing_row_is_found() {
     for keys in ALL_KEYS {
         let damage = "DELETE FROM inserts WHERE id IN (SELECT id FROM inserts LIMIT 1 OFFSET 777)";
-        let found = Run::finds(&[("keys", keys)], damage);
+        let found = CheckedRun::finds(&[("keys", keys)], damage);
         assert_eq!(names(&found), [PRESENT], "{keys}: {found:?}");
         assert!(found[0].1.contains("was acknowledged but is gone"), "{found:?}");
     }
@@ -155,7 +119,7 @@ fn a_missing_row_is_found() {
 
 #[test]
 fn every_missing_row_is_counted() {
-    let found = Run::finds(&[], "DELETE FROM inserts");
+    let found = CheckedRun::finds(&[], "DELETE FROM inserts");
     let rows = CLIENTS * 1_000 * 6 / 7 + 3;
     assert_eq!(names(&found), [PRESENT]);
     let count: usize = found[0].1.split(' ').next().unwrap().parse().unwrap();
@@ -167,7 +131,7 @@ fn an_altered_row_is_found() {
     for keys in ALL_KEYS {
         let damage = "UPDATE inserts SET body = substr(body, 1, 99) || 'x' \
                       WHERE id IN (SELECT id FROM inserts LIMIT 1 OFFSET 55)";
-        let found = Run::finds(&[("keys", keys)], damage);
+        let found = CheckedRun::finds(&[("keys", keys)], damage);
         let (_, what) = found.iter().find(|(name, _)| name == INTACT).expect("it is found");
         assert!(what.contains("bytes"), "{keys}: {what}");
         // Where the store gave the key, only the text says whose row it was.
@@ -181,7 +145,7 @@ fn swapped_texts_are_found() {
     let damage = "CREATE TABLE two AS SELECT id, body FROM inserts LIMIT 2; \
                   UPDATE inserts SET body = (SELECT body FROM two WHERE two.id <> inserts.id) \
                   WHERE id IN (SELECT id FROM two); DROP TABLE two";
-    let found = Run::finds(&[], damage);
+    let found = CheckedRun::finds(&[], damage);
     assert_eq!(names(&found), [INTACT], "{found:?}");
 }
 
@@ -191,10 +155,10 @@ fn an_extra_row_is_found() {
         [("ascending", NOTHING_ELSE), ("random", NOTHING_ELSE), ("server", INTACT)]
     {
         let damage = "INSERT INTO inserts (id, body) VALUES (9000000, 'nobody sent this')";
-        let found = Run::finds(&[("keys", keys)], damage);
+        let found = CheckedRun::finds(&[("keys", keys)], damage);
         assert!(names(&found).contains(&wanted), "{keys}: {found:?}");
         let negative = "INSERT INTO inserts (id, body) VALUES (-5, 'nobody sent this')";
-        let found = Run::finds(&[("keys", keys)], negative);
+        let found = CheckedRun::finds(&[("keys", keys)], negative);
         assert!(names(&found).contains(&wanted), "{keys}, key -5: {found:?}");
     }
 }
@@ -202,7 +166,7 @@ fn an_extra_row_is_found() {
 #[test]
 fn a_row_that_was_undone_but_stayed_is_found() {
     for keys in ALL_KEYS {
-        let run = Run::new("client=threads", &[("keys", keys)]);
+        let run = CheckedRun::new("client=threads", "insert", &[("keys", keys)]);
         let tallies = run.perform(5, |_| false);
         // One client goes on, commits, and is told that nothing of it remains.
         block_on(&run.worker, async {
@@ -227,19 +191,19 @@ fn a_row_that_was_undone_but_stayed_is_found() {
 #[test]
 fn a_duplicate_is_found() {
     let damage = "INSERT INTO inserts (body) SELECT body FROM inserts LIMIT 1 OFFSET 3";
-    let found = Run::finds(&[("keys", "server")], damage);
+    let found = CheckedRun::finds(&[("keys", "server")], damage);
     assert_eq!(names(&found), [INTACT], "{found:?}");
     assert!(found[0].1.contains("exists twice"), "{found:?}");
-    let found = Run::finds(&[], damage);
+    let found = CheckedRun::finds(&[], damage);
     assert!(names(&found).contains(&INTACT), "a copy under another client's key: {found:?}");
 }
 
 #[test]
 fn an_unknown_transaction_may_be_there_or_not_but_whole() {
     let of_unknown = |damage: &str| {
-        let run = Run::new("client=threads", &[("commit_every", "4")]);
+        let run = CheckedRun::new("client=threads", "insert", &[("commit_every", "4")]);
         let tallies = run.perform(5, |round| round == 4);
-        harm(&run.path(), damage);
+        run.harm(damage);
         run.check(tallies)
     };
     // Transaction 4 of client 0 has rows 16 to 19, at keys 48, 51, 54 and 57.
@@ -253,12 +217,12 @@ fn an_unknown_transaction_may_be_there_or_not_but_whole() {
 
 #[test]
 fn a_check_by_get_finds_what_it_looks_for_and_says_what_it_does_not() {
-    let found = Run::finds(&[("check", "get")], "DELETE FROM inserts WHERE id = 30");
+    let found = CheckedRun::finds(&[("check", "get")], "DELETE FROM inserts WHERE id = 30");
     assert_eq!(names(&found), [PRESENT], "{found:?}");
     let found =
-        Run::finds(&[("check", "get"), ("keys", "random")], "UPDATE inserts SET body = 'x'");
+        CheckedRun::finds(&[("check", "get"), ("keys", "random")], "UPDATE inserts SET body = 'x'");
     assert_eq!(names(&found), [INTACT], "{found:?}");
-    let run = Run::new("client=threads", &[("check", "get")]);
+    let run = CheckedRun::new("client=threads", "insert", &[("check", "get")]);
     let tallies = run.perform(10, |_| false);
     let checks = run.check(tallies);
     assert!(

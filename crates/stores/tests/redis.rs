@@ -16,6 +16,7 @@ use syncline_contract::{
 };
 use syncline_launcher::{LaunchSpec, PrivateServer, Product};
 use syncline_stores::AnyTarget;
+use syncline_testkit::password_of;
 
 fn server(durability: Durability) -> PrivateServer {
     let wanted = LaunchSpec { durability, ..LaunchSpec::new(Product::Redis) };
@@ -25,14 +26,7 @@ fn server(durability: Durability) -> PrivateServer {
 /// The server's address with its password and no other options.
 fn place(server: &PrivateServer) -> String {
     let place = server.url().split('?').next().unwrap();
-    format!("{place}?password={}", password(server))
-}
-
-/// Its password, from the file that its URL names.
-fn password(server: &PrivateServer) -> String {
-    let (_, rest) = server.url().split_once("password-file=").unwrap();
-    let file = rest.split('&').next().unwrap();
-    std::fs::read_to_string(file).unwrap().trim().to_owned()
+    format!("{place}?password={}", password_of(server.url()))
 }
 
 fn open(url: &str) -> AnyTarget {
@@ -48,7 +42,7 @@ impl Other {
         let place = place.trim_start_matches("redis://");
         let socket = TcpStream::connect(place.trim_end_matches('/')).unwrap();
         let mut other = Other(BufReader::new(socket));
-        assert_eq!(other.ask(&format!("AUTH {}", password(server))), "+OK");
+        assert_eq!(other.ask(&format!("AUTH {}", password_of(server.url()))), "+OK");
         other
     }
 
@@ -307,7 +301,7 @@ fn an_encrypted_server_conforms_and_is_known_by_its_certificate() {
     let (server, made) = (server(Durability::Data), Certificates::new());
     let place = format!("rediss://127.0.0.1:{}", encrypts(&server, &made));
     let roots = made.root().display().to_string();
-    let login = format!("password={}", password(&server));
+    let login = format!("password={}", password_of(server.url()));
     let url = format!("{place}/?tls_roots={roots}&durability=data&{login}");
     let outcome = conforms(|| open(&url));
     assert!(outcome.findings.is_empty(), "{outcome}");

@@ -188,10 +188,7 @@ fn a_run_that_is_stopped_before_its_clients_start_has_changed_no_row() {
 
 #[test]
 fn servers_and_the_engine_know_their_rows_again() {
-    let folder = tempfile::tempdir().unwrap();
-    // The servers' users must be able to enter.
-    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(folder.path(), open).unwrap();
+    let folder = syncline_testkit::public_directory(&std::env::temp_dir());
     let server = |product| {
         PrivateServer::start(&LaunchSpec {
             directory: Some(folder.path().to_owned()),

@@ -3,17 +3,17 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
 
+#[path = "shared/checked_run.rs"]
+mod checked_run;
+
+use checked_run::{CLIENTS, CheckedRun};
 use rusqlite::Connection;
-use std::path::PathBuf;
 use syncline_contract::conformance::block_on;
 use syncline_contract::{
-    Check, CheckOutcome, Client, Ending, RequestTracker, Rows, Session, Target, Transaction,
-    Workload,
+    Check, CheckOutcome, Client, Ending, RequestTracker, Session, Transaction, Workload,
 };
-use syncline_stores::{AnySession, AnyTarget, AnyWorker};
-use syncline_workloads::{AnyTally, AnyWorkload};
+use syncline_workloads::AnyTally;
 
-const CLIENTS: usize = 3;
 const ROWS: &str = "every loaded and acknowledged row is there, and no other";
 const CONTENT: &str = "every value is one that was written for its key and field";
 const READS: &str = "every read found its row, with a value that was written there";
@@ -22,63 +22,12 @@ const UPDATES: &str =
 const BYTES: &str = "every record holds the bytes that were written";
 const RECORD_READS: &str = "every read answered its record, byte for byte";
 
-/// A database with the workload's loaded rows.
-struct Run {
-    folder: tempfile::TempDir,
-    target: AnyTarget,
-    worker: AnyWorker,
-    workload: AnyWorkload,
-}
-
-impl Run {
-    fn new(name: &str, options: &[(&str, &str)]) -> Run {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("store.db");
-        let url = format!("sqlite:{}?durability=os&client=threads", file.display());
-        let target = AnyTarget::open(&url).unwrap();
-        let pairs = options.iter();
-        let pairs = pairs.map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-        let workload = AnyWorkload::parse(name, &pairs.collect::<Vec<_>>()).unwrap();
-        block_on(&(), target.create(workload.plan())).unwrap();
-        let worker = target.worker().unwrap();
-        let run = Run { folder, target, worker, workload };
-        run.workload.run_begins(0);
-        run.load();
-        run
-    }
-
-    fn load(&self) {
-        block_on(&self.worker, async {
-            let mut session = self.connect().await;
-            for load in self.workload.loads() {
-                let width = self.workload.plan().tables()[load.table.0].columns.len();
-                let mut batch = Rows::new(width);
-                for number in 0..load.units {
-                    self.workload.load_unit(load.table, number, &mut batch);
-                }
-                session.load(load.table, &batch).await.unwrap();
-            }
-        });
-    }
-
-    fn path(&self) -> PathBuf {
-        self.folder.path().join("store.db")
-    }
-
-    async fn connect(&self) -> AnySession {
-        let connected = self.target.connect(self.workload.plan(), &self.worker);
-        connected.await.unwrap()
-    }
-
+impl CheckedRun {
     fn look_at_kept_rows(&self) {
         block_on(&self.worker, async {
             let mut session = self.connect().await;
             self.workload.look_at_kept_rows(&mut session).await.unwrap();
         });
-    }
-
-    fn harm(&self, sql: &str) {
-        Connection::open(self.path()).unwrap().execute_batch(sql).unwrap();
     }
 
     /// Clients take turns; each seventh transaction is aborted, and what `unknown` says of a round is
@@ -114,18 +63,11 @@ impl Run {
         });
         clients.into_iter().map(Client::tally).collect()
     }
-
-    fn check(&self, tallies: Vec<AnyTally>) -> Vec<Check> {
-        block_on(&self.worker, async {
-            let mut session = self.connect().await;
-            self.workload.check(tallies, &mut session).await.unwrap()
-        })
-    }
 }
 
 /// The names of the violated checks, after damage before or after the transactions.
 fn finds(name: &str, options: &[(&str, &str)], before: &str, after: &str) -> Vec<String> {
-    let run = Run::new(name, options);
+    let run = CheckedRun::new("client=threads", name, options);
     run.harm(before);
     let tallies = run.perform(140, |_| false);
     run.harm(after);
@@ -163,7 +105,7 @@ fn ycsb_holds_for_what_was_acknowledged_and_for_what_is_unknown() {
     for options in [MIX, MIX_WITH_DELETES] {
         // Of the unknown rounds some were committed and some, with each seventh, were not.
         for every in [1_000, 13, 7] {
-            let run = Run::new("ycsb", options);
+            let run = CheckedRun::new("client=threads", "ycsb", options);
             let tallies = run.perform(140, |round| round % every == every - 1);
             let checks = run.check(tallies);
             let held = |check: &Check| check.outcome == CheckOutcome::Held;
@@ -203,7 +145,11 @@ fn ycsb_finds_updates_that_a_store_has_dropped() {
 
 #[test]
 fn ycsb_finds_dropped_updates_of_rows_that_an_earlier_run_has_updated() {
-    let run = Run::new("ycsb", &[("records", "5"), ("read", "0"), ("update", "1")]);
+    let run = CheckedRun::new(
+        "client=threads",
+        "ycsb",
+        &[("records", "5"), ("read", "0"), ("update", "1")],
+    );
     run.perform(140, |_| false);
     run.harm(&drops_updates());
     run.workload.run_begins(7);
@@ -223,7 +169,7 @@ fn oltp_finds_additions_that_a_store_has_dropped_from_kept_rows_too() {
         assert_eq!(finds("oltp", &of(test), DROPS, ""), [COUNTS], "{test}");
     }
     let again = |test, harm: &str| {
-        let run = Run::new("oltp", &of(test));
+        let run = CheckedRun::new("client=threads", "oltp", &of(test));
         run.perform(140, |_| false);
         run.workload.run_begins(7);
         run.look_at_kept_rows();
@@ -240,7 +186,7 @@ fn oltp_finds_additions_that_a_store_has_dropped_from_kept_rows_too() {
     assert!(matches!(said, CheckOutcome::NotApplicable(_)), "{said:?}");
     assert_eq!(violated(unknown), [""; 0]);
     // Unless the tables were only prepared.
-    let prepared = Run::new("oltp", &of("write_only"));
+    let prepared = CheckedRun::new("client=threads", "oltp", &of("write_only"));
     prepared.workload.run_begins(7);
     prepared.look_at_kept_rows();
     prepared.harm(DROPS);
@@ -272,7 +218,7 @@ fn equal_seeds_write_equal_values_into_fresh_rows() {
     ] {
         let small = if name == "ycsb" { ("records", "20") } else { ("table_size", "20") };
         let values = || {
-            let run = Run::new(name, &[options, &[small]].concat());
+            let run = CheckedRun::new("client=threads", name, &[options, &[small]].concat());
             run.perform(35, |_| false);
             let database = Connection::open(run.path()).unwrap();
             database.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap()
@@ -337,7 +283,7 @@ fn records_hold_for_what_was_acknowledged_and_for_what_is_unknown() {
     let mrmw = &[("prewritten", "20"), ("reads_per_task", "10"), ("writes_per_task", "5")][..];
     for (name, options) in [("mrow", mrow), ("mrmw", mrmw)] {
         for every in [1_000, 13, 7] {
-            let run = Run::new(name, options);
+            let run = CheckedRun::new("client=threads", name, options);
             let tallies = run.perform(140, |round| round % every == every - 1);
             let checks = run.check(tallies);
             let held = |check: &Check| check.outcome == CheckOutcome::Held;
@@ -363,7 +309,11 @@ fn records_that_were_lost_altered_or_added_are_found() {
 
 #[test]
 fn a_second_run_of_the_same_seed_writes_other_values() {
-    let run = Run::new("ycsb", &[("records", "5"), ("read", "0"), ("update", "1")]);
+    let run = CheckedRun::new(
+        "client=threads",
+        "ycsb",
+        &[("records", "5"), ("read", "0"), ("update", "1")],
+    );
     let values = || {
         let database = Connection::open(run.path()).unwrap();
         let mut rows = database

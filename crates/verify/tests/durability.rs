@@ -165,7 +165,8 @@ fn every_store_is_tested() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// Lists of both stores survive crashes; a setting that does not sync loses only the latest transactions, whole.
+/// Lists of both stores survive crashes; a setting that does not sync loses only the latest transactions,
+/// whole.
 fn histories_continue_after_crashes() {
     for (target, holds) in [
         ("engine?isolation=serializable", true),

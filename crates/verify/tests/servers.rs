@@ -12,13 +12,13 @@
 #[path = "durability/support.rs"]
 mod support;
 
-use std::fs::{self, Permissions, set_permissions};
+use std::fs;
 use std::ops::Range;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use support::{CHILD, request, verified};
+use syncline_testkit::public_directory;
 use syncline_verify::durability::{
     ChildProgram, Class, Control, FaultVerdict, Finding, Images, InjectedFault, Verdict, across,
     child, place, recheck_images,
@@ -46,9 +46,7 @@ fn main() -> ExitCode {
 
 /// A scratch directory that every user may enter.
 fn scratch(store: &str) -> TempDir {
-    let scratch = tempfile::tempdir_in(place(store).unwrap()).unwrap();
-    set_permissions(scratch.path(), Permissions::from_mode(0o755)).unwrap();
-    scratch
+    public_directory(&place(store).unwrap())
 }
 
 fn control<'f>(finding: &'f Finding, name: &str) -> &'f Control {

@@ -1,15 +1,15 @@
-//! Memory that direct I/O accepts: a byte buffer that begins on a 4 KiB border.
+//! Memory for direct I/O: a byte buffer aligned to 4 KiB.
 //!
-//! The border lies inside a slightly longer allocation that never moves, so no unsafe code is
-//! needed. 4 KiB satisfies every device with logical blocks of 512 bytes to 4 KiB.
+//! The aligned start lies inside a slightly longer allocation that never moves, so no unsafe code is needed.
+//! 4 KiB satisfies every device with logical blocks of 512 bytes to 4 KiB.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// What the buffer's first byte is aligned to, in bytes.
+/// The alignment of the buffer's first byte, in bytes.
 pub const ALIGNMENT: usize = 4096;
 
-/// A byte buffer of fixed length whose first byte lies on a 4 KiB border.
+/// A byte buffer of fixed length whose first byte is aligned to 4 KiB.
 pub struct AlignedBuffer {
     allocation: Box<[u8]>,
     start: usize,
@@ -17,7 +17,7 @@ pub struct AlignedBuffer {
 }
 
 impl AlignedBuffer {
-    /// `len` zero bytes. The length need not be a multiple of 4 KiB, but direct I/O wants one.
+    /// `len` zero bytes. The length need not be a multiple of 4 KiB, but direct I/O requires one.
     pub fn zeroed(len: usize) -> AlignedBuffer {
         let allocation = vec![0; len + ALIGNMENT - 1].into_boxed_slice();
         let address = allocation.as_ptr().addr();

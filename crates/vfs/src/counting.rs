@@ -1,6 +1,6 @@
-//! A disk that counts what passes through it to another disk.
+//! A disk that counts the operations it passes on to another disk.
 //!
-//! Only what succeeded is counted. All copies of a [`CountingDisk`], and all files opened through
+//! Only successful operations are counted. All copies of a [`CountingDisk`], and all files opened through
 //! them, share one set of counts.
 
 use crate::{Disk, File, OpenOptions, Result, WriteSync};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What passed through a [`CountingDisk`] up to some moment.
+/// The operations of a [`CountingDisk`] up to some moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Writes, synced ones included.
+    /// Writes, including synced ones.
     pub writes: u64,
     /// Bytes of those writes.
     pub written_bytes: u64,
@@ -34,7 +34,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// What passed between `earlier` and this moment, both of one disk.
+    /// The operations between `earlier` and this moment, both of one disk.
     #[must_use]
     pub fn since(&self, earlier: &Counts) -> Counts {
         Counts {
@@ -51,13 +51,13 @@ impl Counts {
         }
     }
 
-    /// All syncs of files: by call and by synced write; directories apart.
+    /// All syncs of files, by call or by synced write; without directory syncs.
     pub fn syncs(&self) -> u64 {
         self.syncs_data + self.syncs_all + self.synced_writes
     }
 }
 
-/// A disk that hands everything on to `D` and counts it.
+/// A disk that passes every operation on to `D` and counts it.
 #[derive(Clone, Debug)]
 pub struct CountingDisk<D> {
     disk: D,
@@ -70,12 +70,12 @@ impl<D: Disk> CountingDisk<D> {
         CountingDisk { disk, counters: Arc::default() }
     }
 
-    /// The disk underneath; what is done to it directly is not counted.
+    /// The wrapped disk; operations on it directly are not counted.
     pub fn inner(&self) -> &D {
         &self.disk
     }
 
-    /// What has passed so far. While other threads work, the fields are not of one instant.
+    /// The operations so far. While other threads work, the fields are not of one instant.
     pub fn counts(&self) -> Counts {
         self.counters.read()
     }

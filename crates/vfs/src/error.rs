@@ -1,4 +1,4 @@
-//! What can go wrong between a caller and a disk: what was tried, on which file, and why it failed.
+//! Errors of a disk: the operation, the file, and the reason.
 
 use std::io;
 use std::path::{Path, PathBuf};

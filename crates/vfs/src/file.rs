@@ -1,21 +1,21 @@
-//! The seam to storage: what every disk, real, counting or simulated, offers.
+//! The interface to storage that every disk, real, counting or simulated, implements.
 //!
 //! Rules for callers:
 //! 1. Offsets are explicit; a file has no position, so handles may be shared between threads.
-//! 2. `write_at` writes all bytes or fails; after a failure the range's content is unknown.
-//! 3. What was written is stable only after a sync that *began* after the write returned, or at once
-//!    if the file was opened with [`WriteSync::Data`] or [`WriteSync::Full`].
-//! 4. A file's name is stable only after [`Disk::sync_directory`] of its folder.
-//! 5. A failed sync is final for what it covered: the caller must not retry it and believe the
-//!    second answer (pages may have been marked clean). Close and recover.
-//! 6. With [`OpenOptions::direct`], buffers, offsets and lengths are multiples of 512 bytes at least,
-//!    of the device's block size in general: use an aligned buffer of 4 KiB multiples.
+//! 2. `write_at` writes all bytes or fails; after a failure the contents of the range are unknown.
+//! 3. A write is stable only after a sync that *began* after the write returned, or at once if the file was
+//!    opened with [`WriteSync::Data`] or [`WriteSync::Full`].
+//! 4. A file's name is stable only after [`Disk::sync_directory`] of its directory.
+//! 5. A failed sync is final for the writes it covered: the caller must not retry it and trust the second
+//!    result (pages may have been marked clean). Close and recover.
+//! 6. With [`OpenOptions::direct`], buffers, offsets and lengths must be multiples of the device's block
+//!    size, at least 512 bytes: use an aligned buffer of 4 KiB multiples.
 
 use crate::Result;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
-/// What a handle may do.
+/// The access that a handle allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Read only.
@@ -24,7 +24,7 @@ pub enum Access {
     ReadWrite,
 }
 
-/// What to do when the file is there, or is not.
+/// What to do if the file exists, or does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Create {
     /// The file must exist.
@@ -51,9 +51,9 @@ pub enum WriteSync {
 pub struct OpenOptions {
     /// Read, or read and write.
     pub access: Access,
-    /// Whether to make the file.
+    /// Whether to create the file.
     pub create: Create,
-    /// Past the kernel's page cache (`O_DIRECT`); see rule 6.
+    /// Bypass the kernel's page cache (`O_DIRECT`); see rule 6.
     pub direct: bool,
     /// Whether each write is itself a sync.
     pub write_sync: WriteSync,
@@ -68,7 +68,7 @@ impl OpenOptions {
         write_sync: WriteSync::No,
     };
 
-    /// A file for reading and writing, made if missing, buffered, not synced by itself.
+    /// A file for reading and writing, made if missing, buffered, without synced writes.
     pub const READ_WRITE: OpenOptions = OpenOptions {
         access: Access::ReadWrite,
         create: Create::IfMissing,
@@ -77,7 +77,7 @@ impl OpenOptions {
     };
 }
 
-/// A place that holds files.
+/// A file system: files and directories by path.
 pub trait Disk: Clone + Debug + Send + Sync + 'static {
     /// An open file of this disk.
     type File: File;
@@ -91,7 +91,7 @@ pub trait Disk: Clone + Debug + Send + Sync + 'static {
     /// Removes a file's name. Not stable until the directory is synced.
     fn remove(&self, path: &Path) -> Result<()>;
 
-    /// Gives a file another name in the same file system, replacing what was there.
+    /// Renames a file within a file system, replacing the file of that name.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
 
     /// The names in a directory, sorted.
@@ -106,13 +106,13 @@ pub trait File: Debug + Send + Sync + 'static {
     /// Reads up to `buffer.len()` bytes; fewer only at the end of the file. Returns how many.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize>;
 
-    /// Writes all of `bytes`, growing the file if it must.
+    /// Writes all of `bytes`, growing the file if needed.
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()>;
 
-    /// Makes what was written stable, with the metadata needed to read it back (`fdatasync`).
+    /// Makes earlier writes stable, with the metadata needed to read them back (`fdatasync`).
     fn sync_data(&self) -> Result<()>;
 
-    /// Makes what was written and all metadata stable (`fsync`).
+    /// Makes earlier writes and all metadata stable (`fsync`).
     fn sync_all(&self) -> Result<()>;
 
     /// The length in bytes.
@@ -123,12 +123,12 @@ pub trait File: Debug + Send + Sync + 'static {
         Ok(self.len()? == 0)
     }
 
-    /// Cuts or grows the file to `bytes`; new bytes read as zero and may need metadata at first write.
+    /// Truncates or grows the file to `bytes`; new bytes read as zero and may need metadata at first write.
     fn set_len(&self, bytes: u64) -> Result<()>;
 
-    /// Grows the file to at least `bytes` with blocks that are allocated *and written with zeros*, so
-    /// that later overwrites change no metadata. Not stable until synced; the one place where a full
-    /// disk may show and be retried.
+    /// Grows the file to at least `bytes` with blocks that are allocated *and written with zeros*, so that
+    /// later overwrites change no metadata. Not stable until synced. This is the one operation in which a
+    /// full disk may show and be retried.
     fn preallocate(&self, bytes: u64) -> Result<()>;
 
     /// Takes the file's exclusive lock until the handle drops, or fails with

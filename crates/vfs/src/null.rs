@@ -1,8 +1,8 @@
-//! A disk that keeps names and lengths and no bytes: what is read from it is zeros.
+//! A disk that keeps names and lengths but no bytes: reads return zeros.
 //!
-//! The engine's transient mode runs its log on it, so that one code path serves both modes and
-//! nothing reaches the operating system. It promises no durability and reports none: whoever uses
-//! it asks for durability none. Every directory exists.
+//! The engine's transient mode runs its log on it, so that one code path serves both modes and nothing
+//! reaches the operating system. It promises no durability: its users must set durability none. Every
+//! directory exists.
 
 use crate::{Create, Disk, Error, File, OpenOptions, Result};
 use parking_lot::{Mutex, MutexGuard};
@@ -18,7 +18,7 @@ struct NullContents {
     locked: AtomicBool,
 }
 
-/// See the module. Copies are the same disk.
+/// A disk without bytes. Copies are the same disk.
 #[derive(Clone, Debug, Default)]
 pub struct NullDisk {
     files: Arc<Mutex<BTreeMap<PathBuf, Arc<NullContents>>>>,
@@ -28,7 +28,7 @@ pub struct NullDisk {
 #[derive(Debug)]
 pub struct NullFile {
     path: PathBuf,
-    kept: Arc<NullContents>,
+    contents: Arc<NullContents>,
     holds_lock: AtomicBool,
 }
 
@@ -44,17 +44,17 @@ impl Disk for NullDisk {
     fn open(&self, path: &Path, options: OpenOptions) -> Result<NullFile> {
         let mut files = self.files();
         let known = files.get(path).cloned();
-        let kept = match (known, options.create) {
+        let contents = match (known, options.create) {
             (None, Create::Never) => return Err(failed("open", path, ErrorKind::NotFound)),
             (Some(_), Create::New) => return Err(failed("open", path, ErrorKind::AlreadyExists)),
-            (Some(kept), _) => kept,
+            (Some(contents), _) => contents,
             (None, _) => {
-                let kept = Arc::new(NullContents::default());
-                files.insert(path.to_owned(), Arc::clone(&kept));
-                kept
+                let contents = Arc::new(NullContents::default());
+                files.insert(path.to_owned(), Arc::clone(&contents));
+                contents
             }
         };
-        Ok(NullFile { path: path.to_owned(), kept, holds_lock: AtomicBool::new(false) })
+        Ok(NullFile { path: path.to_owned(), contents, holds_lock: AtomicBool::new(false) })
     }
 
     fn create_directory(&self, _path: &Path) -> Result<()> {
@@ -70,10 +70,10 @@ impl Disk for NullDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         let mut files = self.files();
-        let Some(kept) = files.remove(from) else {
+        let Some(contents) = files.remove(from) else {
             return Err(failed("rename", from, ErrorKind::NotFound));
         };
-        files.insert(to.to_owned(), kept);
+        files.insert(to.to_owned(), contents);
         Ok(())
     }
 
@@ -98,7 +98,7 @@ impl File for NullFile {
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
         let end = offset + bytes.len() as u64;
-        self.kept.bytes.fetch_max(end, Ordering::Relaxed);
+        self.contents.bytes.fetch_max(end, Ordering::Relaxed);
         Ok(())
     }
 
@@ -111,21 +111,21 @@ impl File for NullFile {
     }
 
     fn len(&self) -> Result<u64> {
-        Ok(self.kept.bytes.load(Ordering::Relaxed))
+        Ok(self.contents.bytes.load(Ordering::Relaxed))
     }
 
     fn set_len(&self, bytes: u64) -> Result<()> {
-        self.kept.bytes.store(bytes, Ordering::Relaxed);
+        self.contents.bytes.store(bytes, Ordering::Relaxed);
         Ok(())
     }
 
     fn preallocate(&self, bytes: u64) -> Result<()> {
-        self.kept.bytes.fetch_max(bytes, Ordering::Relaxed);
+        self.contents.bytes.fetch_max(bytes, Ordering::Relaxed);
         Ok(())
     }
 
     fn try_lock(&self) -> Result<()> {
-        if self.kept.locked.swap(true, Ordering::AcqRel) {
+        if self.contents.locked.swap(true, Ordering::AcqRel) {
             return Err(Error::Locked { path: self.path.clone() });
         }
         self.holds_lock.store(true, Ordering::Release);
@@ -136,7 +136,7 @@ impl File for NullFile {
 impl Drop for NullFile {
     fn drop(&mut self) {
         if self.holds_lock.load(Ordering::Acquire) {
-            self.kept.locked.store(false, Ordering::Release);
+            self.contents.locked.store(false, Ordering::Release);
         }
     }
 }

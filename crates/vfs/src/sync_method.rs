@@ -1,13 +1,13 @@
 //! The ways Linux offers to make one write stable, and what each promises.
 //!
-//! The kernel's words decide (man pages open(2), fsync(2), pwritev2(2), `sync_file_range(2)`):
-//! `sync_file_range` writes pages but neither metadata nor the device's cache, so it is named and
-//! measured as what it is, not durable, and can never be a sync line.
+//! The kernel's documentation decides (man pages open(2), fsync(2), pwritev2(2), `sync_file_range(2)`):
+//! `sync_file_range` writes pages but neither metadata nor the device's cache, so it is listed and measured
+//! as not durable, and can never be a sync line.
 
-/// What a method promises when it has returned.
+/// The guarantee of a method once it has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Promise {
-    /// Nothing that survives a power cut.
+    /// Nothing that survives a power loss.
     NotDurable,
     /// Data, and the metadata needed to read it back.
     Data,
@@ -83,12 +83,12 @@ impl SyncMethod {
         }
     }
 
-    /// The method of that name.
+    /// The method with that name.
     pub fn from_name(name: &str) -> Option<SyncMethod> {
         SyncMethod::ALL.into_iter().find(|method| method.name() == name)
     }
 
-    /// What the kernel promises for it.
+    /// The kernel's guarantee for it.
     pub fn promise(self) -> Promise {
         match self {
             SyncMethod::SyncFileRange => Promise::NotDurable,
@@ -107,7 +107,7 @@ impl SyncMethod {
         }
     }
 
-    /// True if it writes past the page cache and so needs whole, aligned blocks.
+    /// True if it bypasses the page cache and so needs whole, aligned blocks.
     pub fn is_direct(self) -> bool {
         matches!(
             self,
@@ -127,7 +127,7 @@ mod tests {
     use super::{Promise, SyncMethod};
 
     #[test]
-    fn names_are_distinct_and_lead_back() {
+    fn names_are_distinct_and_parse_back() {
         for method in SyncMethod::ALL {
             assert_eq!(SyncMethod::from_name(method.name()), Some(method));
         }

@@ -1,4 +1,4 @@
-//! What a simulated crash may take and what it may not: each rule of the simulated disk by itself.
+//! What a simulated crash may lose and what it may not: a test for each rule of the simulated disk.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
@@ -22,7 +22,7 @@ fn with_file(metadata: Metadata) -> (SimulatedDisk, SimulatedFile) {
     (disk, file)
 }
 
-/// What a path leads to, if it does.
+/// The contents of the file at a path; none if there is no file.
 fn read(disk: &SimulatedDisk, path: &str) -> Option<Vec<u8>> {
     let file = disk.open(Path::new(path), OpenOptions::READ).ok()?;
     let mut bytes = vec![0; file.len().unwrap() as usize];
@@ -34,7 +34,7 @@ fn after(disk: &SimulatedDisk, crash: Crash, path: &str) -> Option<Vec<u8>> {
     read(&disk.crash(crash), path)
 }
 
-/// What random crashes leave of a path.
+/// The possible contents of a path after random crashes.
 fn outcomes(disk: &SimulatedDisk, path: &str) -> BTreeSet<Option<Vec<u8>>> {
     (0..200).map(|seed| after(disk, Crash::Subset { seed }, path)).collect()
 }
@@ -53,7 +53,7 @@ fn closing_makes_nothing_stable() {
 }
 
 #[test]
-fn both_syncs_make_bytes_and_length_stable_whoever_wrote_them() {
+fn both_syncs_make_bytes_and_length_of_all_handles_stable() {
     for metadata in BOTH {
         let (disk, file) = with_file(metadata);
         file.write_at(b"abc", 0).unwrap();
@@ -98,7 +98,7 @@ fn a_synced_write_is_stable_at_once_and_alone() {
 }
 
 #[test]
-fn a_synced_write_brings_the_cut_before_it_but_not_the_growth_after_it() {
+fn a_synced_write_includes_an_earlier_truncation_but_not_a_later_growth() {
     let (disk, file) = with_file(Metadata::Strict);
     file.write_at(b"aaaaaa", 0).unwrap();
     file.sync_data().unwrap();
@@ -111,7 +111,7 @@ fn a_synced_write_brings_the_cut_before_it_but_not_the_growth_after_it() {
 }
 
 #[test]
-fn a_cut_is_pending_until_synced_and_cut_bytes_stay_away() {
+fn a_truncation_is_pending_until_synced_and_truncated_bytes_do_not_return() {
     let (disk, file) = with_file(Metadata::Strict);
     file.write_at(b"abcdef", 0).unwrap();
     file.sync_data().unwrap();
@@ -263,7 +263,7 @@ fn each_pending_change_can_survive_alone() {
 }
 
 #[test]
-fn a_torn_overwrite_keeps_loses_or_garbles_each_sector_and_no_byte_beside_it() {
+fn a_torn_overwrite_keeps_loses_or_garbles_each_sector_and_no_other_byte() {
     let (disk, file) = with_file(Metadata::Strict);
     file.write_at(&[1; 4096], 0).unwrap();
     file.sync_data().unwrap();
@@ -293,7 +293,7 @@ fn a_torn_append_may_come_without_its_length_or_as_zeros() {
     let (disk, file) = with_file(Metadata::Strict);
     file.write_at(&[1; 512], 0).unwrap();
     file.sync_data().unwrap();
-    // Half a sector over the old end, and eight sectors, too many to be lost one by one by chance.
+    // Half a sector over the old end, and eight sectors, too many to be all lost by chance.
     file.write_at(&[2; 256 + 4096], 256).unwrap();
     let mut found = BTreeSet::new();
     for seed in 0..300 {
@@ -336,8 +336,8 @@ fn an_image_follows_from_its_seed_and_is_a_disk_of_its_own() {
 }
 
 #[test]
-fn the_power_goes_off_during_one_operation_and_stays_off() {
-    // Every cut of: create, write, sync, synced write, rename, directory sync.
+fn the_power_fails_during_one_operation_and_stays_off() {
+    // A power loss during each of: create, write, sync, synced write, rename, directory sync.
     let run = |disk: &SimulatedDisk| -> Result<(), Error> {
         let file = disk.open(Path::new("f"), NEW)?;
         file.write_at(b"abc", 0)?;
@@ -354,12 +354,12 @@ fn the_power_goes_off_during_one_operation_and_stays_off() {
         disk.crash_after(cut);
         let error = run(&disk).unwrap_err();
         assert!(error.to_string().contains("the power is off"), "{error}");
-        // The operation that was cut counts, the refused ones do not, and reads are refused too.
+        // The interrupted operation counts, the refused ones do not, and reads are refused too.
         assert_eq!(disk.operations(), cut + 1);
         assert!(disk.list(Path::new("/")).is_err());
         assert!(disk.open(Path::new("f"), OpenOptions::READ_WRITE).is_err());
         assert_eq!(disk.operations(), cut + 1);
-        // What the cut operation changed may have reached the disk; what it should have synced may not.
+        // The change of the interrupted operation may have reached the disk; its sync may not.
         let (dropped, kept) = (disk.crash(Crash::DropAll), disk.crash(Crash::KeepAll));
         assert!(dropped.list(Path::new("/")).unwrap().is_empty());
         let expected = [&b""[..], b"abc", b"abc", b"aXc", b"aXc", b"aXc"][cut as usize];
@@ -368,22 +368,22 @@ fn the_power_goes_off_during_one_operation_and_stays_off() {
 }
 
 #[test]
-fn a_cut_sync_makes_nothing_stable_by_itself() {
+fn an_interrupted_sync_makes_nothing_stable() {
     for metadata in BOTH {
-        for cut in ["sync", "synced write", "directory sync"] {
+        for operation in ["sync", "synced write", "directory sync"] {
             let disk = SimulatedDisk::new(1, metadata);
             let file = disk.open(Path::new("f"), NEW).unwrap();
             let synced = disk.open(Path::new("f"), SYNCED).unwrap();
             file.write_at(b"abc", 0).unwrap();
             disk.crash_after(0);
-            let result = match cut {
+            let result = match operation {
                 "sync" => file.sync_all(),
                 "synced write" => synced.write_at(b"X", 1),
                 _ => disk.sync_directory(Path::new("")),
             };
             result.unwrap_err();
-            assert_eq!(after(&disk, Crash::DropAll, "f"), None, "{cut}");
-            assert_eq!(after(&disk, Crash::Only(0), "f").unwrap(), b"", "{cut}");
+            assert_eq!(after(&disk, Crash::DropAll, "f"), None, "{operation}");
+            assert_eq!(after(&disk, Crash::Only(0), "f").unwrap(), b"", "{operation}");
         }
         let (disk, file) = with_file(metadata);
         file.write_at(b"abc", 0).unwrap();
@@ -395,7 +395,7 @@ fn a_cut_sync_makes_nothing_stable_by_itself() {
 }
 
 #[test]
-fn a_cut_synced_write_may_be_torn() {
+fn an_interrupted_synced_write_may_be_torn() {
     let (disk, file) = with_file(Metadata::Strict);
     file.write_at(&[1; 1024], 0).unwrap();
     file.sync_data().unwrap();
@@ -409,7 +409,7 @@ fn a_cut_synced_write_may_be_torn() {
 }
 
 #[test]
-fn direct_files_refuse_what_is_not_aligned() {
+fn direct_files_refuse_unaligned_accesses() {
     let disk = SimulatedDisk::new(1, Metadata::Strict);
     let direct = OpenOptions { direct: true, ..OpenOptions::READ_WRITE };
     let file = disk.open(Path::new("f"), direct).unwrap();

@@ -1,5 +1,5 @@
-//! One suite for every disk: what the file module promises holds for the real, the counting and the
-//! simulated disk alike.
+//! One suite for every disk: the promises of the file module hold for the real, the counting and the
+//! simulated disk.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
@@ -15,7 +15,7 @@ const NEW: OpenOptions = OpenOptions { create: Create::New, ..OpenOptions::READ_
 const EXISTING: OpenOptions = OpenOptions { create: Create::Never, ..OpenOptions::READ_WRITE };
 
 fn behaves<D: Disk>(disk: &D, folder: &Path) {
-    opens_as_asked(disk, &folder.join("opens"));
+    opens_as_requested(disk, &folder.join("opens"));
     reads_what_was_written(disk, &folder.join("reads"));
     changes_length(disk, &folder.join("length"));
     preallocates_zeros(disk, &folder.join("preallocates"));
@@ -64,7 +64,7 @@ fn content(file: &impl File) -> Vec<u8> {
     bytes
 }
 
-fn opens_as_asked<D: Disk>(disk: &D, folder: &Path) {
+fn opens_as_requested<D: Disk>(disk: &D, folder: &Path) {
     disk.create_directory(folder).unwrap();
     let path = folder.join("file");
     assert_eq!(kind(disk.open(&path, OpenOptions::READ)), Some(ErrorKind::NotFound));
@@ -74,7 +74,7 @@ fn opens_as_asked<D: Disk>(disk: &D, folder: &Path) {
     let file = disk.open(&path, NEW).unwrap();
     file.write_at(b"kept", 0).unwrap();
     assert_eq!(kind(disk.open(&path, NEW)), Some(ErrorKind::AlreadyExists));
-    // Opening changes nothing in a file that is there.
+    // Opening changes nothing in an existing file.
     for options in [OpenOptions::READ, OpenOptions::READ_WRITE, EXISTING] {
         assert_eq!(content(&disk.open(&path, options).unwrap()), b"kept");
     }
@@ -102,7 +102,7 @@ fn reads_what_was_written<D: Disk>(disk: &D, path: &Path) {
     assert_eq!(file.read_at(&mut middle, 7).unwrap(), 1);
     assert_eq!(file.read_at(&mut middle, 8).unwrap(), 0);
     assert_eq!(file.read_at(&mut middle, 1 << 40).unwrap(), 0);
-    // A second handle sees it without any sync, and sees what comes later.
+    // A second handle sees it without any sync, and sees later writes.
     let second = disk.open(path, OpenOptions::READ).unwrap();
     file.write_at(b"Z", 7).unwrap();
     assert_eq!(content(&second), b"\0\0aXYdeZ");
@@ -115,7 +115,7 @@ fn changes_length<D: Disk>(disk: &D, path: &Path) {
     file.write_at(b"abcdef", 0).unwrap();
     file.set_len(3).unwrap();
     assert_eq!(content(&file), b"abc");
-    // Cut bytes do not come back.
+    // Truncated bytes do not come back.
     file.set_len(5).unwrap();
     assert_eq!(content(&file), b"abc\0\0");
     assert_eq!((file.len().unwrap(), file.is_empty().unwrap()), (5, false));
@@ -126,7 +126,7 @@ fn changes_length<D: Disk>(disk: &D, path: &Path) {
 fn preallocates_zeros<D: Disk>(disk: &D, path: &Path) {
     let file = disk.open(path, NEW).unwrap();
     file.write_at(b"abc", 0).unwrap();
-    // More than one piece of zeros, and no whole number of them.
+    // More than one piece of zeros, and not a whole number of pieces.
     let bytes = (2 << 20) + 4321;
     file.preallocate(bytes).unwrap();
     let grown = content(&file);
@@ -159,7 +159,7 @@ fn names_files<D: Disk>(disk: &D, folder: &Path) {
     assert_eq!(kind(disk.list(&a)), Some(ErrorKind::NotADirectory));
     assert_eq!(kind(disk.list(&folder.join("absent"))), Some(ErrorKind::NotFound));
 
-    // A rename replaces, keeps the content, and moves between directories; handles follow the file.
+    // A rename replaces, keeps the contents, and moves between directories; handles follow the file.
     let open_b = disk.open(&b, EXISTING).unwrap();
     let open_a = disk.open(&a, EXISTING).unwrap();
     disk.rename(&b, &a).unwrap();
@@ -197,7 +197,7 @@ fn locks_once<D: Disk>(disk: &D, path: &Path) {
     first.try_lock().unwrap();
     let refused = second.try_lock().unwrap_err();
     assert!(matches!(&refused, Error::Locked { path: locked } if locked == path), "{refused}");
-    // A lock stops no one from reading and writing, and goes with its handle.
+    // A lock does not prevent reading and writing, and ends with its handle.
     second.write_at(b"a", 0).unwrap();
     drop(first);
     second.try_lock().unwrap();
@@ -263,7 +263,7 @@ fn shares_handles_between_threads<D: Disk>(disk: &D, path: &Path) {
 
 fn reads_and_writes_past_the_cache<D: Disk>(disk: &D, path: &Path) {
     let direct = OpenOptions { direct: true, ..OpenOptions::READ_WRITE };
-    // The file system under the temporary folder may refuse direct I/O; then nothing is promised.
+    // The file system of the temporary folder may refuse direct I/O; then nothing is promised.
     let file = match disk.open(path, direct) {
         Err(error) if error.kind() == Some(ErrorKind::InvalidInput) => return,
         opened => opened.unwrap(),
@@ -277,7 +277,7 @@ fn reads_and_writes_past_the_cache<D: Disk>(disk: &D, path: &Path) {
     assert_eq!(file.read_at(&mut read, 0).unwrap(), 16384);
     let expected = [vec![0; 4096], vec![5; 8192], vec![0; 4096]].concat();
     assert!(read[..] == expected);
-    // A buffered handle sees the same bytes, and may leave a length that is no multiple of a block.
+    // A buffered handle sees the same bytes, and may leave a length that is not a multiple of a block.
     let buffered = disk.open(path, EXISTING).unwrap();
     assert!(content(&buffered)[..16384] == expected);
     buffered.set_len(4096 + 700).unwrap();

@@ -1,4 +1,4 @@
-//! Faults of the simulated disk: when they strike, what they leave, and who is told.
+//! Faults of the simulated disk: when they are injected, their effects, and which handles report them.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
@@ -38,7 +38,7 @@ fn is_io_error<T: std::fmt::Debug>(result: Result<T, syncline_vfs::Error>) -> bo
 }
 
 #[test]
-fn a_rule_strikes_where_and_when_it_says() {
+fn a_rule_is_injected_at_its_place_and_time() {
     let (disk, file) = with_file();
     disk.create_directory(Path::new("/log")).unwrap();
     let log = open(&disk, "log/1");
@@ -125,9 +125,9 @@ fn dropped_pages_read_old_and_are_never_written() {
         disk.arm(FaultRule::next(fault, "f"));
         let error = file.sync_data().unwrap_err();
         assert_eq!(error.is_full(), fault == Fault::SyncFull);
-        // The length stays, as the kernel's does; the bytes are gone.
+        // The length stays, as in the kernel; the bytes are gone.
         assert_eq!(content(&file), b"oldoldol\0\0\0\0");
-        // The second handle is told once, this one not again, a later one never.
+        // The second handle reports the error once, this one not again, a later one never.
         assert!(is_io_error(other.sync_data()));
         for handle in [&file, &other, &open(&disk, "f")] {
             handle.sync_data().unwrap();
@@ -144,14 +144,14 @@ fn kept_pages_read_new_until_evicted_and_no_later_sync_covers_them() {
     disk.arm(FaultRule::next(Fault::SyncError(SyncFailure::PagesKeptUntilEviction), "f"));
     assert!(is_io_error(file.sync_all()));
     assert_eq!(content(&file), b"newoldol");
-    // The trap: the sync is tried again, succeeds, and nothing is stable.
+    // The trap: the sync is retried and succeeds, and nothing is stable.
     file.sync_all().unwrap();
     assert_eq!(content(&file), b"newoldol");
     assert_eq!(after(&disk, Crash::DropAll), b"oldoldol");
     // The pages may have reached the device before the error.
     assert_eq!(after(&disk, Crash::KeepAll), b"newoldol");
     assert!(is_io_error(other.sync_all()));
-    // What is written later is covered as ever.
+    // Later writes are covered as usual.
     file.write_at(b"end", 5).unwrap();
     file.sync_data().unwrap();
     assert_eq!(after(&disk, Crash::DropAll), b"oldolend");
@@ -162,13 +162,13 @@ fn kept_pages_read_new_until_evicted_and_no_later_sync_covers_them() {
 }
 
 #[test]
-fn a_failure_may_be_told_to_one_handle_only() {
+fn a_failure_may_be_reported_to_one_handle_only() {
     let (disk, file) = with_file();
     let other = open(&disk, "f");
     file.write_at(b"new", 0).unwrap();
     disk.arm(FaultRule::next(Fault::SyncError(SyncFailure::OneHandleOnly), "f"));
     assert!(is_io_error(other.sync_data()));
-    // The handle that wrote hears of nothing.
+    // The handle that wrote does not learn of it.
     file.sync_data().unwrap();
     assert_eq!(content(&file), b"newoldol");
     assert_eq!(after(&disk, Crash::DropAll), b"oldoldol");
@@ -183,7 +183,7 @@ fn a_synced_write_fails_for_itself_alone() {
     disk.arm(FaultRule::next(Fault::SyncError(SyncFailure::PagesDropped), "f"));
     assert!(is_io_error(synced.write_at(b"B", 1)));
     assert_eq!(content(&file), b"Aldoldol");
-    // The buffered write was not part of it: the next sync covers it, after telling of the failure.
+    // The buffered write was not part of it: the next sync covers it, after reporting the failure.
     assert!(is_io_error(file.sync_data()));
     assert_eq!(after(&disk, Crash::DropAll), b"Aldoldol");
     synced.write_at(b"C", 2).unwrap();

@@ -22,6 +22,7 @@ mod error;
 pub mod group_commit;
 pub mod insert;
 pub mod join;
+mod lookup;
 #[cfg(test)]
 mod mix_tests;
 pub mod mrmw;

@@ -1,9 +1,9 @@
 //! `syncline observe` and `syncline clean`: what is done with a server that others use.
 
-use super::{LineArg, value};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
+use syncline_console::{LineArg, value};
 
 /// Watch a live server without adding load: commits, syncs, log bytes, settings, commits per sync.
 #[derive(Args, Debug)]

@@ -1,8 +1,8 @@
 //! `syncline probe`, `syncline probe writetest` and `syncline model`.
 
-use super::value;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
+use syncline_console::value;
 
 /// Measure how many durable writes/s a directory can do, and report what is under it.
 #[derive(Args, Debug)]

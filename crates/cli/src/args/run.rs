@@ -1,11 +1,10 @@
 //! `syncline run WORKLOAD`: the flags that every workload shares.
 
-use super::meter::{MeterArgs, MeterTyped};
 use super::sweep::{Sweep, sweep};
-use super::value;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
+use syncline_console::{LineArg, MeterArgs, MeterTyped, value};
 
 /// The arrival process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -14,27 +13,6 @@ pub(crate) enum ArrivalArg {
     Poisson,
     /// Equal gaps
     Fixed,
-}
-
-/// Where a run's sync line comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum LineArg {
-    /// Measured briefly before and after.
-    Brief,
-    /// Not measured.
-    None,
-    /// A probe's record.
-    Record(PathBuf),
-}
-
-impl From<&str> for LineArg {
-    fn from(typed: &str) -> LineArg {
-        match typed {
-            "brief" => LineArg::Brief,
-            "none" => LineArg::None,
-            path => LineArg::Record(path.into()),
-        }
-    }
 }
 
 /// The flags that every workload shares.

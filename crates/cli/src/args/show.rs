@@ -2,8 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use syncline_console::value;
+use syncline_profile::View;
 use syncline_report::FunctionsBy;
-use syncline_report::record::CostView;
 use syncline_report::table::Published;
 
 /// Show records as tables, JSON or an HTML report, or in the format of a published source.
@@ -47,7 +48,7 @@ pub(crate) struct ShowArgs {
     pub(crate) functions: Option<FunctionsArg>,
 
     /// Number of functions, with --functions
-    #[arg(long, value_name = "N", value_parser = super::value::amount, default_value = "20", requires = "functions")]
+    #[arg(long, value_name = "N", value_parser = value::amount, default_value = "20", requires = "functions")]
     pub(crate) top: usize,
 
     /// Print the stacks of a metered run for other programs
@@ -72,11 +73,11 @@ pub(crate) enum ViewArg {
     Behalf,
 }
 
-impl From<ViewArg> for CostView {
-    fn from(view: ViewArg) -> CostView {
+impl From<ViewArg> for View {
+    fn from(view: ViewArg) -> View {
         match view {
-            ViewArg::Innermost => CostView::Innermost,
-            ViewArg::Behalf => CostView::OnBehalfOf,
+            ViewArg::Innermost => View::Innermost,
+            ViewArg::Behalf => View::OnBehalfOf,
         }
     }
 }

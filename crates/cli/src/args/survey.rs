@@ -1,10 +1,9 @@
 //! `syncline survey`.
 
-use super::meter::MeterArgs;
-use super::value;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
+use syncline_console::{MeterArgs, value};
 
 /// Measure how many durable commits/s this disk and your databases can do, and write a report.
 #[derive(Args, Debug)]

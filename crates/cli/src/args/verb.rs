@@ -2,12 +2,14 @@
 
 use super::help::{examples_last, grouped};
 use super::{
-    CleanArgs, CompareArgs, LikeArgs, ListArgs, ManualArgs, ModelArgs, ObserveArgs, PgbenchArgs,
-    PrivateArgs, ProbeArgs, RunArgs, ShowArgs, SurveyArgs, SysbenchArgs, VerifyArgs, YcsbArgs,
+    CleanArgs, CompareArgs, LikeArgs, ListArgs, ManualArgs, ModelArgs, ObserveArgs, PrivateArgs,
+    ProbeArgs, RunArgs, ShowArgs, SurveyArgs, VerifyArgs,
 };
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use std::ffi::OsString;
+use syncline_compat::CompatCommand;
+use syncline_console::progress;
 
 /// Write completions for a shell to standard output.
 #[derive(Args, Debug)]
@@ -36,9 +38,7 @@ pub(crate) enum Verb {
     Observe(ObserveArgs),
     Private(PrivateArgs),
     Clean(CleanArgs),
-    Ycsb(YcsbArgs),
-    Sysbench(SysbenchArgs),
-    Pgbench(Box<PgbenchArgs>),
+    Compat(CompatCommand),
     Completions(ShellArgs),
     Manual(ManualArgs),
 }
@@ -97,11 +97,7 @@ pub(crate) fn definition() -> Command {
         .subcommand(ObserveArgs::augment_args(Command::new("observe")))
         .subcommand(PrivateArgs::augment_args(Command::new("private")))
         .subcommand(CleanArgs::augment_args(Command::new("clean")))
-        .subcommand(YcsbArgs::augment_args(Command::new("ycsb")))
-        .subcommand(PgbenchArgs::augment_args(
-            Command::new("pgbench").disable_help_flag(true),
-        ))
-        .subcommand(SysbenchArgs::augment_args(Command::new("sysbench")))
+        .subcommands(CompatCommand::definitions())
         .subcommand(ShellArgs::augment_args(Command::new("completions")))
         .subcommand(ManualArgs::augment_args(Command::new("manual")))
 }
@@ -147,7 +143,10 @@ fn run() -> Command {
 fn verb_of(matches: &ArgMatches) -> Result<Verb, Error> {
     let (name, matches) = matches.subcommand().expect("clap has demanded a verb");
     if is_quiet(matches) {
-        crate::progress::quiet();
+        progress::quiet();
+    }
+    if let Some(command) = CompatCommand::from_matches(name, matches) {
+        return command.map(Verb::Compat);
     }
     Ok(match name {
         "survey" => Verb::Survey(SurveyArgs::from_arg_matches(matches)?),
@@ -162,9 +161,6 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, Error> {
         "observe" => Verb::Observe(ObserveArgs::from_arg_matches(matches)?),
         "clean" => Verb::Clean(CleanArgs::from_arg_matches(matches)?),
         "private" => Verb::Private(PrivateArgs::from_arg_matches(matches)?),
-        "ycsb" => Verb::Ycsb(YcsbArgs::from_arg_matches(matches)?),
-        "sysbench" => Verb::Sysbench(SysbenchArgs::from_arg_matches(matches)?),
-        "pgbench" => Verb::Pgbench(Box::new(PgbenchArgs::of(matches)?)),
         "completions" => Verb::Completions(ShellArgs::from_arg_matches(matches)?),
         "manual" => Verb::Manual(ManualArgs::from_arg_matches(matches)?),
         other => unreachable!("clap knows no verb {other}"),

@@ -1,9 +1,9 @@
 //! `syncline verify`: does a store keep its promises?
 
-use super::value;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
+use syncline_console::value;
 
 /// Test whether a database keeps its promises of durability and isolation.
 #[derive(Args, Debug)]

@@ -2,9 +2,9 @@
 
 use super::live_option::with_live_option;
 use crate::args::CleanArgs;
-use crate::exit::{Outcome, Verdict};
+use crate::interrupt;
 use crate::registry::TargetRegistry;
-use crate::{interrupt, terminal};
+use syncline_console::{Outcome, Verdict, terminal};
 use syncline_contract::Target;
 use syncline_stores::server::shown;
 

@@ -2,14 +2,13 @@
 
 use super::show;
 use crate::args::CompareArgs;
-use crate::exit::{Outcome, Verdict};
-use crate::terminal;
-use syncline_report::{compare as report, html, record, table};
+use syncline_console::{Outcome, Verdict, terminal};
+use syncline_report::{compare as report, html, table};
 
 /// Compares two records; a regression is exit code 1, and figures too short to judge are exit code 2.
 pub(crate) fn compare(args: &CompareArgs) -> Outcome {
-    let before = record::read(&record::named(&args.before)?)?;
-    let after = record::read(&record::named(&args.after)?)?;
+    let before = syncline_record::read(&syncline_record::named(&args.before)?)?;
+    let after = syncline_record::read(&syncline_record::named(&args.after)?)?;
     let comparison = report::compare(&before, &after, args.unequal);
     if let Some(path) = &args.html {
         show::write_page(path, &html::comparison([&before, &after], &comparison))?;

@@ -1,9 +1,8 @@
 //! `syncline model`: the access time that a spinning disk's data sheet promises.
 
 use crate::args::ModelArgs;
-use crate::exit::{Outcome, Verdict};
-use crate::terminal;
-use syncline_probe::DiskModel;
+use syncline_console::{Outcome, Verdict, terminal};
+use syncline_report::DiskModel;
 
 /// Prints AAT = AST + ARL + TT and the rate of one access a commit.
 pub(crate) fn model(args: &ModelArgs) -> Outcome {

@@ -3,12 +3,10 @@
 //! Nothing is opened, connected or written, so whether a server would admit it only `meet` can tell.
 
 use super::run_matrix::Choice;
-use crate::args::RunArgs;
-use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::registry::TargetRegistry;
-use crate::terminal;
+use syncline_console::{CannotRun, LineArg, Outcome, Verdict, terminal};
 use syncline_contract::{DryRunPlan, Plan, Rows, Target, Value, Workload};
-use syncline_report::units::{self, plural};
+use syncline_record::units::{self, plural};
 use syncline_stores::launch_spec;
 use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
@@ -20,7 +18,7 @@ const SAMPLE: u64 = 200;
 pub(super) fn dry_run<S: TargetRegistry>(
     choices: &[Choice],
     urls: &[String],
-    args: &RunArgs,
+    line: &LineArg,
     shelf: &S,
 ) -> Outcome {
     for choice in choices {
@@ -29,8 +27,8 @@ pub(super) fn dry_run<S: TargetRegistry>(
             terminal::print(&text)?;
         }
     }
-    let line = match args.line {
-        crate::args::LineArg::Brief => {
+    let line = match line {
+        LineArg::Brief => {
             "the sync line of each log directory would be measured before and after, which writes there\n"
         }
         _ => "",
@@ -41,7 +39,7 @@ pub(super) fn dry_run<S: TargetRegistry>(
 }
 
 /// Prints what a front door would do on a target.
-pub(crate) fn compat_dry_run<S: TargetRegistry>(
+pub(super) fn compat_dry_run<S: TargetRegistry>(
     workload: &AnyWorkload,
     clients: usize,
     url: &str,

@@ -1,14 +1,15 @@
 //! What every verb that measures needs to know of the machine and of itself.
 
-use crate::exit::CannotRun;
 use std::path::{Path, PathBuf};
+use syncline_console::CannotRun;
 use syncline_instrument::clock;
-use syncline_report::record::{self, Identity, Machine};
+use syncline_record::{Identity, Machine};
+use syncline_runner::record::machine_from;
 
 /// The machine, for a record.
 pub(super) fn machine() -> Machine {
-    let facts = syncline_meters::Machine::read(Path::new("/"));
-    Machine { host: host(), ..record::machine_from(&facts) }
+    let facts = syncline_host::Machine::read(Path::new("/"));
+    Machine { host: host(), ..machine_from(&facts) }
 }
 
 /// The host's name.

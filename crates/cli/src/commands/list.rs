@@ -1,14 +1,14 @@
 //! `syncline list`: targets, workloads, meters, runs.
 
 use crate::args::{ListArgs, Listed};
-use crate::exit::{Outcome, Verdict};
 use crate::registry::TargetRegistry;
-use crate::terminal;
 use std::path::Path;
+use syncline_console::{Outcome, Verdict, terminal};
+use syncline_host::Process;
 use syncline_launcher::Product;
-use syncline_meters::{Profiler, ProfilerOptions, Subject, Watched};
 use syncline_profile::Profile;
-use syncline_report::{record, table};
+use syncline_profiler::{Profiler, ProfilerOptions, Subject};
+use syncline_report::table;
 
 /// Lists what there is.
 pub(crate) fn list<S: TargetRegistry>(args: &ListArgs, shelf: &S) -> Outcome {
@@ -17,7 +17,7 @@ pub(crate) fn list<S: TargetRegistry>(args: &ListArgs, shelf: &S) -> Outcome {
         Listed::Workloads => terminal::print_view(workloads)?,
         Listed::Meters => terminal::print_view(meters)?,
         Listed::Runs if args.runs.exists() => {
-            let listed = record::list(&args.runs)?;
+            let listed = syncline_record::list(&args.runs)?;
             terminal::print_view(|| table::list(&listed))?;
         }
         Listed::Runs => {
@@ -64,7 +64,7 @@ fn option(name: &str, meaning: &str, takes: &str, default: &str) -> String {
 
 fn meters() -> String {
     let mut text = String::new();
-    for listing in syncline_meters::list(Path::new(".")) {
+    for listing in syncline_profiler::list(Path::new(".")) {
         let state = if listing.refusal.is_none() { "works" } else { "does not work" };
         text += &table::listed(listing.name, state, listing.measures);
         if let Some(why) = listing.refusal {
@@ -77,7 +77,7 @@ fn meters() -> String {
 
 /// What every collector says of itself after it has looked at this program for no time.
 fn tried() -> Profile {
-    let mut meter = Profiler::open(&Subject::of(Watched::Ours), &ProfilerOptions::default());
+    let mut meter = Profiler::open(&Subject::of(Process::Ours), &ProfilerOptions::default());
     meter.prepare();
     meter.start(&|| 0);
     meter.stop(&|| 0);

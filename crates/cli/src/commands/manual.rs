@@ -6,12 +6,11 @@
 
 use super::atomic_file;
 use crate::args::{ManualArgs, ShellArgs, command, definition};
-use crate::exit::{CannotRun, Outcome, Verdict};
-use crate::terminal;
 use clap::Command;
 use std::fs;
 use std::io;
 use std::path::Path;
+use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 
 /// Writes a shell's completions.
 pub(crate) fn completions(args: &ShellArgs) -> Outcome {

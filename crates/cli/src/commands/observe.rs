@@ -3,16 +3,16 @@
 use super::environment;
 use super::live_option::with_live_option;
 use super::sync_lines::{SyncLines, dropped_syncs};
-use crate::args::{LineArg, ObserveArgs};
-use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::args::ObserveArgs;
+use crate::interrupt;
 use crate::registry::TargetRegistry;
-use crate::{interrupt, terminal};
+use syncline_benchmark::Benchmark;
+use syncline_console::{CannotRun, LineArg, Outcome, Verdict, terminal};
 use syncline_contract::Target;
-use syncline_report::record::{
-    self, ObservationInputs, ObservationRecord, Record, SyncLine, Writer,
-};
-use syncline_report::{table, units};
-use syncline_runner::{self as runner, Observation, ObservePlan, ObservedInterval};
+use syncline_record::{ObservationRecord, Record, SyncLine, Writer, units};
+use syncline_report::table;
+use syncline_runner::record::{ObservationInputs, from_observation};
+use syncline_runner::{Observation, ObservePlan, ObservedInterval};
 use syncline_stores::server::shown;
 
 /// Watches a server and reports.
@@ -29,7 +29,7 @@ pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, shelf: &S) -> Outco
     // The head of the record is written before the watching, so the command that names the product goes
     // before that.
     let fresh = environment::identity("observation", 0);
-    let identity = record::Identity {
+    let identity = syncline_record::Identity {
         command: fresh.command.clone().filter(|_| args.alias.is_none()),
         ..fresh
     };
@@ -50,14 +50,14 @@ pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, shelf: &S) -> Outco
         host: environment::host(),
         sync_line: line(args, &seen)?,
     };
-    let record = record::from_observation(&seen, &given);
+    let record = from_observation(&seen, &given);
     let file = writer.finish_observation(&record);
     show(args, record)?;
     terminal::note(&format!("record: {}", file?.display()));
     Ok(Verdict::Holds)
 }
 
-fn watch<T: Target>(args: &ObserveArgs, target: &T) -> Result<Observation, CannotRun> {
+fn watch<T: Benchmark>(args: &ObserveArgs, target: &T) -> Result<Observation, CannotRun> {
     let plan = ObservePlan { span: args.span, every: args.every };
     let tenths = u64::try_from(args.span.as_millis() / 100).unwrap_or(u64::MAX);
     let bar = terminal::Progress::of_time(tenths);
@@ -68,7 +68,7 @@ fn watch<T: Target>(args: &ObserveArgs, target: &T) -> Result<Observation, Canno
         );
         bar.at(interval.end_ns / 100_000_000, &format!("observing: {commits} in the last sample"));
     };
-    Ok(runner::observe(target, &plan, interrupt::stop_flag(), told)?)
+    Ok(target.watch(&plan, interrupt::stop_flag(), &told)?)
 }
 
 /// The line of the log directory: given, or measured now that the watching is over.
@@ -87,7 +87,7 @@ fn line(args: &ObserveArgs, seen: &Observation) -> Result<SyncLine, CannotRun> {
 
 fn show(args: &ObserveArgs, record: ObservationRecord) -> Result<(), CannotRun> {
     if args.json {
-        terminal::print(&(record::json(&[Record::from(record)]) + "\n"))?;
+        terminal::print(&(syncline_record::json(&[Record::from(record)]) + "\n"))?;
     } else {
         terminal::print_view(|| table::observation(&record))?;
     }

@@ -2,9 +2,9 @@
 
 use super::environment;
 use crate::args::PrivateArgs;
-use crate::exit::{CannotRun, Outcome, Verdict};
-use crate::{interrupt, private_servers, terminal};
+use crate::{interrupt, private_servers};
 use std::time::Duration;
+use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_launcher::{LaunchSpec, PrivateServer};
 
 const LOOKS_EVERY: Duration = Duration::from_millis(100);

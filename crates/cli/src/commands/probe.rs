@@ -2,15 +2,16 @@
 
 use super::environment;
 use crate::args::{ProbeArgs, ProbeVerb, WritetestArgs};
-use crate::exit::{CannotRun, Outcome, Verdict};
-use crate::{interrupt, recording_mount, terminal};
+use crate::{interrupt, recording_mount};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_instrument::clock;
-use syncline_probe::{Plan, ProbeResult, Progress, Rating, WriteTest};
-use syncline_report::record::{self, ProbeRecord, Record, Writer};
+use syncline_probe::record::from_probe;
+use syncline_probe::{Plan, ProbeResult, Progress, WriteTest};
+use syncline_record::{ProbeRecord, Record, Writer, units};
+use syncline_report::Rating;
 use syncline_report::table::{self, Detail};
-use syncline_report::units;
 
 /// Probes directories, or runs the log writer.
 pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
@@ -85,9 +86,10 @@ fn measured(
             return Err(error);
         }
     };
-    let records = results.iter().zip(&identities).map(|(result, identity)| {
-        record::from_probe(result, identity, environment::machine(), Vec::new())
-    });
+    let records = results
+        .iter()
+        .zip(&identities)
+        .map(|(result, identity)| from_probe(result, identity, environment::machine(), Vec::new()));
     Ok((writers, records.collect()))
 }
 
@@ -129,7 +131,7 @@ fn show(
 ) -> Result<(), CannotRun> {
     if args.json {
         let records: Vec<Record> = records.iter().cloned().map(Record::from).collect();
-        return terminal::print(&(record::json(&records) + "\n"));
+        return terminal::print(&(syncline_record::json(&records) + "\n"));
     }
     let detail = if args.wide { Detail::Wide } else { Detail::Short };
     for record in records {

@@ -1,17 +1,16 @@
 //! `syncline run --like RECORD`: the run of a record, again.
 
 use super::run;
-use crate::args::{ArrivalArg, LikeArgs, LineArg, MeterArgs, RunArgs};
-use crate::exit::{CannotRun, Outcome};
+use crate::args::{ArrivalArg, LikeArgs, RunArgs};
 use crate::registry::TargetRegistry;
-use crate::terminal;
 use std::time::Duration;
+use syncline_console::{CannotRun, LineArg, MeterArgs, Outcome, terminal};
 use syncline_profile::Map;
-use syncline_report::record::{self, Record, RunRecord};
+use syncline_record::{Record, RunRecord};
 
 /// Does the run of a record again and writes a record of its own.
 pub(crate) fn run_again<S: TargetRegistry>(args: &LikeArgs, shelf: &S) -> Outcome {
-    let old = match record::read(&record::named(&args.like)?)? {
+    let old = match syncline_record::read(&syncline_record::named(&args.like)?)? {
         Record::Run(run) => *run,
         Record::Probe(_) | Record::Observation(_) | Record::Verification(_) => {
             let what = "is not the record of a run, which --like expects";

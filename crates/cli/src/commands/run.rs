@@ -2,18 +2,35 @@
 
 use super::dry_run::dry_run;
 use super::live_option::with_live_option;
-use super::meter;
 use super::run_matrix::{self, Choice};
 use super::series::{self, Series};
 use super::sync_lines::SyncLines;
 use crate::args::RunArgs;
-use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::interrupt;
 use crate::registry::TargetRegistry;
-use crate::{interrupt, terminal};
+use std::path::Path;
+use syncline_console::{CannotRun, LineArg, Outcome, Verdict, terminal};
 use syncline_contract::{LogLocation, Target};
-use syncline_report::record::{self, RunRecord};
-use syncline_report::{table, units};
+use syncline_profile::Map;
+use syncline_record::{RunRecord, units};
+use syncline_report::table;
 use syncline_runner::{TransactionListener, Turns};
+
+/// Every target with every choice, and what they share.
+#[derive(Debug)]
+pub(super) struct RunRequest<'a> {
+    pub(super) choices: Vec<Choice>,
+    /// A map to fold a metered store's stacks by, in place of the one of its product.
+    pub(super) map: Option<Map>,
+    pub(super) urls: Vec<String>,
+    pub(super) dry_run: bool,
+    pub(super) alias: Option<&'a str>,
+    pub(super) repeat: usize,
+    pub(super) interleave: bool,
+    pub(super) line: &'a LineArg,
+    /// Where records go.
+    pub(super) runs: &'a Path,
+}
 
 /// Runs a workload on targets, and reports.
 pub(crate) fn run<S: TargetRegistry>(
@@ -22,34 +39,42 @@ pub(crate) fn run<S: TargetRegistry>(
     args: &RunArgs,
     shelf: &S,
 ) -> Outcome {
-    let choices = run_matrix::choose(workload, options, args)?;
-    run_with(choices, args, shelf, None, |records| show(args, records))
+    let request = RunRequest {
+        choices: run_matrix::choose(workload, options, args)?,
+        // Before anything is touched, so that a bad map costs nothing.
+        map: args.meter.read_map()?,
+        urls: urls(args, shelf)?,
+        dry_run: args.dry_run,
+        alias: args.alias.as_deref(),
+        repeat: args.repeat,
+        interleave: args.interleave,
+        line: &args.line,
+        runs: &args.runs,
+    };
+    run_with(request, shelf, None, |records| show(args, records))
 }
 
 /// Runs what was chosen on targets, and hands the records to whoever shows them; the listener is told of
 /// every transaction.
-pub(crate) fn run_with<S: TargetRegistry>(
-    choices: Vec<Choice>,
-    args: &RunArgs,
+pub(super) fn run_with<S: TargetRegistry>(
+    request: RunRequest<'_>,
     shelf: &S,
     listener: Option<&dyn TransactionListener>,
     show: impl Fn(&[RunRecord]) -> Result<(), CannotRun>,
 ) -> Outcome {
-    // Before anything is touched, so that a bad map costs nothing.
-    let map = meter::map(&args.meter)?;
-    let urls = urls(args, shelf)?;
-    if args.dry_run {
-        return dry_run(&choices, &urls, args, shelf);
+    if request.dry_run {
+        return dry_run(&request.choices, &request.urls, request.line, shelf);
     }
+    let RunRequest { choices, map, urls, alias, repeat, interleave, line, runs, .. } = request;
     let places = places(shelf, &urls)?;
-    record::prepare_folder(&args.runs)?;
-    let bar = terminal::Progress::of_time(estimate(args, choices.len(), &urls, &places));
+    syncline_record::prepare_folder(runs)?;
+    let bar = terminal::Progress::of_time(estimate(&choices, &places, repeat, line));
     // A command of another tool prints what that tool prints.
     let bar = match listener {
         Some(_) => bar.without_lines(),
         None => bar,
     };
-    let mut lines = SyncLines::before(&args.line, &places, &bar)?;
+    let mut lines = SyncLines::before(line, &places, &bar)?;
     if interrupt::stopped() {
         return Err(CannotRun::because("stopped before anything was measured"));
     }
@@ -61,16 +86,16 @@ pub(crate) fn run_with<S: TargetRegistry>(
     });
     let choices = calibrated.collect::<Result<Vec<_>, _>>()?;
     drop(calibration);
-    let cases = run_matrix::cases(&choices, &urls, &places, &lines, args.alias.as_deref());
+    let cases = run_matrix::cases(&choices, &urls, &places, &lines, alias);
     let series = Series {
-        repetitions: args.repeat,
-        turns: if args.interleave { Turns::Interleaved } else { Turns::InBlocks },
-        runs: &args.runs,
+        repetitions: repeat,
+        turns: if interleave { Turns::Interleaved } else { Turns::InBlocks },
+        runs,
         survey: None,
         map,
         first_number: 1,
     };
-    let tenths = series::tenths(&cases, args.repeat);
+    let tenths = series::tenths(&cases, repeat);
     let part = bar.part(None, tenths, tenths);
     let result = series.run(shelf, &cases, &part, listener);
     drop(part);
@@ -111,7 +136,7 @@ pub(crate) fn run_with<S: TargetRegistry>(
 fn show(args: &RunArgs, records: &[RunRecord]) -> Result<(), CannotRun> {
     let records = series::wrapped(records);
     if args.json && !records.is_empty() {
-        terminal::print(&(record::json(&records) + "\n"))?;
+        terminal::print(&(syncline_record::json(&records) + "\n"))?;
     } else if !args.json {
         terminal::print_view(|| table::show(&records))?;
     }
@@ -134,12 +159,13 @@ fn places<S: TargetRegistry>(shelf: &S, urls: &[String]) -> Result<Vec<LogLocati
 }
 
 /// Says how long it takes, and returns that in tenths of a second; 0 where only the transactions know.
-fn estimate(args: &RunArgs, choices: usize, urls: &[String], places: &[LogLocation]) -> u64 {
-    let (duration, _) = run_matrix::spans(args);
-    let one = duration.unwrap_or_default() + args.warm_up;
-    let runs = one.as_secs_f64() * (choices * urls.len() * args.repeat) as f64;
-    let calibration = run_matrix::CALIBRATION.as_secs_f64() * choices as f64;
-    let seconds = runs + SyncLines::seconds(&args.line, places) + calibration;
+fn estimate(choices: &[Choice], places: &[LogLocation], repeat: usize, line: &LineArg) -> u64 {
+    // No sweep changes them.
+    let (duration, warm_up) = choices.first().map(Choice::spans).unwrap_or_default();
+    let one = duration.unwrap_or_default() + warm_up;
+    let runs = one.as_secs_f64() * (choices.len() * places.len() * repeat) as f64;
+    let calibration = run_matrix::CALIBRATION.as_secs_f64() * choices.len() as f64;
+    let seconds = runs + SyncLines::seconds(line, places) + calibration;
     let open_end = if duration.is_none() { " and as long as the transactions take" } else { "" };
     terminal::note(&format!("about {}{open_end}", units::span(seconds * 1e9)));
     duration.map_or(0, |_| (seconds * 10.0).ceil() as u64)

@@ -1,16 +1,16 @@
 //! The cases of a `run`: every target with every choice of what is swept.
 
-use super::meter;
 use super::series::Planned;
 use super::sync_lines::SyncLines;
-use crate::args::{ArrivalArg, RunArgs, choices, yes_or_no};
-use crate::exit::CannotRun;
+use crate::args::{ArrivalArg, RunArgs, choices};
+use crate::interrupt;
 use crate::registry::TargetRegistry;
-use crate::{interrupt, terminal};
 use std::sync::Arc;
 use std::time::Duration;
+use syncline_benchmark::Benchmark;
+use syncline_console::{CannotRun, terminal, value::yes_or_no};
 use syncline_contract::LogLocation;
-use syncline_runner::{self as runner, Arrival, RunPlan};
+use syncline_runner::{Arrival, RunPlan};
 use syncline_stores::server::shown;
 use syncline_workloads::AnyWorkload;
 
@@ -19,7 +19,7 @@ pub(super) const CALIBRATION: Duration = Duration::from_millis(200);
 
 /// A workload and a plan, for every target.
 #[derive(Debug)]
-pub(crate) struct Choice {
+pub(super) struct Choice {
     /// What was chosen, in words; empty without a sweep.
     words: String,
     workload: Arc<AnyWorkload>,
@@ -37,8 +37,8 @@ pub(super) fn choose(
 }
 
 /// A workload that is there already, and no sweep.
-pub(crate) fn only(workload: AnyWorkload, args: &RunArgs) -> Vec<Choice> {
-    vec![Choice { words: String::new(), workload: Arc::new(workload), plan: plan(args) }]
+pub(super) fn only(workload: AnyWorkload, plan: RunPlan) -> Choice {
+    Choice { words: String::new(), workload: Arc::new(workload), plan }
 }
 
 fn choice(
@@ -89,11 +89,16 @@ impl Choice {
         self.plan.clients
     }
 
+    /// The measured time, if it has an end, and the time before it.
+    pub(super) fn spans(&self) -> (Option<Duration>, Duration) {
+        (self.plan.duration, self.plan.warm_up)
+    }
+
     /// With what the laboratory itself costs a transaction of it.
     pub(super) fn calibrated<S: TargetRegistry>(mut self, shelf: &S) -> Result<Choice, CannotRun> {
         let null = shelf.open("null")?;
         let stop = interrupt::stop_flag();
-        match runner::calibrate(&null, &*self.workload, &self.plan, CALIBRATION, stop) {
+        match null.calibrate(&self.workload, &self.plan, CALIBRATION, stop) {
             Ok(calibration) => {
                 self.plan.laboratory_cpu_ns = Some(calibration.cpu_ns_per_transaction);
             }
@@ -138,20 +143,14 @@ pub(super) fn cases(
     cases
 }
 
-/// How long is measured, and how many transactions.
-pub(super) fn spans(args: &RunArgs) -> (Option<Duration>, Option<u64>) {
+/// What the arguments come to.
+fn plan(args: &RunArgs) -> RunPlan {
     let transactions = args.transactions.map(|count| count as u64);
     let fallback = transactions.is_none().then_some(Duration::from_secs(10));
-    (args.duration.or(fallback), transactions)
-}
-
-/// What the arguments come to.
-pub(crate) fn plan(args: &RunArgs) -> RunPlan {
-    let (duration, transactions) = spans(args);
     RunPlan {
         clients: args.clients,
         workers: args.workers,
-        duration,
+        duration: args.duration.or(fallback),
         transactions,
         warm_up: args.warm_up,
         drain: args.drain,
@@ -172,7 +171,7 @@ pub(crate) fn plan(args: &RunArgs) -> RunPlan {
         retry_within: args.retry_within,
         goes_on_after_errors: args.goes_on_after_errors,
         operations: args.operations,
-        meter: meter::options(&args.meter),
+        meter: args.meter.options(),
         unmetered_beside: args.meter_overhead,
         ..RunPlan::default()
     }

@@ -1,20 +1,22 @@
 //! A series of runs with their records: the cases take turns, each case's record grows as it runs.
 
 use super::{environment, sync_lines};
-use crate::exit::{CannotRun, Verdict};
+use crate::interrupt;
 use crate::registry::TargetRegistry;
-use crate::{interrupt, terminal};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use syncline_benchmark::Benchmark;
+use syncline_console::{CannotRun, Verdict, terminal};
 use syncline_contract::LogLocation;
 use syncline_instrument::clock;
 use syncline_profile::Map;
-use syncline_report::record::{
-    self, Identity, Record, RunInputs, RunRecord, SyncLine, Warning, Writer,
+use syncline_record::{
+    Identity, Record, RunRecord, SyncLine, Warning, Writer,
+    units::{self, plural},
 };
-use syncline_report::units::{self, plural};
+use syncline_runner::record::{RunInputs, from_run, head_from_run, interval_from_run, stacks_of};
 use syncline_runner::{
     self as runner, Case, Event, Observer, RunPlan, RunResult, TransactionListener, Turns,
 };
@@ -99,14 +101,8 @@ impl Series<'_> {
         let made: Vec<Case<'_, S::Target, AnyWorkload>> = made.collect();
         let scribe = RecordListener::new(self, cases, bar);
         let stop = interrupt::stop_flag();
-        let results = runner::repeat_with_listener(
-            &made,
-            self.repetitions,
-            self.turns,
-            stop,
-            &scribe,
-            listener,
-        );
+        let results =
+            Benchmark::repeat(&made, self.repetitions, self.turns, stop, &scribe, listener);
         let mut notes = scribe.notes.into_inner();
         let mut result = SeriesResult::default();
         for (number, (case, note)) in results.into_iter().zip(notes.drain(..)).enumerate() {
@@ -137,9 +133,9 @@ impl Ran {
     ) -> (RunRecord, Result<Option<PathBuf>, CannotRun>) {
         let (line, warning) = line(&self.log_place);
         self.given.sync_line = line;
-        let mut record = record::from_run(&self.results, &self.given);
+        let mut record = from_run(&self.results, &self.given);
         record.end.warnings.extend(warning);
-        let stacks = record::stacks_of(&self.results, &self.given);
+        let stacks = stacks_of(&self.results, &self.given);
         let file = self.writer.map(|writer| writer.finish_run(&mut record, stacks)).transpose();
         (record, file.map_err(CannotRun::from))
     }
@@ -205,7 +201,7 @@ impl<'s> RecordListener<'s> {
         }
     }
 
-    fn write(&self, write: impl FnOnce(&mut Note, u64) -> syncline_report::Result<()>) {
+    fn write(&self, write: impl FnOnce(&mut Note, u64) -> syncline_record::Result<()>) {
         let (case, repetition) = *self.current.borrow();
         let note = &mut self.notes.borrow_mut()[case];
         if note.broken.is_none()
@@ -220,7 +216,7 @@ impl<'s> RecordListener<'s> {
         self.write(|note, _| {
             if !note.began {
                 note.began = true;
-                let head = record::head_from_run(head, &note.given);
+                let head = head_from_run(head, &note.given);
                 note.writer = Some(Writer::create_run(runs, &note.given.identity, &head)?);
             }
             Ok(())
@@ -229,7 +225,7 @@ impl<'s> RecordListener<'s> {
 
     fn interval(&self, interval: &runner::Interval) {
         self.write(|note, repetition| {
-            let interval = record::interval_from_run(interval, repetition);
+            let interval = interval_from_run(interval, repetition);
             note.writer.as_mut().map_or(Ok(()), |writer| writer.interval(&interval))
         });
     }
@@ -323,7 +319,7 @@ pub(super) fn judge(record: &RunRecord) -> Verdict {
         terminal::error(&format!("{name}: violated: {}: {what}", check.name));
         verdict = verdict.and(Verdict::Broken);
     }
-    for finding in syncline_report::findings(record) {
+    for finding in syncline_record::findings(record) {
         if finding.fails {
             terminal::error(&format!("{name}: {}", finding.sentence));
             verdict = verdict.and(Verdict::Broken);

@@ -1,42 +1,40 @@
 //! `syncline show`: records again, drawn from nothing but the records.
 
 use super::atomic_file;
-use super::meter;
 use crate::args::{ShowArgs, StacksArg};
-use crate::exit::{CannotRun, Outcome, Verdict};
-use crate::terminal;
 use std::path::Path;
+use syncline_console::{CannotRun, Outcome, Verdict, meter::read_map, terminal};
 use syncline_profile::{Metric, collapsed, pprof};
-use syncline_report::record::{self, Record, Stacks};
+use syncline_record::{Record, Stacks};
 use syncline_report::{CostChoice, CostThreads, FunctionsBy, html, table};
 
 /// Shows records as table, JSON or HTML, or as a published source shows its own.
 pub(crate) fn show(args: &ShowArgs) -> Outcome {
-    let map = args.map.as_deref().map(meter::read).transpose()?;
+    let map = args.map.as_deref().map(read_map).transpose()?;
     let choice = choice(args)?;
     let mut records = Vec::new();
     let mut stacks = Vec::new();
     let mut files = Vec::new();
     for word in &args.records {
-        files.extend(record::all_named(word)?);
+        files.extend(syncline_record::all_named(word)?);
     }
     for path in &files {
-        for mut record in record::read_all(path)? {
+        for mut record in syncline_record::read_all(path)? {
             // Who folds again or lists functions needs the stacks; a page shows them if they are there.
             let needed = map.is_some() || args.functions.is_some() || args.stacks.is_some();
             if let Record::Run(run) = &mut record
                 && (needed || args.html.is_some())
             {
-                match record::stacks_of_record(path, run, map.as_ref()) {
+                match syncline_record::stacks_of_record(path, run, map.as_ref()) {
                     Ok(found) => {
                         if map.is_some() {
-                            run.end.cost = record::refold(run, &found);
+                            run.end.cost = syncline_record::refold(run, &found);
                         }
                         stacks.push(found);
                     }
                     Err(why) if needed => return Err(why.into()),
                     // A run that was not metered, or whose stacks were left behind, has no drawing.
-                    Err(syncline_report::Error::NoStacks { .. }) => {}
+                    Err(syncline_record::Error::NoStacks { .. }) => {}
                     Err(why) => terminal::note(&format!("no drawing of stacks: {why}")),
                 }
             }
@@ -56,7 +54,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
                 "the stacks are left out: names of functions and threads may reveal more",
             );
         }
-        records = records.iter().map(record::share).collect();
+        records = records.iter().map(syncline_record::share).collect();
         stacks.clear();
     }
     if let Some(path) = &args.html {
@@ -71,7 +69,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
             terminal::print_view(|| table::statements(run))?;
         }
     } else if args.json {
-        terminal::print(&(record::json(&records) + "\n"))?;
+        terminal::print(&(syncline_record::json(&records) + "\n"))?;
     } else {
         terminal::print_view(|| table::show_chosen(&records, &choice))?;
     }

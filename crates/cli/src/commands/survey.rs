@@ -3,26 +3,27 @@
 //! The order is chosen for honesty: the line is measured before and after; on each rung of clients
 //! the stores take turns, slice by slice, so that a slow minute falls on all of them alike.
 
-use super::meter;
 use super::series::{self, Planned, Series, SeriesResult};
 use super::survey_stores::{self, Entry};
 use super::sync_lines;
 use super::{environment, probe, show};
 use crate::args::SurveyArgs;
-use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::interrupt;
 use crate::registry::TargetRegistry;
-use crate::{interrupt, terminal};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_contract::LogLocation;
-use syncline_probe::{DiskModel, Plan, ProbeResult, Rating};
+use syncline_probe::record::from_probe;
+use syncline_probe::{Plan, ProbeResult};
 use syncline_profile::Map;
-use syncline_report::record::{
-    self, Identity, NotRun, ProbeRecord, Record, RunRecord, SyncLine, Warning, Writer,
+use syncline_record::{
+    Identity, NotRun, ProbeRecord, Record, RunRecord, SyncLine, Warning, Writer,
+    units::{self, plural},
 };
-use syncline_report::units::{self, plural};
+use syncline_report::{DiskModel, Rating};
 use syncline_report::{survey::Survey, table};
 use syncline_runner::{RunPlan, Turns};
 use syncline_workloads::AnyWorkload;
@@ -31,7 +32,7 @@ use syncline_workloads::AnyWorkload;
 pub(crate) fn survey<S: TargetRegistry>(args: &SurveyArgs, shelf: &S) -> Outcome {
     let sheet = args.model.as_deref().map(DiskModel::parse).transpose()?;
     let rating = args.endurance.as_deref().map(Rating::parse).transpose()?;
-    let map = meter::map(&args.meter)?;
+    let map = args.meter.read_map()?;
     let workload = Arc::new(AnyWorkload::parse("insert", &[])?);
     let (directories, entries) = survey_stores::choose(args, shelf)?;
     let mut plan = Plan::quick();
@@ -102,7 +103,7 @@ impl Probes {
         let (mut records, mut files) = (Vec::new(), Vec::new());
         for ((writer, identity), result) in writers.into_iter().zip(&before) {
             let not_run = not_run(entries, &result.directory);
-            let record = record::from_probe(result, &identity, environment::machine(), not_run);
+            let record = from_probe(result, &identity, environment::machine(), not_run);
             files.push(writer.finish_probe(&record)?);
             records.push(record);
         }
@@ -241,7 +242,7 @@ fn planned(
             seed: args.seed,
             interval: Duration::from_millis(500),
             line_max_per_s: probes.line_max(&entry.log_place),
-            meter: meter::options(&args.meter),
+            meter: args.meter.options(),
             ..RunPlan::default()
         },
     }
@@ -283,7 +284,7 @@ fn finish(probes: Probes, series: Vec<SeriesResult>) -> (Vec<Record>, Vec<PathBu
 
 fn print(args: &SurveyArgs, records: &[Record], sheet: Option<DiskModel>) -> Result<(), CannotRun> {
     if args.json {
-        return terminal::print(&(record::json(records) + "\n"));
+        return terminal::print(&(syncline_record::json(records) + "\n"));
     }
     terminal::print_view(|| table::show(records))?;
     if let Some(sheet) = sheet {

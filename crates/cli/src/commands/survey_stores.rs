@@ -3,11 +3,10 @@
 use super::environment;
 use super::live_option::with_live_option;
 use crate::args::SurveyArgs;
-use crate::exit::CannotRun;
 use crate::recording_mount;
 use crate::registry::TargetRegistry;
-use crate::terminal;
 use std::path::{Path, PathBuf};
+use syncline_console::{CannotRun, terminal};
 use syncline_contract::encoded;
 use syncline_contract::{ClientModel, LogLocation, Target};
 

@@ -1,15 +1,14 @@
 //! The sync lines of the directories that a run's logs go to, measured before and after it.
 
 use super::probe;
-use crate::args::LineArg;
-use crate::exit::CannotRun;
 use crate::interrupt;
-use crate::terminal::Progress;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use syncline_console::{CannotRun, LineArg, terminal::Progress};
 use syncline_contract::LogLocation;
-use syncline_probe::{DroppedSyncs, Plan, ProbeResult};
-use syncline_report::record::{self, ProbeRecord, Record, SyncLine, Warning};
+use syncline_probe::record::from_probe;
+use syncline_probe::{Plan, ProbeResult};
+use syncline_record::{DroppedSyncs, ProbeRecord, Record, SyncLine, Warning};
 
 /// Lines by directory, before and after.
 pub(super) struct SyncLines {
@@ -147,13 +146,13 @@ pub(super) fn not_again(why: &str) -> Warning {
 pub(super) fn between(before: &ProbeResult, after: Option<&ProbeResult>) -> SyncLine {
     let record = |result: &ProbeResult| {
         let identity = super::environment::identity("probe", 0);
-        record::from_probe(result, &identity, super::environment::machine(), Vec::new())
+        from_probe(result, &identity, super::environment::machine(), Vec::new())
     };
     SyncLine::between(&record(before), after.map(record).as_ref())
 }
 
 fn probe_of(path: &Path) -> Result<ProbeRecord, CannotRun> {
-    match record::read(&record::named(path)?)? {
+    match syncline_record::read(&syncline_record::named(path)?)? {
         Record::Probe(probe) => Ok(*probe),
         Record::Run(_) | Record::Observation(_) | Record::Verification(_) => {
             let what = "is not a probe record, which --line expects";

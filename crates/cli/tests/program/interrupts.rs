@@ -1,21 +1,11 @@
 //! Ctrl-C: ends cleanly with what was measured, and leaves nothing behind.
 
-use crate::support::{ProgramOutput, folder, left_behind, program, records, say};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::support::{ProgramOutput, folder, interrupt, left_behind, records, say, start};
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
-
-fn start(folder: &Path, line: &str) -> Child {
-    program(folder, line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
-fn interrupt(child: &Child) {
-    kill_process(Pid::from_child(child), Signal::INT).unwrap();
-}
 
 /// Waits until something named like that stands in the folder.
 fn wait_for(folder: &Path, part: &str) {
@@ -24,13 +14,18 @@ fn wait_for(folder: &Path, part: &str) {
     }
 }
 
+/// Starts the program, and interrupts it as soon as something named like that stands in the folder.
+fn interrupted(folder: &Path, line: &str, part: &str) -> ProgramOutput {
+    let child = start(folder, line);
+    wait_for(folder, part);
+    interrupt(&child);
+    ProgramOutput::after(child)
+}
+
 #[test]
 fn a_probe_that_is_stopped_removes_its_files_and_keeps_its_record() {
     let folder = folder();
-    let child = start(folder.path(), "probe .");
-    wait_for(folder.path(), ".syncline-probe");
-    interrupt(&child);
-    let said = ProgramOutput::of(child.wait_with_output().unwrap());
+    let said = interrupted(folder.path(), "probe .", ".syncline-probe");
     assert_eq!(said.code, 2, "{said:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
     let files = records(folder.path());
@@ -55,7 +50,7 @@ fn a_run_that_is_stopped_tells_what_it_measured() {
         std::thread::yield_now();
     }
     interrupt(&child);
-    let said = ProgramOutput::of(child.wait_with_output().unwrap());
+    let said = ProgramOutput::after(child);
     let record = said.json();
     assert_eq!(record["stopped_by"], "asked to stop", "{record}");
     assert!(record["outcomes"]["committed"].as_u64().unwrap() > 0);
@@ -67,10 +62,8 @@ fn a_run_that_is_stopped_tells_what_it_measured() {
 #[test]
 fn a_run_that_is_stopped_before_its_load_says_so() {
     let folder = folder();
-    let child = start(folder.path(), "run insert --on sqlite --duration 60s");
-    wait_for(folder.path(), ".syncline-probe");
-    interrupt(&child);
-    let said = ProgramOutput::of(child.wait_with_output().unwrap());
+    let said =
+        interrupted(folder.path(), "run insert --on sqlite --duration 60s", ".syncline-probe");
     assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
     assert!(said.err.contains("stopped before anything"), "{said:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
@@ -80,10 +73,7 @@ fn a_run_that_is_stopped_before_its_load_says_so() {
 #[test]
 fn schedules_that_are_stopped_leave_no_store_behind() {
     let folder = folder();
-    let child = start(folder.path(), "verify isolation sqlite");
-    wait_for(folder.path(), ".syncline-sqlite");
-    interrupt(&child);
-    let said = ProgramOutput::of(child.wait_with_output().unwrap());
+    let said = interrupted(folder.path(), "verify isolation sqlite", ".syncline-sqlite");
     assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
     assert!(said.err.contains("stopped before"), "{said:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
@@ -204,10 +194,10 @@ fn ends_by_one_ctrl_c(folder: &Path, verb: &str, url: &str, words: &'static [u8]
     }
     if child.try_wait().unwrap().is_none() {
         child.kill().unwrap();
-        let said = ProgramOutput::of(child.wait_with_output().unwrap());
+        let said = ProgramOutput::after(child);
         panic!("{line} is there after {ENDS_WITHIN:?}: {said:?}");
     }
-    let said = ProgramOutput::of(child.wait_with_output().unwrap());
+    let said = ProgramOutput::after(child);
     assert_eq!(said.code, 2, "{line}: {said:?}");
     let stopped = ["interrupted", "asked to stop"];
     assert!(stopped.iter().any(|one| said.err.contains(one)), "{line}: {said:?}");

@@ -230,7 +230,7 @@ fn a_script_comes_from_standard_input() {
         let mut input = child.stdin.take().unwrap();
         input.write_all(script.as_bytes()).unwrap();
         drop(input);
-        ProgramOutput::of(child.wait_with_output().unwrap())
+        ProgramOutput::after(child)
     };
     let said = run("-f -", "\\set a 1 + 1\nSELECT :a;\n");
     assert_eq!(said.code, 0, "{said:?}");

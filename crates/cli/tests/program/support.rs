@@ -1,8 +1,9 @@
 //! Starts the program in a folder of its own and reads what it left.
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A fresh folder on the disk of the build, not in a memory file system.
@@ -16,6 +17,16 @@ pub(crate) fn program(folder: &Path, line: &str) -> Command {
     command.current_dir(folder).args(line.split_whitespace());
     command.stdin(Stdio::null()).env("NO_COLOR", "1").env_remove("RUST_BACKTRACE");
     command
+}
+
+/// The program, started in that folder with both of its outputs kept.
+pub(crate) fn start(folder: &Path, line: &str) -> Child {
+    program(folder, line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Interrupts it as Ctrl-C does.
+pub(crate) fn interrupt(child: &Child) {
+    kill_process(Pid::from_child(child), Signal::INT).unwrap();
 }
 
 /// What the program said and how it ended.
@@ -35,6 +46,11 @@ impl ProgramOutput {
         }
     }
 
+    /// Of a started program, when it has ended.
+    pub(crate) fn after(child: Child) -> ProgramOutput {
+        ProgramOutput::of(child.wait_with_output().unwrap())
+    }
+
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
@@ -51,11 +67,10 @@ pub(crate) fn say(folder: &Path, line: &str) -> ProgramOutput {
 /// that cannot be read are another test's affair.
 pub(crate) fn agree(folder: &Path) {
     for path in records(folder) {
-        let Ok(syncline_report::record::Record::Run(run)) = syncline_report::record::read(&path)
-        else {
+        let Ok(syncline_record::Record::Run(run)) = syncline_record::read(&path) else {
             continue;
         };
-        let found = syncline_report::violations(&run);
+        let found = syncline_record::violations(&run);
         assert!(found.is_empty(), "{}: {found:?}", path.display());
     }
 }

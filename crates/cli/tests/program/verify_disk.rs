@@ -1,7 +1,6 @@
 //! `syncline verify disk` between real processes over loopback.
 
-use crate::support::{ProgramOutput, folder, program, say};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::support::{ProgramOutput, folder, interrupt, program, say};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -117,8 +116,8 @@ fn a_writer_that_is_stopped_ends_in_good_order_and_tests_nothing() {
     let folder = folder();
     let witness = Witness::start(folder.path());
     let writer = writing(folder.path(), &witness.line("--slots 32"), 1);
-    kill_process(Pid::from_child(&writer), Signal::INT).unwrap();
-    let said = ProgramOutput::of(writer.wait_with_output().unwrap());
+    interrupt(&writer);
+    let said = ProgramOutput::after(writer);
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.out.contains("ended in good order"), "{said:?}");
     let said = say(folder.path(), &witness.line("--check"));

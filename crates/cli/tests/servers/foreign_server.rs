@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use syncline_launcher::{LaunchSpec, PrivateServer, Product};
+use syncline_testkit::{password_of, port_of, public_directory, url_option};
 use tempfile::TempDir;
 
 /// A PostgreSQL of the test's own, which is a stranger's to the program.
@@ -28,20 +29,17 @@ impl ForeignServer {
 
     /// The port on which it listens.
     pub(crate) fn port(&self) -> String {
-        let url = self.server.url().split('?').next().unwrap();
-        let (_, rest) = url.rsplit_once(':').unwrap();
-        rest.split_once('/').unwrap().0.to_owned()
+        port_of(self.server.url()).to_string()
     }
 
     /// The directory of its Unix socket.
     pub(crate) fn socket_directory(&self) -> String {
-        let (_, rest) = self.server.urls()[1].split_once("socket=").unwrap();
-        rest.split('&').next().unwrap().replace("%2F", "/")
+        url_option(&self.server.urls()[1], "socket").unwrap().replace("%2F", "/")
     }
 
     /// The password of its superuser.
     pub(crate) fn password(&self) -> String {
-        password(self.server.url())
+        password_of(self.server.url())
     }
 
     fn client(&self, program: &str) -> Command {
@@ -122,22 +120,15 @@ impl ForeignServer {
     }
 }
 
-/// The password in the file that a URL names.
-pub(crate) fn password(url: &str) -> String {
-    let (_, rest) = url.split_once("password-file=").unwrap();
-    let file = rest.split('&').next().unwrap();
-    std::fs::read_to_string(file).unwrap().trim().to_owned()
-}
-
 /// A private server's URL with its password typed into it and without options.
 pub(crate) fn with_password(url: &str) -> String {
     let place = url.split('?').next().unwrap();
     let (user, host) = place.split_once('@').unwrap_or((place, ""));
     match place.split_once("://") {
         Some((name, host)) if !place.contains('@') => {
-            format!("{name}://:{}@{host}", password(url))
+            format!("{name}://:{}@{host}", password_of(url))
         }
-        _ => format!("{user}:{}@{host}", password(url)),
+        _ => format!("{user}:{}@{host}", password_of(url)),
     }
 }
 
@@ -180,8 +171,5 @@ pub(crate) fn first_interval(folder: &Path) {
 
 /// A folder on a disk that every user may enter, wherever the house itself stands.
 pub(crate) fn open_folder() -> TempDir {
-    let folder = tempfile::tempdir_in(syncline_launcher::FALLBACK).unwrap();
-    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(folder.path(), open).unwrap();
-    folder
+    public_directory(Path::new(syncline_launcher::FALLBACK))
 }

@@ -1,10 +1,9 @@
 //! A synchronous standby that goes while a run waits for its commits.
 
 use crate::foreign_server::ForeignServer;
-use crate::support::{ProgramOutput, folder, left_behind, program, say};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::support::{ProgramOutput, folder, interrupt, left_behind, say, start};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Child;
 use std::time::Duration;
 
 /// How often, and how far apart, it is looked whether a stopped run has ended: far beyond what that takes.
@@ -25,8 +24,7 @@ fn waits_for_a_lost_standby(world: &ForeignServer, folder: &Path) -> Child {
         "run select --rows 3000000 --warm-up 0 --transactions 20 --line none --on {}?live=yes",
         world.url()
     );
-    let mut child =
-        program(folder, &line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = start(folder, &line);
     let loads = "SELECT coalesce(sum(pg_relation_size(c.oid)), 0) > 1000000 FROM pg_class c JOIN pg_namespace n \
                  ON n.oid = relnamespace WHERE nspname LIKE 'syncline\\_%' AND relkind = 'r'";
     while world.ask(loads) != "t" {
@@ -42,12 +40,12 @@ fn waits_for_a_lost_standby(world: &ForeignServer, folder: &Path) -> Child {
 fn ended(mut child: Child) -> ProgramOutput {
     for _ in 0..LOOKS {
         if child.try_wait().unwrap().is_some() {
-            return ProgramOutput::of(child.wait_with_output().unwrap());
+            return ProgramOutput::after(child);
         }
         std::thread::sleep(LOOKS_EVERY);
     }
     child.kill().unwrap();
-    panic!("it hangs: {:?}", ProgramOutput::of(child.wait_with_output().unwrap()));
+    panic!("it hangs: {:?}", ProgramOutput::after(child));
 }
 
 // B.F6
@@ -55,7 +53,7 @@ fn ended(mut child: Child) -> ProgramOutput {
 fn one_ctrl_c_ends_a_load_that_waits_for_a_lost_standby_and_leaves_nothing() {
     let (world, folder) = (ForeignServer::new(), folder());
     let child = waits_for_a_lost_standby(&world, folder.path());
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    interrupt(&child);
     let said = ended(child);
     assert_eq!(said.code, 2, "{said:?}");
     assert!(

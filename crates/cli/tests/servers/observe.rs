@@ -1,8 +1,7 @@
 //! `syncline observe`: what it says of a store under somebody else's load is what happened there.
 
 use crate::foreign_server::ForeignServer;
-use crate::support::{ProgramOutput, figure, folder, program, records, say};
-use std::process::Stdio;
+use crate::support::{ProgramOutput, figure, folder, interrupt, program, records, say, start};
 
 /// Transactions of the load.
 const LOAD: u32 = 3_000;
@@ -12,11 +11,7 @@ fn an_observation_agrees_with_pgbench_and_with_the_traced_sync_calls() {
     let (world, folder) = (ForeignServer::new(), folder());
     world.pgbench(&["-i", "-q", "-n", "postgres"]);
     let line = format!("observe {} --for 60s --every 500ms --json", world.url());
-    let child = program(folder.path(), &line)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = start(folder.path(), &line);
     // The first looks follow one another at once, the third half a second later.
     world.wait_while("count(query_start) = 0");
     look_after(&world, now(&world) + 0.4);
@@ -25,12 +20,8 @@ fn an_observation_agrees_with_pgbench_and_with_the_traced_sync_calls() {
     // Sessions that have ended have told all they did; what looks after that has seen it.
     world.wait_while("count(*) > 1");
     look_after(&world, now(&world) + 0.6);
-    rustix::process::kill_process(
-        rustix::process::Pid::from_child(&child),
-        rustix::process::Signal::INT,
-    )
-    .unwrap();
-    let said = ProgramOutput::of(child.wait_with_output().unwrap());
+    interrupt(&child);
+    let said = ProgramOutput::after(child);
     assert_eq!(said.code, 0, "{said:?}");
     let record = said.json();
     let seen = figure(&record, "commits_per_s") * figure(&record, "span_ns") / 1e9;
@@ -88,19 +79,14 @@ fn a_load_that_only_reads_is_not_taken_for_commits_of_the_log() {
     let (world, folder) = (ForeignServer::new(), folder());
     world.pgbench(&["-i", "-q", "-n", "postgres"]);
     let line = format!("observe {} --for 60s --every 500ms --json", world.url());
-    let child = program(folder.path(), &line)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = start(folder.path(), &line);
     world.wait_while("count(query_start) = 0");
     look_after(&world, now(&world) + 0.4);
     world.pgbench(&["-n", "-S", "-t", "2000", "postgres"]);
     world.wait_while("count(*) > 1");
     look_after(&world, now(&world) + 0.6);
-    let child_id = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(child_id, rustix::process::Signal::INT).unwrap();
-    let record = ProgramOutput::of(child.wait_with_output().unwrap()).json();
+    interrupt(&child);
+    let record = ProgramOutput::after(child).json();
     let seconds = figure(&record, "span_ns") / 1e9;
     assert!(figure(&record, "commits_per_s") * seconds > 1_900.0);
     let wrote = figure(&record, "writing_commits_per_s.value") * seconds;

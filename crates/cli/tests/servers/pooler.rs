@@ -146,12 +146,12 @@ fn ends(folder: &Path, line: &str, target: &str) -> (ProgramOutput, Duration) {
     while process.try_wait().unwrap().is_none() {
         if passed() > HANGS_AFTER {
             process.kill().unwrap();
-            panic!("{line}: {:?}", ProgramOutput::of(process.wait_with_output().unwrap()));
+            panic!("{line}: {:?}", ProgramOutput::after(process));
         }
         std::thread::sleep(Duration::from_millis(5));
     }
     let took = passed();
-    (ProgramOutput::of(process.wait_with_output().unwrap()), took)
+    (ProgramOutput::after(process), took)
 }
 
 const RUN: &str = "run insert --warm-up 0 --line none --transactions 40";

@@ -1,20 +1,16 @@
 //! `syncline private` and `--on PRODUCT:private`: servers that leave nothing behind.
 
 use crate::foreign_server::{ForeignServer, command_lines, first_interval, open_folder};
-use crate::support::{ProgramOutput, folder, left_behind, program, records, say};
+use crate::support::{ProgramOutput, folder, interrupt, left_behind, records, say, start};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Child;
 use std::sync::mpsc;
 use std::time::Duration;
 
 fn started(folder: &Path) -> (Child, String) {
-    let mut child = program(folder, "private redis")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = start(folder, "private redis");
     let mut url = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
     (child, url.trim().to_owned())
@@ -32,8 +28,8 @@ fn ctrl_c_stops_a_private_server_and_removes_its_directory() {
     let (child, url) = started(folder.path());
     assert!(url.starts_with("redis://127.0.0.1:"), "{url}");
     assert_ne!(left_behind(folder.path()), Vec::<String>::new());
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let said = ProgramOutput::of(child.wait_with_output().unwrap());
+    interrupt(&child);
+    let said = ProgramOutput::after(child);
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
     assert_eq!(servers_of(folder.path()), 0);
@@ -86,8 +82,7 @@ fn a_server_killed_in_mid_run_ends_the_run_with_a_record_that_says_so() {
     let folder = folder();
     let line =
         "run insert --on postgres:private --clients 8 --duration 10m --warm-up 0 --line none";
-    let mut child =
-        program(folder.path(), line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = start(folder.path(), line);
     let run = Pid::from_child(&child);
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     let server = server_named(&mut errors);
@@ -161,18 +156,14 @@ fn a_server_that_dies_with_its_directory_leaves_the_record_of_its_run() {
     let (world, folder) = (ForeignServer::new(), folder());
     let data = world.ask("SHOW data_directory");
     let line = format!("run insert --on {} --duration 8s --warm-up 0 --clients 2", world.url());
-    let child = program(folder.path(), &line)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = start(folder.path(), &line);
     first_interval(folder.path());
     let file = std::fs::read_to_string(Path::new(&data).join("postmaster.pid")).unwrap();
     let postmaster = file.lines().next().unwrap().parse().unwrap();
     kill_process(Pid::from_raw(postmaster).unwrap(), Signal::KILL).unwrap();
     // Its keeper removes the directory; if it has not by now, we do.
     drop(std::fs::rename(&data, format!("{data}.gone")));
-    let said = ProgramOutput::of(child.wait_with_output().unwrap());
+    let said = ProgramOutput::after(child);
     assert_eq!(said.code, 1, "{said:?}");
     assert!(said.out.contains("committed"), "{said:?}");
     let record = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();

@@ -1,8 +1,7 @@
 //! Passwords: not in the process list, not in a record, not in a message.
 
 use crate::foreign_server::{ForeignServer, command_lines, first_interval};
-use crate::support::{ProgramOutput, folder, program, records};
-use std::process::Stdio;
+use crate::support::{ProgramOutput, folder, interrupt, program, records, start};
 
 /// With a sign that ends something elsewhere in a URL.
 const PASSWORD: &str = "open;sesame-4711";
@@ -19,11 +18,7 @@ fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
     let (world, folder) = (ForeignServer::new(), folder());
     let url = with_password(&world);
     let line = format!("run insert --on {url} --duration 60s --warm-up 0 --line none");
-    let child = program(folder.path(), &line)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = start(folder.path(), &line);
     first_interval(folder.path());
     let ours = child.id().to_string();
     let listed = std::fs::read(format!("/proc/{ours}/cmdline")).unwrap();
@@ -31,12 +26,8 @@ fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
     assert!(listed.contains("run insert"), "{listed}");
     assert!(!listed.contains(PASSWORD), "{listed}");
     assert!(command_lines().iter().all(|line| !line.contains(PASSWORD)));
-    rustix::process::kill_process(
-        rustix::process::Pid::from_child(&child),
-        rustix::process::Signal::INT,
-    )
-    .unwrap();
-    let said = ProgramOutput::of(child.wait_with_output().unwrap());
+    interrupt(&child);
+    let said = ProgramOutput::after(child);
     let record = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();
     for text in [&said.out, &said.err, &record] {
         assert!(!text.contains("sesame"), "{text}");

@@ -2,8 +2,7 @@
 
 use crate::foreign_server::ForeignServer;
 use crate::foreign_server::first_interval;
-use crate::support::{ProgramOutput, folder, program, records, say};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::support::{ProgramOutput, folder, interrupt, program, records, say, start};
 use std::process::Stdio;
 
 const STRANGERS: &str = "CREATE SCHEMA syncline_like; \
@@ -58,8 +57,7 @@ fn a_server_on_which_others_work_is_refused_unless_that_is_allowed() {
 /// A run that was started and has connected.
 fn under_way(world: &ForeignServer, folder: &std::path::Path) -> std::process::Child {
     let line = format!("run insert --on {} --duration 60s --warm-up 0 --line none", world.url());
-    let child =
-        program(folder, &line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = start(folder, &line);
     first_interval(folder);
     child
 }
@@ -109,8 +107,8 @@ fn a_stopped_run_removes_what_it_made() {
     let (world, folder) = (ForeignServer::new(), folder());
     let before = world.everything();
     let child = under_way(&world, folder.path());
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let said = ProgramOutput::of(child.wait_with_output().unwrap());
+    interrupt(&child);
+    let said = ProgramOutput::after(child);
     assert_eq!(said.code, 2, "{said:?}");
     assert_eq!(world.everything(), before);
 }

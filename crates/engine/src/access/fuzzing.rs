@@ -1,4 +1,4 @@
-//! Keys, rows and patches under any bytes, over a few schemas that hold every kind of column.
+//! Decodes arbitrary bytes as keys, rows and patches, for a few schemas that contain every kind of column.
 
 use super::patch::{self, Bounds};
 use super::row::{Entry, entry_key};
@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 /// A key that fits a page of the usual size.
 const KEY_BYTES_MAX: usize = 1024;
 
-/// Every kind in the key, in both orders, with nulls; every kind in the row; one with columns added
-/// later; one with nothing but its key.
+/// Every kind in the key, in both orders, with nulls; every kind in the row; one with columns added later;
+/// one with nothing but its key.
 fn schemas() -> &'static [Schema] {
     static SCHEMAS: OnceLock<Vec<Schema>> = OnceLock::new();
     SCHEMAS.get_or_init(|| {
@@ -44,7 +44,7 @@ fn schemas() -> &'static [Schema] {
     })
 }
 
-/// A row: the schema's number, the key behind its length, the rest is the value.
+/// Input: the number of a schema, the key's length, the key; the rest is the row.
 pub fn row(data: &[u8]) {
     let mut input = Input(data);
     let schema = &schemas()[usize::from(input.byte()) % schemas().len()];
@@ -58,21 +58,22 @@ pub fn row(data: &[u8]) {
     if view.check().is_err() {
         return;
     }
-    let values = values.expect("a row that was checked can be read");
+    let values = values.expect("a checked row can be read");
     let (mut key_again, mut again) = (Vec::new(), Vec::new());
-    encode(schema, &values, &mut key_again, &mut again).expect("what was read can be written");
-    assert_eq!(key_again, key, "a key has one form");
+    encode(schema, &values, &mut key_again, &mut again)
+        .expect("values that were read can be written");
+    assert_eq!(key_again, key, "a key has another encoding");
     let mut plain_again = Vec::new();
     let reread = RowView::open(schema, key, &again, &mut plain_again).expect("it was written");
     assert_eq!(reread.check(), Ok(()));
     for (column, value) in values.iter().enumerate() {
-        assert!(same(reread.value(column), *value), "column {column} comes back");
+        assert!(same(reread.value(column), *value), "column {column} has changed");
     }
     for index in 0..schema.indexes().len() {
         let mut entry = Vec::new();
         entry_key(schema, index, &view, &mut entry).expect("an indexed column has its kind");
         let key_of_entry = primary_key_of(schema, index, Entry { key: &entry, value: key });
-        assert_eq!(key_of_entry, Ok(key), "an index leads back to its row");
+        assert_eq!(key_of_entry, Ok(key), "an index entry leads to another row");
     }
 }
 
@@ -83,8 +84,8 @@ fn same(found: Result<Value<'_>, super::key::Malformed>, value: Value<'_>) -> bo
     }
 }
 
-/// A patch: the patch behind its length, then the row that it is applied to. It is also applied with the
-/// block of a true schema before its steps.
+/// Input: the patch's length, the patch, the row to which it is applied. It is applied a second time with the
+/// block of a real schema before its steps.
 pub fn patch(data: &[u8]) {
     let mut input = Input(data);
     let schema = &schemas()[usize::from(input.byte()) % schemas().len()];
@@ -97,18 +98,22 @@ pub fn patch(data: &[u8]) {
         return;
     };
     let opened = Raw::open(&new, |version| schema.layout(version));
-    assert_eq!(opened.expect("a patched row is one").version, schema.version());
+    assert_eq!(opened.expect("a patched row can be read").version, schema.version());
 }
 
-/// The row that came out, if one did.
+/// The patched row, if the patch applied.
 fn check_patch(patch: &[u8], row: &[u8]) -> Option<Vec<u8>> {
     let mut new = vec![1, 2, 3];
     let outcome = patch::apply(patch, row, &mut new);
     let mut again = Vec::new();
-    assert_eq!(patch::apply(patch, row, &mut again), outcome, "a patch is a function");
+    assert_eq!(
+        patch::apply(patch, row, &mut again),
+        outcome,
+        "applying a patch twice gave another outcome"
+    );
     match outcome {
         Ok(()) => {
-            assert_eq!(new, again, "a patch is a function");
+            assert_eq!(new, again, "applying a patch twice gave another row");
             Some(new)
         }
         Err(_) => None,
@@ -155,7 +160,7 @@ pub(crate) fn row_seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Patches as transactions write them: whole ones, and steps alone.
+/// Patches as transactions write them: complete ones, and steps alone.
 pub(crate) fn patch_seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for (number, _, row) in rows() {
@@ -165,10 +170,10 @@ pub(crate) fn patch_seeds() -> Vec<Vec<u8>> {
         let head = whole.len();
         for (column, value) in values(schema, false).into_iter().enumerate() {
             let no_bounds = Bounds { lower: None, upper: None };
-            // Key columns are refused, and additions to what is no number.
+            // Key columns are refused, and so are additions to anything but numbers.
             let sets = patch::set(schema, column, value, &mut whole).is_ok();
             let adds = patch::add(schema, column, value, no_bounds, &mut whole).is_ok();
-            assert!(sets || !adds, "what can be added to can be set");
+            assert!(sets || !adds, "a column accepts an addition but cannot be set");
         }
         for steps in [&whole[..], &whole[head..]] {
             let mut seed = vec![number];

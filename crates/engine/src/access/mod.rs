@@ -1,4 +1,4 @@
-//! Access: rows found and changed by key. Trees of bytes below, typed rows above.
+//! Access to rows by key: trees of bytes, and the encodings of typed keys and rows.
 
 pub(crate) mod btree;
 #[cfg(any(test, feature = "fuzzing"))]

@@ -1,4 +1,4 @@
-//! A frame: a resident page with what the buffer knows about it.
+//! A frame: a page in memory with its state in the buffer.
 
 use super::blocks::CellsOf;
 use super::inner::Inner;
@@ -12,10 +12,10 @@ use crate::sync::ranked::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A frame: one cache line, so that a lookup waits for one.
+/// A frame: one cache line, so that a lookup waits for only one.
 #[repr(C, align(64))]
 pub(crate) struct Frame {
-    /// What it holds.
+    /// The page's contents.
     pub(super) body: Body,
     /// [`CLEAN`], [`DETACHED`], or the epoch of the last change.
     pub(super) modified_in: AtomicU64,
@@ -23,13 +23,13 @@ pub(crate) struct Frame {
 
 const _: () = assert!(IS_MODEL || size_of::<Frame>() == 64, "a frame is a cache line");
 
-/// `modified_in` of a page that is as the last finished checkpoint has it.
+/// `modified_in` of a page that has not changed since the last finished checkpoint.
 pub(super) const CLEAN: u64 = 0;
 
 /// `modified_in` of a page that no checkpoint may see yet.
 pub(super) const DETACHED: u64 = u64::MAX;
 
-/// What a frame holds, by the page's kind.
+/// The contents of a frame, by the page's kind.
 pub(super) enum Body {
     Leaf(RwLock<Leaf, LATCH>),
     Inner(Inner),
@@ -79,15 +79,15 @@ impl Frame {
         }
     }
 
-    /// What is known of a leaf before it is looked at; nothing of other pages. Before the frame is shared.
+    /// The prefetch hint of a leaf; empty for other pages. Called before the frame is shared.
     pub(super) fn prefetch_hint(&self) -> PrefetchHint {
         self.leaf().map_or(PrefetchHint::NONE, |latch| {
             let leaf = latch.try_read();
-            PrefetchHint::of(&leaf.expect("nobody else has the frame"))
+            PrefetchHint::of(&leaf.expect("the frame is not shared yet"))
         })
     }
 
-    /// Page and tree that the page's header names; none of a leaf that is gone.
+    /// The page and the tree in the page's header; none for a leaf that is gone.
     pub(crate) fn label(&self) -> Option<(PageId, TreeId)> {
         Some(match &self.body {
             Body::Leaf(latch) => {
@@ -107,7 +107,7 @@ impl Frame {
         self.modified_in.load(Ordering::Acquire) == DETACHED
     }
 
-    /// The latched leaf, if the page is one.
+    /// The latched leaf, if the page is a leaf.
     #[inline]
     pub(crate) fn leaf(&self) -> Option<&RwLock<Leaf, LATCH>> {
         match &self.body {
@@ -125,7 +125,7 @@ impl Frame {
         }
     }
 
-    /// The bytes of an overflow page, if the page is one.
+    /// The bytes, if the page is an overflow page.
     pub(crate) fn overflow(&self) -> Option<&[u8]> {
         match &self.body {
             Body::Overflow(bytes) => Some(bytes),
@@ -134,7 +134,7 @@ impl Frame {
     }
 }
 
-/// Frames in cells, each a line.
+/// Frames in cells, each a cache line.
 pub(super) const CELLS: CellsOf = CellsOf {
     bytes: size_of::<Frame>(),
     gap_bytes: 0,
@@ -149,15 +149,14 @@ pub(super) struct FrameMemory {
     retired_bytes: AtomicU64,
 }
 
-/// What the allocator keeps beside a piece of memory, in bytes: its header.
+/// The allocator's overhead for a piece of memory, in bytes: its header.
 pub(super) const PIECE_BYTES: u64 = 16;
 
-/// What it keeps beside a frame and its page: two headers, and the gap that aligning the frame to a line
-/// leaves.
+/// The overhead for a frame and its page: two headers, and the gap from aligning the frame to a cache line.
 const ALLOCATOR_BYTES: u64 = 2 * PIECE_BYTES + 32;
 
 impl FrameMemory {
-    /// For frames with pages of that length.
+    /// For frames with pages of this length.
     pub(super) fn new(page_bytes: u32) -> FrameMemory {
         FrameMemory {
             frame_bytes: u64::from(page_bytes) + size_of::<Frame>() as u64 + ALLOCATOR_BYTES,
@@ -166,17 +165,17 @@ impl FrameMemory {
         }
     }
 
-    /// Bytes in use, frames that wait for their last reader included.
+    /// Bytes in use, including frames that wait for their last reader.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// A frame with its page came.
+    /// Counts a new frame with its page.
     pub(super) fn charge(&self) {
         self.bytes.fetch_add(self.frame_bytes, Ordering::Relaxed);
     }
 
-    /// A frame with its page waits for its last reader.
+    /// Counts a frame with its page that waits for its last reader.
     pub(super) fn retire(&self) {
         self.retired_bytes.fetch_add(self.frame_bytes, Ordering::Relaxed);
     }
@@ -186,13 +185,13 @@ impl FrameMemory {
         self.retired_bytes.load(Ordering::Relaxed)
     }
 
-    /// A frame with its page that waited was freed.
+    /// Counts a waiting frame with its page as freed.
     pub(super) fn discharge(&self) {
         self.retired_bytes.fetch_sub(self.frame_bytes, Ordering::Relaxed);
         self.bytes.fetch_sub(self.frame_bytes, Ordering::Relaxed);
     }
 
-    /// What one frame takes with its page.
+    /// The bytes of one frame with its page.
     pub(super) fn frame_bytes(&self) -> u64 {
         self.frame_bytes
     }

@@ -1,4 +1,5 @@
-//! Pages under any bytes: verified, then taken for a leaf or an inner node; packed ones unpacked first.
+//! Pages with arbitrary bytes: verified, then read as a leaf or an inner node; packed ones are unpacked
+//! first.
 
 use super::inner::{Branches, Inner};
 use super::leaf::Leaf;
@@ -14,33 +15,33 @@ const TREE: TreeId = TreeId(3);
 /// A page: one byte for its kind and size, then its bytes from offset 28 on.
 pub fn page(data: &[u8]) {
     if page::verify(data, PAGE).is_ok() {
-        look(data);
+        check(data);
     }
     let mut input = Input(data);
     let what = input.byte();
     let kind = [Kind::Leaf, Kind::Inner, Kind::Overflow][usize::from(what % 3)];
     let mut image = vec![0; [512, 1024][usize::from(what / 3 % 2)]];
     let content = input.take(image.len() - 28);
-    look_at_packed(kind, content);
+    check_packed(kind, content);
     image[28..28 + content.len()].copy_from_slice(content);
     page::label(&mut image, PAGE, TREE, kind, u8::from(kind == Kind::Inner));
     let crc = page::seal(&mut image, 5);
     assert_eq!(page::verify(&image, PAGE), Ok(crc), "a sealed page verifies");
     let flipped = with_a_bit_flipped(&image, image.len());
-    assert!(page::verify(&flipped, PAGE).is_err(), "a flipped bit is noticed");
-    assert!(page::verify(&image, PageId(10)).is_err(), "it is another page");
-    look(&image);
+    assert!(page::verify(&flipped, PAGE).is_err(), "a flipped bit is detected");
+    assert!(page::verify(&image, PageId(10)).is_err(), "the number is another page's");
+    check(&image);
 }
 
-/// What is unpacked and sound packs to a form that unpacks to the same rows.
-fn look_at_packed(kind: Kind, content: &[u8]) {
+/// A sound unpacked page packs to a form that unpacks to the same rows.
+fn check_packed(kind: Kind, content: &[u8]) {
     let mut bytes = vec![0; 28 + content.len().max(12)];
     bytes[28..28 + content.len()].copy_from_slice(content);
     page::label(&mut bytes, PAGE, TREE, kind, 0);
     let Ok(page) = page_packing::unpack(&bytes, 1024) else {
         return;
     };
-    look(&page);
+    check(&page);
     let is_sound = kind != Kind::Leaf || Leaf::from_image((&*page).into()).check().is_empty();
     if !is_sound {
         return;
@@ -51,23 +52,23 @@ fn look_at_packed(kind: Kind, content: &[u8]) {
     assert_eq!(unpacked.as_deref(), Ok(&*page), "unpacked, packed, unpacked");
 }
 
-fn look(image: &[u8]) {
+fn check(image: &[u8]) {
     match page::kind(image).expect("a verified page has a kind") {
-        Kind::Leaf => look_at_leaf(&Leaf::from_image(image.into())),
-        Kind::Inner => look_at_inner(&Inner::from_image(image)),
+        Kind::Leaf => check_leaf(&Leaf::from_image(image.into())),
+        Kind::Inner => check_inner(&Inner::from_image(image)),
         Kind::Overflow => {}
     }
 }
 
-/// A leaf that its check finds sound can be read: each key is found where it stands.
-fn look_at_leaf(leaf: &Leaf) {
+/// A leaf that its check finds sound can be read: each key is found in its slot.
+fn check_leaf(leaf: &Leaf) {
     if !leaf.check().is_empty() {
         return;
     }
     let mut key = Vec::new();
     for slot in 0..leaf.count() {
         leaf.key_into(slot, &mut key);
-        assert_eq!(leaf.search(&key), Ok(slot), "a key is found where it stands");
+        assert_eq!(leaf.search(&key), Ok(slot), "a key is found in its slot");
         assert_eq!(leaf.key_bytes(slot), key.len());
         assert!(leaf.value(slot).len() <= leaf.capacity(slot));
         assert!(leaf.covers(&key), "keys lie between the fences");
@@ -78,9 +79,9 @@ fn look_at_leaf(leaf: &Leaf) {
     }
 }
 
-/// A node whose frame is sound can be taken apart; if its separators ascend, and so it can be searched,
-/// it can be put together again.
-fn look_at_inner(inner: &Inner) {
+/// A node with a sound frame can be taken apart; if its separators ascend, so that it can be searched, it can
+/// be put together again.
+fn check_inner(inner: &Inner) {
     if inner.check_frame().is_err() {
         return;
     }
@@ -92,8 +93,8 @@ fn look_at_inner(inner: &Inner) {
     }
     let bytes = inner.image().len();
     let node = branches.node(bytes, PAGE, inner.tree(), inner.level());
-    // Written anew a node shares the longest prefix, so it takes no more room than before.
-    let node = node.expect("what came out of a page fits into one");
+    // A rewritten node shares the longest prefix, so it is no larger than before.
+    let node = node.expect("branches from a page fit into a page");
     assert_eq!(node.branches(), branches, "taken apart, put together, taken apart");
     assert_eq!(node.check_frame(), Ok(()));
     for (index, separator) in separators().enumerate() {

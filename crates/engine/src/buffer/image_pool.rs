@@ -1,11 +1,11 @@
-//! The pool of images that a running checkpoint still needs although their pages have gone on.
+//! The pool of images that a running checkpoint still needs although their pages have changed.
 //!
-//! Two kinds: pre-images, copied when a page is changed before it was captured, which count against
-//! the pool's limit; and images handed over by pages that were freed or replaced, which are no new
-//! memory and so never refused.
+//! There are two kinds: pre-images, copied when a page is changed before it was captured, which count against
+//! the pool's limit; and images taken over from pages that were freed or replaced, which take no new memory
+//! and are never refused.
 //!
-//! Copies of a large pool lie in blocks of its own (`blocks`), which go back to the system as they empty:
-//! what the allocator keeps of some thousand pages would stay with the process.
+//! Copies of a large pool lie in blocks of its own (`blocks`), which go back to the system as they empty: the
+//! allocator would keep the memory of thousands of pages for the process.
 
 use super::blocks::{BLOCK_BYTES, Blocks, CellsOf, PageBytes};
 use crate::ids::PageId;
@@ -29,18 +29,18 @@ impl Image {
     }
 }
 
-/// See the module.
+/// Images by page, each with whether it is a copy.
 pub(super) struct ImagePool {
     saved: BTreeMap<PageId, (Image, bool)>,
     copied_bytes: u64,
     all_bytes: u64,
 }
 
-/// Where copies lie.
+/// The memory for copies.
 pub(super) struct Copies(Blocks);
 
 impl Copies {
-    /// For pages of that length.
+    /// For pages of this length.
     pub(super) fn new(page_bytes: u32) -> Copies {
         Copies(Blocks::new(CellsOf {
             counted_bytes: page_bytes.into(),
@@ -48,23 +48,23 @@ impl Copies {
         }))
     }
 
-    /// A copy for a pool of so many bytes: of the allocator for the first few.
+    /// Copies a page for a pool of `pool_bytes`; the first copies come from the allocator.
     pub(super) fn of(&self, page: &[u8], pool_bytes: u64) -> Image {
         let in_block = self.0.copy(page, is_large(pool_bytes));
         Image::Own(in_block.unwrap_or_else(|| page.into()))
     }
 
-    /// True if a pool of so many bytes should have another block: see [`Copies::preallocate`].
+    /// True if a pool of `pool_bytes` needs another block: see [`Copies::preallocate`].
     pub(super) fn run_low(&self, pool_bytes: u64) -> bool {
         is_large(pool_bytes) && self.0.runs_low()
     }
 
-    /// Has another block ready before it is needed; false if the system gives none.
+    /// Prepares another block before it is needed; false if the system provides none.
     pub(super) fn preallocate(&self) -> bool {
         self.0.preallocate()
     }
 
-    /// Memory of blocks in which no image lies, in bytes.
+    /// Memory of blocks that holds no image, in bytes.
     pub(super) fn spare_bytes(&self) -> u64 {
         self.0.spare_bytes()
     }
@@ -75,7 +75,7 @@ fn is_large(pool_bytes: u64) -> bool {
 }
 
 impl ImagePool {
-    /// Empty.
+    /// An empty pool.
     pub(super) fn new() -> ImagePool {
         ImagePool { saved: BTreeMap::new(), copied_bytes: 0, all_bytes: 0 }
     }
@@ -90,7 +90,7 @@ impl ImagePool {
         self.all_bytes
     }
 
-    /// True if nothing waits.
+    /// True if no image waits.
     pub(super) fn is_empty(&self) -> bool {
         self.saved.is_empty()
     }
@@ -101,7 +101,7 @@ impl ImagePool {
         self.all_bytes += bytes;
         self.copied_bytes += if is_copy { bytes } else { 0 };
         let before = self.saved.insert(page, (image, is_copy));
-        assert!(before.is_none(), "{page} handed its image over twice");
+        assert!(before.is_none(), "{page} gave its image to the pool twice");
     }
 
     /// A page with an image in the pool.
@@ -114,7 +114,7 @@ impl ImagePool {
         std::mem::replace(self, ImagePool::new())
     }
 
-    /// A page's image, which is in the pool no longer; none if there is none.
+    /// Takes a page's image out of the pool; none if there is none.
     pub(super) fn take(&mut self, page: PageId) -> Option<Image> {
         let (image, is_copy) = self.saved.remove(&page)?;
         let bytes = image.bytes().len() as u64;

@@ -1,11 +1,11 @@
-//! An inner node: separators and children, a value that is never changed but replaced whole.
+//! An inner node: separators and children. A node is immutable and is replaced as a whole.
 //!
 //! After the header of every page ([`super::page`]), little endian, n separators:
 //!
 //! | offset | bytes | field |
 //! |---|---|---|
 //! | 28 | 2 | n |
-//! | 30 | 2 | prefix: how many bytes all separators begin with |
+//! | 30 | 2 | prefix: the number of bytes that all separators begin with |
 //! | 32 | 8 | zero |
 //! | 40 | | the prefix |
 //! | | 4n | heads: the first 4 bytes of each separator behind the prefix, as in a leaf |
@@ -22,7 +22,7 @@
 use super::leaf::{common_bytes, head_of};
 use super::page::{self, HEADER_BYTES, Kind, put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
 use super::prefetch::prefetch;
-use super::separator_index::{MARKED, Rank, SeparatorIndex};
+use super::separator_index::{Rank, SAMPLE_EVERY, SeparatorIndex};
 use crate::ids::{PageId, TreeId};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -33,10 +33,10 @@ const PREFIX_AT: usize = 30;
 const HEAD_BYTES: usize = 4;
 const CHILD_BYTES: usize = 8;
 
-/// Bytes that a separator takes beside its tail.
+/// Bytes that a separator takes in addition to its tail.
 const SEPARATOR_BYTES: usize = HEAD_BYTES + CHILD_BYTES + 2 + 2;
 
-/// See the module.
+/// An immutable inner node.
 #[derive(Clone)]
 pub(crate) struct Inner {
     bytes: Arc<[u8]>,
@@ -58,7 +58,7 @@ impl Inner {
             bytes: image.into(),
             separator_index: SeparatorIndex::new(0, |_, _| 0),
         };
-        // A damaged node has none: its separators cannot be read.
+        // A damaged node has none, because its separators cannot be read.
         if inner.check_frame().is_ok() {
             inner.separator_index =
                 SeparatorIndex::new(inner.count(), |index, out| inner.separator_into(index, out));
@@ -66,7 +66,7 @@ impl Inner {
         inner
     }
 
-    /// The page as it would stand on the disk.
+    /// The page image.
     pub(super) fn image(&self) -> &Arc<[u8]> {
         &self.bytes
     }
@@ -88,13 +88,13 @@ impl Inner {
         page::number(&self.bytes)
     }
 
-    /// Separators; there is one child more.
+    /// The number of separators; there is one child more.
     #[inline]
     pub(crate) fn count(&self) -> usize {
         usize::from(self.count)
     }
 
-    /// The child at that place.
+    /// The child at that index.
     #[inline]
     pub(crate) fn child(&self, index: usize) -> PageId {
         assert!(index <= self.count(), "child {index} of {}", self.count() + 1);
@@ -102,43 +102,44 @@ impl Inner {
         PageId(u64_at(&self.bytes, children + CHILD_BYTES * index))
     }
 
-    /// Asks the processor for what a search looks at first.
+    /// Prefetches the memory that a search reads first.
     #[inline]
     pub(crate) fn prefetch_separator_index(&self) {
-        self.separator_index.ask();
+        self.separator_index.prefetch();
     }
 
-    /// Asks the processor for what says so many children from that place on.
+    /// Prefetches the page numbers of `count` children from `first` on.
     #[inline]
-    fn ask_for_children(&self, first: usize, count: usize) {
+    fn prefetch_children(&self, first: usize, count: usize) {
         let children = self.heads_at() + HEAD_BYTES * self.count();
         let at = self.bytes.as_ptr().addr() + children + CHILD_BYTES * first;
         prefetch(at, CHILD_BYTES * count);
     }
 
-    /// In which part of that child's range the key lies, from 0 at its first key to 1, as far as that shows.
+    /// The relative position of the key in that child's range, from 0 at its first key to 1, if it can be
+    /// estimated.
     #[inline]
     pub(crate) fn part(&self, index: usize, key: &[u8]) -> Option<f64> {
         self.separator_index.part(index, key)
     }
 
-    /// Which child holds the key: how many separators are not above it.
+    /// The index of the child that holds the key: the number of separators at or below it.
     #[inline]
     pub(crate) fn index_of(&self, key: &[u8]) -> usize {
         self.rank(key, true)
     }
 
-    /// Which child holds the greatest keys below `key`: how many separators are below it. Without a
-    /// key the last child.
+    /// The index of the child that holds the greatest keys below `key`: the number of separators below it.
+    /// Without a key, the last child.
     pub(crate) fn index_before(&self, key: Option<&[u8]>) -> usize {
         key.map_or(self.count(), |key| self.rank(key, false))
     }
 
-    /// How many separators are below the key, with `or_equal` also those that equal it.
+    /// The number of separators below the key; with `or_equal` also counting one equal to it.
     #[inline]
     fn rank(&self, key: &[u8], or_equal: bool) -> usize {
-        // The child is looked at next: its number comes while the last digests are searched.
-        let near = |first: usize| self.ask_for_children(first, MARKED + 1);
+        // The child is needed next: fetch its number while the last discriminators are searched.
+        let near = |first: usize| self.prefetch_children(first, SAMPLE_EVERY + 1);
         let (mut rank, mut end) = match self.separator_index.rank(key, near) {
             Rank::Behind(rank) => return rank,
             Rank::Among(first, end) => (first, end),
@@ -155,11 +156,11 @@ impl Inner {
         rank
     }
 
-    /// A separator beside a key.
+    /// Compares a separator with a key.
     fn compare(&self, index: usize, key: &[u8]) -> Ordering {
         let prefix = &self.bytes[HEADER_BYTES..self.heads_at()];
         let Some(suffix) = key.strip_prefix(prefix) else {
-            // All separators begin with the prefix; a key that does not is beside them all.
+            // All separators begin with the prefix; a key without it is below or above all of them.
             return prefix.cmp(key);
         };
         let (tail, suffix_bytes) = self.tail(index);
@@ -168,7 +169,7 @@ impl Inner {
         heads.then_with(|| tail.cmp(of_key)).then(suffix_bytes.cmp(&suffix.len()))
     }
 
-    /// Puts a separator into `out`, as much of it as fits; answers its length in bytes.
+    /// Copies a separator into `out`, as much as fits; returns its length in bytes.
     fn separator_into(&self, index: usize, out: &mut [u8]) -> usize {
         let prefix = &self.bytes[HEADER_BYTES..self.heads_at()];
         let (tail, suffix_bytes) = self.tail(index);
@@ -187,7 +188,7 @@ impl Inner {
         u32_at(&self.bytes, self.heads_at() + HEAD_BYTES * index)
     }
 
-    /// A separator's tail, and its whole length behind the prefix.
+    /// A separator's tail, and its length after the prefix.
     fn tail(&self, index: usize) -> (&[u8], usize) {
         let lengths = self.heads_at() + (HEAD_BYTES + CHILD_BYTES) * self.count() + CHILD_BYTES;
         let ends = lengths + 2 * self.count();
@@ -196,9 +197,9 @@ impl Inner {
         (&self.bytes[end - suffix_bytes.saturating_sub(HEAD_BYTES)..end], suffix_bytes)
     }
 
-    /// The node with a separator put in at that place, and the child right of it: byte for byte what
-    /// [`Branches`] would make of it, without taking everything apart. None if it does not fit into the
-    /// page, or if the separators would have less in common than they do.
+    /// The node with a separator inserted at that index, and the child to its right: byte for byte the result
+    /// of [`Branches`], without taking everything apart. None if it does not fit into the page, or if the
+    /// separators would have a shorter common prefix.
     pub(crate) fn with_branch(
         &self,
         index: usize,
@@ -225,7 +226,7 @@ impl Inner {
         put_u16(&mut image, COUNT_AT, (count + 1) as u16);
         put_u16(&mut image, PREFIX_AT, self.prefix);
         image.extend_from_slice(&self.bytes[HEADER_BYTES..heads]);
-        // A piece of the node with something put in at a place.
+        // Copies a piece of the node with `new` inserted at `at`.
         let mut put = |piece: Range<usize>, at: usize, new: &[u8]| {
             image.extend_from_slice(&self.bytes[piece.start..at]);
             image.extend_from_slice(new);
@@ -241,7 +242,7 @@ impl Inner {
         let new_end = (cut + SEPARATOR_BYTES + tail.len()) as u16;
         put(ends..tails, ends + 2 * index, &new_end.to_le_bytes());
         put(tails..end, cut, tail);
-        // What stood before the new tail moves by what its separator takes, the others by its tail, too.
+        // Tails before the new one move by the bytes of its separator, later ones by its tail as well.
         let ends = &mut image[ends_at..][..2 * (count + 1)];
         for (at, end) in ends.as_chunks_mut::<2>().0.iter_mut().enumerate() {
             let moved = match at.cmp(&index) {
@@ -265,7 +266,7 @@ impl Inner {
         })
     }
 
-    /// Everything taken apart, to be changed and put together again.
+    /// The node taken apart, to be changed and put together again.
     pub(crate) fn branches(&self) -> Branches {
         let mut branches = Branches::default();
         let prefix = &self.bytes[HEADER_BYTES..self.heads_at()];
@@ -281,11 +282,11 @@ impl Inner {
         branches
     }
 
-    /// What is wrong with the page's own frame; the contents can be read if nothing is.
+    /// Checks the page's own frame; the contents can be read if it is sound.
     pub(crate) fn check_frame(&self) -> Result<(), String> {
         let fixed = self.heads_at() + SEPARATOR_BYTES * self.count() + CHILD_BYTES;
         if fixed > self.bytes.len() {
-            return Err(format!("{} separators end behind the page", self.count()));
+            return Err(format!("{} separators end beyond the page", self.count()));
         }
         let ends = fixed - 2 * self.count();
         let mut end = fixed;
@@ -293,7 +294,7 @@ impl Inner {
             let suffix_bytes = usize::from(u16_at(&self.bytes, ends - 2 * (self.count() - index)));
             end += suffix_bytes.saturating_sub(HEAD_BYTES);
             if usize::from(u16_at(&self.bytes, ends + 2 * index)) != end || end > self.bytes.len() {
-                return Err(format!("separator {index} does not end where it must"));
+                return Err(format!("separator {index} does not end at its position"));
             }
         }
         Ok(())
@@ -329,12 +330,12 @@ impl Branches {
         &self.children
     }
 
-    /// The separator at that place.
+    /// The separator at that index.
     pub(crate) fn separator(&self, index: usize) -> &[u8] {
         &self.bytes[self.start(index)..self.ends[index]]
     }
 
-    /// Puts a separator and the child right of it in at that place.
+    /// Inserts a separator and the child to its right at that index.
     pub(crate) fn insert(&mut self, index: usize, separator: &[u8], right: PageId) {
         let start = self.start(index);
         self.bytes.splice(start..start, separator.iter().copied());
@@ -345,8 +346,8 @@ impl Branches {
         self.children.insert(index + 1, right);
     }
 
-    /// Takes the child out, and the separator that parted it from its left neighbour, or (the first
-    /// one) from its right neighbour.
+    /// Removes a child, and the separator that divides it from its left neighbour, or (for the first child)
+    /// from its right neighbour.
     pub(crate) fn remove_child(&mut self, index: usize) {
         self.children.remove(index);
         let separator = index.saturating_sub(1);
@@ -358,7 +359,7 @@ impl Branches {
         }
     }
 
-    /// Splits at a separator, which goes up: what is left of it, it, what is right of it.
+    /// Splits at a separator, which moves up: the part to its left, the separator, the part to its right.
     pub(crate) fn split_at(&self, index: usize) -> (Branches, Vec<u8>, Branches) {
         let (start, end) = (self.start(index), self.ends[index]);
         let left = Branches {
@@ -374,15 +375,15 @@ impl Branches {
         (left, self.bytes[start..end].to_vec(), right)
     }
 
-    /// The separator to split at when the node is full: the middle; but when the newest one, at
-    /// `grown_at`, is the last, the one before it, so that ascending inserts fill nodes up.
+    /// The separator to split at when the node is full: the middle one; but if the newest one, at `grown_at`,
+    /// is the last, the one before it, so that ascending inserts fill nodes.
     pub(crate) fn split_index(&self, grown_at: usize) -> usize {
         let count = self.count();
         assert!(count >= 3, "a full inner node has three separators");
         if grown_at + 1 == count { count - 2 } else { count / 2 }
     }
 
-    /// The node that holds all this; none if it does not fit into a page.
+    /// The node with these branches; none if they do not fit into a page.
     pub(crate) fn node(
         &self,
         page_bytes: usize,
@@ -422,7 +423,7 @@ impl Branches {
         Some(Inner::from_image(&image))
     }
 
-    /// Puts the separators and children of the node behind it in, and the separator between the two.
+    /// Appends the separators and children of the following node, with the separator between the two.
     pub(crate) fn join(&mut self, separator: &[u8], behind: &Branches) {
         self.insert(self.count(), separator, behind.children[0]);
         for index in 0..behind.count() {
@@ -431,15 +432,14 @@ impl Branches {
         }
     }
 
-    /// What a node takes that holds all this, in bytes, or a little more than that.
+    /// An upper bound of the bytes that a node with these branches takes.
     pub(crate) fn bytes(&self) -> usize {
         let prefix = self.prefix_bytes();
         let suffixes = self.bytes.len() - prefix * self.count();
         HEADER_BYTES + prefix + SEPARATOR_BYTES * self.count() + CHILD_BYTES + suffixes
     }
 
-    /// What a node takes that holds all this and one separator more behind it, in bytes, or a little
-    /// more than that.
+    /// An upper bound of the bytes that a node with these branches and one more separator at the end takes.
     pub(crate) fn bytes_with(&self, separator: &[u8]) -> usize {
         let prefix = match self.count() {
             0 => 0,
@@ -449,7 +449,7 @@ impl Branches {
         HEADER_BYTES + prefix + SEPARATOR_BYTES * (self.count() + 1) + CHILD_BYTES + suffixes
     }
 
-    /// What all separators begin with: as they ascend, what the first and the last begin with.
+    /// The length of the common prefix of all separators: since they ascend, that of the first and the last.
     fn prefix_bytes(&self) -> usize {
         match self.count() {
             0 => 0,

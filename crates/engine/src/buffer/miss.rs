@@ -1,22 +1,22 @@
-//! A page that is not in memory, as a value: the caller leaves everything, loads it, and starts again.
+//! A page that is not in memory, as a value: the caller releases everything, loads it, and starts again.
 //!
-//! Everything is resident today, so a miss happens only when a test asks for it: with `miss_every` =
-//! n every n-th translation answers that the page is absent. Having loaded, a thread finds its next
-//! pages without a miss, mostly a descent's worth, now and then thousands, so that whatever starts
-//! again from its beginning gets on whatever n is. Inside commit sections misses are off.
+//! All pages are resident today, so a miss happens only when a test forces it: with `miss_every` = n every
+//! n-th translation reports that the page is absent. After a load, a thread finds its next pages without a
+//! miss, usually enough for one descent, occasionally thousands, so that an operation that starts again from
+//! the beginning makes progress for every n. Commit sections run without misses.
 
 use crate::ids::PageId;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The page that is absent. Load it without holding anything, then start again.
+/// The absent page. Load it without holding anything, then start again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Miss(pub(crate) PageId);
 
-/// Why a change could not be made now.
+/// Why a change cannot be made now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// That page is absent: leave the section, load it, and start again.
+    /// The page is absent: leave the section, load it, and start again.
     Miss(PageId),
     /// The pool of pre-images is full: leave the section, wait for room, and start again.
     PreImages,
@@ -30,13 +30,13 @@ impl From<Miss> for Stop {
 
 thread_local! {
     static OFF: Cell<bool> = const { Cell::new(false) };
-    /// Pages that the thread finds before one may be missing again.
+    /// Pages that the thread will find before the next forced miss.
     static FOUND: Cell<u32> = const { Cell::new(0) };
     static LOADS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Runs `body` without forced misses on this thread: for commit sections, whose pages prepare has
-/// made resident.
+/// Runs `body` without forced misses on this thread: for commit sections, whose pages are made resident
+/// beforehand.
 pub(crate) fn without_misses<R>(body: impl FnOnce() -> R) -> R {
     struct Restore(bool);
     impl Drop for Restore {
@@ -48,7 +48,7 @@ pub(crate) fn without_misses<R>(body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// This thread forgets what it has loaded, so that a test does the same whatever ran before it.
+/// Resets this thread's state, so that a test does not depend on earlier ones.
 #[cfg(test)]
 pub(crate) fn reset_forced_misses() {
     FOUND.set(0);
@@ -65,11 +65,11 @@ pub(super) struct Forced {
 impl Forced {
     /// Every n-th translation misses.
     pub(super) fn new(every: u32) -> Forced {
-        assert!(every > 0, "every 0th translation is none");
+        assert!(every > 0, "`miss_every` must be at least 1");
         Forced { every, count: AtomicU64::new(0) }
     }
 
-    /// True if this translation shall miss.
+    /// True if this translation should miss.
     #[cold]
     pub(super) fn misses(&self) -> bool {
         if OFF.get() {
@@ -83,7 +83,7 @@ impl Forced {
         (self.count.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(u64::from(self.every))
     }
 
-    /// This thread has loaded a page.
+    /// Records that this thread has loaded a page.
     pub(super) fn loaded() {
         let loads = LOADS.get().wrapping_add(1);
         LOADS.set(loads);

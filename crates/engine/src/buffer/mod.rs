@@ -1,26 +1,37 @@
-//! Buffer: pages in memory, found by their number, and the exact image of all of them at one moment.
+//! The buffer: pages in memory, found by their number, and the exact image of all of them at one moment.
 //!
-//! A page is found through the [`translation`] table: number in, frame out, without a latch. What a
-//! frame holds depends on the page's kind: a [`Leaf`] behind a latch; an [`Inner`]
-//! node, a value that is never changed but replaced whole; or the immutable bytes of an overflow page.
-//! Readers hold an epoch guard while they look at a frame; frames that left the table are freed when no
-//! guard can see them any more. On the disk pages are [`packed`].
+//! The [`translation`] table finds a page: number in, frame out, without a latch. The contents of a frame
+//! depend on the page's kind: a [`Leaf`] behind a latch; an [`Inner`] node, which is immutable and replaced
+//! as a whole; or the immutable bytes of an overflow page. Readers hold an epoch guard while they use a
+//! frame; frames that left the table are freed when no guard can see them any more. On the disk pages are
+//! [`packed`](page_packing).
 //!
 //! Invariants:
-//! 1. Every change of a page that a tree leads to happens inside a commit section; the cut is taken while
+//! 1. Every change of a page that a tree refers to happens inside a commit section; a snapshot is taken while
 //!    none is active. Bulk loads and detached overflow pages are written outside of sections.
-//! 2. The first change of a page since the cut hands the image of the cut over ([`images`]) if it was
-//!    not captured yet. A change is any byte: lock bits and ghosts too.
+//! 2. The first change of a page since a snapshot passes the snapshot's image to the pool ([`image_pool`]) if
+//!    it was not captured yet. Any changed byte counts: lock bits and ghosts too.
 //! 3. A page is listed when it is first changed in an interval, when it is made and when it is freed, in that
-//!    order: its last entry says whether it is there at the cut.
+//!    order: its last entry says whether it exists at the snapshot.
 //! 4. A frame keeps its kind. A page changes its kind by getting a new frame.
-//! 5. A leaf that was freed or replaced is marked as gone under its latch before its frame leaves the
-//!    table: whoever waited for the latch looks the page up again.
+//! 5. A leaf that was freed or replaced is marked as gone under its latch before its frame leaves the table:
+//!    a thread that waited for the latch looks the page up again.
 //! 6. A detached page (an overflow page of an unfinished transaction) is in no list and no image.
 //!
-//! Leaves lie in [`blocks`] for which the system has large pages; all else comes from the allocator.
+//! Leaves lie in [`blocks`], which the system backs with huge pages; all other pages come from the allocator.
 //!
-//! Everything is resident: a page that is not there is a bug, but for the misses that tests force.
+//! All pages are resident: an absent page is a bug, except for the misses that tests force.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `pages`, `options` | the buffer: pages found, made, replaced and freed |
+//! | `frame`, `translation` | a page in memory; the table from numbers to frames |
+//! | `page`, `leaf/`, `inner`, `version_word` | the formats of pages and rows in memory |
+//! | `page_packing` | the format of images on the disk |
+//! | `page_snapshot`, `image_pool` | the snapshot for a checkpoint, and the images that it still needs |
+//! | `page_allocator`, `blocks`, `retry` | page numbers, huge pages, allocating again at the cap |
+//! | `prefetch`, `prefetch_hint`, `separator_index` | fewer cache misses on the way to a row |
+//! | `miss`, `fuzzing`, `tests` | forced misses, fuzzing, tests |
 
 mod blocks;
 mod frame;

@@ -1,4 +1,4 @@
-//! What a buffer is made with.
+//! The options of a buffer.
 
 use super::page::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 
@@ -7,15 +7,15 @@ use super::page::{PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 pub(crate) struct BufferOptions {
     /// A page's length in bytes: a power of two, 512 to 32768.
     pub(crate) page_bytes: u32,
-    /// Memory for pages, their frames and the translation table, in bytes; beyond it nothing is
-    /// allocated.
+    /// Memory for pages, their frames and the translation table, in bytes; nothing is allocated beyond it.
     pub(crate) resident_bytes_max: u64,
-    /// Leaves lie in blocks once pages take so many bytes of memory, see `blocks`: the processor knows where
-    /// fewer lie anyway, and a block that is not full yet would be much beside them.
+    /// Leaves lie in blocks once pages take this much memory, see `blocks`: with fewer pages the processor's
+    /// address translation is fast anyway, and a partly filled block would waste much memory.
     pub(crate) blocks_from_bytes: u64,
-    /// Memory for images that wait for a checkpoint while their pages go on, in bytes; at least a page.
+    /// Memory for images that wait for a checkpoint after their pages have changed, in bytes; at least a
+    /// page.
     pub(crate) pre_image_bytes_max: u64,
-    /// Every so manieth translation misses; none in use, for tests only.
+    /// Every n-th translation misses; for tests only.
     pub(crate) miss_every: Option<u32>,
 }
 
@@ -32,16 +32,16 @@ impl Default for BufferOptions {
 }
 
 impl BufferOptions {
-    /// Asserts what the store's own options have checked with a sentence for the user.
+    /// Asserts limits that the store's own options have already checked with an error for the user.
     pub(super) fn assert_sound(&self) {
         let page_bytes = self.page_bytes;
         assert!(
             page_bytes.is_power_of_two() && (PAGE_BYTES_MIN..=PAGE_BYTES_MAX).contains(&page_bytes),
-            "a page of {page_bytes} bytes"
+            "page_bytes is {page_bytes}"
         );
         assert!(
             self.pre_image_bytes_max >= u64::from(page_bytes),
-            "the pool of pre-images holds no page"
+            "the pool of pre-images must hold a page"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! A page's header: what every page starts with, in memory as on disk, where pages are packed
+//! A page's header: the start of every page, in memory as on disk, where pages are packed
 //! ([`super::page_packing`]).
 //!
 //! Header, 40 bytes, little endian:
@@ -11,8 +11,8 @@
 //! | 13 | 1 | level: 0 for leaves and overflow pages, 1 above leaves, and so on |
 //! | 14 | 2 | zero |
 //! | 16 | 8 | number of the checkpoint that wrote this image; zero in memory before the first |
-//! | 24 | 4 | CRC32C of the whole image, taken while this field is zero |
-//! | 28 | 12 | the kind's own |
+//! | 24 | 4 | CRC32C of the whole image with this field zero |
+//! | 28 | 12 | used by the kind |
 
 use crate::ids::{PageId, TreeId};
 
@@ -28,7 +28,7 @@ pub(crate) const PAGE_BYTES_MAX: u32 = 32768;
 const NUMBER_AT: usize = 16;
 const CRC_AT: usize = 24;
 
-/// What a page is.
+/// The kind of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Rows of a tree.
@@ -49,7 +49,7 @@ impl Kind {
     }
 }
 
-/// Writes page number, tree, kind and level; the rest of the header is left alone.
+/// Writes page number, tree, kind and level; the rest of the header stays unchanged.
 pub(crate) fn label(page: &mut [u8], number: PageId, tree: TreeId, kind: Kind, level: u8) {
     put_u64(page, 0, number.0);
     put_u32(page, 8, tree.0);
@@ -67,18 +67,17 @@ pub(crate) fn tree(page: &[u8]) -> TreeId {
     TreeId(u32_at(page, 8))
 }
 
-/// What the page is; none if the byte names no kind.
+/// The page's kind; none if the byte is unknown.
 pub(crate) fn kind(page: &[u8]) -> Option<Kind> {
     [Kind::Leaf, Kind::Inner, Kind::Overflow].into_iter().find(|kind| kind.byte() == page[12])
 }
 
-/// How far the page stands above the leaves.
+/// The page's level above the leaves.
 pub(crate) fn level(page: &[u8]) -> u8 {
     page[13]
 }
 
-/// Makes an image ready for the disk: writes the checkpoint's number and the checksum, and returns
-/// the checksum.
+/// Prepares an image for the disk: writes the checkpoint's number and the checksum, and returns the checksum.
 pub(crate) fn seal(page: &mut [u8], checkpoint: u64) -> u32 {
     put_u64(page, NUMBER_AT, checkpoint);
     let crc = crc_of(page);
@@ -86,21 +85,21 @@ pub(crate) fn seal(page: &mut [u8], checkpoint: u64) -> u32 {
     crc
 }
 
-/// Checks an image read from the disk: its length, its checksum, and that it is that page. Returns
-/// the checksum, or what is wrong.
+/// Checks an image read from the disk: its length, its checksum, and its page number. Returns the checksum,
+/// or what is wrong.
 pub(crate) fn verify(page: &[u8], expected: PageId) -> Result<u32, &'static str> {
     if !(HEADER_BYTES..=PAGE_BYTES_MAX as usize).contains(&page.len()) {
-        return Err("it has no length of a page");
+        return Err("its length is not that of a page");
     }
     let crc = u32_at(page, CRC_AT);
     if crc_of(page) != crc {
-        return Err("its checksum does not fit");
+        return Err("its checksum does not match");
     }
     if number(page) != expected {
         return Err("it carries the number of another page");
     }
     if kind(page).is_none() {
-        return Err("it is of no known kind");
+        return Err("its kind is unknown");
     }
     Ok(crc)
 }
@@ -111,43 +110,43 @@ fn crc_of(page: &[u8]) -> u32 {
     crc32c::crc32c_append(crc, &page[CRC_AT + 4..])
 }
 
-/// The two bytes at that place as a number.
+/// The two bytes at that offset as a number.
 #[inline]
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes(array(bytes, at))
 }
 
-/// The four bytes at that place as a number.
+/// The four bytes at that offset as a number.
 #[inline]
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(array(bytes, at))
 }
 
-/// The eight bytes at that place as a number.
+/// The eight bytes at that offset as a number.
 #[inline]
 pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(array(bytes, at))
 }
 
-/// Writes two bytes at that place.
+/// Writes two bytes at that offset.
 #[inline]
 pub(crate) fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_le_bytes());
 }
 
-/// Writes four bytes at that place.
+/// Writes four bytes at that offset.
 #[inline]
 pub(crate) fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
 }
 
-/// Writes eight bytes at that place.
+/// Writes eight bytes at that offset.
 #[inline]
 pub(crate) fn put_u64(bytes: &mut [u8], at: usize, value: u64) {
     bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
 }
 
-/// Eight bytes of a string that goes on with zeros, the first as the most significant one.
+/// Eight bytes of a string padded with zeros, as a big-endian number.
 #[inline]
 pub(crate) fn eight_at(bytes: &[u8], at: usize) -> u64 {
     let rest = bytes.get(at..).unwrap_or_default();
@@ -157,7 +156,7 @@ pub(crate) fn eight_at(bytes: &[u8], at: usize) -> u64 {
     if rest.is_empty() {
         return 0;
     }
-    // The last bytes come with those before them, which are shifted out: a copy of so few would cost more.
+    // Load the last eight bytes and shift the earlier ones out: copying so few bytes would cost more.
     if let Some(last) = bytes.last_chunk() {
         return u64::from_be_bytes(*last) << (8 * (8 - rest.len()));
     }

@@ -1,20 +1,21 @@
-//! Page numbers: which are free. The lowest freed first, so that the page map stays dense.
+//! Page numbers and which of them are free. The lowest free one is used first, so that the page map stays
+//! dense.
 
 use crate::ids::PageId;
 use std::collections::BTreeSet;
 
-/// The numbers in use end below `next`; `freed` holds those below it that are free.
+/// Numbers below `next` are in use, except those in `freed`.
 #[derive(Debug)]
 pub(super) struct PageAllocator {
     next: u64,
     freed: BTreeSet<u64>,
 }
 
-/// Numbers are below this.
+/// All page numbers are below this.
 pub(super) const PAGE_ID_END: u64 = 1 << 40;
 
 impl PageAllocator {
-    /// No page is in use.
+    /// An allocator without pages in use.
     pub(super) fn new() -> PageAllocator {
         PageAllocator { next: 1, freed: BTreeSet::new() }
     }
@@ -24,15 +25,15 @@ impl PageAllocator {
         if let Some(number) = self.freed.pop_first() {
             return PageId(number);
         }
-        assert!(self.next < PAGE_ID_END, "memory ends long before page numbers do");
+        assert!(self.next < PAGE_ID_END, "memory runs out long before page numbers do");
         self.next += 1;
         PageId(self.next - 1)
     }
 
-    /// That number may be used again.
+    /// Frees a number for reuse.
     pub(super) fn free(&mut self, page: PageId) {
-        assert!(page.0 < self.next, "{page} was never given out");
-        assert!(self.freed.insert(page.0), "{page} is free already");
+        assert!(page.0 < self.next, "{page} was never allocated");
+        assert!(self.freed.insert(page.0), "{page} is already free");
     }
 
     /// The first number that was never used.
@@ -40,9 +41,9 @@ impl PageAllocator {
         PageId(self.next)
     }
 
-    /// At open: numbers below `next` are in use if `is_there`, else free.
+    /// At opening: numbers below `next` are in use if `is_there`, otherwise free.
     pub(super) fn restore(&mut self, next: PageId, is_there: impl Fn(PageId) -> bool) {
-        assert!((1..=PAGE_ID_END).contains(&next.0), "{next} ends no database");
+        assert!((1..=PAGE_ID_END).contains(&next.0), "{next} is not a valid end of page numbers");
         self.next = next.0;
         self.freed = (1..next.0).filter(|number| !is_there(PageId(*number))).collect();
     }

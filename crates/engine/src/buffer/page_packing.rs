@@ -1,13 +1,13 @@
-//! A page's image as it stands on the disk: as long as what is in it.
+//! A page's image on the disk: only as long as its contents.
 //!
-//! A leaf is packed ([`super::leaf`]). Any other page is as in memory, without the zeros at its end; of those
-//! there are few, but for overflow pages, which are full. The header is the same in both forms, so that
-//! sealing and verifying ask for no kind.
+//! A leaf is packed ([`super::leaf`]). Any other page is as in memory, without the zeros at its end; there
+//! are few of those, except overflow pages, which are full. The header is the same in both forms, so that
+//! sealing and verifying do not depend on the kind.
 
 use super::leaf::Leaf;
 use super::page::{HEADER_BYTES, Kind, kind};
 
-/// Packs a page into `out`, which is as long, and tells how much of it that fills.
+/// Packs a page into `out`, which is as long, and returns the length of the packed form.
 pub(crate) fn pack(page: &[u8], out: &mut [u8]) -> usize {
     if kind(page) == Some(Kind::Leaf) {
         return Leaf::pack(page, out);
@@ -18,10 +18,10 @@ pub(crate) fn pack(page: &[u8], out: &mut [u8]) -> usize {
     used
 }
 
-/// The page of that length in memory, or why the bytes hold none. The caller has verified them.
+/// The page in memory, `page_bytes` long, or why the bytes do not contain one. The caller has verified them.
 pub(crate) fn unpack(packed: &[u8], page_bytes: usize) -> Result<Box<[u8]>, &'static str> {
     if !(HEADER_BYTES..=page_bytes).contains(&packed.len()) {
-        return Err("it has no length of a packed page");
+        return Err("its length is not that of a packed page");
     }
     let mut page = vec![0; page_bytes].into_boxed_slice();
     if kind(packed) == Some(Kind::Leaf) {
@@ -39,7 +39,7 @@ mod tests {
     use crate::ids::{PageId, TreeId};
 
     #[test]
-    fn a_page_that_is_no_leaf_loses_the_zeros_at_its_end() {
+    fn other_pages_lose_the_zeros_at_their_end() {
         let mut page = vec![0; 512];
         label(&mut page, PageId(9), TreeId(3), Kind::Overflow, 0);
         page[100] = 7;

@@ -1,26 +1,27 @@
-//! The exact cut: every page as it was at one moment, read out while transactions go on.
+//! The exact snapshot: every page as it was at one moment, read while transactions continue.
 //!
-//! A page is in one of these states, told by its frame's `modified_in`:
+//! A page is in one of these states, according to its frame's `modified_in`:
 //!
 //! | state | `modified_in` | moved by |
 //! |---|---|---|
-//! | clean | 0 | captured; read from the disk |
+//! | clean | 0 | its capture, or reading it from the disk |
 //! | dirty | the current epoch | its first change in this epoch, which lists it |
-//! | awaiting capture | the epoch before, while a cut runs | the cut, which begins a new epoch |
-//! | detached | the greatest number | made so; ended by attaching |
+//! | awaiting capture | the epoch before, while a snapshot runs | the snapshot, which begins a new epoch |
+//! | detached | the greatest number | its creation; ended by attaching |
 //!
-//! Who changes a page that awaits capture hands its image to the pool first ([`super::image_pool`]).
-//! Whoever moves `modified_in` away from the old epoch, capture or change, has won the page: the
-//! change does so while it holds the pool, so that a capture that lost finds the image there.
+//! A thread that changes a page awaiting capture first gives its image to the pool ([`super::image_pool`]).
+//! The side that moves `modified_in` away from the old epoch, capture or change, has won the page: the change
+//! does so while it holds the pool, so that a capture that lost finds the image there.
 //!
-//! Pages that change are listed in the order of their changes, each entry with what became of the page, so
-//! that the last entry of a page says whether it is there at the cut. So the cut itself, which holds
-//! commits up, takes the list and nothing more; sorting it comes later, beside commits.
+//! Changed pages are listed in the order of their changes, each entry with the page's new state, so that the
+//! last entry of a page says whether it exists at the snapshot. So beginning the snapshot, which blocks
+//! commits, only takes the list; sorting it comes later, concurrently with commits.
 //!
-//! The pool must hold what is changed again and again, or writers wait for the disk: a load that keeps
-//! changing a tenth of its pages changes all of these soon after each cut. So it may be large; but beyond
-//! [`ALWAYS_BYTES`] it never takes more than half of what the cap on memory leaves, so that inserts beside
-//! a checkpoint are not refused for its sake, and what it holds is captured first, and without a pace.
+//! The pool must hold the pages that are changed again and again, or writers wait for the disk: a load that
+//! keeps changing a tenth of its pages changes all of these soon after each snapshot. So the pool may be
+//! large; but beyond [`ALWAYS_BYTES`] it never takes more than half of what the memory cap leaves, so that it
+//! does not cause inserts during a checkpoint to be refused; and its images are captured first, without
+//! pacing.
 
 use super::frame::{Body, CLEAN, DETACHED, Frame};
 use super::image_pool::{Copies, Image, ImagePool};
@@ -33,32 +34,32 @@ use crate::sync::rank::{GATE, IMAGES, LISTED};
 use crate::sync::ranked::{Condvar, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The pool may always grow to so many bytes, if its limit is not lower.
+/// The pool may always grow to this size, unless its limit is lower.
 const ALWAYS_BYTES: u64 = 16 << 20;
 
-/// What a checkpoint writes: all that changed since the last cut.
+/// The pages that a checkpoint writes: all that changed since the last snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PageSnapshot {
-    /// Names the cut, to capture its pages.
+    /// Identifies the snapshot when its pages are captured.
     pub(crate) epoch: u64,
     /// Pages to capture, ascending.
     pub(crate) dirty: Vec<PageId>,
-    /// Pages that are gone, ascending. A page may be among them that no checkpoint has seen.
+    /// Pages that were freed, ascending. Some may never have been in a checkpoint.
     pub(crate) freed: Vec<PageId>,
     /// The first number that was never used.
     pub(crate) next_page: PageId,
 }
 
-/// A cut that was taken, and whose pages are still to be told.
+/// A snapshot that has begun and whose pages have not been sorted out yet.
 #[derive(Debug)]
-#[must_use = "a cut that was begun is to be ended and captured"]
+#[must_use = "a snapshot that was begun must be ended and captured"]
 pub(crate) struct StartedSnapshot {
     epoch: u64,
     listed: Vec<PageChange>,
     next_page: PageId,
 }
 
-/// What became of a page in an epoch.
+/// A page and what happened to it in an epoch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageChange(u64);
 
@@ -72,7 +73,7 @@ impl PageChange {
         PageChange(page.0)
     }
 
-    /// It was freed, and is not there any more.
+    /// It was freed and does not exist any more.
     pub(super) fn freed(page: PageId) -> PageChange {
         PageChange(page.0 | FREED)
     }
@@ -86,17 +87,17 @@ impl PageChange {
     }
 }
 
-/// What the buffer keeps about cuts.
+/// The buffer's state of snapshots.
 pub(super) struct PageSnapshots {
-    /// Changes are counted to this epoch; it moves only while no section is active.
+    /// The current epoch of changes; it moves only while no section is active.
     epoch: AtomicU64,
-    /// Pages changed or freed in this epoch, in the order of that. Held while a page is placed, so that the
-    /// cut sees it wholly or not at all.
+    /// Pages changed or freed in this epoch, in the order of their changes. Held while a page is placed, so
+    /// that a snapshot sees all of it or nothing.
     pub(super) listed: Mutex<Vec<PageChange>, LISTED>,
     images: Mutex<ImagePool, IMAGES>,
     copies: Copies,
     room: Condvar,
-    /// The cut that is being captured; zero if none.
+    /// The epoch of the snapshot that is being captured; zero if none.
     running: AtomicU64,
     /// Its dirty pages that are not captured yet.
     left: AtomicU64,
@@ -105,7 +106,7 @@ pub(super) struct PageSnapshots {
 }
 
 impl PageSnapshots {
-    /// No cut is running.
+    /// No snapshot is running.
     pub(super) fn new(page_bytes: u32, pre_image_bytes_max: u64) -> PageSnapshots {
         PageSnapshots {
             epoch: AtomicU64::new(1),
@@ -120,19 +121,18 @@ impl PageSnapshots {
         }
     }
 
-    /// The epoch that changes count to now.
+    /// The current epoch of changes.
     #[inline]
     pub(super) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Relaxed)
     }
 
-    /// Memory of all images in the pool, and of what is kept ready for more, in bytes.
+    /// Memory of all images in the pool and of the blocks prepared for more, in bytes.
     pub(super) fn image_bytes(&self) -> u64 {
         self.images.lock().all_bytes() + self.copies.spare_bytes()
     }
 
-    /// True if the pool can take another pre-image, where images and what is free of memory come to so many
-    /// bytes.
+    /// True if the pool can take another pre-image, where images and free memory together are `free_bytes`.
     fn has_room(&self, images: &ImagePool, free_bytes: u64) -> bool {
         let copied = images.copied_bytes() + self.page_bytes;
         let leaves_as_much = || images.all_bytes() + copied <= free_bytes;
@@ -144,7 +144,7 @@ impl PageSnapshots {
         modified_in != CLEAN && modified_in != DETACHED && modified_in < self.epoch()
     }
 
-    /// A page leaves its frame: hands its image over if the running cut still needs it.
+    /// A page leaves its frame: gives its image to the pool if the running snapshot still needs it.
     pub(super) fn hand_over(&self, frame: &Frame, page: PageId, image: Image) {
         let seen = frame.modified_in.load(Ordering::Acquire);
         if self.awaits_capture(seen) {
@@ -175,7 +175,7 @@ impl PageSnapshots {
             if !self.has_room(&images, free_bytes) {
                 return Err(Stop::PreImages);
             }
-            // Others need the pool while this one copies. The page stays as it is: its latch is held.
+            // Release the pool during the copy. The page does not change: its latch is held.
             let pool_bytes = images.copied_bytes();
             drop(images);
             let image = copy(pool_bytes);
@@ -194,28 +194,28 @@ impl PageSnapshots {
     }
 }
 
-/// Takes the page from the running cut's captures, or from its changes; false if the other side did.
+/// Takes the page from the snapshot's captures, or from its changes; false if the other side was first.
 fn win(frame: &Frame, seen: u64) -> bool {
     frame.modified_in.compare_exchange(seen, CLEAN, Ordering::AcqRel, Ordering::Acquire).is_ok()
 }
 
 impl Buffer {
-    /// How many pages a cut would name now, about: what was changed and then freed counts, too. And the first
-    /// number that was never used.
+    /// About how many pages a snapshot would contain now; pages that were changed and then freed also count.
+    /// And the first number that was never used.
     pub(crate) fn changed_pages(&self) -> (u64, PageId) {
-        let changed = self.cuts.listed.lock().len() as u64;
+        let changed = self.snapshots.listed.lock().len() as u64;
         (changed, self.page_allocator.lock().next())
     }
 
-    /// Begins a new epoch, in constant time. Called with no section active; the cut before must be
+    /// Begins a new epoch, in constant time. No section may be active, and the previous snapshot must be
     /// finished. [`Buffer::end_snapshot`] follows, with or without sections.
     pub(crate) fn begin_snapshot(&self) -> StartedSnapshot {
-        let cuts = &self.cuts;
-        let mut listed = cuts.listed.lock();
-        let epoch = cuts.epoch();
-        let before = cuts.running.swap(epoch, Ordering::AcqRel);
-        assert!(before == 0, "the cut of epoch {before} is not finished");
-        cuts.epoch.store(epoch + 1, Ordering::Release);
+        let snapshots = &self.snapshots;
+        let mut listed = snapshots.listed.lock();
+        let epoch = snapshots.epoch();
+        let before = snapshots.running.swap(epoch, Ordering::AcqRel);
+        assert!(before == 0, "the snapshot of epoch {before} is not finished");
+        snapshots.epoch.store(epoch + 1, Ordering::Release);
         StartedSnapshot {
             epoch,
             listed: std::mem::take(&mut *listed),
@@ -223,19 +223,20 @@ impl Buffer {
         }
     }
 
-    /// Tells what changed in the epoch that a cut has ended. Before its first capture.
+    /// Returns the pages that changed in the epoch which a snapshot has ended. Call it before the first
+    /// capture.
     pub(crate) fn end_snapshot(&self, begun: StartedSnapshot) -> PageSnapshot {
         let StartedSnapshot { epoch, mut listed, next_page } = begun;
-        // Stable: what became of a page last stays behind.
+        // A stable sort: the last change of a page stays last.
         listed.sort_by_key(|entry| entry.page());
         let (mut dirty, mut freed) = (Vec::with_capacity(listed.len()), Vec::new());
         for of_page in listed.chunk_by(|one, other| one.page() == other.page()) {
             let last = of_page[of_page.len() - 1];
-            // A detached page may be where one was freed: for the checkpoint that one is gone.
+            // A detached page may have the number of a freed one: for the checkpoint that page is gone.
             let pages = if last.is_freed() { &mut freed } else { &mut dirty };
             pages.push(last.page());
         }
-        self.cuts.left.store(dirty.len() as u64, Ordering::Release);
+        self.snapshots.left.store(dirty.len() as u64, Ordering::Release);
         PageSnapshot { epoch, dirty, freed, next_page }
     }
 
@@ -245,33 +246,36 @@ impl Buffer {
         self.end_snapshot(self.begin_snapshot())
     }
 
-    /// A page of the cut that should be captured before others: its image is in the pool.
+    /// A page of the snapshot that should be captured before others, because its image is in the pool.
     pub(crate) fn capture_first(&self) -> Option<PageId> {
-        self.cuts.images.lock().first()
+        self.snapshots.images.lock().first()
     }
 
-    /// Copies the page as it was at the cut into `out`, a page long. Once for each dirty page of the
-    /// cut, from any thread, while transactions go on.
+    /// Copies the page as of the snapshot into `out`, which is a page long. Once for each dirty page of the
+    /// snapshot, from any thread, while transactions continue.
     pub(crate) fn capture(&self, epoch: u64, page: PageId, out: &mut [u8]) {
-        let cuts = &self.cuts;
-        assert!(epoch == cuts.running.load(Ordering::Acquire), "no cut of epoch {epoch} runs");
+        let snapshots = &self.snapshots;
+        assert!(
+            epoch == snapshots.running.load(Ordering::Acquire),
+            "no snapshot of epoch {epoch} is running"
+        );
         if !self.capture_in_place(epoch, page, out) {
-            let found = cuts.images.lock().take(page);
+            let found = snapshots.images.lock().take(page);
             let image = found.unwrap_or_else(|| {
-                panic!("{page} was not dirty at the cut, or is captured already")
+                panic!("{page} was not dirty at the snapshot, or is already captured")
             });
             out.copy_from_slice(image.bytes());
             drop(image);
-            cuts.room.notify_all();
+            snapshots.room.notify_all();
         }
-        cuts.left.fetch_sub(1, Ordering::AcqRel);
+        snapshots.left.fetch_sub(1, Ordering::AcqRel);
         if super::page::kind(out) == Some(super::page::Kind::Leaf) {
             let has_locked = Leaf::has_locked_row(out);
-            assert!(!has_locked, "{page} was cut with a locked row");
+            assert!(!has_locked, "{page} was captured with a locked row");
         }
     }
 
-    /// Captures the page from its frame, unless it has changed since.
+    /// Captures the page from its frame, unless it has changed since the snapshot.
     fn capture_in_place(&self, epoch: u64, page: PageId, out: &mut [u8]) -> bool {
         let guard = crossbeam_epoch::pin();
         let Some(frame) = self.translation.get(page, &guard) else {
@@ -305,101 +309,107 @@ impl Buffer {
         true
     }
 
-    /// Ends the cut: every dirty page is captured. Wakes who waits for the pool.
+    /// Ends the snapshot: every dirty page is captured. Wakes threads that wait for the pool.
     pub(crate) fn finish_snapshot(&self, epoch: u64) {
-        let cuts = &self.cuts;
-        let left = cuts.left.load(Ordering::Acquire);
-        assert!(left == 0, "{left} dirty pages of the cut are not captured");
-        let images = cuts.images.lock();
-        assert!(images.is_empty(), "images wait that no capture asks for");
-        let running = cuts.running.swap(0, Ordering::AcqRel);
-        assert!(running == epoch, "the cut of epoch {running} runs, not that of {epoch}");
-        cuts.room.notify_all();
+        let snapshots = &self.snapshots;
+        let left = snapshots.left.load(Ordering::Acquire);
+        assert!(left == 0, "{left} dirty pages of the snapshot are not captured");
+        let images = snapshots.images.lock();
+        assert!(images.is_empty(), "the pool holds images that no capture has taken");
+        let running = snapshots.running.swap(0, Ordering::AcqRel);
+        assert!(
+            running == epoch,
+            "the snapshot of epoch {running} is running, not that of {epoch}"
+        );
+        snapshots.room.notify_all();
     }
 
-    /// Gives the running cut up: its pages are dirty again, captured or not, and those that it found freed
-    /// count as freed since. Transactions go on meanwhile; the caller is the one who captures.
+    /// Abandons the running snapshot: its pages are dirty again, captured or not, and those that it found
+    /// freed count as freed since. Transactions continue meanwhile; only the capturing thread calls this.
     pub(crate) fn abandon_snapshot(&self, epoch: u64, dirty: &[PageId], freed: &[PageId]) {
-        let cuts = &self.cuts;
-        let running = cuts.running.load(Ordering::Acquire);
-        assert!(running == epoch, "the cut of epoch {running} runs, not that of {epoch}");
+        let snapshots = &self.snapshots;
+        let running = snapshots.running.load(Ordering::Acquire);
+        assert!(
+            running == epoch,
+            "the snapshot of epoch {running} is running, not that of {epoch}"
+        );
         let guard = crossbeam_epoch::pin();
         for page in dirty {
             if let Some(frame) = self.translation.get(*page, &guard) {
-                // Who changes the page at this moment moves it there, too.
+                // A thread that changes the page at this moment also moves it there.
                 let _moved =
                     frame.modified_in.fetch_update(Ordering::AcqRel, Ordering::Acquire, |seen| {
                         (seen <= epoch).then_some(epoch + 1)
                     });
             }
         }
-        // They come before what was listed since: the last entry of a page counts.
+        // Insert them before the changes listed since: the last entry of a page counts.
         let dirty = dirty.iter().map(|page| PageChange::changed(*page));
         let freed = freed.iter().map(|page| PageChange::freed(*page));
-        cuts.listed.lock().splice(0..0, dirty.chain(freed));
-        // Nobody keeps an image any more: no page awaits capture.
-        let gone = cuts.images.lock().take_all();
-        cuts.left.store(0, Ordering::Release);
-        cuts.running.store(0, Ordering::Release);
-        cuts.room.notify_all();
+        snapshots.listed.lock().splice(0..0, dirty.chain(freed));
+        // No thread adds an image any more: no page awaits capture.
+        let gone = snapshots.images.lock().take_all();
+        snapshots.left.store(0, Ordering::Release);
+        snapshots.running.store(0, Ordering::Release);
+        snapshots.room.notify_all();
         drop(gone);
     }
 
     /// Waits, outside a section, until the pool can take another pre-image.
     pub(crate) fn wait_for_pre_images(&self) {
-        let cuts = &self.cuts;
-        let mut images = cuts.images.lock();
-        let is_full = |images: &mut ImagePool| !cuts.has_room(images, self.free_for_images());
-        cuts.room.wait_while(&mut images, GATE, is_full);
+        let snapshots = &self.snapshots;
+        let mut images = snapshots.images.lock();
+        let is_full = |images: &mut ImagePool| !snapshots.has_room(images, self.free_for_images());
+        snapshots.room.wait_while(&mut images, GATE, is_full);
     }
 
-    /// True if who captures should hurry: the pool is half full, or larger than it need be.
+    /// True if the capturing thread should hurry: the pool is half full, or larger than its guaranteed size.
     pub(crate) fn pre_images_press(&self) -> bool {
-        let may_always = self.cuts.pre_image_bytes_max.min(ALWAYS_BYTES);
-        self.cuts.images.lock().copied_bytes() > may_always / 2
+        let may_always = self.snapshots.pre_image_bytes_max.min(ALWAYS_BYTES);
+        self.snapshots.images.lock().copied_bytes() > may_always / 2
     }
 
-    /// Has memory ready for more images while a cut is running, as far as the pool may grow.
+    /// Prepares memory for more images while a snapshot is running, within the limits of the pool.
     pub(super) fn preallocate_copies(&self) {
-        let cuts = &self.cuts;
+        let snapshots = &self.snapshots;
         let may_grow = || {
-            let images = cuts.images.lock();
-            let runs = cuts.running.load(Ordering::Acquire) != 0;
-            runs && cuts.has_room(&images, self.free_for_images())
-                && cuts.copies.run_low(images.copied_bytes())
+            let images = snapshots.images.lock();
+            let runs = snapshots.running.load(Ordering::Acquire) != 0;
+            runs && snapshots.has_room(&images, self.free_for_images())
+                && snapshots.copies.run_low(images.copied_bytes())
         };
-        while may_grow() && cuts.copies.preallocate() {}
+        while may_grow() && snapshots.copies.preallocate() {}
     }
 
     /// A page's image, copied while its latch is held.
     fn copy(&self, page: &[u8], pool_bytes: u64) -> Image {
-        let copy = self.cuts.copies.of(page, pool_bytes);
-        if self.cuts.copies.run_low(pool_bytes) {
+        let copy = self.snapshots.copies.of(page, pool_bytes);
+        if self.snapshots.copies.run_low(pool_bytes) {
             self.low().raise();
         }
         copy
     }
 
-    /// Must come before any change of the leaf, under its exclusive latch: lists it as dirty, and
-    /// keeps the cut's image if it still is to be captured.
+    /// Must precede any change of the leaf, under its exclusive latch: lists it as dirty, and saves the
+    /// snapshot's image if it still has to be captured.
     #[inline]
     pub(crate) fn touch_leaf(&self, frame: &Frame, leaf: &Leaf) -> Result<(), Stop> {
-        if frame.modified_in.load(Ordering::Relaxed) == self.cuts.epoch() {
+        if frame.modified_in.load(Ordering::Relaxed) == self.snapshots.epoch() {
             return Ok(());
         }
         let copy = |pool_bytes| self.copy(leaf.image(), pool_bytes);
         let free_bytes = || self.free_for_images();
-        self.cuts.first_change(frame, leaf.page(), free_bytes, copy)
+        self.snapshots.first_change(frame, leaf.page(), free_bytes, copy)
     }
 
-    /// The same for a page that is about to be replaced by a node with another content.
+    /// The same for a page that is about to be replaced by a node with other contents.
     pub(crate) fn touch_inner(&self, frame: &Frame) -> Result<(), Stop> {
-        if frame.modified_in.load(Ordering::Relaxed) == self.cuts.epoch() {
+        if frame.modified_in.load(Ordering::Relaxed) == self.snapshots.epoch() {
             return Ok(());
         }
         let inner = frame.inner().expect("the frame of an inner node");
         let share = |_| Image::Shared(inner.image().clone());
         let free_bytes = || self.free_for_images();
-        self.cuts.first_change(frame, inner.page(), free_bytes, share)
+        self.snapshots.first_change(frame, inner.page(), free_bytes, share)
     }
 }

@@ -23,22 +23,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How often [`Buffer::free_retired`] looks: at once, since it takes a few looks if nobody is in the way;
-/// then with turns of the scheduler and with pauses in between, since a reader may have lost its core.
-const RETIRED_LOOKS_AT_ONCE: u32 = 16;
-const RETIRED_LOOKS_AWAKE: u32 = 128;
-const RETIRED_LOOKS: u32 = RETIRED_LOOKS_AWAKE + 100;
+/// How often [`Buffer::free_retired`] retries: at first at once, since a few rounds are enough without
+/// readers; then with turns of the scheduler, then with pauses, since a reader may have lost its core.
+const RETIRED_ROUNDS_AT_ONCE: u32 = 16;
+const RETIRED_ROUNDS_AWAKE: u32 = 128;
+const RETIRED_ROUNDS: u32 = RETIRED_ROUNDS_AWAKE + 100;
 const RETIRED_PAUSE: Duration = Duration::from_millis(1);
 
-/// All pages of a database. See the module.
+/// All pages of a database.
 pub(crate) struct Buffer {
     pub(super) translation: Translation,
-    pub(super) cuts: PageSnapshots,
+    pub(super) snapshots: PageSnapshots,
     pub(super) page_allocator: Mutex<PageAllocator, PAGE_ALLOCATOR>,
     account: Arc<FrameMemory>,
     blocks: Blocks,
     low: Arc<Signal>,
-    /// Numbers given out whose pages are not there yet.
+    /// Allocated numbers whose pages have not been placed yet.
     promised: AtomicU64,
     forced: Option<Forced>,
     page_bytes: u32,
@@ -46,21 +46,21 @@ pub(crate) struct Buffer {
     blocks_from_bytes: u64,
 }
 
-/// Keeps frames from being freed, as each look at a page does by itself. Who looks at many does it once
-/// around them all, since what is done again within costs next to nothing. Not while waiting.
+/// Pins the current epoch so that frames cannot be freed. Every page access pins; pin once around a loop over
+/// many pages, which makes the inner pins nearly free. Do not wait while pinned.
 #[inline]
 pub(crate) fn pin() -> Guard {
     crossbeam_epoch::pin()
 }
 
 impl Buffer {
-    /// An empty one.
+    /// An empty buffer.
     pub(crate) fn new(options: &BufferOptions) -> Buffer {
         options.assert_sound();
         let account = Arc::new(FrameMemory::new(options.page_bytes));
         Buffer {
             translation: Translation::new(&account),
-            cuts: PageSnapshots::new(options.page_bytes, options.pre_image_bytes_max),
+            snapshots: PageSnapshots::new(options.page_bytes, options.pre_image_bytes_max),
             page_allocator: Mutex::new(PageAllocator::new()),
             account,
             blocks: Blocks::new(CellsOf::pages(options.page_bytes as usize)),
@@ -79,35 +79,35 @@ impl Buffer {
         self.page_bytes as usize
     }
 
-    /// What a page takes in memory with its frame, in bytes.
+    /// The bytes of a page in memory with its frame.
     pub(crate) fn frame_bytes(&self) -> u64 {
         self.account.frame_bytes()
     }
 
-    /// Memory in use, in bytes: frames with their pages, those that wait for their last reader and
-    /// the allocator's own included; what is free in blocks; the translation table; images in the pool.
+    /// Memory in use, in bytes: frames with their pages, including those that wait for their last reader and
+    /// the allocator's overhead; free cells in blocks; the translation table; images in the pool.
     pub(crate) fn resident_bytes(&self) -> u64 {
-        self.bytes_beside_images() + self.cuts.image_bytes()
+        self.bytes_without_images() + self.snapshots.image_bytes()
     }
 
-    fn bytes_beside_images(&self) -> u64 {
+    fn bytes_without_images(&self) -> u64 {
         self.account.bytes() + self.blocks.spare_bytes() + self.translation.bytes()
     }
 
-    /// What the cap leaves for images, in bytes.
+    /// The memory that the cap leaves for images, in bytes.
     pub(super) fn free_for_images(&self) -> u64 {
         let promised = self.promised.load(Ordering::Relaxed) * self.account.frame_bytes();
-        self.resident_bytes_max.saturating_sub(self.bytes_beside_images() + promised)
+        self.resident_bytes_max.saturating_sub(self.bytes_without_images() + promised)
     }
 
-    /// A number for a new page of that kind: the lowest freed one first. The page comes with
-    /// [`Buffer::place`]. Refused when memory would pass its cap; frames that are replaced while readers may
-    /// see them can pass it for a moment by a few pages.
+    /// Allocates a number for a new page of that kind, the lowest free one. [`Buffer::place`] then adds the
+    /// page. Refused when memory would exceed its cap; frames that are replaced while readers may see them
+    /// can exceed it briefly by a few pages.
     pub(crate) fn allocate(&self, kind: Kind) -> Result<PageId> {
         let promised = self.promised.fetch_add(1, Ordering::Relaxed) + 1;
         let mut bytes = self.resident_bytes() + promised * self.account.frame_bytes();
         if kind == Kind::Leaf && self.blocks.has_room() {
-            // Its memory is there already, and counted.
+            // The memory of a free cell is already counted.
             bytes = bytes.saturating_sub(self.page_bytes.into());
         }
         if bytes > self.resident_bytes_max {
@@ -122,7 +122,7 @@ impl Buffer {
         Ok(self.page_allocator.lock().allocate())
     }
 
-    /// True if so many pages of that kind fit below the cap on memory now.
+    /// True if `pages` pages of that kind fit below the memory cap now.
     pub(crate) fn has_memory(&self, kind: Kind, pages: u64) -> bool {
         let frames = self.promised.load(Ordering::Relaxed) + pages;
         let mut bytes = self.resident_bytes() + frames * self.account.frame_bytes();
@@ -133,8 +133,8 @@ impl Buffer {
         bytes <= self.resident_bytes_max
     }
 
-    /// Frees pages that have left the table, until so many pages of that kind fit below the cap, or none
-    /// waits for readers any more, or these look at pages for long. The caller holds no [`pin`].
+    /// Frees pages that have left the table, until `pages` pages of that kind fit below the cap, or none
+    /// waits for readers any more, or readers take too long. The caller must not hold a [`pin`].
     pub(crate) fn free_retired(&self, kind: Kind, pages: u64) {
         self.free_retired_until(|| self.has_memory(kind, pages));
     }
@@ -146,37 +146,37 @@ impl Buffer {
     }
 
     fn free_retired_until(&self, is_enough: impl Fn() -> bool) {
-        for looks in 0..RETIRED_LOOKS {
+        for round in 0..RETIRED_ROUNDS {
             if self.account.retired_bytes() == 0 || is_enough() {
                 return;
             }
-            // Each call moves the epoch on by one at most, and frees a part of what has waited long enough.
+            // Each call advances the epoch by at most one, and frees part of the garbage that is old enough.
             crossbeam_epoch::pin().flush();
-            match looks {
-                0..RETIRED_LOOKS_AT_ONCE => {}
-                RETIRED_LOOKS_AT_ONCE..RETIRED_LOOKS_AWAKE => yield_now(),
+            match round {
+                0..RETIRED_ROUNDS_AT_ONCE => {}
+                RETIRED_ROUNDS_AT_ONCE..RETIRED_ROUNDS_AWAKE => yield_now(),
                 _ => std::thread::sleep(RETIRED_PAUSE),
             }
         }
     }
 
-    /// Gives a number back that got no page.
+    /// Returns an allocated number that got no page.
     pub(crate) fn release(&self, page: PageId) {
         self.promised.fetch_sub(1, Ordering::Relaxed);
         self.page_allocator.lock().free(page);
     }
 
-    /// Puts a new page under its allocated number; it is dirty from the start.
+    /// Adds a new page under its allocated number; it is dirty from the start.
     pub(crate) fn place(&self, content: Content) {
-        let content = self.settled(content);
-        let mut listed = self.cuts.listed.lock();
+        let content = self.moved_to_block(content);
+        let mut listed = self.snapshots.listed.lock();
         let page = content.page();
-        self.put_new(content, self.cuts.epoch());
+        self.put_new(content, self.snapshots.epoch());
         self.promised.fetch_sub(1, Ordering::Relaxed);
         listed.push(PageChange::changed(page));
     }
 
-    /// Puts a new page that no checkpoint sees until it is attached.
+    /// Adds a new page that no checkpoint sees until it is attached.
     pub(crate) fn place_detached(&self, content: Content) {
         self.put_new(content, DETACHED);
         self.promised.fetch_sub(1, Ordering::Relaxed);
@@ -185,72 +185,72 @@ impl Buffer {
     /// Ends the detached state of a page: it is dirty now.
     pub(crate) fn attach(&self, page: PageId) {
         let guard = crossbeam_epoch::pin();
-        let mut listed = self.cuts.listed.lock();
+        let mut listed = self.snapshots.listed.lock();
         let frame =
             self.translation.get(page, &guard).expect("a detached page stays until attached");
-        let before = frame.modified_in.swap(self.cuts.epoch(), Ordering::AcqRel);
+        let before = frame.modified_in.swap(self.snapshots.epoch(), Ordering::AcqRel);
         assert!(before == DETACHED, "{page} was not detached");
         listed.push(PageChange::changed(page));
     }
 
-    /// Puts a page read from the data file, verified by the caller; it is clean.
+    /// Adds a page read from the data file, verified by the caller; it is clean.
     pub(crate) fn install(&self, page: PageId, image: Box<[u8]>) {
         assert!(image.len() == self.page_bytes(), "{page} has {} bytes", image.len());
-        let content = self.settled(Content::from_image(image));
+        let content = self.moved_to_block(Content::from_image(image));
         assert!(content.page() == page, "{page} carries the number of {}", content.page());
         self.put_new(content, CLEAN);
     }
 
-    /// At open, after all pages are installed: numbers below `next` without a page are free.
+    /// At opening, after all pages are installed: numbers below `next` without a page are free.
     pub(crate) fn set_next_page(&self, next: PageId) {
         let guard = crossbeam_epoch::pin();
         let is_there = |page| self.translation.get(page, &guard).is_some();
         self.page_allocator.lock().restore(next, is_there);
     }
 
-    /// Gives a page another content, in a section, by whoever holds its tree's structure. The page
-    /// must have been touched in this section.
+    /// Replaces a page's contents, in a section, by the thread that holds its tree's structure. The page must
+    /// have been touched in this section.
     pub(crate) fn replace(&self, content: Content, guard: &Guard) {
-        let content = self.settled(content);
+        let content = self.moved_to_block(content);
         let page = content.page();
         let frame = self.translation.get(page, guard).expect("a page to be replaced is there");
-        let epoch = self.cuts.epoch();
+        let epoch = self.snapshots.epoch();
         assert!(
             frame.modified_in.load(Ordering::Acquire) == epoch,
-            "{page} is replaced without being touched"
+            "{page} is replaced without having been touched"
         );
         self.put_frame(page, Frame::new(content, epoch), guard);
-        // What was replaced is a page long; it shall not wait for a full bag of garbage.
+        // The replaced frame is a page long; do not let it wait for a full bag of garbage.
         guard.flush();
     }
 
-    /// Frees a page, in a section; a cut that still needs its image gets it. Never refused: what the
-    /// image takes was taken before.
+    /// Frees a page, in a section; a snapshot that still needs its image gets it. Never refused: the image's
+    /// memory is already in use.
     pub(crate) fn free(&self, page: PageId) {
         let guard = crossbeam_epoch::pin();
         let frame = self.translation.get(page, &guard).expect("a page to be freed is there");
         match &frame.body {
             Body::Leaf(latch) => self.retire_leaf(frame, &mut latch.write()),
             Body::Inner(inner) => {
-                self.cuts.hand_over(frame, page, Image::Shared(inner.image().clone()));
+                self.snapshots.hand_over(frame, page, Image::Shared(inner.image().clone()));
             }
             Body::Overflow(bytes) => {
-                self.cuts.hand_over(frame, page, Image::Shared(bytes.clone()));
+                self.snapshots.hand_over(frame, page, Image::Shared(bytes.clone()));
             }
         }
         self.forget(page, &guard);
     }
 
-    /// Marks a leaf as gone under its latch and hands its image over; [`Buffer::forget`] or
+    /// Marks a leaf as gone under its latch and gives its image to the pool; [`Buffer::forget`] or
     /// [`Buffer::replace`] follows.
     pub(crate) fn retire_leaf(&self, frame: &Frame, leaf: &mut Leaf) {
         let page = leaf.page();
-        self.cuts.hand_over(frame, page, Image::Own(leaf.leave()));
+        self.snapshots.hand_over(frame, page, Image::Own(leaf.leave()));
     }
 
-    /// Takes a page that handed its image over out of the table, and its number back.
+    /// Removes a page from the table after its image was handed to the pool, and frees its number.
     pub(crate) fn forget(&self, page: PageId, guard: &Guard) {
-        let mut listed = self.cuts.listed.lock();
+        let mut listed = self.snapshots.listed.lock();
         let is_detached = self
             .translation
             .get(page, guard)
@@ -263,12 +263,12 @@ impl Buffer {
         self.page_allocator.lock().free(page);
     }
 
-    /// Brings an absent page in. Everything is resident, so only a forced miss can be loaded; a page
-    /// that is really absent is a bug (or its tree was dropped, which the caller must ask first).
+    /// Loads an absent page. All pages are resident, so only a forced miss can be loaded; a page that is
+    /// really absent is a bug (or its tree was dropped, which the caller must check first).
     pub(crate) fn load(&self, miss: Miss) {
         let guard = crossbeam_epoch::pin();
         let is_forced = self.forced.is_some() || self.translation.get(miss.0, &guard).is_some();
-        assert!(is_forced, "{} is not there", miss.0);
+        assert!(is_forced, "{} does not exist", miss.0);
         Forced::loaded();
     }
 
@@ -287,8 +287,8 @@ impl Buffer {
         Ok(self.translation.get(page, guard))
     }
 
-    /// The same for a page that is likely a leaf: asks the processor for what is known of it. `part` tells in
-    /// which part of the leaf's range the key lies that is looked for, see [`Inner::part`].
+    /// The same for a page that is probably a leaf: prefetches by its hint. `part` is the relative position
+    /// of the wanted key in the leaf's range, see [`Inner::part`].
     #[inline]
     pub(crate) fn find_leaf<'g>(
         &self,
@@ -297,20 +297,19 @@ impl Buffer {
         guard: &'g Guard,
     ) -> std::result::Result<Option<&'g Frame>, Miss> {
         if let Some(prefetch_hint) = self.translation.prefetch_hint(page) {
-            prefetch_hint.ask();
+            prefetch_hint.prefetch_lines();
             prefetch_hint.prefetch_row(self.page_bytes(), part);
         }
         self.find(page, guard)
     }
 
-    /// Asks the processor for what leads to a page, which is likely a leaf. The page need not be there.
+    /// Prefetches the table entry of a page that is probably a leaf. The page need not exist.
     #[inline]
     pub(crate) fn prefetch_entry(&self, page: PageId) {
         self.translation.prefetch_entry(page);
     }
 
-    /// Asks the processor for a page's frame, and answers it, not looked at yet. None if there is no such
-    /// page.
+    /// Prefetches a page's frame, and returns it without reading it. None if there is no such page.
     #[inline]
     pub(crate) fn prefetch_frame<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
         let frame = self.translation.get(page, guard)?;
@@ -318,17 +317,17 @@ impl Buffer {
         Some(frame)
     }
 
-    /// Asks the processor for a page that is likely a leaf, and answers its frame, not looked at yet.
-    /// None if there is no such page.
+    /// Prefetches a page that is probably a leaf, and returns its frame without reading it. None if there is
+    /// no such page.
     #[inline]
     pub(crate) fn prefetch_leaf<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
-        self.translation.prefetch_hint(page)?.ask();
+        self.translation.prefetch_hint(page)?.prefetch_lines();
         let frame = self.translation.get(page, guard)?;
         prefetch(std::ptr::from_ref(frame).addr(), size_of::<Frame>());
         Some(frame)
     }
 
-    /// Keeps where a search of the leaf looks, for the next one. It is latched.
+    /// Updates the prefetch hint of a latched leaf if the lines of its search have moved.
     #[inline]
     pub(crate) fn update_hint(&self, page: PageId, leaf: &Leaf) {
         let lines = PrefetchHint::lines_of(leaf);
@@ -338,7 +337,7 @@ impl Buffer {
         }
     }
 
-    /// The same where the leaf may have become even, or be so no more.
+    /// The same if the leaf may have become even, or is no longer even.
     pub(crate) fn refresh_hint(&self, page: PageId, leaf: &Leaf) {
         self.translation.update_hint(page, PrefetchHint::of(leaf));
     }
@@ -349,13 +348,13 @@ impl Buffer {
         self.translation.get(page, guard)
     }
 
-    /// Every page that is labelled as the tree's, detached ones left out, ascending. Looks at all pages.
+    /// Every page labelled as the tree's, except detached ones, ascending. Scans all pages.
     pub(crate) fn pages_of(&self, tree: TreeId) -> Vec<PageId> {
         let labelled = self.labelled(|label| label == tree);
         labelled.map(|(page, _tree)| page).collect()
     }
 
-    /// True if a page is there, attached, and labelled as the tree's.
+    /// True if a page exists, is attached, and is labelled as the tree's.
     pub(crate) fn is_labelled(&self, page: PageId, tree: TreeId) -> bool {
         let guard = crossbeam_epoch::pin();
         let frame = self.translation.get(page, &guard);
@@ -363,8 +362,8 @@ impl Buffer {
         label.is_some_and(|(_, label)| label == tree)
     }
 
-    /// A key whose way from the root of its tree leads through that page, if it is in the tree; none of an
-    /// overflow page and of a leaf that is gone.
+    /// A key whose path from the root leads through that page, if the page is in the tree; none for an
+    /// overflow page and for a leaf that is gone.
     pub(crate) fn key_within(&self, page: PageId) -> Option<Vec<u8>> {
         let guard = crossbeam_epoch::pin();
         let frame = self.translation.get(page, &guard)?;
@@ -376,8 +375,8 @@ impl Buffer {
         (branches.count() > 0).then(|| branches.separator(0).to_vec())
     }
 
-    /// Every page whose label names such a tree, and that tree; detached ones and leaves that are gone left
-    /// out, ascending. Looks at all pages, also beside writers.
+    /// Every page whose tree satisfies `is_of`, with that tree, ascending; without detached pages and leaves
+    /// that are gone. Scans all pages, also while writers run.
     pub(crate) fn labelled(
         &self,
         is_of: impl Fn(TreeId) -> bool,
@@ -391,21 +390,20 @@ impl Buffer {
         })
     }
 
-    /// Looks at a leaf by its number, under its shared latch; none if the page is gone or no leaf.
+    /// Passes a leaf to `read`, under its shared latch; none if the page is gone or not a leaf.
     #[inline]
     pub(crate) fn view_leaf<R>(
         &self,
         page: PageId,
         guard: &Guard,
-        look: impl FnOnce(&Leaf) -> R,
+        read: impl FnOnce(&Leaf) -> R,
     ) -> Option<R> {
-        self.translation.prefetch_hint(page)?.ask();
+        self.translation.prefetch_hint(page)?.prefetch_lines();
         let leaf = self.translation.get(page, guard)?.leaf()?.read();
-        (!leaf.is_gone()).then(|| look(&leaf))
+        (!leaf.is_gone()).then(|| read(&leaf))
     }
 
-    /// Changes a leaf by its number, in a section, under its exclusive latch; none if the page is gone
-    /// or no leaf.
+    /// Changes a leaf, in a section, under its exclusive latch; none if the page is gone or not a leaf.
     #[inline]
     pub(crate) fn change_leaf<R>(
         &self,
@@ -427,8 +425,8 @@ impl Buffer {
         Ok(Some(change(&mut leaf)))
     }
 
-    /// The content where it shall lie: a leaf in a block, if blocks are worth it and there is room.
-    fn settled(&self, mut content: Content) -> Content {
+    /// Moves a leaf's contents into a block, if blocks are worth it and there is room.
+    fn moved_to_block(&self, mut content: Content) -> Content {
         if let Content::Leaf(leaf) = &mut content
             && self.account.bytes() >= self.blocks_from_bytes
         {
@@ -441,7 +439,7 @@ impl Buffer {
         content
     }
 
-    /// What is raised when blocks for leaves or images run low: somebody should call [`Buffer::preallocate`].
+    /// Raised when blocks for leaves or images run low: a thread should then call [`Buffer::preallocate`].
     pub(crate) fn low(&self) -> &Arc<Signal> {
         &self.low
     }
@@ -452,7 +450,7 @@ impl Buffer {
         self.blocks.runs_low()
     }
 
-    /// Has blocks ready before leaves and images need them, as far as the cap allows.
+    /// Prepares blocks before leaves and images need them, within the cap.
     pub(crate) fn preallocate(&self) {
         self.preallocate_copies();
         while self.blocks.runs_low()
@@ -461,7 +459,7 @@ impl Buffer {
         {}
     }
 
-    /// True if pages take so many bytes, and another block fits below the cap.
+    /// True if pages take at least `from_bytes`, and another block fits below the cap.
     fn block_may_come(&self, from_bytes: u64) -> bool {
         let frames = self.account.bytes();
         let promised = self.promised.load(Ordering::Relaxed) * self.account.frame_bytes();
@@ -470,7 +468,7 @@ impl Buffer {
     }
 
     fn put_frame(&self, page: PageId, frame: Frame, guard: &Guard) {
-        // A block has room for many frames: as many as four blocks of leaves have leaves or more.
+        // A block holds many frames: at least as many as four blocks of leaves have leaves.
         let may_come = self.block_may_come(self.blocks_from_bytes.saturating_mul(8));
         self.translation.put(page, frame, may_come, guard);
     }
@@ -478,7 +476,7 @@ impl Buffer {
     fn put_new(&self, content: Content, modified_in: u64) {
         let guard = crossbeam_epoch::pin();
         let page = content.page();
-        assert!(self.translation.get(page, &guard).is_none(), "{page} is there already");
+        assert!(self.translation.get(page, &guard).is_none(), "{page} already exists");
         self.put_frame(page, Frame::new(content, modified_in), &guard);
     }
 }

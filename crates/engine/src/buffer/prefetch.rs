@@ -1,16 +1,13 @@
-//! Asking the processor for memory that will be read soon, so that several waits become one.
+//! Prefetching memory that will be read soon, so that several cache misses overlap.
 //!
-//! What stands at the address is not looked at: it may have been freed, or never have been memory.
+//! The memory at the address is not read: it may have been freed, or may never have been mapped.
 
-#![allow(
-    unsafe_code,
-    reason = "the instruction takes any address and reads nothing that the program could see"
-)]
+#![allow(unsafe_code, reason = "the instruction accepts any address and has no visible effect")]
 
 /// A line of the processor's caches.
 pub(super) const LINE_BYTES: usize = 64;
 
-/// Asks for the lines of so many bytes from that address on.
+/// Prefetches the lines of `bytes` bytes from that address on.
 #[inline]
 pub(crate) fn prefetch(address: usize, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -24,15 +21,15 @@ pub(crate) fn prefetch(address: usize, bytes: usize) {
     std::hint::black_box((address, bytes, LINE_BYTES));
 }
 
-/// Asks for the lines of so many bytes as one who will write there: a line that another core has written goes
-/// over once, and not once to be read and once more to be written.
+/// Prefetches the lines for writing: a line that another core has written is then transferred once, not once
+/// for reading and once more for writing.
 #[inline]
 pub(super) fn prefetch_to_write(address: usize, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     for offset in (0..bytes).step_by(LINE_BYTES) {
         let line = address.wrapping_add(offset);
-        // SAFETY: it changes nothing that the program could see and never faults, at any address; processors
-        // that do not know it do nothing.
+        // SAFETY: it has no visible effect and never faults, at any address; processors without this
+        // instruction ignore it.
         unsafe {
             std::arch::asm!(
                 "prefetchw [{line}]",

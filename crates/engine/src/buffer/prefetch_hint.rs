@@ -1,23 +1,24 @@
-//! What is known of a leaf before it is looked at: where its search begins, and of an even one its rows.
+//! A hint about a leaf that is available before the leaf is read: the lines where its search begins, and for
+//! an even leaf the position of its rows.
 //!
-//! A read of a leaf that is in no cache waits twice: for the lines that a search looks at, then for the row
-//! that these lead to. A leaf is *even* when its keys go up in equal steps from its lower fence to its upper
-//! one, and its rows, all of one length, lie behind one another in that order, from the page's end down. So
-//! it is where rows are numbered and come in the order of their numbers. Where the row of a key lies then
-//! follows from where the key stands between the separators above the leaf, and both waits become one.
+//! Reading a leaf that is in no cache misses twice: on the lines that a search reads, then on the row that
+//! they lead to. A leaf is *even* when its keys ascend in equal steps from its lower fence to its upper one,
+//! and its rows, all of one length, are stored in that order without gaps, from the page's end down. That is
+//! so if rows are numbered and inserted in the order of their numbers. The position of a row then follows
+//! from where its key lies between the separators above the leaf, and both misses overlap.
 //!
-//! All of that stands in a word beside the leaf's frame, see [`super::translation`]:
+//! The hint is one word stored next to the leaf's frame, see [`super::translation`]:
 //!
-//! | bits | what |
+//! | bits | field |
 //! |---|---|
-//! | 41 | which line of all memory is the first that a search looks at: the page's first |
-//! | 4 | how many lines it looks at |
-//! | 4 | how many lines are as long as a row; zero: the leaf is not even |
-//! | 15 | bytes of all rows |
+//! | 41 | the address, in lines, of the first line that a search reads: the page's first |
+//! | 4 | the number of lines that it reads |
+//! | 4 | the number of lines in a row; zero: the leaf is not even |
+//! | 15 | the bytes of all rows |
 //!
-//! It is a hint for the processor only, and nothing is ever read by it. It may be out of date: who looks at
-//! the leaf puts it right when the lines have changed; a leaf that has become uneven otherwise has some lines
-//! asked for in vain.
+//! It only tells the processor which lines to fetch; nothing is ever read by it. It may be out of date: a
+//! thread that accesses the leaf corrects it when the lines have changed; for a leaf that has otherwise
+//! become uneven, some lines are prefetched in vain.
 
 use super::leaf::Leaf;
 use super::prefetch::{LINE_BYTES, prefetch};
@@ -32,7 +33,7 @@ const ROWS_SHIFT: u32 = LINES_BITS + ROW_BITS;
 const COUNT_MAX: u64 = (1 << COUNT_BITS) - 1;
 const ROW_MAX: u64 = (1 << ROW_BITS) - 1;
 
-/// See the module.
+/// The packed hint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PrefetchHint(pub(super) u64);
 
@@ -41,22 +42,22 @@ pub(super) struct PrefetchHint(pub(super) u64);
 pub(super) struct EvenRows {
     /// Bytes of all rows.
     pub(super) rows_bytes: usize,
-    /// Bytes of each.
+    /// Bytes of each row.
     pub(super) row_bytes: usize,
 }
 
 impl PrefetchHint {
-    /// Of a page that is no leaf: no lines.
+    /// The hint of a page that is not a leaf: no lines.
     pub(super) const NONE: PrefetchHint = PrefetchHint(0);
 
-    /// Of a leaf as it is.
+    /// The hint of a leaf in its current state.
     pub(super) fn of(leaf: &Leaf) -> PrefetchHint {
         let prefetch_hint = PrefetchHint::lines_of(leaf);
         let is_whole = leaf.image().as_ptr().addr().is_multiple_of(LINE_BYTES);
         leaf.even().filter(|_| is_whole).map_or(prefetch_hint, |even| prefetch_hint.with(even))
     }
 
-    /// The same without a look at whether it is even.
+    /// The same without checking whether the leaf is even.
     #[inline]
     pub(super) fn lines_of(leaf: &Leaf) -> PrefetchHint {
         PrefetchHint::lines(leaf.image().as_ptr().addr(), leaf.search_end())
@@ -78,21 +79,21 @@ impl PrefetchHint {
         PrefetchHint(self.0 | lines << LINES_BITS | (even.rows_bytes as u64) << ROWS_SHIFT)
     }
 
-    /// True if a search looks at the same lines.
+    /// True if a search reads the same lines.
     #[inline]
     pub(super) fn has_lines_of(self, other: PrefetchHint) -> bool {
         (self.0 ^ other.0) & ((1 << LINES_BITS) - 1) == 0
     }
 
-    /// Asks the processor for the lines that a search looks at.
+    /// Prefetches the lines that a search reads.
     #[inline]
-    pub(super) fn ask(self) {
+    pub(super) fn prefetch_lines(self) {
         let count = self.0 >> LINE_BITS & COUNT_MAX;
         prefetch(self.start(), count as usize * LINE_BYTES);
     }
 
-    /// Asks for the row of a key of which `part` says in which part of the way it stands from the leaf's
-    /// lower fence to its upper one, from 0 to 1, if the leaf is even. Its page is so long.
+    /// Prefetches the row of a key, if the leaf is even. `part` is the key's relative position between the
+    /// leaf's lower fence and its upper one, from 0 to 1; `page_bytes` is the length of the page.
     #[inline]
     pub(super) fn prefetch_row(self, page_bytes: usize, part: impl FnOnce() -> Option<f64>) {
         if self.0 >> LINES_BITS & ROW_MAX > 0
@@ -103,7 +104,7 @@ impl PrefetchHint {
         }
     }
 
-    /// The addresses of whole lines in which that row lies.
+    /// The addresses of the whole lines that contain that row.
     #[inline]
     fn lines_of_row(self, page_bytes: usize, part: f64) -> Range<usize> {
         let rows_bytes = (self.0 >> ROWS_SHIFT) as f64;
@@ -125,7 +126,7 @@ mod tests {
     use crate::ids::{Csn, PageId, TreeId};
 
     #[test]
-    fn lines_are_those_in_which_the_bytes_lie() {
+    fn lines_contain_the_bytes() {
         for (address, bytes, first, count) in [
             (640, 64, 10, 1),
             (640, 65, 10, 2),
@@ -138,12 +139,12 @@ mod tests {
             assert_eq!(prefetch_hint.0, first | count << 41, "{address}, {bytes}");
             assert_eq!(prefetch_hint.start(), first as usize * 64);
         }
-        PrefetchHint::NONE.ask();
-        PrefetchHint::lines((1 << 47) - 70, 60).ask();
+        PrefetchHint::NONE.prefetch_lines();
+        PrefetchHint::lines((1 << 47) - 70, 60).prefetch_lines();
     }
 
     #[test]
-    fn what_is_known_of_rows_leaves_the_lines_as_they_are() {
+    fn adding_even_rows_keeps_the_lines() {
         let lines = PrefetchHint::lines(0x7fff_ffff_f000, 300);
         let even = EvenRows { rows_bytes: 32_000, row_bytes: 125 };
         let prefetch_hint = lines.with(even);
@@ -156,14 +157,14 @@ mod tests {
         assert_eq!(prefetch_hint.0 >> super::ROWS_SHIFT, 32_000);
         assert!(!prefetch_hint.has_lines_of(PrefetchHint::lines(0x7fff_ffff_f000, 400)));
         let long = EvenRows { row_bytes: 961, ..even };
-        assert_eq!(lines.with(long), lines, "rows too long to be asked for");
+        assert_eq!(lines.with(long), lines, "rows too long to prefetch");
         prefetch_hint.prefetch_row(32_768, || Some(0.99));
         lines.prefetch_row(32_768, || panic!("it is not even"));
     }
 
     const PAGE_BYTES: usize = 4096;
 
-    /// A leaf whose fences are so many steps apart, with rows at some of the steps.
+    /// A leaf whose fences are `steps` steps apart, with rows at some of the steps.
     fn leaf(
         steps: u32,
         rows: impl Iterator<Item = u32>,
@@ -182,12 +183,12 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_an_even_leaf_lie_in_the_lines_that_are_asked_for() {
+    fn rows_of_an_even_leaf_lie_in_the_prefetched_lines() {
         for value_bytes in [1, 50, 93, 94, 200] {
             let steps = 15;
             let leaf = leaf(steps, 0..steps, |_| value_bytes);
             let even = leaf.even().expect("keys and rows are even");
-            // As if it lay in a block.
+            // As if the leaf lay in a block.
             let start = 0x7f00_0000_0040;
             let prefetch_hint = PrefetchHint::lines(start, leaf.search_end()).with(even);
             for slot in 0..steps as usize {
@@ -202,13 +203,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_even_is_not_called_so() {
+    fn uneven_leaves_are_recognized() {
         let steps = 20;
         let same = |_| 50;
         assert!(leaf(steps, 0..steps, same).even().is_some());
         assert_eq!(leaf(7, 0..7, same).even(), None, "few rows");
         assert_eq!(leaf(steps, 0..steps - 1, same).even(), None, "one is missing");
-        assert_eq!(leaf(steps, (0..steps).rev(), same).even(), None, "the other way");
+        assert_eq!(leaf(steps, (0..steps).rev(), same).even(), None, "in descending order");
         let longer = |at| if at == 3 { 58 } else { 50 };
         assert_eq!(leaf(steps, 0..steps, longer).even(), None, "a longer row");
         let uneven = (0..steps).filter(|at| at % 2 == 0);

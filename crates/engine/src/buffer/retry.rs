@@ -1,12 +1,12 @@
-//! Allocating again where memory was at its cap.
+//! Retrying allocations that failed at the memory cap.
 
 use crate::error::{Error, Result};
 
-/// How often memory is made free for one attempt before it is refused: others may take it first each time.
+/// How often memory is reclaimed for one attempt before it fails: other threads may take it first each time.
 pub(crate) const RECLAIMS_MAX: u64 = 1_000;
 
-/// Runs `attempt` until it is not refused memory for pages, or `reclaim` cannot make enough free. Both work
-/// on `state`.
+/// Runs `attempt` until it is not refused memory for pages, or `reclaim` cannot free enough. Both work on
+/// `state`.
 pub(crate) fn retry_at_cap<S: ?Sized, R>(
     state: &mut S,
     mut reclaim: impl FnMut(&mut S) -> Result<bool>,
@@ -34,9 +34,9 @@ mod tests {
         Err(Error::Capped { what: "memory", bytes: 2, bytes_max: 1, advice: "wait" })
     }
 
-    /// A writer near the cap was refused because another one took what had been made free for it.
+    /// A writer near the cap used to fail because another one took the memory that had been freed for it.
     #[test]
-    fn memory_that_others_took_is_made_free_again() {
+    fn memory_that_others_took_is_reclaimed_again() {
         let (mut free, mut taken_by_others) = (0, 5);
         let done = retry_at_cap(
             &mut free,
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_is_refused_when_nothing_can_be_made_free_or_others_take_it_always() {
+    fn an_attempt_fails_when_nothing_can_be_freed_or_others_always_take_it() {
         let mut attempts = 0;
         let refused = retry_at_cap(
             &mut (),

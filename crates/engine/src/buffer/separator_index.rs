@@ -1,55 +1,55 @@
-//! The separator index of an inner node: from a key to its place among the separators, in one search over
+//! The separator index of an inner node: finds a key's position among the separators with one search over
 //! numbers.
 //!
-//! Separators of composite keys have most bytes in common: the upper ones of each number, say, so that their
-//! first bytes tell few of them apart. So a separator index names the *telling* positions, those whose bytes
-//! are not the same in all separators, and keeps of each separator the bytes there as a number, its
-//! *digest*. At every other position, as far as the separator index looks, all separators hold the same
-//! byte. A separator that ends earlier is taken to go on with zeros, and so is a key.
+//! Separators of composite keys share most bytes, for example the upper bytes of each number, so that their
+//! first bytes distinguish few of them. So a separator index records the *discriminating* positions, those
+//! whose bytes are not the same in all separators, and keeps each separator's bytes at these positions as a
+//! number, its *discriminator*. At every other position, within the inspected length, all separators have the
+//! same byte. A separator that ends earlier is treated as padded with zeros, and so is a key.
 //!
-//! It is made from the node and never on disk, and takes little memory beside it: eight bytes a separator
-//! and some more. Words of eight bytes:
+//! It is computed from the node, never stored on disk, and takes little more than eight bytes per separator.
+//! It consists of words of eight bytes:
 //!
-//! | words | what |
+//! | words | field |
 //! |---|---|
-//! | 2 | the telling positions, ascending, two bytes each; 0xFFFF = no more |
+//! | 2 | the discriminating positions, ascending, two bytes each; 0xFFFF = no more |
 //! | 1 | byte 0: w; bytes 1 and 2: where the *run* begins, and its length; upper half: n |
-//! | w | what all separators hold at the other positions, most significant byte first; zero at telling ones |
-//! | w | ones at the other positions |
-//! | n/16 | *marks*: of each sixteen digests the last |
-//! | n | the digest of each separator, in their order |
+//! | w | the common bytes at the other positions, most significant byte first; zero at discriminating ones |
+//! | w | 0xFF at the other positions |
+//! | n/16 | *samples*: the last of each sixteen discriminators |
+//! | n | the discriminator of each separator, in their order |
 //!
-//! Where the telling positions are neighbours they are the run: then a digest is read at once, not gathered
-//! byte by byte. So it is with keys that are one number, or one text that begins alike.
+//! If the discriminating positions are adjacent they form the run: then a discriminator is read at once, not
+//! gathered byte by byte. That is so for keys that are one number, or one text with a common start.
 //!
-//! Of a key w words are looked at; n is how many separators there are.
+//! The first w words of a key are inspected; n is the number of separators.
 //!
-//! A search among digests alone would wait for one line of memory after the other, each named by the one
-//! before. The marks lie with what is looked at first, so that a search waits twice: for those, and for the
-//! sixteen digests that they lead to.
+//! A search over the discriminators alone would miss the cache repeatedly, each miss depending on the one
+//! before. The samples are stored with the words that are read first, so that a search misses twice: on
+//! those, and on the sixteen discriminators that they lead to.
 //!
 //! Invariants:
-//! 1. Digests ascend, since separators do and differ at telling positions first. Equal ones are told apart
-//!    by all their bytes: their telling positions are more than eight, lie beyond what is looked at, or hold
-//!    zeros where another one ends.
-//! 2. A key that holds another byte than all separators do, first at position p, is above or below all of
-//!    those that hold what it holds at the telling positions before p.
+//! 1. Discriminators ascend, since separators do and first differ at a discriminating position. Separators
+//!    with equal discriminators are distinguished by all their bytes: they differ at more than eight
+//!    positions, beyond the inspected length, or by zeros where another one ends.
+//! 2. A key that first differs from the common bytes at position p is above or below all separators that have
+//!    the same bytes as the key at the discriminating positions before p.
 
 use super::page::eight_at;
 use super::prefetch::prefetch;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// So many positions make a digest.
-const TELLING_MAX: usize = 8;
+/// The maximum number of positions in a discriminator.
+const POSITIONS_MAX: usize = 8;
 
-/// No more telling positions.
+/// Marks the end of the positions.
 const NONE: u16 = u16::MAX;
 
-/// So many words of a separator or a key are looked at, at most.
+/// The maximum number of words of a separator or a key that are inspected.
 const WORDS_MAX: usize = 8;
 
-/// Bytes of those.
+/// The bytes of those words.
 const BYTES_MAX: usize = 8 * WORDS_MAX;
 
 const COUNTS_AT: usize = 2;
@@ -57,39 +57,40 @@ const COUNT_SHIFT: u32 = 32;
 const RUN_SHIFT: u32 = 8;
 const COMMON_AT: usize = 3;
 
-/// So many digests have a mark.
-pub(super) const MARKED: usize = 16;
+/// Discriminators per sample.
+pub(super) const SAMPLE_EVERY: usize = 16;
 
-/// What a search looks at first, in bytes, in most nodes.
+/// The bytes that a search reads first, in most nodes.
 const FIRST_BYTES: usize = 4 * 64;
 
-/// See the module.
+/// The words of a separator index.
 #[derive(Clone)]
 pub(super) struct SeparatorIndex(Arc<[u64]>);
 
-/// Where a key is among the separators, as far as digests tell.
+/// The position of a key among the separators, as far as discriminators determine it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rank {
-    /// Behind so many.
+    /// Behind exactly this many separators.
     Behind(usize),
-    /// Behind so many, and the next ones up to that one have the same digest: look at their bytes.
+    /// Behind this many; the separators from there to the second index have the same discriminator, so their
+    /// bytes must be compared.
     Among(usize, usize),
 }
 
-/// What is known of a key.
+/// The discriminator of a key.
 #[derive(Clone, Copy)]
-enum Digest {
-    /// At the other positions it holds what all separators do.
+enum Discriminator {
+    /// The key has the common bytes at the other positions.
     Alike(u64),
-    /// It is above all separators with this digest or a lesser one, and below the others.
+    /// The key is above all separators with this discriminator or a lesser one, and below the others.
     Above(u64),
-    /// It is below all separators with this digest or a greater one, and above the others.
+    /// The key is below all separators with this discriminator or a greater one, and above the others.
     Below(u64),
 }
 
 impl SeparatorIndex {
-    /// The separator index of so many separators; `separator` puts one of them into a buffer, as much of it
-    /// as fits, and says how long it is.
+    /// Builds the index of `count` separators; `separator` copies one of them into a buffer, as much as fits,
+    /// and returns its length.
     pub(super) fn new(
         count: usize,
         mut separator: impl FnMut(usize, &mut [u8; BYTES_MAX]) -> usize,
@@ -105,13 +106,13 @@ impl SeparatorIndex {
                 *differs |= one != other;
             }
         }
-        let telling = (0..BYTES_MAX).filter(|at| differs[*at]);
-        let mut positions = [NONE; TELLING_MAX];
-        for (position, at) in positions.iter_mut().zip(telling) {
+        let discriminating = (0..BYTES_MAX).filter(|at| differs[*at]);
+        let mut positions = [NONE; POSITIONS_MAX];
+        for (position, at) in positions.iter_mut().zip(discriminating) {
             *position = at as u16;
         }
-        // Behind the last telling position that a digest has room for, nothing is looked at.
-        let end = match positions[TELLING_MAX - 1] {
+        // Nothing is inspected after the last discriminating position that a discriminator has room for.
+        let end = match positions[POSITIONS_MAX - 1] {
             NONE => longest.min(BYTES_MAX).next_multiple_of(8),
             last => usize::from(last) + 1,
         };
@@ -132,93 +133,100 @@ impl SeparatorIndex {
         })
     }
 
-    /// With the words before the marks as they are, but for the count, and so many digests.
-    fn of(head: &[u64], count: usize, digest: impl FnMut(usize) -> u64) -> SeparatorIndex {
-        let marks = count / MARKED;
-        let mut words = Vec::with_capacity(head.len() + marks + count);
+    /// Builds an index from the words before the samples, except the count, and the discriminators.
+    fn of(head: &[u64], count: usize, discriminator: impl FnMut(usize) -> u64) -> SeparatorIndex {
+        let samples = count / SAMPLE_EVERY;
+        let mut words = Vec::with_capacity(head.len() + samples + count);
         words.extend_from_slice(head);
         words[COUNTS_AT] = u64::from(head[COUNTS_AT] as u32) | (count as u64) << COUNT_SHIFT;
-        words.resize(head.len() + marks, 0);
-        words.extend((0..count).map(digest));
-        let (before, digests) = words.split_at_mut(head.len() + marks);
-        let last_ones = digests.chunks_exact(MARKED).map(|some| some[MARKED - 1]);
-        for (mark, last) in before[head.len()..].iter_mut().zip(last_ones) {
-            *mark = last;
+        words.resize(head.len() + samples, 0);
+        words.extend((0..count).map(discriminator));
+        let (before, discriminators) = words.split_at_mut(head.len() + samples);
+        let last_ones =
+            discriminators.chunks_exact(SAMPLE_EVERY).map(|some| some[SAMPLE_EVERY - 1]);
+        for (sample, last) in before[head.len()..].iter_mut().zip(last_ones) {
+            *sample = last;
         }
         SeparatorIndex(words.into())
     }
 
-    /// The separator index with one more separator at that place; none if it is not like the others, so that
-    /// the separator index must be made anew.
+    /// The index with one more separator inserted; none if the separator lacks the common bytes, so that the
+    /// index must be rebuilt.
     pub(super) fn with(&self, index: usize, separator: &[u8]) -> Option<SeparatorIndex> {
-        let Digest::Alike(digest) = self.digest(separator) else {
+        let Discriminator::Alike(discriminator) = self.discriminator(separator) else {
             return None;
         };
-        let looks_at_all = separator.len().min(BYTES_MAX) <= 8 * self.width();
-        if !looks_at_all && self.positions()[TELLING_MAX - 1] == NONE {
-            // It would be right, but could not tell this one from others.
+        let inspects_all = separator.len().min(BYTES_MAX) <= 8 * self.width();
+        if !inspects_all && self.positions()[POSITIONS_MAX - 1] == NONE {
+            // The index would be correct, but could not distinguish this separator from others.
             return None;
         }
-        let (digests, head) = (self.digests(), &self.0[..self.marks_at()]);
+        let (discriminators, head) = (self.discriminators(), &self.0[..self.samples_at()]);
         let with = |at: usize| match at.cmp(&index) {
-            Ordering::Less => digests[at],
-            Ordering::Equal => digest,
-            Ordering::Greater => digests[at - 1],
+            Ordering::Less => discriminators[at],
+            Ordering::Equal => discriminator,
+            Ordering::Greater => discriminators[at - 1],
         };
-        Some(SeparatorIndex::of(head, digests.len() + 1, with))
+        Some(SeparatorIndex::of(head, discriminators.len() + 1, with))
     }
 
-    /// Asks the processor for what a search looks at first.
+    /// Prefetches the memory that a search reads first.
     #[inline]
-    pub(super) fn ask(&self) {
+    pub(super) fn prefetch(&self) {
         prefetch(self.0.as_ptr().addr(), FIRST_BYTES);
     }
 
-    /// Where the key is among the separators. `near` is told early behind how many it is at least: it is
-    /// behind [`MARKED`] more at most.
+    /// The position of the key among the separators. `near` is called early with a lower bound: the key is
+    /// behind at most [`SAMPLE_EVERY`] more.
     #[inline]
     pub(super) fn rank(&self, key: &[u8], near: impl Fn(usize)) -> Rank {
-        match self.digest(key) {
-            Digest::Above(digest) => Rank::Behind(self.search(|other| other <= digest, near)),
-            Digest::Below(digest) => Rank::Behind(self.search(|other| other < digest, near)),
-            Digest::Alike(digest) => {
-                let first = self.search(|other| other < digest, near);
-                let digests = self.digests();
-                if digests.get(first) != Some(&digest) {
+        match self.discriminator(key) {
+            Discriminator::Above(discriminator) => {
+                Rank::Behind(self.search(|other| other <= discriminator, near))
+            }
+            Discriminator::Below(discriminator) => {
+                Rank::Behind(self.search(|other| other < discriminator, near))
+            }
+            Discriminator::Alike(discriminator) => {
+                let first = self.search(|other| other < discriminator, near);
+                let discriminators = self.discriminators();
+                if discriminators.get(first) != Some(&discriminator) {
                     return Rank::Behind(first);
                 }
-                let equal = digests[first..].partition_point(|other| *other == digest);
+                let equal =
+                    discriminators[first..].partition_point(|other| *other == discriminator);
                 Rank::Among(first, first + equal)
             }
         }
     }
 
-    /// How far the key is on the way from the separator before that place to the one at it, from 0 to 1, as
-    /// far as digests tell. None if it is not between two, or is not like them.
+    /// The relative position of the key between the separator before that index and the one at it, from 0 to
+    /// 1, estimated by discriminators. None if the key is not between two, or lacks their common bytes.
     #[inline]
     pub(super) fn part(&self, rank: usize, key: &[u8]) -> Option<f64> {
-        let digests = self.digests();
-        let (lower, upper) = (*digests.get(rank.checked_sub(1)?)?, *digests.get(rank)?);
-        let Digest::Alike(digest) = self.digest(key) else {
+        let discriminators = self.discriminators();
+        let (lower, upper) =
+            (*discriminators.get(rank.checked_sub(1)?)?, *discriminators.get(rank)?);
+        let Discriminator::Alike(discriminator) = self.discriminator(key) else {
             return None;
         };
-        (lower <= digest && digest < upper)
-            .then(|| (digest - lower) as f64 / (upper - lower) as f64)
+        (lower <= discriminator && discriminator < upper)
+            .then(|| (discriminator - lower) as f64 / (upper - lower) as f64)
     }
 
-    /// How many digests are `less`, which the first ones are and the others are not.
+    /// The number of discriminators for which `less` holds, which are the first ones.
     #[inline]
     fn search(&self, less: impl Fn(u64) -> bool, near: impl Fn(usize)) -> usize {
-        let marks = &self.0[self.marks_at()..self.digests_at()];
-        let start = MARKED * marks.partition_point(|mark| less(*mark));
+        let samples = &self.0[self.samples_at()..self.discriminators_at()];
+        let start = SAMPLE_EVERY * samples.partition_point(|sample| less(*sample));
         near(start);
-        let digests = &self.digests()[start..];
-        let some = &digests[..digests.len().min(MARKED)];
-        start + some.partition_point(|digest| less(*digest))
+        let discriminators = &self.discriminators()[start..];
+        let some = &discriminators[..discriminators.len().min(SAMPLE_EVERY)];
+        start + some.partition_point(|discriminator| less(*discriminator))
     }
 
     #[inline]
-    fn digest(&self, key: &[u8]) -> Digest {
+    fn discriminator(&self, key: &[u8]) -> Discriminator {
         let width = self.width();
         let (common, ones) = self.0[COMMON_AT..COMMON_AT + 2 * width].split_at(width);
         for word in 0..width {
@@ -228,30 +236,34 @@ impl SeparatorIndex {
                 let byte = other.leading_zeros() / 8;
                 let shift = 56 - 8 * byte;
                 let is_above = (held >> shift) as u8 > (common[word] >> shift) as u8;
-                return self.beside(key, 8 * word + byte as usize, is_above);
+                return self.differing(key, 8 * word + byte as usize, is_above);
             }
         }
         let run = self.0[COUNTS_AT] >> RUN_SHIFT;
         let (start, bytes) = (usize::from(run as u8), u32::from((run >> 8) as u8));
-        Digest::Alike(if bytes > 0 {
+        Discriminator::Alike(if bytes > 0 {
             eight_at(key, start) & u64::MAX << (64 - 8 * bytes)
         } else {
             gathered(self.positions(), key)
         })
     }
 
-    /// What is known of a key that holds another byte than all separators do at that position.
+    /// The discriminator of a key that differs from the common byte at that position.
     #[cold]
-    fn beside(&self, key: &[u8], at: usize, is_above: bool) -> Digest {
+    fn differing(&self, key: &[u8], at: usize, is_above: bool) -> Discriminator {
         let positions = self.positions();
         let before = positions.iter().filter(|position| usize::from(**position) < at);
         let rest = u64::MAX.checked_shr(8 * before.count() as u32).unwrap_or(0);
-        let digest = gathered(positions, key) & !rest;
-        if is_above { Digest::Above(digest | rest) } else { Digest::Below(digest) }
+        let discriminator = gathered(positions, key) & !rest;
+        if is_above {
+            Discriminator::Above(discriminator | rest)
+        } else {
+            Discriminator::Below(discriminator)
+        }
     }
 
     #[inline]
-    fn positions(&self) -> [u16; TELLING_MAX] {
+    fn positions(&self) -> [u16; POSITIONS_MAX] {
         let (low, high) = (self.0[0], self.0[1]);
         std::array::from_fn(|at| {
             let word = if at < 4 { low } else { high };
@@ -265,44 +277,45 @@ impl SeparatorIndex {
     }
 
     #[inline]
-    fn marks_at(&self) -> usize {
+    fn samples_at(&self) -> usize {
         COMMON_AT + 2 * self.width()
     }
 
     #[inline]
-    fn digests_at(&self) -> usize {
-        self.marks_at() + (self.0[COUNTS_AT] >> COUNT_SHIFT) as usize / MARKED
+    fn discriminators_at(&self) -> usize {
+        self.samples_at() + (self.0[COUNTS_AT] >> COUNT_SHIFT) as usize / SAMPLE_EVERY
     }
 
     #[inline]
-    fn digests(&self) -> &[u64] {
-        &self.0[self.digests_at()..]
+    fn discriminators(&self) -> &[u64] {
+        &self.0[self.discriminators_at()..]
     }
 }
 
-/// The bytes at those positions, the first as the most significant one.
+/// The bytes at those positions as a big-endian number.
 #[inline]
-fn gathered(positions: [u16; TELLING_MAX], bytes: &[u8]) -> u64 {
-    positions.iter().fold(0, |digest, position| {
+fn gathered(positions: [u16; POSITIONS_MAX], bytes: &[u8]) -> u64 {
+    positions.iter().fold(0, |discriminator, position| {
         let byte = bytes.get(usize::from(*position)).copied().unwrap_or(0);
-        digest << 8 | u64::from(byte)
+        discriminator << 8 | u64::from(byte)
     })
 }
 
-/// Where telling positions begin, and in the byte above how many they are; zero unless they are neighbours.
-fn run_of(positions: [u16; TELLING_MAX]) -> u64 {
+/// Where the discriminating positions begin, and in the next byte their number; zero unless they are
+/// adjacent.
+fn run_of(positions: [u16; POSITIONS_MAX]) -> u64 {
     let count = positions.iter().take_while(|at| **at != NONE).count();
     let are_neighbours = positions[..count].windows(2).all(|at| at[0] + 1 == at[1]);
     if count > 0 && are_neighbours { u64::from(positions[0]) | (count as u64) << 8 } else { 0 }
 }
 
-/// A word of a string that goes on with zeros.
+/// A word of a string padded with zeros.
 #[inline]
 fn word_at(bytes: &[u8], word: usize) -> u64 {
     eight_at(bytes, 8 * word)
 }
 
-fn packed(positions: [u16; TELLING_MAX]) -> [u64; 2] {
+fn packed(positions: [u16; POSITIONS_MAX]) -> [u64; 2] {
     let pack = |four: &[u16]| {
         let words = four.iter().rev();
         words.fold(0, |word, position| word << 16 | u64::from(*position))
@@ -312,7 +325,7 @@ fn packed(positions: [u16; TELLING_MAX]) -> [u64; 2] {
 
 #[cfg(test)]
 mod tests {
-    use super::{BYTES_MAX, MARKED, Rank, SeparatorIndex, word_at};
+    use super::{BYTES_MAX, Rank, SAMPLE_EVERY, SeparatorIndex, word_at};
 
     fn separator_index(separators: &[Vec<u8>]) -> SeparatorIndex {
         SeparatorIndex::new(separators.len(), |index, out| {
@@ -322,7 +335,7 @@ mod tests {
         })
     }
 
-    /// A key of numbers as the engine writes them, perhaps cut off.
+    /// A key of numbers as the engine encodes them, sometimes truncated.
     fn numbers(random: &mut fastrand::Rng) -> Vec<u8> {
         let mut key = Vec::new();
         for most in [3, 11, 4000, 16] {
@@ -341,7 +354,7 @@ mod tests {
         text
     }
 
-    /// A key of one number, with what comes behind it now and then.
+    /// A key of one number, sometimes followed by more bytes.
     fn number(random: &mut fastrand::Rng) -> Vec<u8> {
         let mut key = (random.u64(..100_000) | 1 << 63).to_be_bytes().to_vec();
         key.extend((0..random.usize(..3)).map(|_| random.u8(..2)));
@@ -350,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_where_a_search_by_all_bytes_finds_it() {
+    fn it_finds_the_same_position_as_a_search_over_all_bytes() {
         let mut among = 0;
         for seed in 0..400 {
             let mut random = fastrand::Rng::with_seed(seed);
@@ -367,12 +380,15 @@ mod tests {
             }
             let made = separator_index(&separators);
             for separator_index in [&made, &grown] {
-                let marks =
-                    &separator_index.0[separator_index.marks_at()..separator_index.digests_at()];
-                let last_ones: Vec<u64> =
-                    separator_index.digests().chunks_exact(MARKED).map(|some| some[15]).collect();
+                let samples = &separator_index.0
+                    [separator_index.samples_at()..separator_index.discriminators_at()];
+                let last_ones: Vec<u64> = separator_index
+                    .discriminators()
+                    .chunks_exact(SAMPLE_EVERY)
+                    .map(|some| some[15])
+                    .collect();
                 assert_eq!(
-                    (marks, separator_index.digests().len()),
+                    (samples, separator_index.discriminators().len()),
                     (&last_ones[..], separators.len())
                 );
                 for _ in 0..200 {
@@ -394,11 +410,11 @@ mod tests {
                 }
             }
         }
-        assert!(among > 1000, "{among} keys were like a separator");
+        assert!(among > 1000, "{among} keys had the discriminator of a separator");
     }
 
     #[test]
-    fn digests_of_one_number_are_read_at_once() {
+    fn discriminators_of_one_number_are_read_at_once() {
         let separators: Vec<Vec<u8>> =
             (0..1000_u64).map(|at| ((700 * at) | (1 << 63)).to_be_bytes().to_vec()).collect();
         let separator_index = separator_index(&separators);
@@ -409,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_of_a_string_goes_on_with_zeros() {
+    fn a_word_of_a_string_is_padded_with_zeros() {
         let bytes: Vec<u8> = (1..=20).collect();
         for end in 0..=bytes.len() {
             let mut padded = bytes[..end].to_vec();
@@ -423,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn composite_numbers_are_told_apart_by_digests_alone() {
+    fn discriminators_alone_distinguish_composite_numbers() {
         let key = |order: u64, line: u64| {
             let parts = [2, 7, order, line].map(|number: u64| (number | 1 << 63).to_be_bytes());
             parts.concat()

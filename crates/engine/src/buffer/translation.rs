@@ -1,17 +1,17 @@
 //! The translation table: from a page's number to its frame, without a latch.
 //!
-//! Chunks double in size and are made when first needed: chunk 0 holds the numbers below 1024, chunk c the
-//! numbers from 512 * 2^c to 1024 * 2^c. An entry is sixteen bytes: nothing, or a frame, and what is known
-//! of its page before it is looked at ([`super::prefetch_hint`]): frame and page come from memory at once,
-//! not one after the other. Who searches a leaf puts that right.
+//! Chunks double in size and are allocated when first needed: chunk 0 holds the numbers below 1024, chunk c
+//! the numbers from 512 * 2^c to 1024 * 2^c. An entry has sixteen bytes: a frame or nothing, and the page's
+//! prefetch hint ([`super::prefetch_hint`]), so that frame and page are fetched from memory at the same time.
+//! Threads that search a leaf keep its hint up to date.
 //!
 //! Frames of a large store lie in blocks of their own, see [`super::blocks`].
 //!
 //! Invariants:
-//! 1. A frame enters an empty entry or replaces the frame before it; it is reachable through one
-//!    entry at most.
-//! 2. A frame that left its entry is freed once every guard that was there when it left is gone.
-//! 3. A reference to a frame lives no longer than the guard that it was found under.
+//! 1. A frame enters an empty entry or replaces the previous frame; it is reachable through at most one
+//!    entry.
+//! 2. A frame that left its entry is freed once every guard that existed when it left is gone.
+//! 3. A reference to a frame does not outlive the guard under which it was found.
 
 #![allow(
     unsafe_code,
@@ -34,17 +34,17 @@ const CHUNKS: usize = (40 - FIRST_CHUNK_BITS + 1) as usize;
 
 type Chunk = Box<[Entry]>;
 
-/// The tag of a frame that lies in a cell of a block. Others are boxes.
+/// The tag of a frame in a cell of a block. Other frames are boxes.
 const IN_CELL: usize = 1;
 
-/// A page's frame, and what is known of it before it is looked at, see [`PrefetchHint`].
+/// A page's frame, and its [`PrefetchHint`].
 #[derive(Default)]
 struct Entry {
     frame: Atomic<Frame>,
     prefetch_hint: AtomicU64,
 }
 
-/// See the module.
+/// The frames of all pages.
 pub(super) struct Translation {
     chunks: [OnceLock<Chunk>; CHUNKS],
     bytes: AtomicU64,
@@ -53,7 +53,7 @@ pub(super) struct Translation {
 }
 
 impl Translation {
-    /// No page. Frames are charged to the account while they live.
+    /// An empty table. Frames are charged to the account as long as they exist.
     pub(super) fn new(account: &Arc<FrameMemory>) -> Translation {
         Translation {
             chunks: [const { OnceLock::new() }; CHUNKS],
@@ -63,7 +63,7 @@ impl Translation {
         }
     }
 
-    /// Memory of the table itself in bytes, and what is free in blocks of frames.
+    /// Memory of the table itself and of free cells in blocks of frames, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed) + self.frames.spare_bytes()
     }
@@ -72,18 +72,18 @@ impl Translation {
     #[inline]
     pub(super) fn get<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
         let frame = self.find(page)?.frame.load(Ordering::Acquire, guard);
-        // SAFETY: the frame was published by a release store of a whole value, and by invariant 2 it
-        // is not freed while `guard`, under which it was found, is held; it is never borrowed mutably.
+        // SAFETY: the frame was published by a release store of a whole value, and by invariant 2 it is not
+        // freed while `guard`, under which it was found, is held; it is never borrowed mutably.
         unsafe { frame.as_ref() }
     }
 
-    /// What is known of the page before it is looked at.
+    /// The page's prefetch hint.
     #[inline]
     pub(super) fn prefetch_hint(&self, page: PageId) -> Option<PrefetchHint> {
         Some(PrefetchHint(self.find(page)?.prefetch_hint.load(Ordering::Relaxed)))
     }
 
-    /// Puts that right. Whoever does is looking at the page.
+    /// Updates the hint. The caller has access to the page.
     #[inline]
     pub(super) fn update_hint(&self, page: PageId, prefetch_hint: PrefetchHint) {
         if let Some(entry) = self.find(page) {
@@ -91,7 +91,7 @@ impl Translation {
         }
     }
 
-    /// Asks for the page's entry.
+    /// Prefetches the page's entry.
     #[inline]
     pub(super) fn prefetch_entry(&self, page: PageId) {
         if let Some(entry) = self.find(page) {
@@ -105,7 +105,7 @@ impl Translation {
         self.chunks.get(chunk)?.get()?.get(index)
     }
 
-    /// Gives the page its frame, and sends the one before away. A block of frames `may_come` for it.
+    /// Sets the page's frame, and retires the previous one. A block of frames `may_come` for it.
     pub(super) fn put(&self, page: PageId, frame: Frame, may_come: bool, guard: &Guard) {
         self.account.charge();
         let entry = self.entry(page);
@@ -118,7 +118,7 @@ impl Translation {
         self.retire(before, guard);
     }
 
-    /// Takes the page's frame away; false if there was none.
+    /// Removes the page's frame; false if there was none.
     pub(super) fn remove(&self, page: PageId, guard: &Guard) -> bool {
         let entry = self.entry(page);
         entry.prefetch_hint.store(PrefetchHint::NONE.0, Ordering::Relaxed);
@@ -128,7 +128,7 @@ impl Translation {
         was_there
     }
 
-    /// Frees a frame that has left its entry, when nobody can see it any more.
+    /// Frees a frame that has left its entry, once no reader can see it any more.
     fn retire(&self, frame: Shared<'_, Frame>, guard: &Guard) {
         if frame.is_null() {
             return;
@@ -138,17 +138,17 @@ impl Translation {
         let release = move || {
             match NonNull::new(frame.as_raw().cast_mut()) {
                 Some(place) if frame.tag() == IN_CELL => {
-                    // SAFETY: as below; and `put` has put it there.
+                    // SAFETY: as below; and `put` has stored it there.
                     drop(unsafe { Blocks::release(place) });
                 }
-                // SAFETY: the swap that handed the frame over took it out of the only entry that led to it
+                // SAFETY: the swap that returned the frame removed it from the only entry that led to it
                 // (invariant 1), and this runs once, when no guard that could have seen it is left.
                 _ => drop(unsafe { frame.into_owned() }),
             }
             account.discharge();
         };
-        // SAFETY: what the closure holds may be dropped on any thread at any later time: the account
-        // is shared by count, and the frame is sendable and reachable through the closure alone.
+        // SAFETY: the values in the closure may be dropped on any thread at any later time: the account is
+        // reference-counted, and the frame is sendable and reachable only through the closure.
         unsafe { guard.defer_unchecked(release) };
     }
 
@@ -194,7 +194,7 @@ mod tests {
     use crate::ids::PageId;
 
     #[test]
-    fn every_number_has_a_place_of_its_own() {
+    fn every_number_has_an_entry_of_its_own() {
         let mut expected = (0, 0);
         for number in 0..300_000 {
             assert_eq!(place(PageId(number)), expected, "page {number}");

@@ -1,7 +1,7 @@
-//! A row's word: which commit wrote the row, and what is under way with it. Eight bytes, in the page.
+//! A row's version word: which commit wrote the row, and its state. Eight bytes, stored in the page.
 //!
-//! The upper 48 bits are the csn of the commit that wrote the row, zero for a row that no commit has
-//! written yet. The lower 16 are flags; those not named here are zero and kept for later.
+//! The upper 48 bits are the csn of the commit that wrote the row, zero for a row that no commit has written
+//! yet. The lower 16 bits are flags; those not named here are zero and reserved.
 //!
 //! | bit | name | meaning |
 //! |---|---|---|
@@ -13,7 +13,7 @@
 use crate::ids::Csn;
 use std::fmt;
 
-/// See the module.
+/// The version word of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct VersionWord(pub(crate) u64);
 
@@ -23,20 +23,20 @@ const GHOST: u64 = 1 << 2;
 const OVERFLOW: u64 = 1 << 3;
 
 impl VersionWord {
-    /// A row written by that commit.
+    /// The word of a row written by that commit.
     #[inline]
     pub(crate) fn of(csn: Csn) -> VersionWord {
         debug_assert!(csn.0 < 1 << 48, "48 bits of commits last for centuries");
         VersionWord(csn.0 << CSN_SHIFT)
     }
 
-    /// Who wrote the row.
+    /// The commit that wrote the row.
     #[inline]
     pub(crate) fn csn(self) -> Csn {
         Csn(self.0 >> CSN_SHIFT)
     }
 
-    /// True while a commit is under way with the row.
+    /// True while a commit is working on the row.
     #[inline]
     pub(crate) fn is_locked(self) -> bool {
         self.0 & LOCKED != 0
@@ -68,7 +68,7 @@ impl VersionWord {
         VersionWord(self.0 & !LOCKED)
     }
 
-    /// The same, of no row.
+    /// The same, as a ghost.
     #[inline]
     #[must_use]
     pub(crate) fn ghost(self) -> VersionWord {
@@ -101,7 +101,7 @@ mod tests {
     use crate::ids::Csn;
 
     #[test]
-    fn flags_come_and_go_beside_the_csn() {
+    fn flags_do_not_change_the_csn() {
         let word = VersionWord::of(Csn(7)).locked().ghost();
         assert!(word.is_locked() && word.is_ghost() && !word.is_overflow());
         assert_eq!(word.csn(), Csn(7));

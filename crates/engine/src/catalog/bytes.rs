@@ -1,4 +1,4 @@
-//! Small parts of the catalogue's rows, written and read.
+//! Writing and reading the parts of the catalogue's rows.
 
 use crate::access::key::Malformed;
 
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A byte of flags, of which only some are known.
+    /// A byte of flags; unknown flags are refused.
     pub(super) fn flags(&mut self, known: u8) -> Result<u8, Malformed> {
         let flags = self.u8()?;
         if flags & !known == 0 {
@@ -88,7 +88,7 @@ impl<'a> Reader<'a> {
         if self.0.is_empty() {
             Ok(())
         } else {
-            Err(Malformed("a row of the catalogue goes on behind its end"))
+            Err(Malformed("a row of the catalogue continues after its end"))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Changes of the catalogue, each of which makes another one.
+//! Changes of the catalogue, each of which makes a new one.
 
 use super::table::{IndexEntry, ObjectId, State, TableEntry};
 use super::value::{Catalog, PendingIndex};
@@ -8,7 +8,7 @@ use crate::ids::TreeId;
 use std::sync::Arc;
 
 impl Catalog {
-    /// With a table and its indexes, all ready; their trees are to be made.
+    /// Adds a table and its indexes, all ready; the caller makes their trees.
     ///
     /// # Errors
     ///
@@ -19,7 +19,7 @@ impl Catalog {
         Ok((next, entry))
     }
 
-    /// The same tables, with the numbers of a new one and its indexes spent; and that table, which
+    /// The same tables, with the numbers for a new table and its indexes used; and that table, which
     /// [`Catalog::with_entry`] may add to a later catalogue.
     ///
     /// # Errors
@@ -38,7 +38,7 @@ impl Catalog {
         Ok((next, entry))
     }
 
-    /// With a table whose numbers this catalogue, or one before it, has spent.
+    /// Adds a table whose numbers this catalogue, or an earlier one, has used.
     ///
     /// # Errors
     ///
@@ -48,7 +48,7 @@ impl Catalog {
         self.check_free(name)?;
         assert!(
             entry.id.0 < self.next_object && entry.tree.0 < self.next_tree,
-            "the numbers of a table are spent before it is added"
+            "a table's numbers must be used before the table is added"
         );
         let mut next = self.clone();
         next.names.insert(name.into(), entry.id);
@@ -57,7 +57,7 @@ impl Catalog {
         Ok(next)
     }
 
-    /// With a table that is being dropped: its name is free, its trees are to be dropped.
+    /// Marks a table as being dropped: its name is free; the caller drops its trees.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl Catalog {
         Ok((next, entry))
     }
 
-    /// Without an object whose trees are gone. A table's indexes go with it.
+    /// Removes an object whose trees are gone. A table's indexes are removed with it.
     pub(crate) fn without(&self, id: ObjectId) -> Catalog {
         let mut next = self.clone();
         next.changed.insert(id);
@@ -83,7 +83,7 @@ impl Catalog {
         next
     }
 
-    /// With another definition of a table: columns more at the end.
+    /// Replaces a table's definition by one with more columns at the end.
     ///
     /// # Errors
     ///
@@ -95,18 +95,18 @@ impl Catalog {
             schema.columns().starts_with(columns)
                 && schema.key() == entry.schema.key()
                 && schema.indexes() == entry.schema.indexes(),
-            "columns are added at the end, and nothing else changes with them"
+            "only columns at the end may be added, and nothing else may change"
         );
         let mut next = self.clone();
         let entry = next.replace(entry, |entry| entry.schema = schema);
         Ok((next, entry))
     }
 
-    /// With one more index of a table. `schema` is the table's with the index as its last one.
+    /// Adds an index to a table. `schema` is the table's with the new index as its last one.
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuch`], if the table is not there; [`Error::Schema`], if it has such an index.
+    /// [`Error::NoSuch`], if the table does not exist; [`Error::Schema`], if it already has such an index.
     pub(crate) fn with_index(
         &self,
         schema: &Schema,
@@ -114,7 +114,7 @@ impl Catalog {
         let entry = self.existing(schema.name())?;
         let index = schema.indexes().last().cloned();
         let mut definition = entry.schema.definition().clone();
-        definition.indexes.push(index.expect("the index to be built is the schema's last"));
+        definition.indexes.push(index.expect("the new index is the schema's last"));
         let schema = Schema::checked(definition)?;
         let mut next = self.clone();
         let index = IndexEntry { id: next.new_object(), tree: next.new_tree() };
@@ -125,7 +125,7 @@ impl Catalog {
         Ok((next, entry, index))
     }
 
-    /// The same tables; what it makes gets numbers that neither catalogue has given yet.
+    /// The same tables; new objects get numbers that neither catalogue has used yet.
     pub(crate) fn with_numbers_of(&self, other: &Catalog) -> Catalog {
         Catalog {
             next_object: self.next_object.max(other.next_object),
@@ -134,12 +134,12 @@ impl Catalog {
         }
     }
 
-    /// The same tables; trees that it makes get numbers behind that one.
+    /// The same tables; new trees get numbers after that one.
     pub(crate) fn with_trees_behind(&self, tree: TreeId) -> Catalog {
         Catalog { next_tree: self.next_tree.max(tree.0 + 1), ..self.clone() }
     }
 
-    /// With an index that is being dropped: its name is free, its tree is to be dropped.
+    /// Marks an index as being dropped: its name is free; the caller drops its tree.
     ///
     /// # Errors
     ///
@@ -180,13 +180,13 @@ impl Catalog {
 
     fn new_object(&mut self) -> ObjectId {
         let id = ObjectId(self.next_object);
-        self.next_object = id.0.checked_add(1).expect("32 bits of objects last for ever");
+        self.next_object = id.0.checked_add(1).expect("32 bits of object numbers never run out");
         id
     }
 
     fn new_tree(&mut self) -> TreeId {
         let tree = TreeId(self.next_tree);
-        self.next_tree = tree.0.checked_add(1).expect("32 bits of trees last for ever");
+        self.next_tree = tree.0.checked_add(1).expect("32 bits of tree numbers never run out");
         tree
     }
 

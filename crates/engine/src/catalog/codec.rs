@@ -1,4 +1,4 @@
-//! The catalogue as rows of tree 1, both ways; the format stands in the module's head.
+//! Encoding the catalogue as rows of tree 1, and decoding it; the module's head documents the format.
 
 use super::bytes::{Reader, Writer};
 use super::table::{IndexEntry, ObjectId, State, TableEntry};
@@ -25,7 +25,7 @@ const DEFAULT: u8 = 2;
 
 type Read<T> = Result<T, Malformed>;
 
-/// All rows.
+/// All rows of the catalogue.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(super) fn rows(catalog: &Catalog) -> BTreeMap<Vec<u8>, Vec<u8>> {
     rows_of(catalog, catalog.tables.values())
@@ -60,7 +60,7 @@ pub(super) fn rows_of<'c>(
     rows
 }
 
-/// A catalogue from its rows.
+/// Decodes a catalogue from its rows.
 pub(super) fn read<'r>(rows: impl IntoIterator<Item = (&'r [u8], &'r [u8])>) -> Read<Catalog> {
     let mut catalog = Catalog::new();
     let mut definitions: BTreeMap<ObjectId, (TableEntry, Definition)> = BTreeMap::new();
@@ -87,7 +87,7 @@ pub(super) fn read<'r>(rows: impl IntoIterator<Item = (&'r [u8], &'r [u8])>) -> 
                     catalog.aside.insert(id, aside);
                 }
             }
-            _ => return Err(Malformed("a row's key is not of the catalogue")),
+            _ => return Err(Malformed("a row's key does not belong to the catalogue")),
         }
     }
     if !has_head {
@@ -106,7 +106,7 @@ fn insert(
     mut entry: TableEntry,
     definition: Definition,
 ) -> Read<()> {
-    let unusable = Malformed("the catalogue holds a schema that cannot be");
+    let unusable = Malformed("the catalogue holds an invalid schema");
     entry.schema = Schema::checked(definition).map_err(|_what| unusable)?;
     if entry.state == State::Ready {
         let name = entry.schema.name().to_owned();
@@ -118,7 +118,7 @@ fn insert(
     Ok(())
 }
 
-/// No tree is named twice, and none that was not given yet.
+/// Checks that no tree is named twice, and that all tree numbers have been used.
 fn check_trees(catalog: &Catalog) -> Read<()> {
     let of_tables = catalog.tables.values();
     let of_tables = of_tables.flat_map(|table| {
@@ -132,7 +132,7 @@ fn check_trees(catalog: &Catalog) -> Read<()> {
     trees.dedup();
     let known = |tree: &TreeId| tree.0 > super::CATALOG_TREE.0 && tree.0 < catalog.next_tree;
     if trees.len() < count || !trees.iter().all(known) {
-        return Err(Malformed("the catalogue names a tree wrongly"));
+        return Err(Malformed("the catalogue names a tree twice or by an invalid number"));
     }
     Ok(())
 }
@@ -145,11 +145,11 @@ fn key(kind: u8, id: ObjectId) -> Vec<u8> {
 
 fn object(catalog: &Catalog, id: &[u8]) -> Read<ObjectId> {
     let id = id.try_into().map(u32::from_be_bytes);
-    // The head has the least key: it was read before.
+    // The head has the least key: it has already been read.
     id.ok()
         .filter(|id| (1..catalog.next_object).contains(id))
         .map(ObjectId)
-        .ok_or(Malformed("the catalogue names an object wrongly"))
+        .ok_or(Malformed("the catalogue names an object by an invalid number"))
 }
 
 fn read_head(catalog: &mut Catalog, value: &[u8]) -> Read<()> {
@@ -194,7 +194,7 @@ fn read_table(id: ObjectId, value: &[u8]) -> Read<(TableEntry, Definition)> {
     let columns = (0..count).map(|_| read_column(&mut reader)).collect::<Read<Vec<_>>>()?;
     reader.end()?;
     let definition = Definition { name, columns, key, indexes: Vec::new() };
-    let unusable = Malformed("the catalogue holds a schema that cannot be");
+    let unusable = Malformed("the catalogue holds an invalid schema");
     let entry = TableEntry {
         id,
         tree,

@@ -1,4 +1,4 @@
-//! The catalogue's rows under any bytes.
+//! The catalogue's rows with arbitrary bytes.
 
 use super::codec;
 use super::value::Catalog;
@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// A catalogue: rows, each a key and a value behind their lengths. They come in the order of their keys,
-/// as a tree gives them.
+/// A catalogue: rows, each a key and a value preceded by their lengths. They are read in the order of their
+/// keys, as from a tree.
 pub fn catalog(data: &[u8]) {
     let mut input = Input(data);
     let mut rows = Rows::new();
@@ -41,7 +41,7 @@ pub(crate) fn catalog_seeds() -> Vec<Vec<u8>> {
         .with_index("by_owner_and_time", ["owner", "at"], false)
         .expect("a good index");
     let indexed = with_two.with_index(&indexed).expect("a good index").0;
-    let dropping = indexed.with_table_dropping("accounts").expect("it is there").0;
+    let dropping = indexed.with_table_dropping("accounts").expect("it exists").0;
     let seed = |catalog: &Catalog| {
         let mut seed = Vec::new();
         for (key, value) in codec::rows(catalog) {

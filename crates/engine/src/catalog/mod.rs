@@ -1,4 +1,4 @@
-//! The catalogue: which tables and indexes there are, as rows of tree 1.
+//! The catalogue: the definitions of tables and indexes, as rows of tree 1.
 //!
 //! Rows of the tree; numbers in keys are big-endian, in values little-endian:
 //!
@@ -18,18 +18,26 @@
 //! Kinds: 1 integer, 2 float, 3 decimal, 4 text, 5 bytes, 6 timestamp.
 //!
 //! States: `ready` (in use) is the only one that is written. Earlier programs also left `building` and
-//! `dropping` behind when they were cut off; opening drops the trees of those.
+//! `dropping` when they were interrupted; opening drops the trees of those.
 //!
 //! Invariants:
-//! 1. Object numbers and tree numbers are given once and never again, whatever becomes of them. Numbers
-//!    of what was never committed are spent in memory; opening spends those that the data file names.
-//! 2. A ready table's name is its own; so is an index's within its table.
-//! 3. A table's generation rises with each change of its definition or of its indexes.
+//! 1. Object numbers and tree numbers are used once and never again. Numbers of definitions that were never
+//!    committed are used up in memory; opening uses up those that the data file names.
+//! 2. A ready table's name is unique; so is an index's within its table.
+//! 3. A table's generation increases with each change of its definition or of its indexes.
 //! 4. The order of a table's indexes is the order of their object numbers.
-//! 5. A [`Catalog`] is a value: a change makes another one, and [`Catalog::changes_to`] says which rows of
-//!    tree 1 tell them apart. So nothing in memory is to be undone when such a commit fails. Catalogues
-//!    share what is equal in them, and a change names its tables: it costs what it changes, and a
+//! 5. A [`Catalog`] is a value: a change makes a new one, and [`Catalog::changes_to`] returns the rows of
+//!    tree 1 that differ. So nothing in memory has to be undone when such a commit fails. Catalogues share
+//!    their equal parts, and a change names its tables: its cost depends on the changed tables and
+//!    logarithmically on all tables.
 //!    logarithm of all tables.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `value`, `table` | the catalogue in memory, and its tables and indexes |
+//! | `change` | changes, each of which makes a new catalogue |
+//! | `codec`, `bytes` | its rows, encoded and decoded |
+//! | `fuzzing`, `tests` | fuzzing, tests |
 
 mod bytes;
 mod change;

@@ -1,4 +1,4 @@
-//! A table and its indexes as the catalogue knows them.
+//! A table and its indexes as the catalogue stores them.
 
 use crate::access::schema::Schema;
 use crate::ids::TreeId;
@@ -14,7 +14,7 @@ impl fmt::Display for ObjectId {
     }
 }
 
-/// Whether an object may be used; see the module.
+/// Whether an object may be used; see the parent module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// An earlier program was filling its tree.
@@ -35,7 +35,7 @@ pub(crate) struct TableEntry {
     pub(crate) generation: u32,
     /// Its definition, with the indexes that are ready.
     pub(crate) schema: Schema,
-    /// Where the entries of `schema.indexes()` lie, in the same order.
+    /// The entries of `schema.indexes()`, in the same order.
     pub(crate) indexes: Vec<IndexEntry>,
 }
 

@@ -1,4 +1,4 @@
-//! The catalogue as a value and as rows: the same both ways, whatever is done to it.
+//! The catalogue as a value and as rows: both agree after every change.
 
 use super::Catalog;
 use super::codec;
@@ -37,10 +37,10 @@ fn named(rng: &mut Rng, name: &str) -> Schema {
     for index in like.indexes() {
         builder = builder.unique(index.name(), parts(index.columns()));
     }
-    builder.build().expect("it is like a good one")
+    builder.build().expect("it resembles a valid schema")
 }
 
-/// The catalogue as an earlier program left it whose building of a table was cut off.
+/// The catalogue that an earlier program left when building a table was interrupted.
 fn with_table_building(catalog: &Catalog, schema: Schema) -> Result<Catalog> {
     let (mut next, entry) = catalog.with_table(schema)?;
     next.names.remove(entry.schema.name());
@@ -68,7 +68,7 @@ fn some_name(rng: &mut Rng) -> &'static str {
     ["accounts", "orders", "lines"][rng.usize(..3)]
 }
 
-/// One random change; an error where it is refused.
+/// One random change; an error if it is refused.
 fn change(rng: &mut Rng, catalog: &Catalog) -> Result<Catalog> {
     let name = some_name(rng);
     let existing = catalog.table(name).map(|table| table.schema.clone());
@@ -107,7 +107,7 @@ fn ids(catalog: &Catalog) -> BTreeSet<ObjectId> {
 }
 
 #[test]
-fn rows_and_catalogue_say_the_same_after_every_change() {
+fn rows_and_catalogue_agree_after_every_change() {
     let mut refused = 0;
     for seed in 0..100 {
         let mut rng = Rng::with_seed(seed);
@@ -122,20 +122,20 @@ fn rows_and_catalogue_say_the_same_after_every_change() {
             for (key, value) in catalog.changes_to(&next) {
                 match value {
                     Some(value) => drop(rows.insert(key, value)),
-                    None => assert!(rows.remove(&key).is_some(), "a row that goes was there"),
+                    None => assert!(rows.remove(&key).is_some(), "a removed row existed"),
                 }
             }
             assert_eq!(rows, codec::rows(&next), "seed {seed}");
             assert_eq!(read(&rows).expect("the rows are whole"), next, "seed {seed}");
             gone.extend(ids(&catalog).difference(&ids(&next)).copied());
-            assert!(gone.is_disjoint(&ids(&next)), "a number was given twice, seed {seed}");
+            assert!(gone.is_disjoint(&ids(&next)), "a number was used twice, seed {seed}");
             catalog = next;
         }
     }
-    assert!(refused > 100, "changes that cannot be are tried too: {refused}");
+    assert!(refused > 100, "impossible changes are tried too: {refused}");
 }
 
-// Suspicion of 2026-11-28: the catalogue was cloned and compared as a whole, 2,000 tables took 11.9 s.
+// Suspicion of 2026-11-28: the catalogue was cloned and compared as a whole; 2,000 tables took 11.9 s.
 #[test]
 fn the_thousandth_table_costs_about_what_the_first_ones_did() {
     let mut catalog = Catalog::new();
@@ -161,16 +161,16 @@ fn a_table_is_found_while_it_is_ready() {
     let schema = Schema::table("t").column("a", Kind::Int).key(["a"]).build().unwrap();
     let (catalog, table) = Catalog::new().with_table(schema.clone()).unwrap();
     assert_eq!(catalog.table("t"), Some(&table));
-    let cut_off = with_table_building(&Catalog::new(), schema.clone()).unwrap();
-    assert!(cut_off.table("t").is_none());
-    assert_eq!(cut_off.unfinished()[0].trees, [table.tree]);
+    let interrupted = with_table_building(&Catalog::new(), schema.clone()).unwrap();
+    assert!(interrupted.table("t").is_none());
+    assert_eq!(interrupted.unfinished()[0].trees, [table.tree]);
     let taken = catalog.with_table(schema.clone()).unwrap_err();
     assert!(matches!(taken, Error::Taken { .. }), "{taken}");
     let index = schema.with_index("i", ["a"], false).unwrap();
-    let cut_off = with_index_building(&catalog, &index).unwrap();
-    assert_eq!(cut_off.table("t"), Some(&table));
+    let interrupted = with_index_building(&catalog, &index).unwrap();
+    assert_eq!(interrupted.table("t"), Some(&table));
     let (catalog, changed, index) = catalog.with_index(&index).unwrap();
-    assert_eq!(cut_off.unfinished()[0].trees, [index.tree]);
+    assert_eq!(interrupted.unfinished()[0].trees, [index.tree]);
     assert_eq!(changed.indexes, [index]);
     assert!(changed.generation > table.generation);
     let (catalog, dropped) = catalog.with_table_dropping("t").unwrap();
@@ -196,7 +196,7 @@ fn no_bytes_make_reading_the_catalogue_panic() {
         }
         let mut damaged = rows.clone();
         let at = rng.usize(..rows.len());
-        let (key, value) = rows.iter().nth(at).expect("so many rows there are");
+        let (key, value) = rows.iter().nth(at).expect("the index is below the number of rows");
         if rng.u8(..4) == 0 {
             damaged.remove(key);
             damaged.insert(random::mutated(&mut rng, key), value.clone());

@@ -1,4 +1,4 @@
-//! The catalogue in memory: look up by name, and how it stands in tree 1.
+//! The catalogue in memory: lookups by name, and the rows of tree 1 that a change affects.
 
 use super::codec;
 use super::table::{ObjectId, State, TableEntry};
@@ -21,16 +21,16 @@ pub(super) struct PendingIndex {
     pub(super) index: Index,
 }
 
-/// An object whose making or dropping was cut off.
+/// An object whose creation or drop was interrupted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unfinished {
     pub(crate) id: ObjectId,
     pub(crate) state: State,
-    /// The trees to drop: of a table also those of its indexes.
+    /// The trees to drop: for a table also those of its indexes.
     pub(crate) trees: Vec<TreeId>,
 }
 
-/// All tables and indexes; see the module.
+/// All tables and indexes.
 #[derive(Clone, Debug)]
 pub(crate) struct Catalog {
     pub(super) next_object: u32,
@@ -38,7 +38,7 @@ pub(crate) struct Catalog {
     pub(super) tables: PersistentMap<ObjectId, Arc<TableEntry>>,
     pub(super) names: PersistentMap<Arc<str>, ObjectId>,
     pub(super) aside: BTreeMap<ObjectId, PendingIndex>,
-    /// Tables that differ from those of the catalogue that was committed last.
+    /// Tables that differ from those of the last committed catalogue.
     pub(super) changed: BTreeSet<ObjectId>,
 }
 
@@ -53,7 +53,7 @@ impl PartialEq for Catalog {
 }
 
 impl Catalog {
-    /// Without a table: the catalogue of a new database.
+    /// The catalogue of a new database, without tables.
     pub(crate) fn new() -> Catalog {
         Catalog {
             next_object: 1,
@@ -65,7 +65,7 @@ impl Catalog {
         }
     }
 
-    /// From the rows of tree 1, in the order of their keys.
+    /// Decodes the rows of tree 1, in the order of their keys.
     ///
     /// # Errors
     ///
@@ -77,17 +77,17 @@ impl Catalog {
             .map_err(|what| Error::DamagedRow { object: "the catalogue".to_owned(), what: what.0 })
     }
 
-    /// A table that is ready, by its name.
+    /// A ready table, by its name.
     pub(crate) fn table(&self, name: &str) -> Option<&Arc<TableEntry>> {
         self.names.get(name).and_then(|id| self.tables.get(id))
     }
 
-    /// All tables that are ready, in the order of their names.
+    /// All ready tables, in the order of their names.
     pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<TableEntry>> {
         self.names.values().filter_map(|id| self.tables.get(id))
     }
 
-    /// What recovery has to drop.
+    /// The objects that recovery must drop.
     pub(crate) fn unfinished(&self) -> Vec<Unfinished> {
         let unready = |table: &&Arc<TableEntry>| table.state != State::Ready;
         let tables = self.tables.values().filter(unready);
@@ -124,9 +124,9 @@ impl Catalog {
         [table.tree].into_iter().chain(ready).chain(aside).collect()
     }
 
-    /// The rows of tree 1 that are different in `next`, which was made from this catalogue: the new value,
-    /// or none where the row goes. Always the head, whose numbers may be spent in memory only. The cost
-    /// grows with the tables that changed, not with all of them.
+    /// The rows of tree 1 that differ in `next`, which was made from this catalogue: the new value, or none
+    /// for a removed row. Always includes the head, whose numbers may have changed only in memory. The cost
+    /// grows with the changed tables, not with all of them.
     pub(crate) fn changes_to(&self, next: &Catalog) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
         let (before, after) = (self.rows_of(&next.changed), next.rows_of(&next.changed));
         let mut changes = Vec::new();
@@ -142,7 +142,7 @@ impl Catalog {
         changes
     }
 
-    /// The same catalogue, committed: later changes are told from this one.
+    /// The same catalogue, committed: later changes are relative to it.
     pub(crate) fn committed(mut self) -> Catalog {
         self.changed.clear();
         self

@@ -1,7 +1,7 @@
-//! Making a data file: under another name, whole and stable, and only then under its own.
+//! Creating a data file: complete and stable under another name, then renamed to its own.
 //!
-//! A making that was interrupted leaves at most a file `NAME.new`, which the next one writes over. So
-//! under its own name a data file is whole or not there.
+//! An interrupted creation leaves at most a file `NAME.new`, which the next one overwrites. So under its own
+//! name a data file is either complete or does not exist.
 
 use crate::checkpoint::data_file::{DataFile, open_io, open_options};
 use crate::checkpoint::file_growth::FileGrowth;
@@ -17,8 +17,8 @@ use syncline_instrument::clock;
 use syncline_vfs::{Disk, File, OpenOptions};
 
 impl<D: Disk> DataFile<D> {
-    /// Makes a data file without pages: root 1, at csn 0. It is stable when this returns, but its name
-    /// only after a sync of its directory, which is the caller's. Refuses a path that is taken; `Full`
+    /// Creates a data file without pages: root 1, at csn 0. It is stable when this returns, but its name
+    /// becomes stable only when the caller syncs the directory. Refuses a path that exists; fails with `Full`
     /// if there is no space.
     pub(crate) fn create(
         disk: &D,
@@ -63,7 +63,7 @@ impl<D: Disk> DataFile<D> {
     }
 }
 
-/// The name under which a data file is made.
+/// The name under which a data file is created.
 pub(super) fn making_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".new");
@@ -88,7 +88,7 @@ fn first_root(database: DatabaseId, page_bytes: u32, file_slots: u64) -> Root {
     }
 }
 
-/// Fills the file with zeros and syncs them. A full disk gets its space back.
+/// Fills the file with zeros and syncs them. On a full disk the file is removed.
 fn preallocate<D: Disk>(disk: &D, io: &D::File, making: &Path, bytes: u64) -> Result<()> {
     match io.preallocate(bytes).and_then(|()| io.sync_all()) {
         Ok(()) => Ok(()),

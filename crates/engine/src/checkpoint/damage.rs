@@ -1,4 +1,4 @@
-//! Sentences about a data file: what damage is called, and where it lies.
+//! Error values for damage to a data file.
 
 use crate::error::Error;
 use std::path::Path;

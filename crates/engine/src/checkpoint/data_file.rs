@@ -1,8 +1,8 @@
 //! The data file in memory: the root in force, the map, the free slots, and the open file.
 //!
 //! Two handles: one holds the lock and reads the roots before the page size is known, the other does
-//! everything else, past the page cache if it may. After a failed write or sync the file takes nothing
-//! more: it must be opened again.
+//! everything else, bypassing the page cache if possible. After a failed write or sync the file refuses all
+//! further work: it must be opened again.
 
 use crate::checkpoint::file_growth::FileGrowth;
 use crate::checkpoint::options::FileOptions;
@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use syncline_vfs::{Access, AlignedBuffer, Create, Disk, File, OpenOptions, WriteSync};
 
-/// Direct reads and writes want whole blocks of any device.
+/// Direct reads and writes need whole blocks of any device.
 const DIRECT_PAGE_BYTES_MIN: u32 = 4096;
 
-/// See the module.
+/// An open data file.
 #[derive(Debug)]
 pub(crate) struct DataFile<D: Disk> {
     pub(super) path: PathBuf,
@@ -34,9 +34,9 @@ pub(crate) struct DataFile<D: Disk> {
     pub(super) slots: SlotAllocator,
     /// Bytes may lie behind the last slot: a growth that was never synced.
     pub(super) has_loose_end: bool,
-    /// Room that is being made for the next checkpoint.
+    /// The growth of the file for the next checkpoint.
     pub(super) ahead: FileGrowth,
-    /// One checkpoint at a time.
+    /// A checkpoint is running; only one may run at a time.
     pub(super) has_checkpoint: bool,
     pub(super) failure: Option<Arc<str>>,
 }
@@ -47,7 +47,7 @@ impl<D: Disk> DataFile<D> {
         &self.root
     }
 
-    /// True if reads and writes go past the page cache.
+    /// True if reads and writes bypass the page cache.
     #[cfg(test)]
     pub(crate) fn is_direct(&self) -> bool {
         self.is_direct
@@ -81,7 +81,7 @@ impl<D: Disk> DataFile<D> {
         written.map_err(|error| self.fail(error))
     }
 
-    /// Makes stable what was written; a failure is final.
+    /// Makes earlier writes stable; a failure is final.
     pub(super) fn sync(&mut self) -> Result<()> {
         self.check_alive()?;
         match self.io.sync_data() {
@@ -91,7 +91,7 @@ impl<D: Disk> DataFile<D> {
         }
     }
 
-    /// Remembers a failure, so that nothing follows it.
+    /// Records a failure, so that all further work is refused.
     pub(super) fn fail(&mut self, error: syncline_vfs::Error) -> Error {
         self.failure = Some(error.to_string().into());
         error.into()
@@ -105,8 +105,8 @@ impl<D: Disk> DataFile<D> {
         self.write(&bytes, block_offset(block))
     }
 
-    /// Makes sure that the root in force is on the disk: see invariant 4 of the module above. `copy` is
-    /// false if only the copy was found, which then is what must not be touched.
+    /// Makes sure that the root in force is on the disk (invariant 4 of the parent module). `copy` is false
+    /// if only the copy was found, which must then not be overwritten.
     pub(super) fn restate(&mut self, copy: bool) -> Result<()> {
         let root = self.root.clone();
         if copy {
@@ -118,7 +118,7 @@ impl<D: Disk> DataFile<D> {
     }
 }
 
-/// Opens the handle for pages: direct if that is wanted, allowed by the page size, and offered.
+/// Opens the handle for pages: direct if requested, allowed by the page size, and offered by the file system.
 pub(super) fn open_io<D: Disk>(
     disk: &D,
     path: &Path,

@@ -1,14 +1,14 @@
-//! Room for a checkpoint: the file grows by zeros, written and synced, until slots suffice.
+//! Space for a checkpoint: the file grows by zeros, written and synced, until there are enough slots.
 //!
-//! It is made ahead of the cut as far as the need is known there ([`DataFile::make_room`]): behind the cut
-//! every page that changes has an image beside it until it is captured. What is still missing then the
-//! checkpoint makes as its first state. How long images are shows only as they are captured: where they are
-//! longer than those before, it comes back to this state for the rest.
+//! The file grows ahead of the snapshot as far as the need is known then ([`DataFile::make_room`]): after the
+//! snapshot every page that changes needs an extra image until it is captured. The checkpoint makes the
+//! missing rest in its first state. The lengths of images show only as they are captured: if they are longer
+//! than earlier ones, the checkpoint returns to this state for the difference.
 //!
-//! Asked for is what the checkpoint needs, and a reserve, in steps. A step is a small part of the file, so
-//! that little of it lies idle, and an extent at most. If the disk has no space for that, just what is
-//! needed; and if not even that, the checkpoint stops with `Full` before any root names what it has written,
-//! and its next step tries again. What was grown in vain is given back.
+//! The goal is the checkpoint's need plus a reserve, rounded up to a step. A step is a small part of the
+//! file, so that little of it lies idle, and at most an extent. If the disk has no space for that, only the
+//! need counts; and if even that fails, the checkpoint stops with `Full` before any root names what it has
+//! written, and its next step tries again. An unsuccessful growth is undone.
 
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::page_map;
@@ -18,30 +18,30 @@ use crate::ids::PageId;
 use std::path::Path;
 use syncline_vfs::{Disk, File};
 
-/// How much is written with zeros between two syncs, so that commits beside it do not wait long.
+/// Bytes of zeros written between two syncs; small, so that concurrent commits do not wait long.
 const PIECE_BYTES: u64 = 4 << 20;
 
-/// A step of growth is one part in so many of the file, but a piece at least and an extent at most; so
-/// is the reserve, up to its own limit. Two images of all pages are the file already: whole extents beside
-/// them would be a large part of a small file.
+/// A growth step is the file divided by this, at least a piece and at most an extent; so is the reserve, up
+/// to its own limit. The file already holds two images of all pages: whole extents in addition would be a
+/// large part of a small file.
 const PARTS_IN_FILE: u64 = 64;
 
-/// Images may be longer than those of the checkpoint before, and a run's end may stay empty: one part in so
-/// many is asked for beside what they would need.
+/// Images may be longer than those of the checkpoint before, and the end of a run may stay empty: this
+/// fraction of the expected space is added to it.
 const PARTS_IN_IMAGES: u64 = 32;
 
-/// Free slots that a checkpoint needs.
+/// The free slots that a checkpoint needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SpaceNeeded {
-    /// So many images of pages, each in one piece.
+    /// The number of page images, each in one piece.
     pub(super) images: u64,
-    /// How long those are on the average, as far as is known.
+    /// Their expected average length.
     pub(super) image_bytes: u64,
-    /// How long they are at most.
+    /// Their maximum length.
     pub(super) page_bytes: u64,
     /// Slots that may lie anywhere.
     pub(super) single: u64,
-    /// Slots that must lie in a row, beside those.
+    /// Additional slots that must be consecutive.
     pub(super) in_a_row: u64,
 }
 
@@ -52,7 +52,7 @@ impl SpaceNeeded {
         slots + slots.div_ceil(PARTS_IN_IMAGES)
     }
 
-    /// The same, if nothing is lost.
+    /// The same without any loss.
     fn stream_slots_min(&self, slot_bytes: u64) -> u64 {
         if self.images == 0 {
             return 0;
@@ -61,27 +61,27 @@ impl SpaceNeeded {
         bytes.div_ceil(slot_bytes).max(self.at_least(slot_bytes))
     }
 
-    /// How many slots must lie in a row for any image.
+    /// How many consecutive slots are enough for any image.
     pub(super) fn at_least(&self, slot_bytes: u64) -> u64 {
         self.page_bytes.div_ceil(slot_bytes)
     }
 }
 
-/// See the module.
+/// The growth of a data file that is under way.
 #[derive(Debug, Default)]
 pub(super) struct FileGrowth {
-    /// How many slots the file shall have.
+    /// The number of slots that the file should have.
     goal: Option<u64>,
-    /// How many it has once they are synced.
+    /// The number it has once its new zeros are synced.
     unsynced: Option<u64>,
-    /// The disk refused a whole extent.
+    /// The disk refused a whole step.
     is_short: bool,
 }
 
 impl<D: Disk> DataFile<D> {
-    /// Does the next I/O towards room for a checkpoint to come, of so many dirty pages with ids below
-    /// `next_page`; tells its bytes and how many are left, and nothing once there is room. Asserts that no
-    /// checkpoint is running. Fails with `Full` where the disk has no space; any other failure is final.
+    /// Performs the next I/O to make room for a later checkpoint of `dirty` pages with ids below `next_page`;
+    /// returns its bytes and the bytes left, or none once there is room. Asserts that no checkpoint is
+    /// running. Fails with `Full` if the disk has no space; any other failure is final.
     pub(crate) fn make_room(
         &mut self,
         dirty: u64,
@@ -95,7 +95,7 @@ impl<D: Disk> DataFile<D> {
             meta_bytes: self.root.meta.len() as u64,
             ..Directory::default()
         };
-        let wanted = SpaceNeeded {
+        let needed = SpaceNeeded {
             images: dirty,
             image_bytes: self.root.image_bytes_mean(),
             page_bytes: self.root.page_bytes.into(),
@@ -103,7 +103,7 @@ impl<D: Disk> DataFile<D> {
             in_a_row: directory.slots(self.slot_bytes()),
         };
         let mut room = std::mem::take(&mut self.ahead);
-        let worked = room.step(wanted, self);
+        let worked = room.step(needed, self);
         let left = room.remaining_bytes(self);
         self.ahead = room;
         Ok(worked?.map(|bytes| (bytes, left)))
@@ -111,10 +111,10 @@ impl<D: Disk> DataFile<D> {
 }
 
 impl FileGrowth {
-    /// Does one I/O towards room enough and tells its bytes; nothing once there is.
+    /// Performs one I/O to make room and returns its bytes; none once there is enough.
     pub(super) fn step<D: Disk>(
         &mut self,
-        wanted: SpaceNeeded,
+        needed: SpaceNeeded,
         file: &mut DataFile<D>,
     ) -> Result<Option<u64>> {
         if let Some(slots) = self.unsynced {
@@ -123,7 +123,7 @@ impl FileGrowth {
             file.slots.grow(slots);
             return Ok(Some(0));
         }
-        self.goal = self.goal(wanted, file);
+        self.goal = self.goal(needed, file);
         let Some(goal) = self.goal else {
             return Ok(None);
         };
@@ -146,13 +146,13 @@ impl FileGrowth {
         }
     }
 
-    /// Bytes by which the file is still to grow, as far as known.
+    /// Bytes by which the file must still grow, as far as known.
     pub(super) fn remaining_bytes<D: Disk>(&self, file: &DataFile<D>) -> u64 {
         let has = self.unsynced.unwrap_or(file.slots.count());
         self.goal.map_or(0, |goal| goal.saturating_sub(has)) * file.slot_bytes()
     }
 
-    /// The disk is full: more modest next time, or the caller's turn.
+    /// The disk is full: aim lower next time, or report it to the caller.
     fn full<D: Disk>(
         &mut self,
         file: &mut DataFile<D>,
@@ -172,34 +172,34 @@ impl FileGrowth {
     }
 
     /// How many slots the file must have; none if it has them.
-    fn goal<D: Disk>(&self, wanted: SpaceNeeded, file: &DataFile<D>) -> Option<u64> {
+    fn goal<D: Disk>(&self, needed: SpaceNeeded, file: &DataFile<D>) -> Option<u64> {
         let has = file.slots.count();
         if let Some(goal) = self.goal.filter(|goal| *goal > has) {
             return Some(goal);
         }
         let slot = file.slot_bytes();
         if self.is_short {
-            let missing = missing(wanted, wanted.stream_slots_min(slot), file);
+            let missing = missing(needed, needed.stream_slots_min(slot), file);
             return (missing > 0).then_some(has + missing);
         }
         let part = part_bytes(has * slot);
         let reserve = file.options.reserve_bytes.min(part) / slot;
-        let missing = missing(wanted, wanted.stream_slots(slot) + reserve, file);
+        let missing = missing(needed, needed.stream_slots(slot) + reserve, file);
         let step = file.options.extent_bytes.min(part).div_ceil(slot);
         (missing > 0).then(|| has + missing.next_multiple_of(step))
     }
 }
 
-/// The part of a file of so many bytes by which it grows, and which it keeps free, if limits allow it.
+/// The step and the reserve for a file of this size, before other limits apply.
 fn part_bytes(file_bytes: u64) -> u64 {
     (file_bytes / PARTS_IN_FILE).max(PIECE_BYTES)
 }
 
-/// How many slots there are too few at the file's end, if images want so many.
-fn missing<D: Disk>(wanted: SpaceNeeded, stream: u64, file: &DataFile<D>) -> u64 {
-    let at_least = wanted.at_least(file.slot_bytes());
+/// How many slots are missing if images need `stream` slots.
+fn missing<D: Disk>(needed: SpaceNeeded, stream: u64, file: &DataFile<D>) -> u64 {
+    let at_least = needed.at_least(file.slot_bytes());
     let usable = file.slots.free_in_runs(at_least);
-    let SpaceNeeded { single, in_a_row, .. } = wanted;
+    let SpaceNeeded { single, in_a_row, .. } = needed;
     let missing = (stream + single + in_a_row).saturating_sub(usable);
     if in_a_row == 0 || file.slots.find_run(in_a_row).is_some() {
         return missing;

@@ -1,4 +1,4 @@
-//! The data file's own decoders under any bytes: a root, a map page, and the list of trees.
+//! The data file's own decoders under arbitrary bytes: a root, a map page, and the list of trees.
 
 use super::page_map::{self, Entry};
 use super::root::read_block;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 const MAP_PAGE_BYTES: usize = 512;
 
-/// A root: as it is, and with magic, format and checksum put right.
+/// A root: as given, and with magic, format and checksum corrected.
 pub fn root(data: &[u8]) {
     let mut block = vec![0; BLOCK_BYTES];
     let bytes = &data[..data.len().min(ROOT_BYTES)];
@@ -35,7 +35,7 @@ fn check_root(block: &[u8]) {
     assert_eq!(again, BlockRead::Sound(root.clone()), "read, written, read");
     let flipped = with_a_bit_flipped(&block[..ROOT_BYTES], ROOT_BYTES);
     assert!(matches!(read_block(&flipped), BlockRead::Bad { .. }));
-    // Sizes are such that sums of them mean something.
+    // Sizes are small enough that their sums do not overflow.
     assert!(root.directory.slots(slot_bytes(root.page_bytes)) < 1 << 40);
     assert!(page_map::map_pages_for(root.next_page, slot_bytes(root.page_bytes)) < 1 << 40);
 }
@@ -62,7 +62,7 @@ pub(crate) fn root_seeds() -> Vec<Vec<u8>> {
         .to_vec()
 }
 
-/// A map page: as it is, and with a fitting checksum, under the entry that names it and under another.
+/// A map page: as given, and with a valid checksum, under the entry that names it and under another.
 pub fn map(data: &[u8]) {
     let mut page = vec![0; MAP_PAGE_BYTES];
     let bytes = &data[..data.len().min(MAP_PAGE_BYTES)];
@@ -80,7 +80,7 @@ pub fn map(data: &[u8]) {
     let entry = named(crc);
     let entries: Vec<Entry> = match page_map::read(&page, index, entry) {
         Ok(entries) => entries.collect(),
-        Err(what) => panic!("a fitting map page is refused: {what}"),
+        Err(what) => panic!("a valid map page is refused: {what}"),
     };
     let mut again = vec![0; MAP_PAGE_BYTES];
     let number = u64::from_le_bytes(*page[8..].first_chunk().expect("a page is longer"));
@@ -90,13 +90,19 @@ pub fn map(data: &[u8]) {
         Err(what) => panic!("a written map page is refused: {what}"),
     };
     assert_eq!(reread, entries, "read, written, read");
-    assert!(page_map::read(&page, index.wrapping_add(1), entry).is_err(), "it stands elsewhere");
+    assert!(
+        page_map::read(&page, index.wrapping_add(1), entry).is_err(),
+        "its index is another one"
+    );
     let flipped = with_a_bit_flipped(&page, MAP_PAGE_BYTES);
-    assert!(page_map::read(&flipped, index, entry).is_err(), "a flipped bit is noticed");
-    assert!(page_map::read(&page, index, named(crc ^ 1)).is_err(), "it is of another time");
+    assert!(page_map::read(&flipped, index, entry).is_err(), "a flipped bit is detected");
+    assert!(
+        page_map::read(&page, index, named(crc ^ 1)).is_err(),
+        "the entry names another version"
+    );
 }
 
-/// The entry of a map page with that checksum.
+/// The entry of a map page with this checksum.
 fn named(crc: u32) -> Entry {
     Entry { offset: 2_560, bytes: MAP_PAGE_BYTES as u32, crc }
 }
@@ -129,11 +135,11 @@ pub fn forest(data: &[u8]) {
 
 /// Lists as checkpoints write them.
 pub(crate) fn forest_seeds() -> Vec<Vec<u8>> {
-    let forest = TreeDirectory::default();
-    let empty = forest.snapshot().to_bytes(&[]);
+    let trees = TreeDirectory::default();
+    let empty = trees.snapshot().to_bytes(&[]);
     for (id, root) in [(1, 3), (2, 9), (7, 1 << 35)] {
-        forest.add(Arc::new(Tree::existing(TreeId(id), PageId(root))));
+        trees.add(Arc::new(Tree::existing(TreeId(id), PageId(root))));
     }
     let orphan = OverflowPointer { bytes: 5_000, first: PageId(77) };
-    vec![empty, forest.snapshot().to_bytes(&[]), forest.snapshot().to_bytes(&[orphan, orphan])]
+    vec![empty, trees.snapshot().to_bytes(&[]), trees.snapshot().to_bytes(&[orphan, orphan])]
 }

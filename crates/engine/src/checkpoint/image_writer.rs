@@ -1,8 +1,8 @@
-//! The stream of images: one behind another, in runs of free slots, up to 256 KiB a write.
+//! Writes page images back to back into runs of free slots, up to 256 KiB per write.
 //!
-//! An image lies in one piece. A write fills whole slots, so that no slot is written twice: what is left of
-//! its last one stays empty, and so does the end of a run in which the next image has no room. Slots of a run
-//! that nothing came into are given back.
+//! An image lies in one piece. A write fills whole slots, so that no slot is written twice: the rest of its
+//! last slot stays empty, and so does the end of a run in which the next image has no room. Unused slots of a
+//! run are returned.
 
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::page_map::Entry;
@@ -11,33 +11,33 @@ use crate::ids::SlotId;
 use std::ops::Range;
 use syncline_vfs::{AlignedBuffer, Disk};
 
-/// What one write carries at most, in bytes: little enough not to hold up a commit's sync for long.
+/// The most bytes in one write: few enough not to delay a commit's sync for long.
 pub(super) const WRITE_BYTES_MAX: usize = 256 << 10;
 
-/// An image that is to be written.
+/// A captured image that is to be written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SealedImage {
-    /// Which one it is, for the caller.
+    /// The caller's index of the image.
     pub(super) index: usize,
     pub(super) bytes: usize,
     pub(super) crc: u32,
 }
 
-/// See the module.
+/// The state of writing the images of one checkpoint.
 #[derive(Debug)]
 pub(super) struct ImageWriter {
-    /// What the next write carries.
+    /// The contents of the next write.
     buffer: AlignedBuffer,
-    /// An image before it is known to have room behind the last one.
+    /// The next image, before it is known to fit behind the last one.
     next: Vec<u8>,
-    /// What stands there, if it had none.
+    /// The image in `next`, if it did not fit.
     carried: Option<SealedImage>,
-    /// Taken slots that nothing was written to yet; the last run is the one to be filled next.
+    /// Taken slots without contents, in runs; the last run is filled next.
     runs: Vec<Range<u64>>,
 }
 
 impl ImageWriter {
-    /// For at most so many images of at most a page each.
+    /// For at most `images` images of at most a page each.
     pub(super) fn new(page_bytes: usize, images: usize) -> ImageWriter {
         let most = images.saturating_mul(page_bytes);
         ImageWriter {
@@ -53,16 +53,16 @@ impl ImageWriter {
         self.runs.is_empty()
     }
 
-    /// Rows to be filled, in ascending order, each long enough for a whole page.
+    /// Adds runs to be filled, in ascending order, each long enough for a whole page.
     pub(super) fn give_runs(&mut self, mut runs: Vec<Range<u64>>) {
         assert!(self.runs.is_empty(), "runs are left");
         runs.reverse();
         self.runs = runs;
     }
 
-    /// Writes as many images as go into one write. `capture` puts the next one into the page given, or tells
-    /// that there is none; `written` is told where each lies. Returns the bytes written: 0 if the next image
-    /// waits for another run.
+    /// Writes as many images as fit into one write. `capture` puts the next image into the given page, or
+    /// returns none at the end; `written` receives the location of each. Returns the bytes written: 0 if the
+    /// next image waits for another run.
     pub(super) fn write<D: Disk>(
         &mut self,
         file: &mut DataFile<D>,
@@ -94,7 +94,7 @@ impl ImageWriter {
         Ok(0)
     }
 
-    /// The end of the stream: frees what it has not used.
+    /// Ends the writing and frees the unused slots.
     pub(super) fn end<D: Disk>(&mut self, file: &mut DataFile<D>) {
         assert!(self.carried.is_none(), "an image was captured and not written");
         for run in self.runs.drain(..) {
@@ -102,13 +102,14 @@ impl ImageWriter {
         }
     }
 
-    /// The same for one that is given up: an image that waits is forgotten.
+    /// The same for an abandoned checkpoint: a waiting image is dropped.
     pub(super) fn abandon<D: Disk>(&mut self, file: &mut DataFile<D>) {
         self.carried = None;
         self.end(file);
     }
 
-    /// Puts images into the buffer until the next has no room there or in the run; tells how much that is.
+    /// Copies images into the buffer until the next one does not fit there or in the run; returns their
+    /// bytes.
     fn fill(
         &mut self,
         offset: u64,
@@ -132,7 +133,7 @@ impl ImageWriter {
         used
     }
 
-    /// True if a run is left in which the image that waits has room.
+    /// True if the run has room for the waiting image.
     fn has_room_in(&self, run: &Range<u64>, slot_bytes: u64) -> bool {
         let bytes = self.carried.map_or(1, |sealed| sealed.bytes as u64);
         (run.end - run.start) * slot_bytes >= bytes

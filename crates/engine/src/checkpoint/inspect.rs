@@ -1,4 +1,4 @@
-//! What a data file looks like, for people.
+//! A printable summary of a data file.
 
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::open::read_blocks;
@@ -8,23 +8,23 @@ use std::fmt;
 use std::path::PathBuf;
 use syncline_vfs::Disk;
 
-/// See the module. Prints as a page of lines.
+/// The summary of a data file. Prints as lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Inspection {
     pub(crate) path: PathBuf,
     pub(crate) root: Root,
-    /// What stands in each block, in words.
+    /// The contents of each root block, in words.
     pub(crate) blocks: Vec<String>,
     pub(crate) slots: u64,
     pub(crate) free_slots: u64,
-    /// Map pages that hold an entry, each in a slot.
+    /// Map pages with entries, each in a slot.
     pub(crate) map_pages: u64,
     pub(crate) directory_slots: u64,
     pub(crate) is_direct: bool,
 }
 
 impl<D: Disk> DataFile<D> {
-    /// Looks at the file as it is now.
+    /// Summarizes the file as it is now.
     pub(crate) fn inspect(&self) -> Result<Inspection> {
         let blocks = read_blocks(&self.lock)?;
         let named = self.map.map_pages.iter().filter(|entry| !entry.is_absent());

@@ -11,14 +11,14 @@ use crate::ids::{PageId, SlotId};
 use crate::planted_bug::{PlantedBug, planted};
 use syncline_vfs::{AlignedBuffer, Disk, File};
 
-/// What one read carries at most, in bytes.
+/// The most bytes in one read.
 const READ_BYTES_MAX: usize = 1 << 20;
 
-/// Bytes between two images that are read along rather than skipped, since a read costs more.
+/// Gaps between two images up to this size are read rather than skipped, since another read costs more.
 const GAP_BYTES_MAX: u64 = 64 << 10;
 
 impl<D: Disk> DataFile<D> {
-    /// Hands the image of every page to `sink`, in the order in which they lie.
+    /// Passes the image of every page to `sink`, in the order of their positions in the file.
     pub(crate) fn load(&self, sink: &mut dyn FnMut(PageId, &[u8]) -> Result<()>) -> Result<()> {
         let mut pages: Vec<(PageId, Entry)> = self.map.pages().collect();
         pages.sort_unstable_by_key(|(_, entry)| entry.offset);
@@ -37,7 +37,7 @@ impl<D: Disk> DataFile<D> {
         Ok(())
     }
 
-    /// Damage of a page whose image is as it was written.
+    /// An error for a page whose image is intact but whose contents are wrong.
     pub(crate) fn refuse(&self, page: PageId, what: &str) -> Error {
         let entry = self.map.get(page);
         let slot = entry.slot(self.slot_bytes());
@@ -60,10 +60,10 @@ impl<D: Disk> DataFile<D> {
         !self.map.get(page).is_absent()
     }
 
-    /// Walks everything that the root in force names and tells what is wrong, a sentence each. Fails
-    /// only if the disk does not answer. Not while a checkpoint runs.
+    /// Walks everything that the root in force names and returns the problems found, one sentence each. Fails
+    /// only if the disk does. Must not run during a checkpoint.
     pub(crate) fn check(&self) -> Result<Vec<String>> {
-        assert!(!self.has_checkpoint, "a check wants a quiet data file");
+        assert!(!self.has_checkpoint, "no check while a checkpoint runs");
         let mut found = self.check_slots();
         for (index, &entry) in self.map.map_pages.iter().enumerate() {
             if !entry.is_absent() {
@@ -85,8 +85,8 @@ impl<D: Disk> DataFile<D> {
         Ok(found)
     }
 
-    /// Slots that are named are named once, in the file and taken, with as many images as lie in them; all
-    /// others are free.
+    /// Checks that every named slot is named once, inside the file and taken, with the right number of
+    /// images; all others must be free.
     fn check_slots(&self) -> Vec<String> {
         let slot_bytes = self.slot_bytes();
         let mut named = SlotAllocator::new(SLOTS_FROM_BYTES / slot_bytes, self.slots.count());
@@ -105,7 +105,7 @@ impl<D: Disk> DataFile<D> {
         if let Err(entry) = named.hold_named(of_pages, slot_bytes) {
             let slot = entry.slot(slot_bytes);
             found.push(format!(
-                "an image at {slot} lies over what else is named, or outside the file"
+                "an image at {slot} overlaps another named area, or lies outside the file"
             ));
         }
         if found.is_empty() && named != self.slots {
@@ -118,7 +118,7 @@ impl<D: Disk> DataFile<D> {
         found
     }
 
-    /// Reads slots in a row.
+    /// Reads consecutive slots.
     pub(super) fn read_slots(&self, first: SlotId, slots: u64) -> Result<AlignedBuffer> {
         let bytes = slots * self.slot_bytes();
         let mut buffer = AlignedBuffer::zeroed(bytes as usize);
@@ -129,7 +129,7 @@ impl<D: Disk> DataFile<D> {
         Ok(buffer)
     }
 
-    /// Reads the slots between two places in the file.
+    /// Reads the slots between two byte offsets in the file.
     fn read_between(&self, from: u64, to: u64) -> Result<FileRange> {
         let first = SlotId(from / self.slot_bytes());
         let slots = to.div_ceil(self.slot_bytes()) - first.0;
@@ -142,7 +142,7 @@ impl<D: Disk> DataFile<D> {
         }
         match page::verify(image, page) {
             Ok(crc) if entry.crc == crc => Ok(()),
-            Ok(_) => Err(self.refuse(page, "another version of the page stands in its place")),
+            Ok(_) => Err(self.refuse(page, "the file holds another version of the page there")),
             Err(what) => Err(self.refuse(page, what)),
         }
     }
@@ -151,12 +151,12 @@ impl<D: Disk> DataFile<D> {
 /// A part of the file that was read.
 struct FileRange {
     bytes: AlignedBuffer,
-    /// Where it begins.
+    /// The offset of its first byte.
     offset: u64,
 }
 
 impl FileRange {
-    /// An image in it.
+    /// The bytes of an image.
     fn image(&self, entry: Entry) -> &[u8] {
         let at = (entry.offset - self.offset) as usize;
         &self.bytes[at..at + entry.bytes as usize]

@@ -1,12 +1,12 @@
-//! Opening a data file: which root, whether it can be believed, and what it leads to.
+//! Opening a data file: choosing a root, checking it, and reading what it names.
 //!
-//! 1. The newest sound root is taken. A block that is neither sound nor blank is read once more; if it
-//!    stays bad, a crash has torn the root that was being written there, or the newest root is damaged,
-//!    and the root before it is taken. Its slots are whole in the first case and may have been used
-//!    again in the second, so then every page is read and checked at once.
-//! 2. A sound root whose directory, map or length is wrong is damage, never a reason to take an older
-//!    one: what a root names was stable before it was written.
-//! 3. The root is made sure of before anything else is written (invariant 4 of the module above).
+//! 1. The newest sound root is chosen. A block that is neither sound nor blank is read once more; if it stays
+//!    bad, either a crash has torn the root that was being written there, or the newest root is damaged, and
+//!    the previous root is chosen. Its slots are intact in the first case and may have been reused in the
+//!    second, so every page is then read and checked at once.
+//! 2. A sound root whose directory, map or length is wrong means damage, never a reason to choose an older
+//!    one: everything that a root names was stable before the root was written.
+//! 3. The root is secured before anything else is written (invariant 4 of the parent module).
 
 use crate::buffer::page::HEADER_BYTES;
 use crate::checkpoint::damage::damaged;
@@ -27,8 +27,8 @@ use std::path::Path;
 use syncline_vfs::{Disk, File};
 
 impl<D: Disk> DataFile<D> {
-    /// Opens the data file at `path` with its newest usable root and locks it. Refuses what is damaged,
-    /// newer, foreign, never finished, or locked by another handle.
+    /// Opens the data file at `path` with its newest usable root and locks it. Refuses a file that is
+    /// damaged, newer, not a data file, never finished, or locked by another handle.
     pub(crate) fn open(disk: &D, path: &Path, options: &FileOptions) -> Result<DataFile<D>> {
         options.check()?;
         let lock = open_lock(disk, path, options)?;
@@ -64,7 +64,7 @@ impl<D: Disk> DataFile<D> {
         Ok(file)
     }
 
-    /// The directory's entries into the map, the meta blob into the root.
+    /// Reads the directory: its entries into the map, the metadata into the root.
     fn read_directory(&mut self) -> Result<()> {
         let directory = self.root.directory;
         let slots = directory.slots(self.slot_bytes());
@@ -74,7 +74,7 @@ impl<D: Disk> DataFile<D> {
         let bytes = self.read_slots(directory.slot, slots)?;
         let bytes = &bytes[..directory.bytes() as usize];
         if crc32c::crc32c(bytes) != directory.crc {
-            let what = "the directory's checksum does not fit its bytes";
+            let what = "the directory's checksum does not match its bytes";
             return Err(damaged(&self.path, self.offset(directory.slot), what));
         }
         let (entries, meta) = bytes.split_at(directory.map_pages as usize * ENTRY_BYTES);
@@ -114,7 +114,7 @@ impl<D: Disk> DataFile<D> {
         self.take_images()
     }
 
-    /// The slots of all images that the map names.
+    /// Takes the slots of all images that the map names.
     fn take_images(&mut self) -> Result<()> {
         let root_at = block_offset(self.root.home);
         let named: Vec<Entry> = self.map.pages().map(|(_, entry)| entry).collect();
@@ -135,7 +135,7 @@ impl<D: Disk> DataFile<D> {
         }
         let held = self.slots.hold_named(named, self.slot_bytes());
         held.map_err(|entry| {
-            let what = "an image lies over what else is named, or outside the file";
+            let what = "an image overlaps another named area, or lies outside the file";
             damaged(&self.path, entry.offset, what)
         })
     }
@@ -149,10 +149,10 @@ impl<D: Disk> DataFile<D> {
     }
 }
 
-/// The root to go on with.
+/// The root that opening chose.
 struct ChosenRoot {
     root: Root,
-    /// Its own block does not hold it, only the copy's does.
+    /// Only the copy block holds it, not its own block.
     only_copy: bool,
     /// Some block is bad: there may have been a newer root.
     is_fallback: bool,
@@ -163,7 +163,7 @@ fn open_lock<D: Disk>(disk: &D, path: &Path, options: &FileOptions) -> Result<D:
     let lock = match disk.open(path, open_options(options.read_only, false)) {
         Err(error) if error.kind() == Some(ErrorKind::NotFound) => {
             return Err(nothing(
-                "there is no such file; make a new database, or name the right directory",
+                "there is no such file; create a new database, or name the right directory",
             ));
         }
         opened => opened?,
@@ -177,20 +177,20 @@ fn open_lock<D: Disk>(disk: &D, path: &Path, options: &FileOptions) -> Result<D:
     Ok(lock)
 }
 
-/// What stands in the three blocks; where the file ends earlier, nothing does. A block that the disk
-/// cannot read counts as bad, as a write that lost its power may leave it so, unless there is no other.
+/// The contents of the three blocks; blank where the file ends earlier. A block that the disk cannot read
+/// counts as bad, since an interrupted write may leave it so, unless no other block is usable.
 pub(super) fn read_blocks<F: File>(file: &F) -> Result<[BlockRead; BLOCKS]> {
     let mut blocks = [const { BlockRead::Blank }; BLOCKS];
     let mut failure = None;
     for (block, found) in blocks.iter_mut().enumerate() {
         let offset = block_offset(block as u8);
         *found = match try_block(file, offset) {
-            // A flipped bit on the way, or a failure that passes, is no reason to take an older root.
+            // A bit flipped during the read, or a passing failure, must not select an older root.
             Ok(BlockRead::Bad { .. }) | Err(_) => match try_block(file, offset) {
                 Ok(found) => found,
                 Err(error) => {
                     failure = Some(error);
-                    BlockRead::Bad { ours: true }
+                    BlockRead::Bad { has_magic: true }
                 }
             },
             Ok(found) => found,
@@ -228,7 +228,7 @@ fn choose(path: &Path, blocks: &[BlockRead; BLOCKS]) -> Result<ChosenRoot> {
         BlockRead::Sound(root) => Some((root, block as u8)),
         _ => None,
     });
-    // Of a root and its copy, the root.
+    // Prefer a root over its copy.
     let newest = sound.max_by_key(|(root, block)| (root.number, *block != COPY_BLOCK));
     match newest {
         Some((root, block)) => Ok(ChosenRoot {
@@ -241,7 +241,7 @@ fn choose(path: &Path, blocks: &[BlockRead; BLOCKS]) -> Result<ChosenRoot> {
 }
 
 fn refuse(path: &Path, blocks: &[BlockRead; BLOCKS]) -> Error {
-    if blocks.contains(&BlockRead::Bad { ours: true }) {
+    if blocks.contains(&BlockRead::Bad { has_magic: true }) {
         return damaged(path, 0, "no root can be read");
     }
     if blocks.iter().all(|block| *block == BlockRead::Blank) {
@@ -269,7 +269,7 @@ fn check_features(path: &Path, features: Features, options: &FileOptions) -> Res
 fn check_length(path: &Path, root: &Root, file_bytes: u64) -> Result<()> {
     let expected = root.file_slots * slot_bytes(root.page_bytes);
     if expected < SLOTS_FROM_BYTES || file_bytes < expected {
-        let what = format!("the file ends at {file_bytes}, but its root says {expected}");
+        let what = format!("the file ends at {file_bytes}, but its root requires {expected} bytes");
         return Err(damaged(path, file_bytes, what));
     }
     Ok(())

@@ -1,22 +1,22 @@
-//! The data file's knobs: each with its default, its limit and the reason for both.
+//! The data file's options: each with its default, its limits and the reason for both.
 
-use crate::error::{Error, Result};
+use crate::error::{Result, check_option};
 
-/// How a data file is used. None of it is written into the file.
+/// How a data file is used. None of this is stored in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileOptions {
-    /// With how much the file begins, and by how much it grows at most: 4 KiB to 1 GiB, rounded up to
-    /// whole pages. Default 64 MiB: seldom, and little beside what a busy store writes. A file of less
-    /// than 2 GiB grows by less (see `room`). Small ones are for tests.
+    /// The initial size of the file, and its largest growth step: 4 KiB to 1 GiB, rounded up to whole pages.
+    /// Default 64 MiB: growth is rare, and small compared with a busy store's writes. A file of less than 2
+    /// GiB grows in smaller steps (see `file_growth`). Small ones are for tests.
     pub(crate) extent_bytes: u64,
-    /// What is kept free beside a checkpoint's own need, if the disk has it: up to 1 GiB, and no more
-    /// than a small part of the file (see `room`). Default 16 MiB: so that a checkpoint of that many
-    /// changed pages still works when the disk is full.
+    /// The space kept free in addition to a checkpoint's own need, if the disk has it: up to 1 GiB, and no
+    /// more than a small part of the file (see `file_growth`). Default 16 MiB: a checkpoint with that many
+    /// bytes of changed pages still works when the disk is full.
     pub(crate) reserve_bytes: u64,
-    /// Past the page cache, where pages have 4 KiB at least and the file system offers it. Default
-    /// true: a checkpoint would else push out what other programs have cached.
+    /// Bypass the page cache, if pages have at least 4 KiB and the file system offers it. Default true: a
+    /// checkpoint would otherwise evict what other programs have cached.
     pub(crate) direct: bool,
-    /// Only look: nothing is written, not even to make sure of the root.
+    /// Read only: nothing is written, not even to secure the root.
     pub(crate) read_only: bool,
 }
 
@@ -32,10 +32,10 @@ impl Default for FileOptions {
 }
 
 impl FileOptions {
-    /// Refuses what lies outside the limits.
+    /// Refuses values outside their limits.
     pub(crate) fn check(&self) -> Result<()> {
         check_extent(self.extent_bytes)?;
-        rule(
+        check_option(
             self.reserve_bytes <= 1 << 30,
             "reserve_bytes",
             self.reserve_bytes,
@@ -44,9 +44,9 @@ impl FileOptions {
     }
 }
 
-/// Refuses extents outside the limits: the file grows by one at a time.
+/// Refuses extents outside the limits: the file grows by at most one at a time.
 pub(crate) fn check_extent(bytes: u64) -> Result<()> {
-    rule(
+    check_option(
         (4 << 10..=1 << 30).contains(&bytes),
         "extent_bytes",
         bytes,
@@ -56,7 +56,7 @@ pub(crate) fn check_extent(bytes: u64) -> Result<()> {
 
 /// Refuses a page size that no data file can have.
 pub(super) fn check_page_bytes(page_bytes: u32) -> Result<()> {
-    rule(
+    check_option(
         is_page_size(page_bytes),
         "page_bytes",
         page_bytes.into(),
@@ -64,16 +64,9 @@ pub(super) fn check_page_bytes(page_bytes: u32) -> Result<()> {
     )
 }
 
-/// True for the sizes that a page may have.
+/// True for valid page sizes.
 pub(super) fn is_page_size(page_bytes: u32) -> bool {
     page_bytes.is_power_of_two() && (512..=32 << 10).contains(&page_bytes)
-}
-
-fn rule(holds: bool, option: &'static str, value: u64, rule: &'static str) -> Result<()> {
-    if holds {
-        return Ok(());
-    }
-    Err(Error::Option { option, value, rule })
 }
 
 #[cfg(test)]
@@ -82,7 +75,7 @@ mod tests {
     use crate::error::Error;
 
     #[test]
-    fn each_knob_is_held_to_its_limits() {
+    fn values_outside_their_limits_are_refused() {
         FileOptions::default().check().unwrap();
         let refused = |change: fn(&mut FileOptions)| {
             let mut options = FileOptions::default();

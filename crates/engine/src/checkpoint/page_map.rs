@@ -1,4 +1,4 @@
-//! The map: where each page lies.
+//! The page map: where the image of each page lies.
 //!
 //! An entry has 16 bytes, little endian:
 //!
@@ -6,11 +6,11 @@
 //! |---|---|---|
 //! | 0 | 8 | where the image begins in the file, in bytes; 0: there is no such page |
 //! | 8 | 4 | its length in bytes |
-//! | 12 | 4 | its checksum, as it carries it itself |
+//! | 12 | 4 | its checksum, the same that the image carries |
 //!
-//! The same entry, in the directory, names a map page; a map page without any page is left out.
+//! In the directory, the same kind of entry names a map page; a map page without any page is left out.
 //!
-//! A map page; it fills a slot:
+//! A map page fills one slot:
 //!
 //! | offset | bytes | field |
 //! |---|---|---|
@@ -29,7 +29,7 @@ pub(super) const ENTRY_BYTES: usize = 16;
 
 const HEADER_BYTES: usize = 32;
 
-/// Where something lies, how long it is, and how what lies there must look.
+/// The location, the length and the checksum of an image or a map page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Where it begins in the file, in bytes; 0 if there is nothing.
@@ -39,7 +39,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Nothing.
+    /// An entry for nothing.
     pub(super) const ABSENT: Entry = Entry { offset: 0, bytes: 0, crc: 0 };
 
     pub(super) fn is_absent(self) -> bool {
@@ -51,12 +51,12 @@ impl Entry {
         self.offset.saturating_add(self.bytes.into())
     }
 
-    /// The slots in which it lies, wholly or in part.
+    /// The slots in which it lies, entirely or in part.
     pub(super) fn slots(self, slot_bytes: u64) -> Range<u64> {
         self.offset / slot_bytes..self.end().div_ceil(slot_bytes)
     }
 
-    /// The first of them.
+    /// The first of these slots.
     pub(super) fn slot(self, slot_bytes: u64) -> SlotId {
         SlotId(self.offset / slot_bytes)
     }
@@ -74,10 +74,10 @@ impl Entry {
     }
 }
 
-/// The map in memory, as the last stable root has it.
+/// The map in memory, as the last stable root names it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PageMap {
-    /// By page id, less 1.
+    /// By page id, minus 1.
     pub(super) entries: Vec<Entry>,
     /// By index: the directory's entries.
     pub(super) map_pages: Vec<Entry>,
@@ -90,7 +90,7 @@ impl PageMap {
         self.entries.get(index).copied().unwrap_or_default()
     }
 
-    /// Every page that is there, with its entry.
+    /// Every existing page, with its entry.
     pub(super) fn pages(&self) -> impl Iterator<Item = (PageId, Entry)> {
         let numbered = self.entries.iter().enumerate();
         numbered
@@ -99,17 +99,17 @@ impl PageMap {
     }
 }
 
-/// How many entries a map page in a slot of that size holds.
+/// How many entries a map page in a slot of this size holds.
 pub(super) fn entries_in(slot_bytes: u64) -> u64 {
     (slot_bytes - HEADER_BYTES as u64) / ENTRY_BYTES as u64
 }
 
-/// How many map pages it takes for all page ids below `next_page`.
+/// How many map pages cover all page ids below `next_page`.
 pub(super) fn map_pages_for(next_page: PageId, slot_bytes: u64) -> u64 {
     (next_page.0 - 1).div_ceil(entries_in(slot_bytes))
 }
 
-/// Writes a map page; returns its checksum. At most as many entries as fit.
+/// Writes a map page; returns its checksum. The entries must fit.
 pub(super) fn write(
     out: &mut [u8],
     index: u64,
@@ -129,7 +129,7 @@ pub(super) fn write(
     crc
 }
 
-/// The entries of a map page, all that it has room for, or why it is not the one that `entry` names.
+/// All entries of a map page, or why it is not the page that `entry` names.
 pub(super) fn read(
     bytes: &[u8],
     index: u64,
@@ -138,13 +138,13 @@ pub(super) fn read(
     let head = crc32c::crc32c(&bytes[..16]);
     let crc = crc32c::crc32c_append(crc32c::crc32c_append(head, &[0; 4]), &bytes[20..]);
     if crc != u32_at(bytes, 16) {
-        return Err("the map page's checksum does not fit its bytes");
+        return Err("the map page's checksum does not match its bytes");
     }
     if u64_at(bytes, 0) != index {
-        return Err("another map page stands in its place");
+        return Err("the file holds another map page there");
     }
     if entry.crc != crc || entry.bytes as usize != bytes.len() {
-        return Err("another version of the map page stands in its place");
+        return Err("the file holds another version of the map page there");
     }
     let entries = bytes[HEADER_BYTES..].chunks_exact(ENTRY_BYTES);
     Ok(entries.map(Entry::from_bytes))
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_reads_back_and_tells_its_slots() {
+    fn an_entry_reads_back_and_knows_its_slots() {
         let entry = Entry { offset: 1_300, bytes: 800, crc: 0x12ab_cdef };
         assert_eq!(Entry::from_bytes(&entry.to_bytes()), entry);
         assert!(!entry.is_absent() && Entry::ABSENT.is_absent());
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_page_reads_back_at_every_size_of_a_slot() {
+    fn a_map_page_reads_back_at_every_slot_size() {
         for slot_bytes in [512, 1024, 4096_u64] {
             let mut page = vec![0xff; slot_bytes as usize];
             let full = entries(entries_in(slot_bytes));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_page_in_the_wrong_place_or_of_another_time_is_noticed() {
+    fn a_misplaced_or_outdated_map_page_is_detected() {
         let mut page = vec![0; 512];
         let crc = write(&mut page, 3, 8, entries(9).into_iter());
         let entry = named(&page, crc);

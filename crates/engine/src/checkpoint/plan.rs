@@ -1,5 +1,5 @@
-//! What a checkpoint is about to write, known before its first I/O: which map pages, how many slots, as far
-//! as that can be known before images are captured.
+//! The plan of a checkpoint, made before its first I/O: which map pages it writes, and how many slots it
+//! needs, as far as known before images are captured.
 
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::file_growth::SpaceNeeded;
@@ -9,44 +9,44 @@ use crate::ids::{Csn, PageId, SlotId};
 use std::ops::Range;
 use syncline_vfs::Disk;
 
-/// What changed since the last checkpoint: the cut.
+/// The changes since the last checkpoint, as of the snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Work {
     /// The last commit in the pages; not before that of the root in force.
     pub(crate) csn: Csn,
-    /// Pages to be captured and written, in any order, each once.
+    /// Pages to capture and write, in any order, without duplicates.
     pub(crate) dirty: Vec<PageId>,
-    /// Pages that are gone, in any order, each once and none of them dirty. A page that no checkpoint
-    /// has written may be among them.
+    /// Freed pages, in any order, without duplicates, none of them dirty. Some may never have been written by
+    /// a checkpoint.
     pub(crate) freed: Vec<PageId>,
-    /// All page ids are below; not below that of the root in force.
+    /// All page ids are below this one; it is not below that of the root in force.
     pub(crate) next_page: PageId,
-    /// Kept with the root as it is given.
+    /// Stored with the root unchanged.
     pub(crate) meta: Vec<u8>,
 }
 
-/// A map page that some dirty or freed page changes.
+/// A map page with at least one dirty or freed page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChangedMapPage {
     pub(super) index: u64,
-    /// Some page is left in it; else it is left out of the directory.
+    /// True if it still holds a page; otherwise the directory omits it.
     pub(super) is_used: bool,
 }
 
-/// See the module.
+/// The plan of one checkpoint.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// With dirty and freed in ascending order.
+    /// With `dirty` and `freed` in ascending order.
     pub(super) work: Work,
     pub(super) number: u64,
     pub(super) map_pages: Vec<ChangedMapPage>,
     slot_bytes: u64,
     page_bytes: u64,
-    /// How long images are on the average, as far as is known.
+    /// The expected average length of images.
     image_bytes: u64,
 }
 
-/// What only the root in force names: free once the new root is stable.
+/// The space that only the root in force names: free once the new root is stable.
 #[derive(Debug)]
 pub(super) struct Superseded {
     /// The slots of each image.
@@ -83,17 +83,17 @@ impl Plan {
         }
     }
 
-    /// The slots of all of it.
-    pub(super) fn wanted(&self) -> SpaceNeeded {
+    /// The slots for the whole checkpoint.
+    pub(super) fn space_needed(&self) -> SpaceNeeded {
         SpaceNeeded {
             single: self.used_map_pages().count() as u64,
             in_a_row: self.directory_slots(),
-            ..self.wanted_for_pages(self.work.dirty.len())
+            ..self.space_for_pages(self.work.dirty.len())
         }
     }
 
-    /// The slots of so many of the pages.
-    pub(super) fn wanted_for_pages(&self, pages: usize) -> SpaceNeeded {
+    /// The slots for the images of `pages` pages.
+    pub(super) fn space_for_pages(&self, pages: usize) -> SpaceNeeded {
         SpaceNeeded {
             images: pages as u64,
             image_bytes: self.image_bytes,
@@ -103,12 +103,12 @@ impl Plan {
         }
     }
 
-    /// Slots that must lie in a row.
+    /// The slots of the directory, which must be consecutive.
     pub(super) fn directory_slots(&self) -> u64 {
         self.directory().slots(self.slot_bytes)
     }
 
-    /// The directory to come; where it lies and its checksum are not known yet.
+    /// The new directory; its location and checksum are not known yet.
     pub(super) fn directory(&self) -> Directory {
         Directory {
             map_pages: page_map::map_pages_for(self.work.next_page, self.slot_bytes),
@@ -122,18 +122,18 @@ impl Plan {
         used.map(|changed| changed.index)
     }
 
-    /// Bytes that the checkpoint writes, the growth of the file apart, if each image fills its page.
+    /// The bytes that the checkpoint writes, excluding file growth, if each image fills its page.
     pub(super) fn bytes(&self) -> u64 {
         self.work.dirty.len() as u64 * self.page_bytes + self.bytes_behind_pages()
     }
 
-    /// Bytes that it writes behind its pages.
+    /// The bytes that it writes after its pages.
     pub(super) fn bytes_behind_pages(&self) -> u64 {
         let slots = self.used_map_pages().count() as u64 + self.directory_slots();
         slots * self.slot_bytes + BLOCK_BYTES as u64
     }
 
-    /// The entries of a map page to come; `written` are those of the dirty pages, in their order.
+    /// The entries of a new map page; `written` are those of the dirty pages, in their order.
     pub(super) fn entries(&self, map: &PageMap, index: u64, written: &[Entry]) -> Vec<Entry> {
         let (first, end) = ids_in(index, self.work.next_page, self.slot_bytes);
         let mut entries: Vec<Entry> = (first.0..end.0).map(|page| map.get(PageId(page))).collect();
@@ -168,11 +168,11 @@ impl Plan {
     }
 }
 
-/// Refuses what is no cut: a bug of the caller.
+/// Asserts that the work is valid: a violation is a bug of the caller.
 fn check<D: Disk>(file: &DataFile<D>, work: &Work) {
     let next = work.next_page;
-    assert!(work.csn >= file.root.csn, "a checkpoint goes back in commits");
-    assert!(next >= file.root.next_page, "page ids went back");
+    assert!(work.csn >= file.root.csn, "a checkpoint must not go back in commits");
+    assert!(next >= file.root.next_page, "page ids must not decrease");
     assert!(next.0 < 1 << 40, "page ids have 40 bits");
     for pages in [&work.dirty, &work.freed] {
         let is_rising = pages.windows(2).all(|pair| pair[0] < pair[1]);
@@ -206,14 +206,14 @@ fn changed_map_pages(map: &PageMap, work: &Work, slot_bytes: u64) -> Vec<Changed
     changed.collect()
 }
 
-/// The page ids that a map page is about: from the first to before the second.
+/// The page ids that a map page covers: from the first to before the second.
 fn ids_in(index: u64, next_page: PageId, slot_bytes: u64) -> (PageId, PageId) {
     let in_map_page = page_map::entries_in(slot_bytes);
     let first = index * in_map_page + 1;
     (PageId(first), PageId((first + in_map_page).min(next_page.0)))
 }
 
-/// The part of an ascending list that lies from `first` to before `end`.
+/// The part of an ascending list from `first` to before `end`.
 fn within(pages: &[PageId], first: PageId, end: PageId) -> &[PageId] {
     let from = pages.partition_point(|page| *page < first);
     let to = pages.partition_point(|page| *page < end);

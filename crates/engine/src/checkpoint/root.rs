@@ -1,4 +1,4 @@
-//! A root: what the whole state of one checkpoint hangs on, in 512 bytes of a block of its own.
+//! A root: the entry point to the state of one checkpoint, in 512 bytes of a block of its own.
 //!
 //! Blocks of 4 KiB begin at bytes 0, 8192 and 16384 of the file; slots begin at byte 32768. Roots
 //! alternate between the first two; the third holds the copy that opening makes. Little endian:
@@ -16,11 +16,11 @@
 //! | 64 | 8 | csn: the last commit in the pages |
 //! | 72 | 8 | next page id |
 //! | 80 | 4 | page bytes |
-//! | 84 | 4 | CRC32C of the directory and the meta blob |
+//! | 84 | 4 | CRC32C of the directory and the metadata |
 //! | 88 | 8 | first slot of the directory, 0 if it is empty |
 //! | 96 | 8 | map pages: entries of 16 bytes in the directory |
-//! | 104 | 8 | bytes of the meta blob, which follows them |
-//! | 112 | 8 | slots in the file, those before byte 32768 included; preallocated and synced |
+//! | 104 | 8 | bytes of the metadata, which follows those entries |
+//! | 112 | 8 | slots in the file, including those before byte 32768; preallocated and synced |
 //! | 120 | 8 | pages in the map |
 //! | 128 | 8 | wall clock, ns since 1970 |
 //! | 136 | 1 | block that this root belongs to, 0 or 1 |
@@ -29,9 +29,9 @@
 //! | 152 | 360 | zero |
 //!
 //! Invariants:
-//! 1. A block is written whole and nothing else lies within 4 KiB of it, so a torn write of one block
-//!    spoils no other.
-//! 2. Magic, checksum and format stay where they are in every later format.
+//! 1. A block is written as a whole and nothing else lies within 4 KiB of it, so a torn write of one block
+//!    damages no other.
+//! 2. Magic, checksum and format keep their positions in every later format.
 
 use crate::buffer::page::{u32_at, u64_at};
 use crate::checkpoint::options::is_page_size;
@@ -41,10 +41,10 @@ use crate::ids::{Csn, DatabaseId, PageId, SlotId};
 /// Bytes of a root.
 pub(super) const ROOT_BYTES: usize = 512;
 
-/// Bytes of a block: what one write of a root carries.
+/// Bytes of a block: one write of a root.
 pub(super) const BLOCK_BYTES: usize = 4096;
 
-/// How many blocks there are.
+/// The number of root blocks.
 pub(super) const BLOCKS: usize = 3;
 
 /// The block that opening copies the root to.
@@ -55,13 +55,13 @@ const SLOT_BYTES_MAX: u32 = 4096;
 /// Where slots begin, in bytes: slot 0 never holds a page.
 pub(super) const SLOTS_FROM_BYTES: u64 = 32 << 10;
 
-/// The format written here.
+/// The format that this program writes.
 pub(super) const FORMAT: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"SYNCDAT1";
 const BLOCK_STRIDE_BYTES: u64 = 8 << 10;
 
-/// Feature bits, in three ranks.
+/// Feature bits, in three classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Features {
     /// Any program may ignore these.
@@ -73,27 +73,27 @@ pub(crate) struct Features {
 }
 
 impl Features {
-    /// What this program knows: none is in use yet.
+    /// The features that this program knows: none is in use yet.
     pub(super) const KNOWN: Features = Features { compatible: 0, read_only: 0, incompatible: 0 };
 }
 
-/// See the module.
+/// A decoded root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Root {
     pub(crate) features: Features,
     pub(crate) database: DatabaseId,
-    /// The checkpoint's number, from 1 for the empty state.
+    /// The checkpoint's number; 1 is the empty state.
     pub(crate) number: u64,
     /// The last commit in the pages.
     pub(crate) csn: Csn,
-    /// No page has this id or a greater one.
+    /// All page ids are below this one.
     pub(crate) next_page: PageId,
     pub(crate) page_bytes: u32,
-    /// What the checkpoint's caller gave along.
+    /// The metadata of the checkpoint's caller.
     pub(crate) meta: Vec<u8>,
     /// Pages in the map.
     pub(crate) pages: u64,
-    /// The lengths of their images, added up.
+    /// The sum of the lengths of their images.
     pub(crate) image_bytes: u64,
     pub(crate) wall_ns: u64,
     pub(super) directory: Directory,
@@ -102,7 +102,7 @@ pub(crate) struct Root {
     pub(super) home: u8,
 }
 
-/// Where the directory lies, and what it must look like.
+/// The location of the directory, and its checksum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Directory {
     pub(super) slot: SlotId,
@@ -112,19 +112,19 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    /// Bytes of it, meta blob included.
+    /// Its bytes, including the metadata.
     pub(super) fn bytes(&self) -> u64 {
         self.map_pages * ENTRY_BYTES as u64 + self.meta_bytes
     }
 
-    /// Slots that it fills.
+    /// The slots that it fills.
     pub(super) fn slots(&self, slot_bytes: u64) -> u64 {
         self.bytes().div_ceil(slot_bytes)
     }
 }
 
-/// Bytes of a slot in a file of such pages: what is written or left whole, and never larger than what any
-/// device writes at once.
+/// Bytes of a slot in a file with such pages: the unit that is written or left alone as a whole. It is never
+/// larger than any device's atomic write.
 pub(super) fn slot_bytes(page_bytes: u32) -> u64 {
     page_bytes.min(SLOT_BYTES_MAX).into()
 }
@@ -135,8 +135,7 @@ pub(super) fn block_offset(block: u8) -> u64 {
 }
 
 impl Root {
-    /// How long an image is on the average, in bytes; if there is none yet, as long as one of leaves that
-    /// were filled in turn.
+    /// The average length of an image in bytes; without images, that of leaves filled in key order.
     pub(super) fn image_bytes_mean(&self) -> u64 {
         match self.pages {
             0 => u64::from(self.page_bytes) * 3 / 4,
@@ -144,7 +143,7 @@ impl Root {
         }
     }
 
-    /// The root as bytes. The meta blob is not among them: it lies with the directory.
+    /// The root as bytes, without the metadata, which lies with the directory.
     pub(super) fn to_bytes(&self) -> [u8; ROOT_BYTES] {
         let mut bytes = [0; ROOT_BYTES];
         bytes[0..8].copy_from_slice(&MAGIC);
@@ -176,21 +175,21 @@ impl Root {
     }
 }
 
-/// What stands in a block.
+/// The result of reading a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum BlockRead {
     /// Only zeros: never written.
     Blank,
-    /// Torn while it was written, or damaged; `ours` if it begins as a root does.
+    /// Torn while it was written, or damaged.
     Bad {
-        /// It begins as a root does.
-        ours: bool,
+        /// The block begins with the magic of a root.
+        has_magic: bool,
     },
     /// A root of a later format.
     Newer(u32),
-    /// A root of an earlier one.
+    /// A root of an earlier format.
     Older(u32),
-    /// A root, its meta blob not yet read.
+    /// A root whose metadata has not been read yet.
     Sound(Root),
 }
 
@@ -200,9 +199,9 @@ pub(super) fn read_block(bytes: &[u8]) -> BlockRead {
     if bytes.iter().all(|&byte| byte == 0) {
         return BlockRead::Blank;
     }
-    let ours = bytes[..8] == MAGIC;
-    if !ours || crc32c::crc32c(&bytes[12..]) != u32_at(bytes, 8) {
-        return BlockRead::Bad { ours };
+    let has_magic = bytes[..8] == MAGIC;
+    if !has_magic || crc32c::crc32c(&bytes[12..]) != u32_at(bytes, 8) {
+        return BlockRead::Bad { has_magic };
     }
     let format = u32_at(bytes, 12);
     if format > FORMAT {
@@ -212,7 +211,7 @@ pub(super) fn read_block(bytes: &[u8]) -> BlockRead {
         return BlockRead::Older(format);
     }
     let root = decode(bytes);
-    if is_sensible(&root) { BlockRead::Sound(root) } else { BlockRead::Bad { ours } }
+    if is_sensible(&root) { BlockRead::Sound(root) } else { BlockRead::Bad { has_magic } }
 }
 
 fn decode(bytes: &[u8]) -> Root {
@@ -244,7 +243,7 @@ fn decode(bytes: &[u8]) -> Root {
     }
 }
 
-/// Sums and sizes that reading relies on. A root that fails here was made by a program with a bug, or
+/// Checks values and sizes that reading relies on. A root that fails was written by a program with a bug, or
 /// damaged in a way that its checksum does not show.
 fn is_sensible(root: &Root) -> bool {
     let limit = 1 << 40;
@@ -284,20 +283,20 @@ pub(super) mod tests {
         }
     }
 
-    /// Gives changed bytes a fitting checksum again.
+    /// Recomputes the checksum of changed bytes.
     pub(in crate::checkpoint) fn refit(bytes: &mut [u8]) {
         let crc = crc32c::crc32c(&bytes[12..ROOT_BYTES]);
         bytes[8..12].copy_from_slice(&crc.to_le_bytes());
     }
 
     #[test]
-    fn a_root_reads_back_and_every_changed_bit_is_noticed() {
+    fn a_root_reads_back_and_every_flipped_bit_is_detected() {
         let mut bytes = root().to_bytes();
         assert_eq!(read_block(&bytes), BlockRead::Sound(root()));
         for bit in 0..ROOT_BYTES * 8 {
             bytes[bit / 8] ^= 1 << (bit % 8);
-            let ours = bit / 8 >= 8;
-            assert_eq!(read_block(&bytes), BlockRead::Bad { ours }, "bit {bit}");
+            let has_magic = bit / 8 >= 8;
+            assert_eq!(read_block(&bytes), BlockRead::Bad { has_magic }, "bit {bit}");
             bytes[bit / 8] ^= 1 << (bit % 8);
         }
     }
@@ -312,7 +311,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_root_of_impossible_sizes_is_no_root() {
+    fn a_root_with_impossible_sizes_is_refused() {
         for change in [
             |root: &mut Root| root.page_bytes = 1000,
             |root: &mut Root| root.home = 2,
@@ -323,12 +322,12 @@ pub(super) mod tests {
             let mut root = root();
             change(&mut root);
             let read = read_block(&root.to_bytes());
-            assert_eq!(read, BlockRead::Bad { ours: true }, "{root:?}");
+            assert_eq!(read, BlockRead::Bad { has_magic: true }, "{root:?}");
         }
     }
 
     #[test]
-    fn blocks_lie_apart_and_before_the_slots() {
+    fn blocks_do_not_touch_and_precede_the_slots() {
         for block in 1..BLOCKS as u8 {
             let gap = block_offset(block) - block_offset(block - 1);
             assert!(gap >= BLOCK_BYTES as u64 + 4096);

@@ -1,9 +1,9 @@
-//! Which slots are free, and how many images lie in each; kept in memory only, derived from the root when it
-//! is opened.
+//! Which slots are free, and how many images lie in each. Kept only in memory, derived from the root at
+//! opening.
 //!
-//! Taken are the slots that the last stable root names, and those that the running checkpoint has taken. A
-//! slot of images is taken as long as one of them is named: several lie in it, wholly or in part. 288 MiB
-//! serve a terabyte of slots of 4 KiB.
+//! A slot is taken if the last stable root names it, or if the running checkpoint has taken it. A slot with
+//! images is taken as long as one of them is named: several lie in it, entirely or in part. A terabyte of 4
+//! KiB slots needs 288 MiB.
 
 use crate::checkpoint::page_map::Entry;
 use crate::ids::SlotId;
@@ -14,12 +14,12 @@ use std::ops::Range;
 /// Slots that share a word of bits.
 const GROUP_SLOTS: u64 = 64;
 
-/// See the module.
+/// The free and the taken slots of a data file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SlotAllocator {
     /// A set bit is a taken slot, or one that the file does not have.
     taken: Vec<u64>,
-    /// By slot: images of pages in it. A header has 40 bytes and a slot 4096 at most, so a byte counts them.
+    /// By slot: images of pages in it. A header has 40 bytes and a slot at most 4096, so a byte suffices.
     images: Vec<u8>,
     count: u64,
     free: u64,
@@ -46,13 +46,13 @@ impl SlotAllocator {
         self.free
     }
 
-    /// How many of them are free and stand with others in a run of so many at least.
+    /// How many slots are free and part of a run of at least `at_least`.
     pub(super) fn free_in_runs(&self, at_least: u64) -> u64 {
         let runs = self.runs().map(|run| run.end - run.start);
         runs.filter(|slots| *slots >= at_least).sum()
     }
 
-    /// The file has `count` slots now.
+    /// The file now has `count` slots.
     pub(super) fn grow(&mut self, count: u64) {
         assert!(count >= self.count, "the data file does not shrink");
         let words = count.div_ceil(GROUP_SLOTS) as usize;
@@ -83,7 +83,7 @@ impl SlotAllocator {
         self.free += 1;
     }
 
-    /// An image lies in these slots, which are taken.
+    /// Counts an image in these slots, which are taken.
     pub(super) fn hold(&mut self, slots: Range<u64>) {
         for slot in slots {
             let images = &mut self.images[slot as usize];
@@ -91,7 +91,7 @@ impl SlotAllocator {
         }
     }
 
-    /// An image no longer does; slots in which no other one lies are free.
+    /// Removes an image from these slots; slots without any other image become free.
     pub(super) fn leave(&mut self, slots: Range<u64>) {
         for slot in slots {
             let is_planted = planted(PlantedBug::FreeSharedSlot);
@@ -107,8 +107,9 @@ impl SlotAllocator {
         }
     }
 
-    /// Takes the slots of all images that a root names, and counts those; or tells one that lies over another
-    /// one, over what else is taken, or not in the file. Before any other image is held.
+    /// Takes the slots of all images that a root names, and counts the images. The error is an entry that
+    /// overlaps another image or another taken slot, or lies outside the file. Call it before any other image
+    /// is counted.
     pub(super) fn hold_named(
         &mut self,
         mut entries: Vec<Entry>,
@@ -141,13 +142,13 @@ impl SlotAllocator {
         word & 1 << (slot.0 % GROUP_SLOTS) == 0
     }
 
-    /// Takes free slots, in ascending order, of the shortest runs: images need long ones.
-    pub(super) fn take_any(&mut self, wanted: u64) -> Vec<SlotId> {
-        assert!(wanted <= self.free, "room was made before");
+    /// Takes free slots, in ascending order, from the shortest runs: images need the long ones.
+    pub(super) fn take_any(&mut self, needed: u64) -> Vec<SlotId> {
+        assert!(needed <= self.free, "room was made before");
         let mut runs: Vec<Range<u64>> = self.runs().collect();
         runs.sort_by_key(|run| (run.end - run.start, run.start));
         let mut found: Vec<SlotId> =
-            runs.into_iter().flatten().take(wanted as usize).map(SlotId).collect();
+            runs.into_iter().flatten().take(needed as usize).map(SlotId).collect();
         found.sort_unstable();
         for slot in &found {
             self.take(*slot);
@@ -155,13 +156,13 @@ impl SlotAllocator {
         found
     }
 
-    /// Takes about so many free slots, if there are, in runs of `at_least`: the longest, as each costs a
-    /// write, in ascending order.
-    pub(super) fn take_runs(&mut self, wanted: u64, at_least: u64) -> Vec<Range<u64>> {
+    /// Takes about `needed` free slots, if there are any, in runs of at least `at_least`: the longest runs,
+    /// since each costs a write, in ascending order.
+    pub(super) fn take_runs(&mut self, needed: u64, at_least: u64) -> Vec<Range<u64>> {
         let runs = self.runs().filter(|run| run.end - run.start >= at_least);
         let mut runs: Vec<Range<u64>> = runs.collect();
         runs.sort_by_key(|run| (Reverse(run.end - run.start), run.start));
-        let mut left = wanted;
+        let mut left = needed;
         let mut found = Vec::new();
         for run in runs {
             if left == 0 {
@@ -178,19 +179,19 @@ impl SlotAllocator {
         found
     }
 
-    /// The first of `wanted` free slots in a run, as low as there are any.
-    pub(super) fn find_run(&self, wanted: u64) -> Option<SlotId> {
-        let found = self.runs().find(|run| run.end - run.start >= wanted);
+    /// The start of the lowest run of `needed` free slots.
+    pub(super) fn find_run(&self, needed: u64) -> Option<SlotId> {
+        let found = self.runs().find(|run| run.end - run.start >= needed);
         found.map(|run| SlotId(run.start))
     }
 
-    /// How many slots at the file's end are free.
+    /// How many slots at the end of the file are free.
     pub(super) fn free_at_end(&self) -> u64 {
         let from_end = (0..self.count).rev();
         from_end.take_while(|&slot| self.is_free(SlotId(slot))).count() as u64
     }
 
-    /// All free slots, as runs that lie apart, in ascending order.
+    /// All free slots as maximal runs, in ascending order.
     fn runs(&self) -> impl Iterator<Item = Range<u64>> {
         let mut at = 0;
         std::iter::from_fn(move || {
@@ -200,16 +201,16 @@ impl SlotAllocator {
         })
     }
 
-    /// The first slot from there on that is taken, or that is free.
+    /// The first slot from `from` on that is taken, or that is free.
     fn next_slot(&self, from: u64, is_taken: bool) -> Option<u64> {
         let (first, bit) = (from / GROUP_SLOTS, from % GROUP_SLOTS);
         let groups = self.taken.get(first as usize..)?.iter().enumerate();
         for (index, taken) in groups {
-            let wanted = if is_taken { *taken } else { !taken };
-            let wanted = if index == 0 { wanted & u64::MAX << bit } else { wanted };
-            if wanted != 0 {
+            let needed = if is_taken { *taken } else { !taken };
+            let needed = if index == 0 { needed & u64::MAX << bit } else { needed };
+            if needed != 0 {
                 let group = first + index as u64;
-                return Some(group * GROUP_SLOTS + u64::from(wanted.trailing_zeros()));
+                return Some(group * GROUP_SLOTS + u64::from(needed.trailing_zeros()));
             }
         }
         None
@@ -228,7 +229,7 @@ mod tests {
     use std::cmp::Reverse;
     use std::collections::BTreeSet;
 
-    /// The free slots as rows, found the slow way: where each begins, and how long it is.
+    /// The free slots as runs, computed the slow way: where each begins, and how long it is.
     fn rows(free: &BTreeSet<u64>) -> Vec<(u64, u64)> {
         let mut rows: Vec<(u64, u64)> = Vec::new();
         for &slot in free {
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_behave_as_a_set_of_numbers() {
+    fn slots_behave_like_a_set_of_numbers() {
         for seed in 0..60 {
             let mut random = fastrand::Rng::with_seed(seed);
             let reserved = random.u64(0..5);
@@ -261,27 +262,27 @@ mod tests {
                         }
                     }
                     2 => {
-                        let wanted = random.u64(0..=slots.free().min(90));
+                        let needed = random.u64(0..=slots.free().min(90));
                         let mut rows = rows(&free);
                         rows.sort_by_key(|row| (row.1, row.0));
                         let of_shortest = rows.iter().flat_map(|row| row.0..row.0 + row.1);
-                        let expected: BTreeSet<u64> = of_shortest.take(wanted as usize).collect();
-                        let taken = slots.take_any(wanted);
+                        let expected: BTreeSet<u64> = of_shortest.take(needed as usize).collect();
+                        let taken = slots.take_any(needed);
                         assert!(taken.iter().map(|slot| slot.0).eq(expected.iter().copied()));
                         free.retain(|slot| !expected.contains(slot));
                     }
                     3 => {
-                        let (wanted, at_least) = (random.u64(0..90), random.u64(1..6));
+                        let (needed, at_least) = (random.u64(0..90), random.u64(1..6));
                         let mut rows = rows(&free);
                         rows.retain(|row| row.1 >= at_least);
                         rows.sort_by_key(|row| (Reverse(row.1), row.0));
                         let usable: u64 = rows.iter().map(|row| row.1).sum();
                         assert_eq!(slots.free_in_runs(at_least), usable);
-                        let runs = slots.take_runs(wanted, at_least);
+                        let runs = slots.take_runs(needed, at_least);
                         assert!(runs.is_sorted_by_key(|run| run.start));
                         let taken: u64 = runs.iter().map(|run| run.end - run.start).sum();
-                        let enough = wanted.min(usable)..wanted + at_least;
-                        assert!(wanted == 0 && taken == 0 || enough.contains(&taken));
+                        let enough = needed.min(usable)..needed + at_least;
+                        assert!(needed == 0 && taken == 0 || enough.contains(&taken));
                         let longest = rows.iter().take(runs.len()).map(|row| row.0);
                         let longest: BTreeSet<u64> = longest.collect();
                         assert!(runs.iter().map(|run| run.start).eq(longest));
@@ -297,9 +298,9 @@ mod tests {
                     }
                 }
                 assert_eq!(slots.free(), free.len() as u64);
-                let wanted = random.u64(1..100);
-                let run = (0..count).find(|&from| (from..from + wanted).all(|s| free.contains(&s)));
-                assert_eq!(slots.find_run(wanted), run.map(SlotId), "seed {seed}");
+                let needed = random.u64(1..100);
+                let run = (0..count).find(|&from| (from..from + needed).all(|s| free.contains(&s)));
+                assert_eq!(slots.find_run(needed), run.map(SlotId), "seed {seed}");
                 let at_end = (0..count).rev().take_while(|slot| free.contains(slot));
                 assert_eq!(slots.free_at_end(), at_end.count() as u64);
             }
@@ -309,7 +310,7 @@ mod tests {
     #[test]
     fn a_slot_is_taken_as_long_as_an_image_lies_in_it() {
         let entry = |offset, bytes| Entry { offset, bytes, crc: 0 };
-        // The second slot has the end of one, all of another, and the begin of a third.
+        // The second slot holds the end of one image, all of another, and the start of a third.
         let images = [entry(600, 500), entry(1_100, 200), entry(1_300, 300)];
         let mut slots = SlotAllocator::new(1, 9);
         assert!(slots.take(SlotId(7)));
@@ -329,8 +330,8 @@ mod tests {
         ] {
             let mut entries = images.to_vec();
             entries.insert(0, wrong);
-            let told = slots.clone().hold_named(entries, 512).unwrap_err();
-            assert!(told == wrong || wrong.offset == 1_099, "{told:?}");
+            let refused = slots.clone().hold_named(entries, 512).unwrap_err();
+            assert!(refused == wrong || wrong.offset == 1_099, "{refused:?}");
         }
     }
 }

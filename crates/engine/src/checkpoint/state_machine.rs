@@ -1,8 +1,8 @@
-//! A checkpoint: a state machine that does one I/O a step. The states stand in the module's head.
+//! A checkpoint: a state machine that performs one I/O per step. The parent module lists its states.
 //!
-//! Nothing of it is visible in the data file before its last step but free slots taken: `root`, `read`
-//! and `load` answer from the last checkpoint until then. A step that fails with anything but `Full`
-//! closes the data file for good; after `Full` the same step may be done again.
+//! Until its last step a checkpoint changes nothing visible in the data file except free slots: `root`,
+//! `read` and `load` return the last checkpoint until then. A step that fails with anything but `Full` closes
+//! the data file for good; after `Full` the same step may be repeated.
 
 use crate::buffer::page;
 use crate::checkpoint::data_file::DataFile;
@@ -17,10 +17,10 @@ use crate::planted_bug::{PlantedBug, planted};
 use syncline_instrument::clock;
 use syncline_vfs::{AlignedBuffer, Disk};
 
-/// What a step did.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// One I/O, which wrote so many bytes; 0 for a sync.
+    /// One I/O, which wrote `bytes` bytes; 0 for a sync.
     Worked {
         /// Bytes written.
         bytes: u64,
@@ -31,7 +31,7 @@ pub(crate) enum Progress {
     Done,
 }
 
-/// Where a checkpoint stands: what its next step does.
+/// The state of a checkpoint: what its next step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     FileGrowth,
@@ -45,35 +45,35 @@ enum State {
     Done,
 }
 
-/// Where a checkpoint gets its pages.
+/// The source of a checkpoint's pages.
 pub(crate) trait DirtyPages {
-    /// Puts the image of a dirty page, as it was at the cut, into the buffer given, which is a page long, and
-    /// tells how much of it that fills. Called once for each.
+    /// Copies the image of a dirty page, as of the snapshot, into `out`, which is a page long, and returns
+    /// its length. Called once for each page.
     fn capture(&mut self, page: PageId, out: &mut [u8]) -> usize;
 
-    /// A dirty page not captured yet that shall be captured before others.
+    /// A dirty page, not captured yet, that should be captured before others.
     fn first(&mut self) -> Option<PageId>;
 }
 
-/// See the module.
+/// A running checkpoint.
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
     plan: Plan,
     state: State,
-    room: FileGrowth,
-    stream: ImageWriter,
+    growth: FileGrowth,
+    image_writer: ImageWriter,
     taken: Option<MapSlots>,
     /// Which of the dirty pages are captured, in their order.
     captured: Captured,
-    /// Entries of the dirty pages, in their order: absent before they are written.
+    /// Entries of the dirty pages, in their order: absent until they are written.
     written: Vec<Entry>,
-    /// How many of them are.
+    /// How many of them are written.
     images_written: usize,
     /// Entries of the changed map pages written so far, in the order of the used ones.
     map_written: Vec<Entry>,
-    /// The directory to come, with its checksum once it is built.
+    /// The new directory, with its checksum once it is built.
     directory: Directory,
-    /// Its bytes, filled up to whole slots.
+    /// Its bytes, padded to whole slots.
     directory_image: AlignedBuffer,
     root: Option<Root>,
     remaining_bytes: u64,
@@ -87,17 +87,17 @@ struct MapSlots {
     map_indices: Vec<u64>,
 }
 
-/// See [`Checkpoint::captured`].
+/// The dirty pages that have been captured.
 #[derive(Debug)]
 struct Captured {
     pages: Vec<bool>,
-    /// All before the one of this index are.
+    /// All pages before this index are captured.
     all_before: usize,
 }
 
 impl<D: Disk> DataFile<D> {
-    /// Begins the next checkpoint. Asserts that none is running and that the work is a cut. One that is
-    /// dropped before it is done harms nothing on the disk, but the file must then be opened again.
+    /// Begins the next checkpoint. Asserts that none is running and that the work is valid. Dropping a
+    /// checkpoint before it is done harms nothing on the disk, but the file must then be opened again.
     pub(crate) fn begin(&mut self, work: Work) -> Checkpoint {
         assert!(!self.has_checkpoint, "one checkpoint at a time");
         assert!(!self.options.read_only, "the data file is open for reading");
@@ -107,8 +107,8 @@ impl<D: Disk> DataFile<D> {
         let directory_bytes = plan.directory_slots() * self.slot_bytes();
         Checkpoint {
             state: State::FileGrowth,
-            room: std::mem::take(&mut self.ahead),
-            stream: ImageWriter::new(self.page_bytes(), pages),
+            growth: std::mem::take(&mut self.ahead),
+            image_writer: ImageWriter::new(self.page_bytes(), pages),
             taken: None,
             captured: Captured { pages: vec![false; pages], all_before: 0 },
             written: vec![Entry::ABSENT; pages],
@@ -129,15 +129,15 @@ impl Checkpoint {
         self.plan.work.csn
     }
 
-    /// Bytes still to be written, for a driver that paces: images, as if each filled its page, map, directory
-    /// and root, and by how much the file is to grow as far as that is known.
+    /// Bytes still to be written, for pacing: images, as if each filled its page, map, directory and root,
+    /// and the known growth of the file.
     pub(crate) fn remaining_bytes<D: Disk>(&self, file: &DataFile<D>) -> u64 {
-        self.remaining_bytes + self.room.remaining_bytes(file)
+        self.remaining_bytes + self.growth.remaining_bytes(file)
     }
 
-    /// Does the next I/O. `horizon` is the last commit that the log holds for certain. Fails with `Full`
-    /// before the root is written: step again when there is space, or abandon it. Any other failure is final,
-    /// and the store must be opened again.
+    /// Performs the next I/O. `durable_lsn` is the last commit that the log holds for certain. Fails with
+    /// `Full` before the root is written: step again when there is space, or abandon it. Any other failure is
+    /// final, and the store must be opened again.
     pub(crate) fn step<D: Disk>(
         &mut self,
         file: &mut DataFile<D>,
@@ -146,7 +146,7 @@ impl Checkpoint {
     ) -> Result<Progress> {
         file.check_alive()?;
         if self.state == State::FileGrowth {
-            if let Some(bytes) = self.room.step(self.wanted(), file)? {
+            if let Some(bytes) = self.growth.step(self.space_needed(), file)? {
                 return Ok(Progress::Worked { bytes });
             }
             self.take_slots(file);
@@ -156,7 +156,7 @@ impl Checkpoint {
             if self.images_written < self.written.len() {
                 return self.write_images(file, pages, durable_lsn);
             }
-            self.stream.end(file);
+            self.image_writer.end(file);
             self.state = State::MapPages;
         }
         if self.state == State::MapPages {
@@ -175,11 +175,11 @@ impl Checkpoint {
         self.finish(file, durable_lsn)
     }
 
-    /// Gives the checkpoint up, before its root is written: the slots that it has taken are free again.
-    /// Answers what it was about to write. For one that has found no space: a later one may need less.
+    /// Abandons the checkpoint before its root is written: the slots that it has taken are free again.
+    /// Returns its work. For a checkpoint that found no space: a later one may need less.
     pub(crate) fn abandon<D: Disk>(mut self, file: &mut DataFile<D>) -> Work {
         assert!(self.root.is_none(), "a root that is written may be in force");
-        self.stream.abandon(file);
+        self.image_writer.abandon(file);
         let slot_bytes = file.slot_bytes();
         for entry in self.written.iter().filter(|entry| !entry.is_absent()) {
             file.slots.leave(entry.slots(slot_bytes));
@@ -226,20 +226,20 @@ impl Checkpoint {
         Ok(Progress::Done)
     }
 
-    /// What there must be room for: all of the checkpoint at first, what is left of its pages later.
-    fn wanted(&self) -> SpaceNeeded {
+    /// The space needed: for the whole checkpoint at first, later for its remaining pages.
+    fn space_needed(&self) -> SpaceNeeded {
         if self.taken.is_none() {
-            return self.plan.wanted();
+            return self.plan.space_needed();
         }
         let left = self.written.len() - self.images_written;
-        self.plan.wanted_for_pages(left)
+        self.plan.space_for_pages(left)
     }
 
     fn taken(&self) -> &MapSlots {
         self.taken.as_ref().expect("there was room before")
     }
 
-    /// Takes slots for directory and map, the first time.
+    /// Takes the slots for directory and map, once.
     fn take_slots<D: Disk>(&mut self, file: &mut DataFile<D>) {
         if self.taken.is_some() {
             return;
@@ -266,23 +266,23 @@ impl Checkpoint {
         self.taken = Some(MapSlots { map_pages, map_indices });
     }
 
-    /// One write of images. Where they turn out longer than was thought, and the runs that were taken for
-    /// them do not suffice, others are looked for, and made if there are none.
+    /// Writes images once. If they are longer than expected, and the runs taken for them do not suffice,
+    /// other runs are taken, or made if there are none.
     fn write_images<D: Disk>(
         &mut self,
         file: &mut DataFile<D>,
         pages: &mut dyn DirtyPages,
         durable_lsn: Csn,
     ) -> Result<Progress> {
-        if self.stream.wants_runs() {
-            let wanted = self.wanted();
-            let slots = wanted.stream_slots(file.slot_bytes());
-            let runs = file.slots.take_runs(slots, wanted.at_least(file.slot_bytes()));
+        if self.image_writer.wants_runs() {
+            let needed = self.space_needed();
+            let slots = needed.stream_slots(file.slot_bytes());
+            let runs = file.slots.take_runs(slots, needed.at_least(file.slot_bytes()));
             if runs.is_empty() {
                 self.state = State::FileGrowth;
                 return self.step(file, pages, durable_lsn);
             }
-            self.stream.give_runs(runs);
+            self.image_writer.give_runs(runs);
         }
         let (plan, captured, written) = (&self.plan, &mut self.captured, &mut self.written);
         let before = self.images_written;
@@ -293,18 +293,18 @@ impl Checkpoint {
             let image = &mut place[..bytes];
             let crc = page::seal(image, plan.number);
             let verified = page::verify(image, page);
-            assert!(verified == Ok(crc), "{page} was captured wrong");
+            assert!(verified == Ok(crc), "{page} was captured incorrectly");
             Some(SealedImage { index, bytes, crc })
         };
         let mut note = |sealed: SealedImage, entry| {
             written[sealed.index] = entry;
             self.images_written += 1;
         };
-        let bytes = self.stream.write(file, &mut capture, &mut note)?;
+        let bytes = self.image_writer.write(file, &mut capture, &mut note)?;
         let images = self.images_written - before;
         self.remaining_bytes -= (images * file.page_bytes()) as u64;
         if bytes == 0 {
-            // The image that waits has no room in what was left of the runs.
+            // The waiting image has no room in the rest of the runs.
             return self.step(file, pages, durable_lsn);
         }
         Ok(Progress::Worked { bytes: bytes as u64 })
@@ -384,7 +384,7 @@ impl Checkpoint {
         }
     }
 
-    /// The new root is stable: it is in force, and what only the last one named is free.
+    /// The new root is stable: puts it in force and frees what only the last one named.
     fn install<D: Disk>(&mut self, file: &mut DataFile<D>) {
         let superseded = self.plan.superseded(file);
         file.map.map_pages = self.next_map_pages(file);
@@ -403,7 +403,7 @@ impl Checkpoint {
         }
     }
 
-    /// The directory's entries to come.
+    /// The entries of the new directory.
     fn next_map_pages<D: Disk>(&self, file: &DataFile<D>) -> Vec<Entry> {
         let mut entries = file.map.map_pages.clone();
         entries.resize(self.directory.map_pages as usize, Entry::ABSENT);
@@ -425,9 +425,10 @@ impl Checkpoint {
 }
 
 impl Captured {
-    /// Which of the dirty pages is captured next: one that asks for it, or the lowest; none if all are.
+    /// The index of the dirty page to capture next: an urgent one, or the lowest; none if all are captured.
     fn next(&mut self, dirty: &[PageId], pages: &mut dyn DirtyPages) -> Option<usize> {
-        let index_of = |page: PageId| dirty.binary_search(&page).expect("it is of the cut");
+        let index_of =
+            |page: PageId| dirty.binary_search(&page).expect("it belongs to the snapshot");
         let asking = pages.first().map(index_of);
         let index = asking.unwrap_or_else(|| self.lowest());
         let captured = self.pages.get_mut(index)?;
@@ -443,7 +444,7 @@ impl Captured {
     }
 }
 
-/// How many of the first slots follow one another.
+/// How many slots at the start of the list are consecutive.
 fn adjacent(slots: &[SlotId]) -> usize {
     let pairs = slots.windows(2);
     pairs.take_while(|pair| pair[1].0 == pair[0].0 + 1).count() + 1

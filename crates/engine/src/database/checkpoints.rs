@@ -26,10 +26,10 @@ use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId};
 use crate::panics;
 use crate::planted_bug::{PlantedBug, planted};
+use crate::step::{self, step};
 use crate::sync::rank::CHECKPOINT;
 use crate::sync::ranked::Mutex;
 use crate::tree_directory::{self, TreeDirectory};
-use crate::txn::step::{self, step};
 use crate::txn::{ClosedGate, Core};
 use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_instrument::{Module, Nanos, clock, tag};
@@ -333,7 +333,7 @@ fn take_snapshot<D: Disk>(
         csn: core.log.published(),
         pages: core.buffer.begin_snapshot(),
         tree_directory: tree_directory.snapshot(),
-        orphans: core.stubs_of_versions(),
+        orphans: core.overflow_pointers_of_versions(),
     }
 }
 

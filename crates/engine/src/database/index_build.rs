@@ -1,8 +1,8 @@
 //! Builds an index while other transactions write its table.
 //!
 //! 1. With the gate closed for a moment, a commit makes an empty tree that the catalogue does not name, and
-//! the table's *row log* is installed: from now on each commit that changes a row logs the row's key and its
-//! old entry ([`crate::txn::RowLog`]).
+//!    the table's *row log* is installed: from now on each commit that changes a row logs the row's key and
+//!    its old entry ([`crate::txn::RowLog`]).
 //! 2. Rows are read in chunks, by ascending key, each chunk at a new snapshot. Their entries are written by
 //!    ordinary transactions, which are in the database's log like all others.
 //! 3. Between chunks, and in rounds after the last one, the row log is drained: for each row that it names,
@@ -39,7 +39,7 @@ use crate::catalog::{Catalog, IndexEntry, TableEntry};
 use crate::error::{Error, Result};
 use crate::log::Ticket;
 use crate::planted_bug::{PlantedBug, planted};
-use crate::txn::step::{Step, step};
+use crate::step::{Step, step};
 use crate::txn::{Begin, Direction, Operation, RowChange, RowLog, Scan, Session, row_changes};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;

@@ -70,12 +70,7 @@ pub(crate) fn create<D: Disk>(
     disk.sync_directory(directory)?;
     disk.remove(&directory.join(MAKING))?;
     disk.sync_directory(directory)?;
-    let parts = Parts {
-        buffer: buffer(&options),
-        tree_directory: TreeDirectory::default(),
-        redone: Redone::default(),
-        newest_stray: None,
-    };
+    let parts = Parts::new(&options);
     parts.create_catalog_tree()?;
     parts.assemble(log, Some(file), options, directory)
 }
@@ -98,12 +93,7 @@ pub(crate) fn open<D: Disk>(
     let options = Options { page_bytes: file.root().page_bytes, ..options };
     options.check()?;
     let listed = listed(&file, directory)?;
-    let mut parts = Parts {
-        buffer: buffer(&options),
-        tree_directory: listed.tree_directory,
-        redone: Redone::default(),
-        newest_stray: None,
-    };
+    let mut parts = Parts { tree_directory: listed.tree_directory, ..Parts::new(&options) };
     parts.load(&file, options.resident_bytes_max)?;
     if !planted(PlantedBug::KeepOrphans) {
         for orphan in listed.orphans {
@@ -132,12 +122,7 @@ pub(crate) fn transient(options: Options) -> Result<Arc<Engine<NullDisk>>> {
         crate::log::Options { durability: crate::log::Durability::None, ..options.log.clone() };
     let database = DatabaseId::random();
     let log = Log::create_with(&disk, directory, database, log_options, Threads::Own)?;
-    let parts = Parts {
-        buffer: buffer(&options),
-        tree_directory: TreeDirectory::default(),
-        redone: Redone::default(),
-        newest_stray: None,
-    };
+    let parts = Parts::new(&options);
     parts.create_catalog_tree()?;
     parts.assemble(log, None, options, directory)
 }
@@ -152,6 +137,16 @@ struct Parts {
 }
 
 impl Parts {
+    /// Those of an empty database.
+    fn new(options: &Options) -> Parts {
+        Parts {
+            buffer: buffer(options),
+            tree_directory: TreeDirectory::default(),
+            redone: Redone::default(),
+            newest_stray: None,
+        }
+    }
+
     /// Reads every page of the data file.
     fn load<D: Disk>(&self, file: &DataFile<D>, bytes_max: u64) -> Result<()> {
         let page_bytes = file.root().page_bytes as usize;

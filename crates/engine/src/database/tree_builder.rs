@@ -18,8 +18,8 @@ use crate::buffer::page::Kind;
 use crate::buffer::{Miss, NoRoom, RECLAIMS_MAX, VersionWord, retry_at_cap};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, TreeId};
+use crate::step::{Step, step};
 use crate::txn::Core;
-use crate::txn::step::{Step, step};
 use std::cmp::Ordering;
 use syncline_vfs::Disk;
 

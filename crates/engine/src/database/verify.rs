@@ -19,7 +19,7 @@ use crate::catalog::{CATALOG_TREE, Catalog};
 use crate::database::engine::Engine;
 use crate::error::Result;
 use crate::ids::{PageId, TreeId};
-use crate::txn::step::{Step, step};
+use crate::step::{Step, step};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use syncline_vfs::Disk;
@@ -126,7 +126,7 @@ impl<D: Disk> Engine<D> {
         let (mut problems, mut there) = (Vec::new(), BTreeSet::new());
         for tree in self.tree_directory.trees() {
             there.insert(tree.id);
-            problems.extend(tree.check_beside(&self.core.buffer, &held));
+            problems.extend(tree.check_with_versions(&self.core.buffer, &held));
         }
         problems.extend(misnamed(&catalog, &there, &hidden));
         let is_stray = |id| !there.contains(&id) && !hidden.contains(&id);

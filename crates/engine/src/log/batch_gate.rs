@@ -1,9 +1,9 @@
 //! The batch gate: holds a batch while a worker is about to add more commits to it.
 //!
-//! A worker is *corked* from the start of an executor pass to its end, and *expected* from the moment a
-//! completion has woken one of its clients until its next pass starts, or until that client is polled outside
-//! of a pass. A worker that has never corked is never expected: its user makes no passes. While any worker is
-//! corked or expected, staged commits are launched only by
+//! A worker is *in a pass* from [`cork`](super::Worker::cork) to [`uncork`](super::Worker::uncork), and
+//! *expected* from the moment a completion has woken one of its clients until its next pass starts, or until
+//! that client is polled outside of a pass. A worker that has never begun a pass is never expected. While any
+//! worker is in a pass or expected, staged commits are launched only by
 //! - a caller that blocks: for its commit, for room in the log, to flush it, for a checkpoint;
 //! - a future that is polled outside of a pass;
 //! - a worker that leaves, or has staged `corked_bytes_max` in one pass.
@@ -21,23 +21,23 @@ pub(super) const WORKERS_MAX: usize = if IS_MODEL { 2 } else { 64 };
 
 const FREE: u8 = 0;
 const AT_REST: u8 = 1;
-const CORKED: u8 = 2;
+const IN_PASS: u8 = 2;
 const EXPECTED: u8 = 3;
 
 /// The worker has joined and has not begun a pass yet.
 const FRESH: u8 = 5;
 
-/// Corked, and a completion has woken one of the worker's clients since the pass began.
-const CORKED_WITH_WORK: u8 = 4;
+/// In a pass, and a completion has woken one of the worker's clients since the pass began.
+const IN_PASS_WITH_WORK: u8 = 4;
 
 /// The state of the workers at the end of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PassEnd {
-    /// No other worker is corked or expected.
+    /// No other worker is in a pass or expected.
     Last,
     /// The same, and clients of this worker were woken during the pass.
     LastWithWork,
-    /// Some other worker is corked or expected.
+    /// Some other worker is in a pass or expected.
     Others,
 }
 
@@ -73,12 +73,12 @@ impl BatchGate {
     }
 
     /// The worker's pass starts.
-    pub(super) fn cork(&self, worker: u32) {
-        self.move_to(worker, CORKED);
+    pub(super) fn begin_pass(&self, worker: u32) {
+        self.move_to(worker, IN_PASS);
     }
 
     /// The worker's pass has ended.
-    pub(super) fn uncork(&self, worker: u32) -> PassEnd {
+    pub(super) fn end_pass(&self, worker: u32) -> PassEnd {
         let before = self.state(worker).swap(AT_REST, Ordering::SeqCst);
         let is_last = if is_away(before) {
             self.away.fetch_sub(1, Ordering::SeqCst) == 1
@@ -86,7 +86,7 @@ impl BatchGate {
             self.away.load(Ordering::SeqCst) == 0
         };
         match (is_last, before) {
-            (true, CORKED_WITH_WORK) => PassEnd::LastWithWork,
+            (true, IN_PASS_WITH_WORK) => PassEnd::LastWithWork,
             (true, _) => PassEnd::Last,
             (false, _) => PassEnd::Others,
         }
@@ -99,7 +99,7 @@ impl BatchGate {
         }
         let state = self.state(worker);
         // True for every client that a group wakes in a pass, except the first.
-        if matches!(state.load(Ordering::SeqCst), EXPECTED | CORKED_WITH_WORK) {
+        if matches!(state.load(Ordering::SeqCst), EXPECTED | IN_PASS_WITH_WORK) {
             return;
         }
         let moved = state.compare_exchange(AT_REST, EXPECTED, Ordering::SeqCst, Ordering::SeqCst);
@@ -107,11 +107,12 @@ impl BatchGate {
             Ok(_) => {
                 self.away.fetch_add(1, Ordering::SeqCst);
             }
-            Err(CORKED) => {
-                // If the worker uncorks meanwhile, it does not learn of this client; it then writes itself.
+            Err(IN_PASS) => {
+                // If the worker's pass ends meanwhile, it does not learn of this client; it then writes
+                // itself.
                 let _moved = state.compare_exchange(
-                    CORKED,
-                    CORKED_WITH_WORK,
+                    IN_PASS,
+                    IN_PASS_WITH_WORK,
                     Ordering::SeqCst,
                     Ordering::SeqCst,
                 );
@@ -120,11 +121,11 @@ impl BatchGate {
         }
     }
 
-    /// True if the worker's pass has not ended, so that its uncork will come.
+    /// True if the worker is in a pass, whose end is still to come.
     #[inline]
-    pub(super) fn is_corked(&self, worker: u32) -> bool {
+    pub(super) fn is_in_pass(&self, worker: u32) -> bool {
         let state = self.state(worker).load(Ordering::SeqCst);
-        matches!(state, CORKED | CORKED_WITH_WORK)
+        matches!(state, IN_PASS | IN_PASS_WITH_WORK)
     }
 
     /// The client that was woken is gone, or was polled outside of a pass. True if the worker was expected
@@ -138,7 +139,7 @@ impl BatchGate {
         moved.is_ok() && self.away.fetch_sub(1, Ordering::SeqCst) == 1
     }
 
-    /// True if some worker is corked or expected.
+    /// True if some worker is in a pass or expected.
     pub(super) fn any_away(&self) -> bool {
         self.away.load(Ordering::SeqCst) > 0
     }
@@ -163,5 +164,5 @@ impl BatchGate {
 }
 
 fn is_away(state: u8) -> bool {
-    matches!(state, CORKED | EXPECTED | CORKED_WITH_WORK)
+    matches!(state, IN_PASS | EXPECTED | IN_PASS_WITH_WORK)
 }

@@ -170,7 +170,7 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
                 self.segments.begin_current();
             }
         }
-        IoOutcome::DurableLsn(self.pipeline.horizon())
+        IoOutcome::DurableLsn(self.pipeline.durable_lsn())
     }
 
     /// Stops everything after a failure that no I/O request caused.
@@ -189,8 +189,8 @@ impl<F: syncline_vfs::File> FrameWriter<F> {
     }
 
     /// The durable LSN.
-    pub(super) fn horizon(&self) -> Csn {
-        self.pipeline.horizon()
+    pub(super) fn durable_lsn(&self) -> Csn {
+        self.pipeline.durable_lsn()
     }
 
     /// Buffers of records that are in frames, for reuse.

@@ -251,7 +251,7 @@ impl<D: Disk> Log<D> {
         self.shared.check()
     }
 
-    /// Registers an executor's worker, which corks the log during its passes.
+    /// Registers an executor's worker, which holds the batch during its passes.
     pub fn worker(&self) -> Worker<D> {
         Worker::new(Arc::clone(&self.shared))
     }

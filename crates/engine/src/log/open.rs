@@ -124,10 +124,10 @@ pub(super) fn open<D: Disk>(
     directory: &Path,
     database: Option<DatabaseId>,
     replay_from: Csn,
-    asked: &Options,
+    requested: &Options,
     replay: &mut dyn FnMut(Csn, &[u8]),
 ) -> Result<Opened<D>> {
-    asked.check()?;
+    requested.check()?;
     let missing =
         |what: &str| Error::Missing { directory: directory.to_owned(), what: what.to_owned() };
     let names = match disk.list(directory) {
@@ -150,7 +150,7 @@ pub(super) fn open<D: Disk>(
         disk.sync_directory(directory)?;
     }
     let newest = chain.links[chain.links.len() - 1];
-    let options = in_force(asked, &newest.header);
+    let options = in_force(requested, &newest.header);
     options.check()?;
     let mode = resolve_mode(disk, directory, newest.index, &options)?;
     let Recovered { start, current, live, spaces, is_begun } =

@@ -4,7 +4,7 @@
 //! made: an opened log keeps the values in its segment headers, and [`Settings`](crate::log::Settings)
 //! reports them.
 
-use crate::error::{Error, Result};
+use crate::error::{Result, check_option};
 
 /// The largest allowed `record_bytes_max`.
 pub(crate) const RECORD_BYTES_MAX: u64 = 64 << 20;
@@ -35,8 +35,8 @@ impl Durability {
 /// Which thread writes the commits that an executor pass has staged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Writer {
-    /// The worker that uncorks last: no hand-over, but it runs no client while it writes. Measured 1.2 to 1.6
-    /// times the commits of [`Writer::Thread`] at 1 to 64 clients, and no fewer at 1,000, so this is the
+    /// The worker whose pass ends last: no hand-over, but it runs no client while it writes. Measured 1.2 to
+    /// 1.6 times the commits of [`Writer::Thread`] at 1 to 64 clients, and no fewer at 1,000, so this is the
     /// default. A group that is better written while workers run is still left to a thread of the log.
     Worker,
     /// A thread of the log: one hand-over per group, while the worker may run other clients. For workers that
@@ -69,7 +69,7 @@ pub struct Options {
     /// the closed loops of the prototypes. A second write needs a second thread to wait for it; two workers
     /// that each write for themselves took 1.1 to 1.3 times the processor time per commit.
     pub writes_in_flight_max: u32,
-    /// Bytes staged in one pass at which a corked worker launches a write anyway. Default 256 KiB, a longest
+    /// Bytes staged in one pass at which its worker launches a write anyway. Default 256 KiB, a longest
     /// frame: a worker that writes itself gains nothing from an earlier launch, and measured 1.5 times the
     /// commits of a cap of 64 KiB at 1,000 clients.
     pub corked_bytes_max: u32,
@@ -114,23 +114,20 @@ impl Options {
     /// Refuses values outside their limits.
     pub fn check(&self) -> Result<()> {
         let unit = u64::from(self.frame_unit_bytes);
-        let rule = |holds: bool, option, value, rule| {
-            if holds { Ok(()) } else { Err(Error::Option { option, value, rule }) }
-        };
-        rule(
+        check_option(
             is_unit(self.frame_unit_bytes),
             "frame_unit_bytes",
             unit,
             "it must be 512, 1024, 2048 or 4096, the block sizes of devices",
         )?;
-        rule(
+        check_option(
             is_segment(self.segment_bytes, self.frame_unit_bytes),
             "segment_bytes",
             self.segment_bytes,
             "it must lie between 16 KiB and 1 GiB and be a multiple of frame_unit_bytes",
         )?;
         let frame = u64::from(self.frame_bytes_max);
-        rule(
+        check_option(
             frame >= unit
                 && frame.is_multiple_of(unit)
                 && frame <= (self.segment_bytes / 4).min(1 << 20),
@@ -138,25 +135,25 @@ impl Options {
             frame,
             "it must be a multiple of frame_unit_bytes, at most 1 MiB and a quarter of a segment",
         )?;
-        rule(
+        check_option(
             self.ring_records.is_power_of_two() && (8..=1 << 18).contains(&self.ring_records),
             "ring_records",
             self.ring_records.into(),
             "it must be a power of two between 8 and 262144",
         )?;
-        rule(
+        check_option(
             (1..=RECORD_BYTES_MAX).contains(&self.record_bytes_max.into()),
             "record_bytes_max",
             self.record_bytes_max.into(),
             "it must lie between 1 byte and 64 MiB, since a record blocks all later commits",
         )?;
-        rule(
+        check_option(
             (1..=4).contains(&self.writes_in_flight_max),
             "writes_in_flight_max",
             self.writes_in_flight_max.into(),
             "it must lie between 1 and 4",
         )?;
-        rule(
+        check_option(
             (1..=16 << 20).contains(&self.corked_bytes_max),
             "corked_bytes_max",
             self.corked_bytes_max.into(),

@@ -91,7 +91,7 @@ impl Pipeline {
     }
 
     /// The last commit of the contiguous stable prefix.
-    pub(super) fn horizon(&self) -> Csn {
+    pub(super) fn durable_lsn(&self) -> Csn {
         self.durable_lsn
     }
 
@@ -214,9 +214,9 @@ mod tests {
                     let waits: Vec<usize> = (0..model.launched.len())
                         .filter(|&i| model.written[i] && !model.synced[i])
                         .collect();
-                    let wanted = sync_follows && !waits.is_empty() && model.syncing.is_none();
-                    assert_eq!(pipeline.wants_sync(), wanted);
-                    if !wanted {
+                    let may_sync = sync_follows && !waits.is_empty() && model.syncing.is_none();
+                    assert_eq!(pipeline.wants_sync(), may_sync);
+                    if !may_sync {
                         return None;
                     }
                     pipeline.begin_sync();
@@ -238,7 +238,7 @@ mod tests {
             }
             let stable = model.stable(sync_follows);
             let durable_lsn = stable.checked_sub(1).map_or(100, |i| model.launched[i]);
-            assert_eq!(pipeline.horizon(), Csn(durable_lsn), "{events:?}");
+            assert_eq!(pipeline.durable_lsn(), Csn(durable_lsn), "{events:?}");
             assert_eq!(pipeline.stable(), FrameNumber(7 + stable as u64));
             assert_eq!(pipeline.is_idle(), stable == model.launched.len());
         }
@@ -280,7 +280,7 @@ mod tests {
         pipeline.write_done(second);
         pipeline.poison();
         pipeline.write_done(first);
-        assert_eq!(pipeline.horizon(), Csn(0));
+        assert_eq!(pipeline.durable_lsn(), Csn(0));
         assert!(!pipeline.may_launch() && !pipeline.wants_sync());
     }
 }

@@ -169,7 +169,7 @@ impl Replay<'_> {
         if header.ends_record() {
             self.boundary = *reached;
         }
-        self.settle(reached.stable);
+        self.drop_stable(reached.stable);
         Ok(())
     }
 
@@ -227,9 +227,9 @@ impl Replay<'_> {
     }
 
     /// Removes frames from the tail that are now known to be stable.
-    fn settle(&mut self, stable: FrameNumber) {
-        let settled = self.tail.partition_point(|frame| frame.header.number <= stable);
-        for frame in self.tail.drain(..settled) {
+    fn drop_stable(&mut self, stable: FrameNumber) {
+        let count = self.tail.partition_point(|frame| frame.header.number <= stable);
+        for frame in self.tail.drain(..count) {
             let mid_record = !frame.header.ends_record();
             self.stable = Joint {
                 frame: frame.header.number,

@@ -65,8 +65,8 @@ impl<F: File> Reader<F> {
     }
 
     fn load(&mut self, offset: u64, bytes: usize) -> Result<()> {
-        let wanted = (bytes.max(WINDOW_BYTES) as u64).min(self.length.saturating_sub(offset));
-        self.window.resize(wanted as usize, 0);
+        let length = (bytes.max(WINDOW_BYTES) as u64).min(self.length.saturating_sub(offset));
+        self.window.resize(length as usize, 0);
         self.window_start = offset;
         let read = self.file.read_at(&mut self.window, offset);
         match read {

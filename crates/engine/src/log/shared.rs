@@ -9,9 +9,9 @@
 //!    for the next one, or hands over to a waiter among the commits that are not launched yet;
 //! 2. a thread that publishes and finds nothing flying drives; one that finds something flying either has
 //!    registered its waker before it checked, or relies on a driver that checks after the publishing;
-//! 3. a worker leaves staged commits of others behind only when some of its own clients were woken: their
-//!    pass ends with an uncork. The writer thread leaves them only while a worker is corked or expected; the
-//!    last one to uncork sees that nothing is flying, or the writer sees that it was the last;
+//! 3. a worker leaves staged commits of others behind only when some of its own clients were woken: the end
+//!    of their pass drives. The writer thread leaves them only while a worker is in a pass or expected; the
+//!    last one to end its pass sees that nothing is flying, or the writer sees that it was the last;
 //! 4. a driver that panics fails the log, which wakes all waiters; a panicking waker does not make its driver
 //!    panic.
 
@@ -33,12 +33,12 @@ use crate::log::stats::SharedStats;
 use crate::log::threads::Threads;
 use crate::panics::{self, OnPanic};
 use crate::planted_bug::{PlantedBug, planted};
+use crate::step::{Step, step};
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use crate::sync::rank::{FRAME_WRITER, GROUPS};
 use crate::sync::ranked::{StdMutex, StdMutexGuard};
 use crate::sync::signal::Signal;
 use crate::sync::thread::yield_now;
-use crate::txn::step::{Step, step};
 use crossbeam_utils::CachePadded;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -74,10 +74,10 @@ pub(super) struct Shared<D: Disk> {
     /// Threads that are blocked until a commit is complete.
     pub(super) blocked: CachePadded<AtomicU32>,
     /// Decides whether staged commits are written concurrently with the workers' passes.
-    pub(super) ripeness: FlushPolicy,
+    pub(super) flush_policy: FlushPolicy,
     /// True if a thread writes groups that are ready to flush while workers run their passes.
     pub(super) hands_over: bool,
-    /// Set when the writer thread must not wait for an uncork any longer.
+    /// Set when the writer thread must not wait for the end of a pass any longer.
     write_requested: AtomicBool,
 }
 
@@ -128,7 +128,7 @@ impl<D: Disk> Shared<D> {
             flying: CachePadded::default(),
             blocked: CachePadded::default(),
             write_requested: AtomicBool::new(false),
-            ripeness: FlushPolicy::new(last.next(), clock::now()),
+            flush_policy: FlushPolicy::new(last.next(), clock::now()),
             // A write that no caller waits for takes less than a hand-over.
             hands_over: threads == Threads::Own && options.durability != Durability::None,
             options,
@@ -171,14 +171,14 @@ impl<D: Disk> Shared<D> {
         io_requests
     }
 
-    /// Makes the writer thread launch a write, even if workers are corked.
+    /// Makes the writer thread launch a write, even if workers are in a pass.
     pub(super) fn request_write(&self) {
         self.write_requested.store(true, Ordering::SeqCst);
         self.writer_signal.raise();
     }
 
-    /// The same for a caller that has published a commit that no uncork writes. If an I/O request is in
-    /// flight, its driver sees this request after returning it.
+    /// The same for a caller that has published a commit that the end of no pass writes. If an I/O request
+    /// is in flight, its driver sees this request after returning it.
     pub(super) fn request_write_if_idle(&self) {
         self.write_requested.store(true, Ordering::SeqCst);
         if !self.is_busy() {
@@ -186,11 +186,11 @@ impl<D: Disk> Shared<D> {
         }
     }
 
-    /// True if the writer thread leaves staged commits to an uncork that is about to come.
+    /// True if the writer thread leaves staged commits to the end of a pass that is still to come.
     pub(super) fn is_held_back(&self) -> bool {
         (self.hands_over || self.options.writer == Writer::Thread)
             && (self.workers.any_away() || planted(PlantedBug::LeaveToNobody))
-            // A blocked thread does not wait for an uncork.
+            // A blocked thread does not wait for the end of a pass.
             && self.blocked.load(Ordering::SeqCst) == 0
             && !self.write_requested.swap(false, Ordering::SeqCst)
             && !self.is_ready_to_flush()
@@ -201,14 +201,14 @@ impl<D: Disk> Shared<D> {
     pub(super) fn is_ready_to_flush(&self) -> bool {
         self.hands_over
             && !self.is_busy()
-            && self.ripeness.is_ready_to_flush(self.ring.next(), clock::now)
+            && self.flush_policy.is_ready_to_flush(self.ring.next(), clock::now)
     }
 
-    /// True if something staged must not wait any longer for all workers to uncork at once.
+    /// True if something staged must not wait any longer for a moment without any pass.
     pub(super) fn is_past_deadline(&self) -> bool {
         self.hands_over
             && !self.is_busy()
-            && self.ripeness.is_past_deadline(self.ring.next(), clock::now)
+            && self.flush_policy.is_past_deadline(self.ring.next(), clock::now)
     }
 
     /// Takes an I/O request, if there is one.
@@ -228,9 +228,9 @@ impl<D: Disk> Shared<D> {
             self.count_live(&mut frame_writer);
         }
         self.flying.fetch_add(1, Ordering::SeqCst);
-        let launched = frame_writer.horizon();
+        let launched = frame_writer.durable_lsn();
         if commits > 0 {
-            self.ripeness.launched(frame_writer.next(), clock::now());
+            self.flush_policy.launched(frame_writer.next(), clock::now());
         }
         drop(frame_writer);
         if planted(PlantedBug::AcknowledgeBeforeSync) {
@@ -259,7 +259,7 @@ impl<D: Disk> Shared<D> {
         let range = match &finished {
             IoOutcome::DurableLsn(to) => {
                 if let Some(is_sync) = write {
-                    self.ripeness.written(span, self.ring.next());
+                    self.flush_policy.written(span, self.ring.next());
                     self.groups().written(span, is_sync);
                 }
                 // Before the durable LSN moves, so that a thread that sees it moved finds the group.

@@ -319,12 +319,12 @@ fn links_back(
     while let Some(oldest) = links.last()
         && oldest.header.first_whole() > replay_from.next()
     {
-        let wanted = oldest.header.previous;
-        let before = sound.iter().find(|link| link.header.number == wanted);
+        let needed = oldest.header.previous;
+        let before = sound.iter().find(|link| link.header.number == needed);
         let before = before.ok_or_else(|| Error::Missing {
             directory: directory.to_owned(),
             what: format!(
-                "the log begins with {}, but commits after {replay_from} are needed and {wanted} is \
+                "the log begins with {}, but commits after {replay_from} are needed and {needed} is \
                  missing; restore the missing segment files",
                 oldest.header.first,
             ),

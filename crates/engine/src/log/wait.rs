@@ -1,7 +1,7 @@
 //! Waiting for a commit: a blocked thread, or a future.
 //!
 //! Both register a waker and then check once more before they sleep; both make the log move if no other
-//! thread does. A future that is polled while its worker is corked leaves that to the worker's uncork, any
+//! thread does. A future that is polled during its worker's pass leaves that to the end of the pass, any
 //! other to the writer thread.
 //!
 //! If several threads are blocked, the one about to write yields once before it does. Threads that the
@@ -15,10 +15,10 @@ use crate::log::commit::Ticket;
 use crate::log::ring::NO_WORKER;
 use crate::log::shared::{Shared, StopCondition};
 use crate::planted_bug::{PlantedBug, planted};
+use crate::step::{Step, step, stepped};
 use crate::sync::atomic::Ordering;
 use crate::sync::thread::{Thread, current, park, yield_now};
 use crate::sync::thread_local;
-use crate::txn::step::{Step, step, stepped};
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
@@ -66,8 +66,8 @@ impl<D: Disk> Future for Completion<'_, D> {
             self.registered = false;
             return Poll::Ready(outcome);
         }
-        // A coming uncork sees the commit, which was published before this check.
-        if self.worker == NO_WORKER || !shared.workers.is_corked(self.worker) {
+        // The end of the pass, still to come, sees the commit, which was published before this check.
+        if self.worker == NO_WORKER || !shared.workers.is_in_pass(self.worker) {
             self.end_expectation();
             shared.request_write_if_idle();
         }

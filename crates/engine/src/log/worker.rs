@@ -1,4 +1,4 @@
-//! A worker's handle on the log: corks it while an executor makes a pass over its clients.
+//! A worker's handle on the log: holds the batch while an executor makes a pass over its clients.
 
 use crate::log::batch_gate::PassEnd;
 use crate::log::commit::Ticket;
@@ -45,7 +45,7 @@ impl<D: Disk> Worker<D> {
         let _entered = tag::enter(Module::Logging);
         self.staged_bytes.set(0);
         if self.place != NO_WORKER {
-            self.shared.workers.cork(self.place);
+            self.shared.workers.begin_pass(self.place);
             if self.shared.hands_over {
                 self.pass.set((clock::now(), 0));
             }
@@ -63,9 +63,9 @@ impl<D: Disk> Worker<D> {
         let (began, commits) = self.pass.take();
         if commits > 0 && self.shared.hands_over {
             let span = clock::now().saturating_sub(began);
-            self.shared.ripeness.passed(span, commits);
+            self.shared.flush_policy.passed(span, commits);
         }
-        match self.shared.workers.uncork(self.place) {
+        match self.shared.workers.end_pass(self.place) {
             PassEnd::LastWithWork if self.shared.hands_over => {
                 // A worker that has clients to run must not be the one that waits for the write.
                 if !self.shared.is_busy() {
@@ -88,7 +88,7 @@ impl<D: Disk> Worker<D> {
         let clients = clients.min(CLIENTS_MAX);
         let before = self.clients.replace(clients);
         if clients != before {
-            self.shared.ripeness.change_clients(before, clients);
+            self.shared.flush_policy.change_clients(before, clients);
         }
     }
 
@@ -111,8 +111,9 @@ impl<D: Disk> Worker<D> {
         }
     }
 
-    /// A client's ticket as a future. Polled while this worker is corked it leaves the write to the uncork;
-    /// otherwise the log's own thread writes, as for [`Database::completion`](crate::Database::completion).
+    /// A client's ticket as a future. Polled during this worker's pass it leaves the write to the end of the
+    /// pass; otherwise the log's own thread writes, as for
+    /// [`Database::completion`](crate::Database::completion).
     #[inline]
     pub fn completion(&self, ticket: Ticket) -> Completion<'_, D> {
         Completion::new(&self.shared, ticket, self.place)
@@ -125,7 +126,7 @@ impl<D: Disk> Worker<D> {
         match self.shared.options.writer {
             Writer::Thread => self.shared.writer_signal.raise(),
             Writer::Worker => {
-                // Once own clients were woken, their pass will end with an uncork.
+                // Once own clients were woken, the end of their pass writes the rest.
                 let own_woken = StopCondition::Enough(&|woken| woken.own > 0);
                 self.shared.drive(self.place, &own_woken);
             }
@@ -139,7 +140,7 @@ impl<D: Disk> Drop for Worker<D> {
         if self.place != NO_WORKER {
             self.shared.workers.leave(self.place);
         }
-        // Other threads may have relied on this worker's uncork.
+        // Other threads may have relied on the end of this worker's pass.
         if !self.shared.is_busy() {
             self.shared.drive(NO_WORKER, &StopCondition::Idle);
         }

@@ -1,21 +1,22 @@
-//! Recovery: the pages of the last checkpoint, and then every commit behind it, in order.
+//! Recovery: loads the pages of the last checkpoint, then redoes every later commit, in order.
 //!
-//! 1. The data file gives the root: the commit `c` up to which its pages are exact, and the tree directory.
-//! 2. All pages are read and verified. Those of trees that the tree directory does not name are freed: trees
-//!    that were being built aside, or freed after a drop, when the checkpoint was cut.
-//! 3. The log hands out every commit after `c`, and refuses if it begins later or is damaged; each is
-//!    redone on the trees (`redo`). What the log has handed out stays committed.
-//! 4. Ghosts that the checkpoint has caught go: nobody reads behind any more.
-//! 5. The catalogue is read. Trees that it does not name are freed, and what an earlier program left in the
-//!    states `building` or `dropping` is dropped.
+//! 1. The data file supplies the root: the commit `c` up to which its pages are exact, and the tree
+//!    directory.
+//! 2. All pages are read and verified. Pages of trees that the tree directory does not name are freed: such
+//!    trees were being built aside, or freed after a drop, at the time of the checkpoint's snapshot.
+//! 3. The log delivers every commit after `c`, and refuses if it begins later or is damaged; each commit is
+//!    redone on the trees (`redo`). Commits that the log has delivered stay committed.
+//! 4. Ghosts captured by the checkpoint are removed: there are no readers of older versions.
+//! 5. The catalogue is read. Trees that it does not name are freed, and tables and indexes that an earlier
+//!    program left in the states `building` or `dropping` are dropped.
 //!
-//! There is no analysis and no undo: pages never hold what was not committed. Redo names what holds
-//! afterwards, never a difference. Of a row it may name a part only (a splice): then the rest is as all
-//! commits before have left it, which redo in order gives, from the exact image of one commit on. A crash
-//! during recovery is recovered from in the same way: recovery overwrites nothing that it reads, but for
-//! the root, which it writes again as it is, behind a copy.
+//! There is no analysis and no undo: pages never hold uncommitted rows. A redo record names the state
+//! afterwards, never a difference. For a row it may name only a part (a splice): the rest is then as all
+//! earlier commits have left it, which redo in order from the exact image of one commit guarantees. A crash
+//! during recovery is handled in the same way: recovery overwrites nothing that it reads, except the root,
+//! which it rewrites unchanged after writing a copy.
 //!
-//! It runs on one thread and in csn order: partitioned by key, unique indexes would be misordered
+//! Recovery runs on one thread and in csn order: partitioning by key would misorder unique indexes
 //! (store-corrections 19).
 
 mod redo;

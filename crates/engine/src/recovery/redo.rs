@@ -1,7 +1,7 @@
-//! Redo: what a log record says, done to trees and pages at rest.
+//! Redo: applies a log record to trees and pages while nothing else uses them.
 //!
-//! Rows that are deleted leave no ghost: nobody reads behind. No cut runs, so that no pre-image is ever
-//! wanted; pages are all there, so that a miss is a forced one and is loaded at once.
+//! Deleted rows leave no ghost: there are no readers of older versions. No checkpoint runs, so pre-images are
+//! never needed; all pages are in memory, so a miss is a forced one and is loaded at once.
 
 use crate::access::btree::overflow::{self, ChainSize, OverflowPointer};
 use crate::access::btree::{Blocked, Leaf, MergeOutcome, MergeTrigger, SPLIT_PAGES, Tree};
@@ -15,7 +15,7 @@ use crate::tree_directory::TreeDirectory;
 use crate::txn::{Operation, Pieces, operations, splice};
 use std::sync::Arc;
 
-/// What was redone.
+/// Counters of redo.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Redone {
     /// Commits with a record.
@@ -24,15 +24,15 @@ pub(crate) struct Redone {
     pub(crate) rows: u64,
     /// Bytes of records.
     pub(crate) bytes: u64,
-    /// Trees that were freed because no catalogue names them: builds that were cut off.
+    /// Trees that were freed because no catalogue names them: interrupted builds.
     pub(crate) unnamed_trees: Vec<TreeId>,
 }
 
-/// See the module.
+/// Redoes commits on the trees of a tree directory.
 pub(crate) struct Redo<'d> {
     buffer: &'d Buffer,
     tree_directory: &'d TreeDirectory,
-    /// The tree that was changed last; mostly the next change is of the same.
+    /// The tree that was changed last; usually the next change is in the same one.
     tree: Option<Arc<Tree>>,
     redone: Redone,
     failure: Option<Error>,
@@ -43,7 +43,7 @@ impl<'d> Redo<'d> {
         Redo { buffer, tree_directory, tree: None, redone: Redone::default(), failure: None }
     }
 
-    /// Redoes a commit. After a failure it does nothing more; [`Redo::finish`] tells of it.
+    /// Redoes a commit. After a failure it does nothing more; [`Redo::finish`] returns the failure.
     pub(crate) fn commit(&mut self, csn: Csn, record: &[u8]) {
         if self.failure.is_some() {
             return;
@@ -114,20 +114,20 @@ impl<'d> Redo<'d> {
     }
 }
 
-/// Makes a row that value, whether or not it was there.
+/// Gives a row this value, whether or not it existed.
 fn put(buffer: &Buffer, tree: &Tree, csn: Csn, key: &[u8], value: &[u8]) -> Result<()> {
     if !overflow::is_needed(buffer, value.len()) {
         return place(buffer, tree, key, value, VersionWord::of(csn));
     }
     let write = || overflow::write(buffer, tree.id, value);
-    let stub = write().or_else(|_at_cap| {
-        // Pages that were freed before wait until nobody can look at them: nobody does.
+    let pointer = write().or_else(|_at_cap| {
+        // Freed pages wait until no reader can access them: now there is none.
         let pages = ChainSize::of(buffer).pages(value.len() as u64);
         buffer.free_retired(Kind::Overflow, pages);
         write()
     })?;
-    overflow::attach(buffer, stub);
-    place(buffer, tree, key, &stub.to_value(), VersionWord::of(csn).overflow())
+    overflow::attach(buffer, pointer);
+    place(buffer, tree, key, &pointer.to_value(), VersionWord::of(csn).overflow())
 }
 
 fn place(buffer: &Buffer, tree: &Tree, key: &[u8], value: &[u8], word: VersionWord) -> Result<()> {
@@ -135,8 +135,8 @@ fn place(buffer: &Buffer, tree: &Tree, key: &[u8], value: &[u8], word: VersionWo
         let placed = change(buffer, tree, key, |leaf| place_in(leaf, key, value, word));
         match placed {
             Ok(replaced) => {
-                if let Some(stub) = replaced {
-                    overflow::free(buffer, stub);
+                if let Some(pointer) = replaced {
+                    overflow::free(buffer, pointer);
                 }
                 return Ok(());
             }
@@ -145,7 +145,7 @@ fn place(buffer: &Buffer, tree: &Tree, key: &[u8], value: &[u8], word: VersionWo
     }
 }
 
-/// Puts a row into its leaf; gives the overflow pages that it had back to be freed.
+/// Puts a row into its leaf; returns the overflow pages that it had, which the caller frees.
 fn place_in(
     leaf: &mut Leaf,
     key: &[u8],
@@ -171,7 +171,7 @@ fn place_in(
     Ok(replaced)
 }
 
-/// Changes pieces of a row, in its leaf; false if there is no row of that length.
+/// Changes pieces of a row in its leaf; false if there is no row of that length.
 fn splice_row(
     buffer: &Buffer,
     tree: &Tree,
@@ -192,24 +192,24 @@ fn splice_row(
     })
 }
 
-/// Takes a row away, if it is there: what is redone twice finds it gone.
+/// Deletes a row, if it exists: redoing a record twice finds it gone.
 fn delete(buffer: &Buffer, tree: &Tree, key: &[u8]) {
     let (replaced, is_poor) = change(buffer, tree, key, |leaf| {
         let Ok(slot) = leaf.search(key) else {
             return (None, false);
         };
-        let stub = Some(leaf.word(slot))
+        let pointer = Some(leaf.word(slot))
             .filter(|word| word.is_overflow())
             .and_then(|_| OverflowPointer::from_value(leaf.value(slot)));
         leaf.remove(slot);
-        (stub, leaf.is_poor())
+        (pointer, leaf.is_poor())
     });
-    if let Some(stub) = replaced {
-        overflow::free(buffer, stub);
+    if let Some(pointer) = replaced {
+        overflow::free(buffer, pointer);
     }
     if is_poor {
         let tidied = without_misses(|| tree.merge_leaf(buffer, key, MergeTrigger::First));
-        debug_assert_eq!(tidied, MergeOutcome::Done, "nobody else is at the tree");
+        debug_assert_eq!(tidied, MergeOutcome::Done, "no other thread uses the tree");
     }
 }
 
@@ -235,7 +235,7 @@ fn make_room(buffer: &Buffer, tree: &Tree, key: &[u8], value_bytes: usize) -> Re
             }
             Err(Blocked::Failed(error)) => return Err(error),
             Err(Blocked::PreImages | Blocked::Busy) => {
-                unreachable!("nobody else works on the trees during recovery")
+                unreachable!("no other thread works on the trees during recovery")
             }
         }
     }

@@ -1,8 +1,7 @@
-//! The checker's means, in the shapes of the plain ones.
+//! The checker's synchronization primitives, with the interfaces of the plain ones.
 //!
-//! `parking_lot`'s locks hand out guards without a result, lend a guard to a sleep, and are not poisoned;
-//! std's `OnceLock` cannot be seen by a checker at all. Both are put together here from what the
-//! checker has.
+//! `parking_lot`'s locks return guards without a result, unlock a guard during a wait, and are not poisoned;
+//! std's `OnceLock` is invisible to a checker. Both are rebuilt here from the checker's primitives.
 
 use std::sync::PoisonError;
 
@@ -16,7 +15,7 @@ pub(crate) use shuttle::thread_local;
 
 pub(crate) use checker::sync::{Condvar, Mutex, MutexGuard};
 
-/// loom's `thread_local`, which knows no constant values.
+/// loom's `thread_local`, which does not support constant values.
 #[cfg(loom)]
 macro_rules! of_each_thread {
     ($(static $name:ident: $kind:ty = const { $value:expr };)*) => {
@@ -27,10 +26,10 @@ macro_rules! of_each_thread {
 #[cfg(loom)]
 pub(crate) use of_each_thread as thread_local;
 
-/// True if a checker decides when threads go on: then counts that only cost steps are small.
+/// True if a checker schedules the threads: counts that only cost steps are then small.
 pub(crate) const IS_MODEL: bool = true;
 
-/// Numbers that threads share.
+/// Atomic numbers.
 pub(crate) mod atomic {
     #[cfg(loom)]
     pub(crate) use crate::sync::weak::{
@@ -43,7 +42,7 @@ pub(crate) mod atomic {
     pub(crate) use std::sync::atomic::Ordering;
 }
 
-/// Threads and their sleep.
+/// Threads, and waking them.
 pub(crate) mod thread {
     pub(crate) use super::checker::thread::{Builder, JoinHandle, yield_now};
     #[cfg(shuttle)]
@@ -52,7 +51,7 @@ pub(crate) mod thread {
     pub(crate) use crate::sync::park::{Thread, current, park};
 }
 
-/// A value that is set once. The value stands before the flag does, as in std's.
+/// A value that is set once. The value is stored before the flag is set, as in std's.
 #[derive(Debug)]
 pub(crate) struct OnceLock<T> {
     is_set: atomic::AtomicBool,
@@ -78,7 +77,7 @@ impl<T> OnceLock<T> {
     }
 }
 
-/// Locks in the shape of `parking_lot`'s.
+/// Locks with the interface of `parking_lot`'s.
 pub(crate) mod parking {
     use super::{PoisonError, checker};
     use std::ops::{Deref, DerefMut};

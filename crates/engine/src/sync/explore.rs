@@ -1,7 +1,7 @@
-//! Runs a model under the checker, counts what was explored, and shows that faults are found.
+//! Runs a model under the checker, counts the executions, and shows that faults are found.
 //!
-//! [`hold`] explores the code as it stands, and fails with what the checker found. [`find`] explores it
-//! with a fault, and fails if the checker finds nothing: a model that cannot fail checks nothing.
+//! [`hold`] explores the code as it is, and fails if the checker finds an error. [`find`] explores it with a
+//! fault, and fails if the checker finds nothing: a model that cannot fail checks nothing.
 
 use crate::planted_bug::{self, PlantedBug};
 #[cfg(loom)]
@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A fault in the code that a model runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
-    /// None that we know of.
+    /// No fault.
     None,
-    /// The model itself does something wrong, which its name says.
+    /// A fault injected into the model itself, by name.
     #[cfg(loom)]
     InModel(&'static str),
-    /// A bug that the code has a switch for.
+    /// A planted bug of the code.
     Planted(PlantedBug),
-    /// One access is relaxed, or one fence left out.
+    /// One access is relaxed, or one fence is omitted.
     #[cfg(loom)]
     Weak(CodeLocation),
 }
@@ -37,12 +37,12 @@ impl Fault {
     }
 }
 
-/// How far a model is explored: at loom by how many preemptions an interleaving may hold, at shuttle
-/// by how many random interleavings are run.
+/// How far a model is explored: the maximum number of preemptions in an execution (loom), or the number of
+/// random executions (shuttle).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound(pub(crate) usize);
 
-/// Explores, and fails with what is found.
+/// Explores, and fails if an error is found.
 pub(crate) fn hold<M: Fn() + Send + Sync + 'static>(name: &str, bound: Bound, model: M) {
     let (executions, found) = search(Fault::None, bound, model);
     if let Some(found) = found {
@@ -66,8 +66,8 @@ pub(crate) fn find<M: Fn() + Send + Sync + 'static>(
     println!("{name}: {} found in execution {executions}: {what}", fault.text());
 }
 
-/// Weakens each ordering in a file by itself, and returns the source lines of those that are found. The
-/// others are made good by something else in this model, such as a mutex.
+/// Weakens each ordering in a file by itself, and returns the source lines of those that are found. For the
+/// others something else in this model, such as a mutex, provides the order.
 #[cfg(loom)]
 pub(crate) fn find_weak<M: Fn() + Clone + Send + Sync + 'static>(
     name: &str,
@@ -93,15 +93,15 @@ pub(crate) fn find_weak<M: Fn() + Clone + Send + Sync + 'static>(
         }
     }
     println!(
-        "{name}: {} of {} orderings of {file} found when weakened, {explored} executions; the others \
-         are made good by something else in this model",
+        "{name}: {} of {} orderings of {file} found when weakened, {explored} executions; for the \
+         others something else in this model provides the order",
         found.len(),
         found.len() + missed
     );
     found
 }
 
-/// Explores on a thread of its own; how many executions there were, and what was found in the last.
+/// Explores on a thread of its own; returns the number of executions, and the error found in the last one.
 fn search<M: Fn() + Send + Sync + 'static>(
     fault: Fault,
     bound: Bound,
@@ -126,12 +126,12 @@ fn search<M: Fn() + Send + Sync + 'static>(
     let found = explored.join().err().map(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
-            .unwrap_or_else(|| "a panic without a text".to_owned())
+            .unwrap_or_else(|| "a panic without a message".to_owned())
     });
     (executions.load(Ordering::Relaxed), found)
 }
 
-/// Without the checker's report of what it was asked to find. Models run one after another.
+/// Suppresses the checker's report of an expected error. Models run one after another.
 fn quietly<R>(body: impl FnOnce() -> R) -> R {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
@@ -148,13 +148,14 @@ fn check(bound: Bound, model: impl Fn() + Send + Sync + 'static) {
     builder.check(model);
 }
 
-/// Half of the interleavings are drawn step by step, half by priorities with few changes: the first
-/// mix evenly, the second let one thread run far ahead.
+/// Half of the interleavings are drawn step by step, half by priorities with few changes: the first mix
+/// evenly, the second let one thread run far ahead.
 #[cfg(shuttle)]
 fn check(bound: Bound, model: impl Fn() + Send + Sync + 'static) {
     use shuttle::scheduler::{PctScheduler, RandomScheduler};
     const CHANGES: usize = 3;
-    // Opening a store takes more than shuttle's own 60 KiB where the compiler puts much into one frame.
+    // Opening a store needs more stack than shuttle's default of 60 KiB if the compiler puts much into one
+    // frame.
     const STACK_BYTES: usize = 256 << 10;
     let mut config = shuttle::Config::new();
     config.stack_size = STACK_BYTES;

@@ -1,7 +1,7 @@
-//! Threads that sleep and are woken, for loom: a wake-up that comes before the sleep is kept.
+//! Sleeping and waking threads for loom: a wake-up that comes before the sleep is kept.
 //!
-//! loom's own loses it if the thread waits for a mutex in between; then a thread sleeps for ever in the
-//! model that would not in life.
+//! loom's own implementation loses it if the thread waits for a mutex in between; then a thread sleeps
+//! forever in the model that would not in reality.
 
 use loom::sync::{Condvar, Mutex};
 use std::sync::Arc;
@@ -23,12 +23,12 @@ loom::thread_local! {
     });
 }
 
-/// The thread that asks.
+/// The calling thread.
 pub(crate) fn current() -> Thread {
     Thread(SEAT.with(Arc::clone))
 }
 
-/// Sleeps until somebody wakes this thread, or has since it last slept.
+/// Sleeps until this thread is woken, or returns at once if it was woken since its last sleep.
 pub(crate) fn park() {
     let seat = SEAT.with(Arc::clone);
     let mut is_woken = seat.is_woken.lock().expect("a model ends with a panic");
@@ -39,7 +39,7 @@ pub(crate) fn park() {
 }
 
 impl Thread {
-    /// Wakes it, now or when it sleeps next.
+    /// Wakes the thread, now or at its next sleep.
     pub(crate) fn unpark(&self) {
         *self.0.is_woken.lock().expect("a model ends with a panic") = true;
         self.0.bell.notify_one();

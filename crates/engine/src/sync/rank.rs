@@ -1,12 +1,12 @@
 //! The lock order of the engine, and its check in builds with debug assertions.
 //!
 //! A thread takes locks in the order of this table, from the top down: it waits for a lock only while all
-//! that it holds stands above. So no two threads wait for each other. Taking a lock without waiting
+//! locks that it holds are above it. So no two threads wait for each other. Taking a lock without waiting
 //! (`try_lock`) is allowed in any order.
 //!
-//! | rank | what | where |
+//! | rank | lock | where |
 //! |---|---|---|
-//! | `CHECKPOINT_THREAD` | the end of the checkpoints' thread | `database/checkpoint_thread.rs` |
+//! | `CHECKPOINT_THREAD` | the end of the checkpoint thread | `database/checkpoint_thread.rs` |
 //! | `DEFINING` | one definition at a time | `database/engine.rs` |
 //! | `GATE` | the commit gate: a section, or the wait to enter or to close | `txn/commit_gate.rs` |
 //! | `CHECKPOINT` | the data file and the running checkpoint | `database/checkpoints.rs` |
@@ -16,12 +16,12 @@
 //! | `HIDDEN` | trees that a definition makes or drops | `database/engine.rs` |
 //! | `STRUCTURE` | splits and merges of one tree | `access/btree/tree.rs` |
 //! | `LATCH` | one leaf | `buffer/frame.rs` |
-//! | `LISTED_TABLES` | the catalogue that callers list, also with a row shown | `database/engine.rs` |
+//! | `LISTED_TABLES` | the catalogue that callers list, also while a row is borrowed | `database/engine.rs` |
 //! | `ROW_LOG_INSTALLED` | whether an index is being built | `txn/core.rs` |
-//! | `ROW_LOG` | changes beside an index build | `txn/row_log.rs` |
+//! | `ROW_LOG` | changes during an index build | `txn/row_log.rs` |
 //! | `GHOSTS` | deleted rows that wait to be removed | `txn/garbage.rs` |
 //! | `VERSIONS` | a shard of old versions | `txn/version.rs` |
-//! | `LISTED` | pages changed since the last cut | `buffer/page_snapshot.rs` |
+//! | `LISTED` | pages changed since the last snapshot | `buffer/page_snapshot.rs` |
 //! | `IMAGES` | the pool of pre-images | `buffer/page_snapshot.rs` |
 //! | `PAGE_ALLOCATOR` | free page numbers | `buffer/pages.rs` |
 //! | `LOG_THREADS` | the log's threads, until they are joined | `log/handle.rs` |
@@ -30,30 +30,32 @@
 //! | `SLOT` | a slot of the log's ring | `log/ring.rs` |
 //! | `BUFFERS` | buffers of log records | `log/record_buffers.rs` |
 //! | `SEATS` | free seats of sessions | `txn/registry.rs` |
-//! | `IDLE` | memory of transactions that are over | `txn/transaction_pool.rs` |
+//! | `IDLE` | pooled memory of finished transactions | `txn/transaction_pool.rs` |
 //! | `PATHS` | sampled times of commits | `txn/commit_path.rs` |
-//! | `BLOCKS` | memory for leaves and frames, also given back by epochs | `buffer/blocks.rs` |
-//! | `GATE_STATE` | whether the gate is taken; held for a look | `txn/commit_gate.rs` |
-//! | `SIGNAL` | a sleeping thread of the engine's own | `sync/signal.rs` |
+//! | `BLOCKS` | memory for leaves and frames, also when epochs free it | `buffer/blocks.rs` |
+//! | `GATE_STATE` | whether the gate is taken; held only to check it | `txn/commit_gate.rs` |
+//! | `SIGNAL` | a sleeping thread of the engine | `sync/signal.rs` |
 //!
 //! Invariants:
-//! 1. A thread does not hold two locks of one rank, but for leaves: who holds a tree's structure mutex
-//!    latches two of them.
-//! 2. Nobody waits at the gate, to enter or to close it, with a lock of `GATE` or below in the table.
-//! 3. Nobody sleeps on a condition with a lock that others need to make it true: [`assert_may_sleep`].
+//! 1. A thread does not hold two locks of one rank, except leaves: a thread that holds a tree's structure
+//!    mutex latches two of them.
+//! 2. No thread waits at the gate, to enter or to close it, while it holds a lock of `GATE` or below in the
+//!    table.
+//! 3. No thread sleeps on a condition while it holds a lock that others need to make it true:
+//!    [`assert_may_sleep`].
 //!
-//! A closed gate is not counted as held: a transaction that runs alone keeps it between two calls, in
-//! which its thread may do what it likes, in other databases too. That its holder waits for nothing that
-//! stands above the gate follows from 2 for whoever is on the other side.
+//! A closed gate does not count as held: a transaction that runs alone keeps it between two calls, during
+//! which its thread may do anything, in other databases too. By 2, for the threads on the other side, its
+//! holder waits for nothing above the gate.
 //!
-//! Ranks are constants in the types of locks, so that they take no memory; which ranks a thread holds is
-//! kept in builds with debug assertions only. In others [`Held`] is nothing.
+//! Ranks are constants in the types of locks, so that they take no memory; the ranks that a thread holds are
+//! recorded only in builds with debug assertions. In other builds [`Held`] is empty.
 
-/// Gives each name the next rank.
+/// Assigns consecutive ranks to the names.
 macro_rules! ranks {
     ($($name:ident: $what:literal,)*) => {
         ranks!(@number 0; $($name)*);
-        /// What each rank is, for messages.
+        /// The description of each rank, for messages.
         #[cfg(any(debug_assertions, test))]
         pub(super) const NAMES: &[&str] = &[$(concat!(stringify!($name), " (", $what, ")")),*];
     };
@@ -65,7 +67,7 @@ macro_rules! ranks {
 }
 
 ranks! {
-    CHECKPOINT_THREAD: "the end of the checkpoints' thread",
+    CHECKPOINT_THREAD: "the end of the checkpoint thread",
     DEFINING: "one definition at a time",
     GATE: "the commit gate",
     CHECKPOINT: "the data file and the running checkpoint",
@@ -77,10 +79,10 @@ ranks! {
     LATCH: "a leaf",
     LISTED_TABLES: "the catalogue that callers list",
     ROW_LOG_INSTALLED: "whether an index is being built",
-    ROW_LOG: "changes beside an index build",
+    ROW_LOG: "changes during an index build",
     GHOSTS: "deleted rows that wait to be removed",
     VERSIONS: "a shard of old versions",
-    LISTED: "pages changed since the last cut",
+    LISTED: "pages changed since the last snapshot",
     IMAGES: "the pool of pre-images",
     PAGE_ALLOCATOR: "free page numbers",
     LOG_THREADS: "the log's threads",
@@ -89,25 +91,25 @@ ranks! {
     SLOT: "a slot of the log's ring",
     BUFFERS: "buffers of log records",
     SEATS: "free seats of sessions",
-    IDLE: "memory of transactions that are over",
+    IDLE: "pooled memory of finished transactions",
     PATHS: "sampled times of commits",
     BLOCKS: "memory for leaves and frames",
     GATE_STATE: "whether the gate is taken",
-    SIGNAL: "a sleeping thread of the engine's own",
+    SIGNAL: "a sleeping thread of the engine",
 }
 
-/// What a rank is, for messages.
+/// The description of a rank, for messages.
 #[cfg(test)]
 pub(crate) fn name(rank: u8) -> &'static str {
     NAMES[usize::from(rank)]
 }
 
-/// A rank that this thread holds until this is dropped, on the same thread.
+/// A rank that this thread holds until the value is dropped, on the same thread.
 #[derive(Debug)]
 pub(crate) struct Held<const RANK: u8>(());
 
 impl<const RANK: u8> Held<RANK> {
-    /// For a lock of another kind than those of `ranked`: the thread is about to wait for it.
+    /// For a lock that is not one of `ranked`'s: the thread is about to wait for it.
     #[inline]
     pub(crate) fn awaited() -> Held<RANK> {
         assert_may_wait(RANK);
@@ -142,14 +144,14 @@ pub(crate) fn assert_may_wait(rank: u8) {
     let _ = rank;
 }
 
-/// Asserts that this thread holds nothing but a lock of that rank, which it lends to its sleep, and what
-/// stands above `below` in the table.
+/// Asserts that this thread holds only the lock of rank `released`, which its sleep releases, and locks above
+/// `below` in the table.
 #[inline]
-pub(crate) fn assert_may_sleep(lent: u8, below: u8) {
+pub(crate) fn assert_may_sleep(released: u8, below: u8) {
     #[cfg(debug_assertions)]
-    tracked::assert_may_sleep(lent, below);
+    tracked::assert_may_sleep(released, below);
     #[cfg(not(debug_assertions))]
-    let _ = (lent, below);
+    let _ = (released, below);
 }
 
 #[cfg(debug_assertions)]
@@ -181,7 +183,7 @@ mod tracked {
         static HELD: Cell<Ranks> = const { Cell::new(Ranks::NONE) };
     }
 
-    /// Changes the ranks; nothing at the very end of a thread, when they are gone.
+    /// Changes the ranks; does nothing at the very end of a thread, when they are gone.
     fn change(with: impl FnOnce(&mut Ranks)) {
         let _gone = HELD.try_with(|cell| {
             let mut ranks = cell.get();
@@ -203,10 +205,10 @@ mod tracked {
         change(|ranks| {
             let found = ranks.held().iter().rposition(|held| *held == rank);
             let Some(at) = found else {
-                // It was taken on another thread, or the process unwinds from the assertion above.
+                // The lock was taken on another thread, or the thread unwinds from the assertion above.
                 assert!(
                     std::thread::panicking(),
-                    "a lock of rank {} is given back by a thread that does not hold it",
+                    "a lock of rank {} is released by a thread that does not hold it",
                     NAMES[usize::from(rank)]
                 );
                 return;
@@ -218,7 +220,7 @@ mod tracked {
 
     pub(super) fn assert_may_wait(rank: u8) {
         if planted(PlantedBug::CheckpointBeforeGate) {
-            // The deadlock itself is to be found.
+            // The test must find the deadlock itself.
             return;
         }
         change(|ranks| {
@@ -235,17 +237,17 @@ mod tracked {
         });
     }
 
-    pub(super) fn assert_may_sleep(lent: u8, below: u8) {
+    pub(super) fn assert_may_sleep(released: u8, below: u8) {
         if planted(PlantedBug::CheckpointBeforeGate) {
             return;
         }
         change(|ranks| {
             for &held in ranks.held() {
                 assert!(
-                    held == lent || held < below || std::thread::panicking(),
+                    held == released || held < below || std::thread::panicking(),
                     "lock order: a thread that holds {} sleeps until {} changes",
                     NAMES[usize::from(held)],
-                    NAMES[usize::from(lent)]
+                    NAMES[usize::from(released)]
                 );
             }
         });
@@ -262,7 +264,7 @@ mod tests {
 
     const LONG: Duration = Duration::MAX;
 
-    /// What the assertion says; none if it held.
+    /// The message of the assertion; none if it held.
     fn complaint(body: impl FnOnce()) -> Option<String> {
         let panic = catch_unwind(AssertUnwindSafe(body)).err()?;
         Some(panic.downcast_ref::<String>().expect("a message with names").clone())
@@ -281,15 +283,15 @@ mod tests {
             let _images = images.lock();
             drop(checkpoint.lock());
         });
-        let said = reversed.expect("the wrong order is seen without a second thread");
-        assert!(said.contains("IMAGES") && said.contains("CHECKPOINT"), "{said}");
-        // What was held is forgotten with the unwinding; and trying is not waiting.
+        let message = reversed.expect("the wrong order is detected without a second thread");
+        assert!(message.contains("IMAGES") && message.contains("CHECKPOINT"), "{message}");
+        // The held lock was forgotten by the unwinding; and trying is not waiting.
         let _images = images.lock();
         assert!(checkpoint.try_lock().is_some());
     }
 
     #[test]
-    fn locks_may_be_given_back_in_any_order() {
+    fn locks_may_be_released_in_any_order() {
         let checkpoint = Mutex::<(), CHECKPOINT>::new(());
         let images = StdMutex::<(), IMAGES>::new(());
         let first = checkpoint.lock();
@@ -301,32 +303,32 @@ mod tests {
 
     // H1
     #[test]
-    fn nobody_waits_at_the_gate_with_a_lock_that_its_closer_may_want() {
+    fn no_thread_waits_at_the_gate_with_a_lock_that_its_closer_may_need() {
         let checkpoint = Mutex::<(), CHECKPOINT>::new(());
         let gate = CommitGate::new();
-        let said = complaint(|| {
+        let message = complaint(|| {
             let _checkpoint = checkpoint.lock();
             drop(gate.close(ClosedBy::Engine, LONG));
         });
-        let said = said.expect("the gate was free, and the order is wrong all the same");
-        assert!(said.contains("CHECKPOINT") && said.contains("GATE"), "{said}");
-        let said = complaint(|| {
+        let message = message.expect("the order is wrong although the gate was free");
+        assert!(message.contains("CHECKPOINT") && message.contains("GATE"), "{message}");
+        let message = complaint(|| {
             let _checkpoint = checkpoint.lock();
             let _never = gate.wait_until_open(LONG);
         });
-        assert!(said.expect("it would wait").contains("GATE"));
-        let said = complaint(|| {
+        assert!(message.expect("it would wait").contains("GATE"));
+        let message = complaint(|| {
             let _section = gate.try_enter(0);
             drop(gate.close(ClosedBy::Engine, LONG));
         });
-        assert!(said.expect("it waits for itself").contains("GATE"));
+        assert!(message.expect("it waits for itself").contains("GATE"));
         let closed = gate.close(ClosedBy::Engine, LONG).unwrap();
         drop(checkpoint.lock());
         drop(closed);
     }
 
     #[test]
-    fn two_leaves_are_latched_under_the_structure_mutex_only() {
+    fn two_leaves_are_latched_only_under_the_structure_mutex() {
         let structure = Mutex::<(), STRUCTURE>::new(());
         let leaves = [RwLock::<(), LATCH>::new(()), RwLock::<(), LATCH>::new(())];
         let both = || {

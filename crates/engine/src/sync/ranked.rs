@@ -1,11 +1,10 @@
-//! Locks that know their place in the lock order ([`super::rank`]).
+//! Locks with a rank in the lock order ([`super::rank`]).
 //!
-//! [`Mutex`], [`RwLock`] and [`Condvar`] stand on `parking_lot`'s, [`StdMutex`] on std's, which it takes
-//! as it is after a panic; under a model checker all of them stand on the checker's. The rank is a
-//! constant of the type. In builds without debug assertions a lock is as large as the one below it, and
-//! so is its guard.
+//! [`Mutex`], [`RwLock`] and [`Condvar`] wrap `parking_lot`'s, [`StdMutex`] wraps std's and ignores
+//! poisoning; under a model checker all of them wrap the checker's. The rank is a constant of the type. In
+//! builds without debug assertions a lock is as large as the wrapped one, and so is its guard.
 //!
-//! In the crate's own tests a thread that a scheduler steps (`txn::step`) does not block in the operating
+//! In the crate's own tests a thread under a test scheduler (`step`) does not block in the operating
 //! system: it reports what it waits for, and tries again at its next turn.
 
 use super::rank::{Held, assert_may_sleep, assert_may_wait};
@@ -13,20 +12,20 @@ use super::{PoisonError, parking};
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
-/// Waits for a lock of that rank: by `block`, or, where a scheduler steps this thread, by `take` until it
+/// Waits for a lock of that rank: by `block`, or, on a thread under a test scheduler, by `take` until it
 /// succeeds.
 #[inline]
 fn acquire<G>(rank: u8, take: impl FnMut() -> Option<G>, block: impl FnOnce() -> G) -> G {
     assert_may_wait(rank);
     #[cfg(test)]
-    if crate::txn::step::stepped() {
-        return crate::txn::step::wait_for(super::rank::name(rank), take);
+    if crate::step::stepped() {
+        return crate::step::wait_for(super::rank::name(rank), take);
     }
     drop(take);
     block()
 }
 
-/// A guard with the rank that it holds, in its place.
+/// A guard that also holds the rank of its lock.
 macro_rules! guard {
     ($name:ident of $below:ty, $what:literal) => {
         #[doc = $what]
@@ -73,7 +72,7 @@ guard!(StdMutexGuard of mutable super::MutexGuard<'l, T>, "A locked [`StdMutex`]
 guard!(RwLockReadGuard of parking::RwLockReadGuard<'l, T>, "An [`RwLock`], locked for reading.");
 guard!(RwLockWriteGuard of mutable parking::RwLockWriteGuard<'l, T>, "An [`RwLock`], locked for writing.");
 
-/// See the module.
+/// `parking_lot`'s mutex with a rank.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub(crate) struct Mutex<T, const RANK: u8>(parking::Mutex<T>);
@@ -88,7 +87,7 @@ impl<T, const RANK: u8> Mutex<T, RANK> {
         MutexGuard::new(acquire(RANK, || self.0.try_lock(), || self.0.lock()))
     }
 
-    /// None if another one holds it.
+    /// None if another thread holds it.
     #[inline]
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T, RANK>> {
         self.0.try_lock().map(MutexGuard::new)
@@ -103,7 +102,8 @@ impl<T, const RANK: u8> MutexGuard<'_, T, RANK> {
     }
 }
 
-/// See the module. What a panicking thread left in it is whole: users change it by single moves.
+/// std's mutex with a rank, without poisoning: users change the value by single moves, so it is consistent
+/// after a panic.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub(crate) struct StdMutex<T, const RANK: u8>(super::Mutex<T>);
@@ -128,7 +128,7 @@ impl<T, const RANK: u8> StdMutex<T, RANK> {
 }
 
 impl<'m, T, const RANK: u8> StdMutexGuard<'m, T, RANK> {
-    /// Sleeps until `bell` rings, with the mutex unlocked.
+    /// Sleeps until `bell` is notified, with the mutex unlocked.
     pub(crate) fn sleep(self, bell: &super::Condvar) -> StdMutexGuard<'m, T, RANK> {
         assert_may_sleep(RANK, 0);
         let guard = bell.wait(self.guard);
@@ -136,7 +136,7 @@ impl<'m, T, const RANK: u8> StdMutexGuard<'m, T, RANK> {
     }
 }
 
-/// See the module.
+/// `parking_lot`'s reader-writer lock with a rank.
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct RwLock<T, const RANK: u8>(parking::RwLock<T>);
@@ -151,7 +151,7 @@ impl<T, const RANK: u8> RwLock<T, RANK> {
         RwLockReadGuard::new(acquire(RANK, || self.0.try_read(), || self.0.read()))
     }
 
-    /// None if another one writes.
+    /// None if another thread writes.
     #[inline]
     pub(crate) fn try_read(&self) -> Option<RwLockReadGuard<'_, T, RANK>> {
         self.0.try_read().map(RwLockReadGuard::new)
@@ -169,12 +169,12 @@ impl<T: Default, const RANK: u8> Default for RwLock<T, RANK> {
     }
 }
 
-/// See the module.
+/// `parking_lot`'s condition variable, which also checks the lock order.
 #[derive(Debug)]
 pub(crate) struct Condvar {
     below: parking::Condvar,
-    /// How often it was notified: a stepped thread sleeps until that has changed, so that a wake-up
-    /// which is lost is lost there, too.
+    /// How often it was notified: a thread under a test scheduler sleeps until this changes, so that a lost
+    /// wake-up is lost there, too.
     #[cfg(test)]
     notified: std::sync::atomic::AtomicU64,
 }
@@ -188,19 +188,19 @@ impl Condvar {
         }
     }
 
-    /// Sleeps until it is notified, with the mutex unlocked. Of other locks the thread holds at most such
-    /// as stand above `below`: those that are not needed by whoever wakes it.
+    /// Sleeps until it is notified, with the mutex unlocked. Other locks that the thread holds must be above
+    /// `below` in the table: those that the waking thread does not need.
     pub(crate) fn wait<T, const RANK: u8>(&self, guard: &mut MutexGuard<'_, T, RANK>, below: u8) {
         assert_may_sleep(RANK, below);
         #[cfg(test)]
-        if crate::txn::step::stepped() {
+        if crate::step::stepped() {
             self.step_until_notified(guard);
             return;
         }
         self.below.wait(&mut guard.guard);
     }
 
-    /// The same for no longer than that; a stepped thread does not look at the time.
+    /// The same with a time limit; a thread under a test scheduler ignores the limit.
     pub(crate) fn wait_for<T, const RANK: u8>(
         &self,
         guard: &mut MutexGuard<'_, T, RANK>,
@@ -209,7 +209,7 @@ impl Condvar {
     ) {
         assert_may_sleep(RANK, below);
         #[cfg(test)]
-        if crate::txn::step::stepped() {
+        if crate::step::stepped() {
             self.step_until_notified(guard);
             return;
         }
@@ -232,10 +232,10 @@ impl Condvar {
     fn step_until_notified<T, const RANK: u8>(&self, guard: &mut MutexGuard<'_, T, RANK>) {
         use std::sync::atomic::Ordering;
         let before = self.notified.load(Ordering::SeqCst);
-        let has_rung = || self.notified.load(Ordering::SeqCst) != before;
+        let is_notified = || self.notified.load(Ordering::SeqCst) != before;
         let what = super::rank::name(RANK);
         MutexGuard::unlocked(guard, || {
-            crate::txn::step::wait_for(what, || has_rung().then_some(()));
+            crate::step::wait_for(what, || is_notified().then_some(()));
         });
     }
 
@@ -246,7 +246,7 @@ impl Condvar {
     }
 }
 
-/// Locks are no larger than the ones below, where nothing is checked.
+/// Locks are no larger than the wrapped ones if nothing is checked.
 #[cfg(not(debug_assertions))]
 const _: () = {
     use super::rank::LATCH;

@@ -1,5 +1,5 @@
-//! A signal: tells a thread that there is work for it, without being lost and without a system
-//! call when the thread is awake.
+//! A signal: notifies a thread of work, without losing a notification and without a system call while the
+//! thread is awake.
 //!
 //! States: quiet, raised, stopped. `raise` moves quiet to raised; `wait` takes raised back to quiet;
 //! stopped is final.
@@ -13,7 +13,7 @@ const QUIET: u8 = 0;
 const RAISED: u8 = 1;
 const STOPPED: u8 = 2;
 
-/// See the module.
+/// A signal for one sleeping thread.
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
     state: AtomicU8,
@@ -22,7 +22,7 @@ pub(crate) struct Signal {
 }
 
 impl Signal {
-    /// There is work.
+    /// Announces work.
     pub(crate) fn raise(&self) {
         let raised = self.state.compare_exchange(QUIET, RAISED, Ordering::SeqCst, Ordering::SeqCst);
         if raised.is_ok() {
@@ -30,7 +30,7 @@ impl Signal {
         }
     }
 
-    /// There will be no more work.
+    /// Announces that there will be no more work.
     pub(crate) fn stop(&self) {
         self.state.store(STOPPED, Ordering::SeqCst);
         self.ring();
@@ -49,14 +49,14 @@ impl Signal {
         }
     }
 
-    /// True if there is work that nobody has taken up.
+    /// True if there is announced work that no thread has taken up.
     #[cfg(test)]
     pub(crate) fn is_raised(&self) -> bool {
         self.state.load(Ordering::SeqCst) == RAISED
     }
 
     fn ring(&self) {
-        // The mutex closes the gap between a sleeper's look at the state and its sleep.
+        // The mutex closes the gap between a sleeper's check of the state and its sleep.
         drop(self.sleeper.lock());
         self.bell.notify_all();
     }

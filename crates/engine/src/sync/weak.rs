@@ -1,31 +1,31 @@
-//! loom's atomics, of which one access may be made relaxed, or one fence left out.
+//! loom's atomics, with one access made relaxed, or one fence omitted.
 //!
-//! That is how a model shows that it would see an ordering that is too weak: it runs once as the code
-//! stands, which notes every access by its place in the source, and then once for each of them with
-//! that one weakened ([`weakened`]). A place is found by the text of its line, so that a test can name it.
+//! This shows that a model would detect an ordering that is too weak: it runs once unchanged, which records
+//! every access by its source location, and then once for each location with that access weakened
+//! ([`weakened`]). A location is identified by the text of its line, so that a test can name it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
-/// A place in the source: file, line, column.
+/// A source location: file, line, column.
 pub(crate) type CodeLocation = (&'static str, u32, u32);
 
 thread_local! {
-    // loom runs all threads of a model on one: these are shared by them.
+    // loom runs all threads of a model on one thread, so they share these.
     static SEEN: RefCell<BTreeSet<CodeLocation>> = const { RefCell::new(BTreeSet::new()) };
     static WEAKENED: Cell<Option<CodeLocation>> = const { Cell::new(None) };
 }
 
-/// The places of all accesses on this thread inside `body`.
+/// The locations of all accesses on this thread inside `body`.
 pub(crate) fn places(body: impl FnOnce()) -> BTreeSet<CodeLocation> {
     SEEN.take();
     body();
     SEEN.take()
 }
 
-/// Weakens one place for whatever runs on this thread inside `body`.
+/// Weakens one location for all code that `body` runs on this thread.
 pub(crate) fn weakened<R>(place: CodeLocation, body: impl FnOnce() -> R) -> R {
     WEAKENED.set(Some(place));
     let result = body();
@@ -42,15 +42,15 @@ fn is_weak_here() -> bool {
 }
 
 #[track_caller]
-fn order(asked: Ordering) -> Ordering {
-    if is_weak_here() { Ordering::Relaxed } else { asked }
+fn order(requested: Ordering) -> Ordering {
+    if is_weak_here() { Ordering::Relaxed } else { requested }
 }
 
 /// A fence, unless it is the weakened one.
 #[track_caller]
-pub(crate) fn fence(asked: Ordering) {
+pub(crate) fn fence(requested: Ordering) {
     if !is_weak_here() {
-        loom::sync::atomic::fence(asked);
+        loom::sync::atomic::fence(requested);
     }
 }
 
@@ -67,18 +67,18 @@ macro_rules! atomic {
             }
 
             #[track_caller]
-            pub(crate) fn load(&self, asked: Ordering) -> $number {
-                self.0.load(order(asked))
+            pub(crate) fn load(&self, requested: Ordering) -> $number {
+                self.0.load(order(requested))
             }
 
             #[track_caller]
-            pub(crate) fn store(&self, value: $number, asked: Ordering) {
-                self.0.store(value, order(asked));
+            pub(crate) fn store(&self, value: $number, requested: Ordering) {
+                self.0.store(value, order(requested));
             }
 
             #[track_caller]
-            pub(crate) fn swap(&self, value: $number, asked: Ordering) -> $number {
-                self.0.swap(value, order(asked))
+            pub(crate) fn swap(&self, value: $number, requested: Ordering) -> $number {
+                self.0.swap(value, order(requested))
             }
 
             #[track_caller]
@@ -105,18 +105,18 @@ macro_rules! counting {
         #[allow(dead_code, reason = "each number has the accesses that some model needs")]
         impl $name {
             #[track_caller]
-            pub(crate) fn fetch_add(&self, value: $number, asked: Ordering) -> $number {
-                self.0.fetch_add(value, order(asked))
+            pub(crate) fn fetch_add(&self, value: $number, requested: Ordering) -> $number {
+                self.0.fetch_add(value, order(requested))
             }
 
             #[track_caller]
-            pub(crate) fn fetch_sub(&self, value: $number, asked: Ordering) -> $number {
-                self.0.fetch_sub(value, order(asked))
+            pub(crate) fn fetch_sub(&self, value: $number, requested: Ordering) -> $number {
+                self.0.fetch_sub(value, order(requested))
             }
 
             #[track_caller]
-            pub(crate) fn fetch_max(&self, value: $number, asked: Ordering) -> $number {
-                self.0.fetch_max(value, order(asked))
+            pub(crate) fn fetch_max(&self, value: $number, requested: Ordering) -> $number {
+                self.0.fetch_max(value, order(requested))
             }
         }
     )*};

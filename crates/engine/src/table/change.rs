@@ -5,7 +5,7 @@ use crate::access::schema::{Schema, Value};
 use crate::error::Result;
 use syncline_instrument::{Module, tag};
 
-/// What becomes of one column of a row.
+/// A change of one column of a row.
 ///
 /// ```
 /// use syncline_engine::{Change, Value};
@@ -17,39 +17,39 @@ use syncline_instrument::{Module, tag};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Change<'v> {
-    /// It becomes that value.
+    /// Sets the column.
     Set {
         /// Its position in the table.
         column: usize,
         /// The new value.
         value: Value<'v>,
     },
-    /// A number is added to it, whatever it is when the commit comes to it; null stays null. The change
-    /// needs no read and does not conflict with other additions.
+    /// Adds a number to the value that the column has when the commit locks the row; null stays null. The
+    /// change needs no read and does not conflict with other additions.
     Add {
         /// Its position in the table.
         column: usize,
-        /// What is added, of the column's kind.
+        /// The number to add, of the column's kind.
         delta: Value<'v>,
-        /// What the sum is at least.
+        /// Lower bound of the sum.
         lower: Option<Value<'v>>,
-        /// What the sum is at most.
+        /// Upper bound of the sum.
         upper: Option<Value<'v>>,
     },
 }
 
 impl<'v> Change<'v> {
-    /// The column becomes that value.
+    /// Sets the column to a value.
     pub fn set(column: usize, value: Value<'v>) -> Change<'v> {
         Change::Set { column, value }
     }
 
-    /// A number is added to the column.
+    /// Adds a number to the column.
     pub fn add(column: usize, delta: Value<'v>) -> Change<'v> {
         Change::Add { column, delta, lower: None, upper: None }
     }
 
-    /// The same, refused if the sum is less. No meaning for a value that is set.
+    /// Refuses a sum below `bound`. No effect on [`Change::set`].
     #[must_use]
     pub fn at_least(mut self, bound: Value<'v>) -> Change<'v> {
         if let Change::Add { lower, .. } = &mut self {
@@ -58,7 +58,7 @@ impl<'v> Change<'v> {
         self
     }
 
-    /// The same, refused if the sum is greater. No meaning for a value that is set.
+    /// Refuses a sum above `bound`. No effect on [`Change::set`].
     #[must_use]
     pub fn at_most(mut self, bound: Value<'v>) -> Change<'v> {
         if let Change::Add { upper, .. } = &mut self {
@@ -75,7 +75,7 @@ impl<'v> Change<'v> {
     }
 }
 
-/// Writes the changes as a patch into `out`, which is emptied before.
+/// Writes the changes as a patch into `out`, which is cleared first.
 pub(super) fn write(schema: &Schema, changes: &[Change<'_>], out: &mut Vec<u8>) -> Result<()> {
     let _entered = tag::enter(Module::Access);
     out.clear();
@@ -85,7 +85,7 @@ pub(super) fn write(schema: &Schema, changes: &[Change<'_>], out: &mut Vec<u8>) 
         match *change {
             Change::Set { column, value } => set(schema, column, value, out)?,
             Change::Add { column, delta, lower, upper } => {
-                add(schema, column, delta, Bounds { lower, upper }, out)?
+                add(schema, column, delta, Bounds { lower, upper }, out)?;
             }
         }
     }

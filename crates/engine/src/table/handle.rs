@@ -10,9 +10,9 @@ use crate::planted_bug::{PlantedBug, planted};
 use std::fmt;
 use std::sync::Arc;
 
-/// A table, to be named in calls. Cheap to clone; good until the table is dropped or changed: then
-/// calls fail with [`Error::TableChanged`], and the table is to be opened again. It belongs to the database
-/// that it was opened in: any other, and the same one opened again, answers [`Error::OtherDatabase`].
+/// A table, as named in calls. Cheap to clone. Valid until the table is dropped or changed: then calls fail
+/// with [`Error::TableChanged`], and the table must be opened again. It belongs to the opened database that
+/// returned it: any other one, and the same one after reopening, fails with [`Error::OtherDatabase`].
 #[derive(Clone)]
 pub struct Table {
     inner: Arc<Inner>,
@@ -27,7 +27,7 @@ struct Inner {
 }
 
 impl Table {
-    /// A handle; `tree` finds the trees that the catalogue names.
+    /// A handle. `tree` returns the trees that the catalogue names.
     pub(crate) fn new(
         origin: &Arc<Origin>,
         entry: &Arc<TableEntry>,
@@ -54,7 +54,7 @@ impl Table {
         &self.inner.entry.schema
     }
 
-    /// The position of a column, by which rows and changes name it.
+    /// The position of a column, which names it in rows and changes.
     ///
     /// # Errors
     ///
@@ -64,14 +64,14 @@ impl Table {
         column.ok_or_else(|| no_such("column", name))
     }
 
-    /// One of its indexes, to be looked into.
+    /// A path by one of its indexes, for reads.
     ///
     /// # Errors
     ///
     /// [`Error::NoSuch`].
     pub fn by(&self, index: &str) -> Result<Path<'_>> {
-        let found = self.schema().index(index);
-        Ok(Path { table: self, index: Some(found.ok_or_else(|| no_such("index", index))?) })
+        let position = self.schema().index(index);
+        Ok(Path { table: self, index: Some(position.ok_or_else(|| no_such("index", index))?) })
     }
 
     pub(crate) fn tree(&self) -> &Arc<Tree> {
@@ -86,7 +86,7 @@ impl Table {
         !self.inner.indexes.is_empty()
     }
 
-    /// Which part of it a tree is, by its number.
+    /// The part of the table whose tree has that number.
     pub(super) fn part(&self, tree: TreeId) -> Option<Part<'_>> {
         if self.inner.tree.id == tree {
             return Some(Part::Rows);
@@ -95,7 +95,7 @@ impl Table {
         Some(Part::Index(self.schema().indexes()[position].name()))
     }
 
-    /// True if one of the two was cloned from the other. Looks at nothing but the handles.
+    /// True if one of the two was cloned from the other. Compares only the handles.
     #[inline]
     pub(super) fn is_clone_of(&self, other: &Table) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
@@ -106,14 +106,14 @@ impl Table {
         Arc::ptr_eq(&self.inner.tree, &other.inner.tree)
     }
 
-    /// True if any tree of the handle is gone or renewed. They are so one after another, and whoever met
-    /// the first need not find the tree of the rows among them yet.
+    /// True if any tree of the handle is dropped or renewed. This happens to one tree after another, so a
+    /// caller that met the first one may find the tree of the rows still valid.
     pub(super) fn is_stale(&self) -> bool {
         let mut trees = self.inner.indexes.iter().chain([&self.inner.tree]);
         trees.any(|tree| tree.is_dropped())
     }
 
-    /// Fails if the handle does not belong to what is worked on.
+    /// Fails if the handle belongs to another database.
     #[inline]
     pub(crate) fn check_origin(&self, origin: &Arc<Origin>) -> Result<()> {
         if Arc::ptr_eq(&self.inner.origin, origin) || planted(PlantedBug::StaleHandle) {
@@ -131,7 +131,7 @@ impl Table {
         }
     }
 
-    /// Fails if the handle is no longer good.
+    /// Fails if the handle is stale.
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
         if self.inner.tree.is_dropped() {
@@ -148,7 +148,7 @@ impl fmt::Debug for Table {
     }
 }
 
-/// A part of a table that has a tree of its own.
+/// A part of a table with its own tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part<'t> {
     /// Its rows.
@@ -157,7 +157,7 @@ pub(super) enum Part<'t> {
     Index(&'t str),
 }
 
-/// In which order rows are walked over: a table's primary key, or one of its indexes.
+/// The order in which rows are read: a table's primary key, or one of its indexes.
 #[derive(Clone, Copy, Debug)]
 pub struct Path<'t> {
     pub(super) table: &'t Table,

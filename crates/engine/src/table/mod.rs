@@ -1,20 +1,19 @@
-//! The typed front: tables of rows over sessions of bytes.
+//! The typed layer: tables of rows over sessions of bytes.
 //!
-//! A [`Table`] is a handle; a [`TypedSession`] runs one transaction after another on the thread of
-//! whoever calls, and keeps its memory: no operation allocates once its buffers have grown. A
-//! [`Transaction`] is a session with a transaction open that cannot be forgotten: dropped, it aborts.
+//! A [`Table`] is a handle. A [`TypedSession`] runs one transaction after another on the thread of its
+//! caller, and reuses its memory: no operation allocates once its buffers have grown. A [`Transaction`] is a
+//! guard for a session's open transaction: dropping it aborts.
 //!
 //! Invariants:
 //! 1. Rows and their index entries are written by one transaction, so they change together or not at
 //!    all, in memory, in the log and after a crash.
-//! 2. A write that touches no indexed column reads nothing: it is blind, and conflicts with nobody who
-//!    only changes other rows. One that does reads the row, and the commit validates that.
+//! 2. A write that changes no indexed column reads nothing: it is blind, and does not conflict with changes
+//!    of other rows. Any other write reads the row, and the commit validates that.
 //! 3. A call that fails leaves the transaction as it was before the call.
-//! 4. Whatever depends on data (a duplicate, a row that is not there, a bound) is told by the session,
-//!    when what it depends on is stable, and never from a mixture of states.
-//! 5. No handle is trusted where it does not belong: a table must be of the session's own opening and
-//!    current, a sought row of the table, a mark of the transaction. A call that finds otherwise has done
-//!    nothing yet.
+//! 4. A refusal that depends on rows (a duplicate, a missing row, a bound) is returned by the session once
+//!    everything that it depends on is stable, and never results from a mixture of states.
+//! 5. Every handle is checked: a table must belong to the session's own opening and be current, a prefetch
+//!    key to the table, a mark to the transaction. Otherwise the call fails before it does anything.
 
 mod change;
 mod handle;

@@ -1,5 +1,5 @@
-//! Going ahead of reads, for who has several at hand: of one transaction, or of many clients that take
-//! turns on a thread. It changes nothing but how long the reads wait for memory.
+//! Batched prefetch for several reads, of one transaction or of many clients that take turns on a thread. It
+//! affects only how long the reads wait for memory.
 
 use crate::access::btree::prefetch::{PrefetchTarget, prefetch_leaves};
 use crate::error::Result;
@@ -11,22 +11,23 @@ use std::sync::Arc;
 use syncline_instrument::{Module, tag};
 use syncline_vfs::Disk;
 
-/// The key of a row that will be read, in memory that is used again.
+/// The key of a row to be read, in reusable memory.
 #[derive(Clone, Debug, Default)]
 pub struct PrefetchKey {
     pub(super) key: Vec<u8>,
-    /// The handle of the table's tree that the key was made for; 0 for none.
+    /// The tree handle of the table that the key was made for; 0 for none.
     pub(super) table: u64,
-    /// Where the scout found it to be.
+    /// The leaf in which the prefetcher found it.
     pub(super) leaf: Option<PageId>,
 }
 
-/// Goes ahead of reads by primary key: brings what they will look at into the processor's caches, for
-/// all of them at once, so that they do not wait for it one after the other.
+/// Prefetches the memory of reads by primary key into the processor's caches, for all of them at once, so
+/// that their cache misses overlap.
 ///
-/// Rows are sought by [`TypedSession::seek`](crate::TypedSession::seek), made known by [`Prefetcher::add`],
-/// and read by [`TypedSession::get_sought`](crate::TypedSession::get_sought) after [`Prefetcher::go`]. It
-/// belongs to no transaction: what it has seen is a hint, and the read decides.
+/// Make a row's key with [`TypedSession::seek`](crate::TypedSession::seek), pass it to [`Prefetcher::add`],
+/// and after [`Prefetcher::go`] read the row with
+/// [`TypedSession::get_sought`](crate::TypedSession::get_sought). A prefetcher belongs to no transaction: its
+/// results are hints, and the read verifies them.
 ///
 /// ```
 /// use syncline_engine::{Begin, Database, Kind, Options, Schema, PrefetchKey, Value};
@@ -42,16 +43,16 @@ pub struct PrefetchKey {
 /// let ticket = session.commit()?;
 /// session.wait(ticket)?;
 ///
-/// let (mut scout, mut sought) = (database.scout(), vec![PrefetchKey::default(); 3]);
+/// let (mut prefetcher, mut sought) = (database.scout(), vec![PrefetchKey::default(); 3]);
 /// for (id, sought) in [7, 99, 100].into_iter().zip(&mut sought) {
 ///     session.seek(&table, &[Value::Int(id)], sought)?;
-///     scout.add(&table, sought)?;
+///     prefetcher.add(&table, sought)?;
 /// }
-/// scout.go();
+/// prefetcher.go();
 /// session.begin(Begin::ReadOnly)?;
 /// let squares = [Some(Value::Int(49)), Some(Value::Int(9801)), None];
-/// for (place, (sought, square)) in sought.iter_mut().zip(squares).enumerate() {
-///     scout.tell(place, sought);
+/// for (position, (sought, square)) in sought.iter_mut().zip(squares).enumerate() {
+///     prefetcher.tell(position, sought);
 ///     let row = session.get_sought(&table, sought)?;
 ///     assert_eq!(row.map(|row| row.value(1)).transpose()?, square);
 /// }
@@ -62,8 +63,8 @@ pub struct Prefetcher<D: Disk> {
     core: Arc<Core<D>>,
     keys: Vec<u8>,
     targets: Vec<PrefetchTarget>,
-    /// Those of the last [`Prefetcher::go`].
-    seen: Vec<PrefetchTarget>,
+    /// The targets of the last [`Prefetcher::go`].
+    results: Vec<PrefetchTarget>,
 }
 
 impl<D: Disk> Prefetcher<D> {
@@ -72,12 +73,12 @@ impl<D: Disk> Prefetcher<D> {
             core: Arc::clone(core),
             keys: Vec::new(),
             targets: Vec::new(),
-            seen: Vec::new(),
+            results: Vec::new(),
         }
     }
 
-    /// Makes a sought row known; answers its place among those of the next [`Prefetcher::go`]. A row that was
-    /// sought in another table of the database is looked for in vain.
+    /// Adds a row. Returns its position for [`Prefetcher::tell`] after the next [`Prefetcher::go`]. A key
+    /// made for another table of the database is useless here.
     ///
     /// # Errors
     ///
@@ -92,20 +93,20 @@ impl<D: Disk> Prefetcher<D> {
         Ok(self.targets.len() - 1)
     }
 
-    /// Goes ahead of everything that was added since the last time. Waits for nothing.
+    /// Prefetches everything that was added since the last call. Waits for nothing.
     pub fn go(&mut self) {
         let _entered = tag::enter(Module::Access);
         prefetch_leaves(&self.core.buffer, &self.keys, &mut self.targets);
-        std::mem::swap(&mut self.targets, &mut self.seen);
+        std::mem::swap(&mut self.targets, &mut self.results);
         self.targets.clear();
         self.keys.clear();
     }
 
-    /// Hands over what the last [`Prefetcher::go`] learned of the row at that place; nothing if there is
-    /// none.
+    /// Stores the result of the last [`Prefetcher::go`] for the row at that position in its key; no result if
+    /// there is no such row.
     #[inline]
-    pub fn tell(&self, place: usize, sought: &mut PrefetchKey) {
-        sought.leaf = self.seen.get(place).and_then(PrefetchTarget::leaf);
+    pub fn tell(&self, position: usize, sought: &mut PrefetchKey) {
+        sought.leaf = self.results.get(position).and_then(PrefetchTarget::leaf);
     }
 }
 

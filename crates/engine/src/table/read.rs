@@ -1,4 +1,4 @@
-//! Reading rows: by primary key, by unique index, and along a range of either.
+//! Reads rows by primary key, by unique index, and by a range of either.
 
 use crate::access::btree::prefetch::{PrefetchTarget, prefetch_leaves};
 use crate::access::key::{self, KeyRange, Malformed};
@@ -15,26 +15,26 @@ use std::ops::{Bound, ControlFlow};
 use syncline_instrument::{Module, tag};
 use syncline_vfs::Disk;
 
-/// So many index entries are read before the first of their rows; then twice as many each time, so that
-/// a visitor that stops early has not read much in vain.
+/// Index entries read before the first of their rows; the next batches double. So a visitor that stops early
+/// has not read much in vain.
 const ENTRIES_FIRST: usize = 8;
-/// The most index entries that are read at once.
+/// Maximum index entries read at once.
 const ENTRIES_MAX: usize = 256;
 
-/// So many entries must there be to go ahead of their rows: fewer gain less than it costs.
-const AHEAD_MIN: usize = 3;
+/// Entries needed for a batched prefetch of their rows: for fewer it costs more than it gains.
+const PREFETCH_MIN: usize = 3;
 
-/// How much of a range is walked over, and which way.
+/// A range with its direction and limit.
 #[derive(Clone, Copy)]
 pub(super) struct Walk<'v> {
     pub(super) range: KeyRange<'v>,
     pub(super) direction: Direction,
     pub(super) limit: usize,
-    /// Of each row only the columns of its primary key are wanted.
+    /// Only the columns of the primary key are needed.
     pub(super) keys_only: bool,
 }
 
-/// Gets each row; breaking ends the walk.
+/// Receives each row; breaking ends the walk.
 pub(super) type Visitor<'v> = &'v mut dyn FnMut(Row<'_>) -> Result<ControlFlow<()>>;
 
 /// The row of a primary key.
@@ -48,7 +48,7 @@ pub(super) fn get<'a, D: Disk>(
     get_encoded(session, memory, table, None)
 }
 
-/// The row that was sought.
+/// The row of a prefetch key.
 #[inline]
 pub(super) fn get_sought<'a, D: Disk>(
     session: &'a mut Session<D>,
@@ -64,7 +64,7 @@ pub(super) fn get_sought<'a, D: Disk>(
     }
 }
 
-/// Shows the row that was sought, where it lies.
+/// Shows the row of a prefetch key in place.
 #[inline]
 pub(super) fn show_sought<D: Disk, R>(
     session: &mut Session<D>,
@@ -85,20 +85,20 @@ pub(super) fn show_sought<D: Disk, R>(
     shown.map_err(|error| memory.named(error))?.transpose()
 }
 
-/// Fails if the row was sought in another table, or not at all.
+/// Fails if the key was made for another table, or not at all.
 #[inline]
 fn check_sought(table: &Table, sought: &PrefetchKey) -> Result<()> {
     if sought.table == table.tree().handle {
         return Ok(());
     }
     Err(Error::OtherTable {
-        object: "the sought row",
+        object: "the prefetch key",
         table: table.name().to_owned(),
-        advice: "seek it in that table first",
+        advice: "make it with seek for that table",
     })
 }
 
-/// The row that has these values in a unique index.
+/// The row with these values in a unique index.
 pub(super) fn get_by<'a, D: Disk>(
     session: &'a mut Session<D>,
     memory: &'a mut Memory,
@@ -134,7 +134,7 @@ pub(super) fn get_by<'a, D: Disk>(
     get_of_entry(session, memory, table, None)
 }
 
-/// Hands the rows of a range to `visitor`, in order.
+/// Passes the rows of a range to `visitor`, in order.
 pub(super) fn scan<D: Disk>(
     session: &mut Session<D>,
     memory: &mut Memory,
@@ -194,25 +194,25 @@ fn scan_index<D: Disk>(
     let mut at_once = ENTRIES_FIRST;
     let mut goes_on = false;
     while left > 0 {
-        let wanted = left.min(at_once);
-        read_entries(session, memory, (table, index), (walk.direction, wanted, goes_on))?;
-        let found = memory.key_ends.len();
+        let count = left.min(at_once);
+        read_entries(session, memory, (table, index), (walk.direction, count, goes_on))?;
+        let read = memory.key_ends.len();
         let visited = if walk.keys_only {
             visit_keys(session, memory, table, visitor)?
         } else {
             visit_entries(session, memory, table, visitor)?
         };
-        if visited.is_break() || found < wanted {
+        if visited.is_break() || read < count {
             break;
         }
-        left -= found;
+        left -= read;
         at_once = (2 * at_once).min(ENTRIES_MAX);
         goes_on = true;
     }
     Ok(())
 }
 
-/// Reads some index entries, from the beginning of the range or from behind the last one on.
+/// Reads some index entries, from the start of the range or after the last one read.
 fn read_entries<D: Disk>(
     session: &mut Session<D>,
     memory: &mut Memory,
@@ -222,7 +222,7 @@ fn read_entries<D: Disk>(
     let Memory { range, keys, key_ends, last_entry, from_entry, .. } = memory;
     keys.clear();
     key_ends.clear();
-    // The entry that was read last, kept apart since the visitor writes the next one.
+    // The last entry is saved, since the visitor overwrites the buffer.
     std::mem::swap(from_entry, last_entry);
     last_entry.clear();
     let mut scan = Scan {
@@ -257,8 +257,8 @@ fn read_entries<D: Disk>(
     outcome
 }
 
-/// Hands out the primary keys that the entries hold. Their rows are not read: an entry is written, and
-/// validated, with its row. Only a row that the transaction inserts is looked for: see [`visit_entries`].
+/// Passes the primary keys in the entries to the visitor. Their rows are not read: an entry is written, and
+/// validated, with its row. Only rows that the transaction inserts are looked up: see [`visit_entries`].
 fn visit_keys<D: Disk>(
     session: &mut Session<D>,
     memory: &mut Memory,
@@ -281,15 +281,15 @@ fn visit_keys<D: Disk>(
     Ok(ControlFlow::Continue(()))
 }
 
-/// Reads the rows that the entries lead to. A stored entry of a row that the transaction inserts says that
-/// the row is there: that is refused as the commit would refuse it. So an entry leads to its row, always.
+/// Reads the rows of the entries. A stored entry of a row that the transaction inserts shows that the row
+/// exists: that is refused as the commit would refuse it. So every entry leads to its row.
 fn visit_entries<D: Disk>(
     session: &mut Session<D>,
     memory: &mut Memory,
     table: &Table,
     visitor: Visitor<'_>,
 ) -> Result<ControlFlow<()>> {
-    go_ahead(session, memory, table);
+    prefetch_rows(session, memory, table);
     let mut start = 0;
     for entry in 0..memory.key_ends.len() {
         let end = memory.key_ends[entry];
@@ -307,11 +307,11 @@ fn visit_entries<D: Disk>(
     Ok(ControlFlow::Continue(()))
 }
 
-/// Goes ahead of the rows that the entries lead to.
-fn go_ahead<D: Disk>(session: &Session<D>, memory: &mut Memory, table: &Table) {
+/// Prefetches the rows of the entries.
+fn prefetch_rows<D: Disk>(session: &Session<D>, memory: &mut Memory, table: &Table) {
     let Memory { keys, key_ends, ahead, .. } = memory;
     ahead.clear();
-    if key_ends.len() < AHEAD_MIN {
+    if key_ends.len() < PREFETCH_MIN {
         return;
     }
     let mut start = 0;
@@ -322,13 +322,13 @@ fn go_ahead<D: Disk>(session: &Session<D>, memory: &mut Memory, table: &Table) {
     prefetch_leaves(&session.core().buffer, keys, ahead);
 }
 
-/// Writes a whole primary key into `memory.key`.
+/// Writes a complete primary key into `memory.key`.
 pub(super) fn encode_key(memory: &mut Memory, table: &Table, values: &[Value<'_>]) -> Result<()> {
     memory.touch(table)?;
     make_key(table, values, &mut memory.key)
 }
 
-/// Makes a whole primary key.
+/// Encodes a complete primary key.
 pub(super) fn make_key(table: &Table, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
     let _entered = tag::enter(Module::Access);
     let (schema, shape) = (table.schema(), table.schema().key_shape());
@@ -340,7 +340,7 @@ pub(super) fn make_key(table: &Table, values: &[Value<'_>], out: &mut Vec<u8>) -
     Ok(())
 }
 
-/// The row whose key is in `memory.key`; the hint names the leaf that likely covers it.
+/// The row whose key is in `memory.key`. The hint names the leaf that likely covers it.
 fn get_encoded<'a, D: Disk>(
     session: &'a mut Session<D>,
     memory: &'a mut Memory,
@@ -353,7 +353,7 @@ fn get_encoded<'a, D: Disk>(
     }
 }
 
-/// The same for a row to which an index entry leads.
+/// The same for the row of an index entry.
 fn get_of_entry<'a, D: Disk>(
     session: &'a mut Session<D>,
     memory: &'a mut Memory,
@@ -366,7 +366,7 @@ fn get_of_entry<'a, D: Disk>(
     }
 }
 
-/// The row that was found, if one was.
+/// A view of the row, if there is one.
 #[inline]
 fn opened<'a>(
     table: &'a Table,

@@ -1,11 +1,11 @@
-//! A row as it is handed out: any column of it, read where it lies.
+//! A row as returned by reads; any column of it is decoded on demand.
 
 use crate::access::row::{RowView, TextRun, Texts};
 use crate::access::schema::{Column, Schema, Value};
 use crate::error::{Error, Result};
 use std::fmt;
 
-/// A row of a table, lent until the next call.
+/// A row of a table, borrowed until the next call.
 #[derive(Clone, Copy)]
 pub struct Row<'a> {
     pub(super) view: RowView<'a>,
@@ -17,8 +17,8 @@ impl<'a> Row<'a> {
     /// # Errors
     ///
     /// [`Error::NoColumn`](crate::Error::NoColumn) if the table has no such column;
-    /// [`Error::DamagedRow`](crate::Error::DamagedRow); of a row that `scan_keys` handed out
-    /// [`Error::OnlyKey`](crate::Error::OnlyKey), if the column is none of the primary key.
+    /// [`Error::DamagedRow`](crate::Error::DamagedRow); [`Error::OnlyKey`](crate::Error::OnlyKey) for a
+    /// non-key column of a `scan_keys` row.
     #[inline]
     pub fn value(&self, column: usize) -> Result<Value<'a>> {
         let value = self.view.value(column);
@@ -33,8 +33,8 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// The texts of a run of columns, decoded at once; none if the row is older than one of them, whose
-    /// values are then to be asked for one by one. The run is of this table's definition.
+    /// The texts of a run of columns, decoded at once; none if the row is older than one of the columns: then
+    /// read the values one by one. The run must be of this table's definition.
     ///
     /// # Errors
     ///

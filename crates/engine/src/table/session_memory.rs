@@ -1,43 +1,43 @@
-//! What a typed session works with: buffers that are used again, and the names of what it touches.
+//! The reusable buffers of a typed session, and the names of the tables that it uses.
 
 use crate::access::btree::prefetch::PrefetchTarget;
 use crate::access::key::ByteRange;
 use crate::access::row::Entries;
+use crate::conflict::Conflict;
 use crate::error::{Error, Result};
 use crate::ids::TreeId;
 use crate::origin::Origin;
 use crate::table::handle::{Part, Table};
-use crate::txn::{Conflict, check_not_in_row_view};
+use crate::txn::check_not_in_row_view;
 use std::sync::Arc;
 
-/// So many tables are remembered; then it begins anew with the next transaction.
+/// Maximum tables remembered; then the list is cleared at the next begin.
 const TABLES_MAX: usize = 64;
 
-/// See the module.
+/// Buffers and tables of one session.
 pub(super) struct Memory {
-    /// What tables must belong to.
+    /// The database that tables must belong to.
     origin: Arc<Origin>,
-    /// The key of the row at hand, and what it unfolds to.
+    /// The key of the current row, and its decoded form.
     pub(super) key: Vec<u8>,
     pub(super) plain: Vec<u8>,
-    /// The row as it shall be, and what its key unfolds to.
+    /// The new row, and its key's decoded form.
     pub(super) row: Vec<u8>,
     pub(super) plain_new: Vec<u8>,
-    /// The row as it was.
+    /// The old row.
     pub(super) old: Vec<u8>,
     pub(super) patch: Vec<u8>,
     pub(super) entries: Entries,
     pub(super) range: ByteRange,
-    /// Primary keys that index entries led to, one behind the other, and where each ends.
+    /// Primary keys from index entries, one after another, and where each ends.
     pub(super) keys: Vec<u8>,
     pub(super) key_ends: Vec<usize>,
-    /// Where those rows are, if that was found out beforehand.
+    /// The leaves of those rows, if they were prefetched.
     pub(super) ahead: Vec<PrefetchTarget>,
-    /// The index entry that was read last, and the one before the entries at hand.
+    /// The last index entry that was read, and the one before the current entries.
     pub(super) last_entry: Vec<u8>,
     pub(super) from_entry: Vec<u8>,
-    /// The tables that were touched, from transaction to transaction: refusals name them. Each belongs to
-    /// `origin`.
+    /// The tables used by this session's transactions; refusals name them. Each belongs to `origin`.
     tables: Vec<Table>,
 }
 
@@ -69,11 +69,11 @@ impl Memory {
         }
     }
 
-    /// Remembers a table; fails if its handle is no longer good, or of another database.
+    /// Remembers a table. Fails if its handle is stale or of another database.
     #[inline]
     pub(super) fn touch(&mut self, table: &Table) -> Result<()> {
         check_not_in_row_view()?;
-        // One that is remembered was looked at, and its memory is no other handle's while it is.
+        // A remembered table was checked, and no other handle can have its address while it is remembered.
         if !self.tables.iter().any(|known| known.is_clone_of(table)) {
             self.remember(table)?;
         }
@@ -89,13 +89,13 @@ impl Memory {
         Ok(())
     }
 
-    /// Fails if the table is of another database.
+    /// Fails if the table belongs to another database.
     #[inline]
     pub(super) fn check_origin(&self, table: &Table) -> Result<()> {
         table.check_origin(&self.origin)
     }
 
-    /// An error of the session, with the names of tables and indexes in place of numbers of trees.
+    /// An error of the session, with names of tables and indexes instead of tree numbers.
     #[cold]
     pub(super) fn named(&self, error: Error) -> Error {
         let names = |tree| self.names(tree);
@@ -103,8 +103,8 @@ impl Memory {
             Error::Duplicate { tree, .. } => {
                 names(*tree).map(|(table, index)| Error::DuplicateKey { table, index })
             }
-            // An entry is deleted only after its row was read. If it is not there, the transaction
-            // itself had let another row take its place, blindly, and had then deleted that.
+            // An entry is deleted only after its row was read. If it is missing, the transaction itself
+            // blindly let another row take its key, and then deleted that row.
             Error::Absent { tree, .. } => names(*tree).map(|(table, index)| match index {
                 None => Error::NoRow { table },
                 index => Error::DuplicateKey { table, index },
@@ -120,7 +120,7 @@ impl Memory {
         named.unwrap_or(error)
     }
 
-    /// The name of a table that was touched and whose handle is no longer good.
+    /// The name of a used table whose handle is stale.
     fn stale(&self) -> Option<String> {
         let stale = self.tables.iter().find(|table| table.is_stale());
         stale.map(|table| table.name().to_owned())

@@ -1,7 +1,7 @@
 //! Transactions over tables: as a session that owns its transaction, and as a guard.
 //!
-//! Both offer the same calls. The guard is for code that runs through; the session for code that waits
-//! between calls and cannot keep a guard meanwhile, such as many clients on one thread.
+//! Both offer the same calls. The guard is for straight-line code; the session is for code that waits between
+//! calls and cannot hold a guard meanwhile, such as many clients on one thread.
 
 use crate::access::key::KeyRange;
 use crate::access::schema::Value;
@@ -21,10 +21,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use syncline_vfs::Disk;
 
-/// One transaction after another over tables, on the thread of whoever calls.
+/// Runs one transaction after another over tables, on the thread of its caller.
 ///
-/// A conflict breaks the transaction: every call then answers it, until [`abort`](TypedSession::abort)
-/// or [`commit`](TypedSession::commit). Dropping the session aborts.
+/// A conflict breaks the transaction: every further call returns it, until [`abort`](TypedSession::abort) or
+/// [`commit`](TypedSession::commit). Dropping the session aborts.
 pub struct TypedSession<D: Disk> {
     session: Session<D>,
     memory: Memory,
@@ -37,26 +37,26 @@ pub struct Transaction<'s, D: Disk> {
     aborts_on_drop: bool,
 }
 
-/// A place in a transaction to which its writes can be taken back; see `rollback_to`. It is good for that
-/// transaction alone.
+/// A savepoint of a transaction, to which its writes can be rolled back; see `rollback_to`. It is valid only
+/// for that transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     savepoint: Savepoint,
-    /// The transaction, as [`Session::transaction_number`] tells it from all others.
+    /// The transaction's unique number, from [`Session::transaction_number`].
     transaction: (u64, u64),
 }
 
 /// The calls that both have, over `self.parts()`.
 macro_rules! calls {
     () => {
-        /// The row of a primary key, given by the values of all its columns; none if there is none. The
-        /// row is lent until the next call.
+        /// The row of a primary key, given by the values of all its columns; none if it does not exist. The
+        /// row is borrowed until the next call.
         ///
         /// # Errors
         ///
         /// [`Error::Conflict`](crate::Error::Conflict), [`Error::WrongKind`](crate::Error::WrongKind),
         /// [`Error::WrongCount`](crate::Error::WrongCount); without a transaction
-        /// [`Error::NotBegun`](crate::Error::NotBegun). For a handle that does not belong here
+        /// [`Error::NotBegun`](crate::Error::NotBegun). For a wrong handle
         /// [`Error::OtherDatabase`](crate::Error::OtherDatabase) or
         /// [`Error::TableChanged`](crate::Error::TableChanged).
         pub fn get<'a>(
@@ -68,11 +68,11 @@ macro_rules! calls {
             read::get(session, memory, table, key)
         }
 
-        /// The row that was sought, as `get` would answer it. The table is the one that it was sought in.
+        /// The row of a prefetch key, like `get`. The table must be the one that the key was made for.
         ///
         /// # Errors
         ///
-        /// As `get`; [`Error::OtherTable`](crate::Error::OtherTable) if it was sought in another table.
+        /// As `get`; [`Error::OtherTable`](crate::Error::OtherTable) if the key was made for another table.
         #[inline]
         pub fn get_sought<'a>(
             &'a mut self,
@@ -83,14 +83,14 @@ macro_rules! calls {
             read::get_sought(session, memory, table, sought)
         }
 
-        /// Shows the row that was sought to `look`, where it lies, and answers what `look` does; none if
-        /// there is none. Cheaper than `get_sought` where few columns of a long row are wanted, since nothing
-        /// is copied. A part of the store is latched meanwhile: `look` should be short, and cannot use any
-        /// database of this crate, by another session either.
+        /// Passes the row of a prefetch key to `look` in place, and returns the result of `look`; none if the
+        /// row does not exist. Cheaper than `get_sought` if only a few columns of a long row are needed,
+        /// since nothing is copied. A part of the store is latched meanwhile: `look` must be short, and it
+        /// cannot use any database of this crate, not even through another session.
         ///
         /// # Errors
         ///
-        /// As `get_sought`. Calls of the engine by `look` fail with
+        /// As `get_sought`. Calls of the engine within `look` fail with
         /// [`Error::InShownRow`](crate::Error::InShownRow).
         #[inline]
         pub fn show_sought<R>(
@@ -103,13 +103,13 @@ macro_rules! calls {
             read::show_sought(session, memory, table, sought, look)
         }
 
-        /// The row that has these values in a unique index (`table.by("name")?`), given for all of its
-        /// columns; none if there is none, or if one of the values is null.
+        /// The row with these values in a unique index (`table.by("name")?`), which must be given for all of
+        /// its columns; none if there is no such row, or if one of the values is null.
         ///
         /// # Errors
         ///
-        /// As `get`; [`Error::NotUnique`](crate::Error::NotUnique) if the index may have several rows for
-        /// them: scan it.
+        /// As `get`; [`Error::NotUnique`](crate::Error::NotUnique) if the index may have several such rows:
+        /// scan it instead.
         pub fn get_by<'a>(
             &'a mut self,
             path: impl Into<Path<'a>>,
@@ -119,14 +119,14 @@ macro_rules! calls {
             read::get_by(session, memory, path.into(), values)
         }
 
-        /// Hands the rows of a range to `visitor`, in the order of the table's key (`&table`) or of an
-        /// index (`table.by("name")?`), at most `limit` of them, until it breaks or fails. The
-        /// transaction's own writes are among them. What was handed out counts as read, so that a
-        /// serializable transaction commits only if the range holds the same rows then.
+        /// Passes the rows of a range to `visitor`, in the order of the table's key (`&table`) or of an index
+        /// (`table.by("name")?`), at most `limit` of them, until it breaks or fails. The transaction's own
+        /// writes are included. The rows passed count as read: a serializable transaction commits only if the
+        /// range still holds the same rows.
         ///
         /// # Errors
         ///
-        /// As `get`, and whatever `visitor` answers.
+        /// As `get`; errors of `visitor`.
         pub fn scan<'a>(
             &mut self,
             path: impl Into<Path<'a>>,
@@ -140,12 +140,12 @@ macro_rules! calls {
             read::scan(session, memory, path.into(), walk, &mut visitor)
         }
 
-        /// The same for who wants the columns of the primary key alone: of the rows that are handed out no
-        /// other one can be read. An index has them, so that the table is not looked into.
+        /// The same with only the columns of the primary key; no other column of these rows can be read. An
+        /// index contains them, so that the table itself is not read.
         ///
         /// # Errors
         ///
-        /// As `scan`; for another column [`Error::OnlyKey`](crate::Error::OnlyKey).
+        /// As `scan`; reading another column fails with [`Error::OnlyKey`](crate::Error::OnlyKey).
         pub fn scan_keys<'a>(
             &mut self,
             path: impl Into<Path<'a>>,
@@ -159,45 +159,44 @@ macro_rules! calls {
             read::scan(session, memory, path.into(), walk, &mut visitor)
         }
 
-        /// Adds a row, given by the values of all columns in order. Reads nothing: if a row with this
-        /// primary key or with these values in a unique index is there, the commit is refused.
+        /// Adds a row, given by the values of all columns in order. Reads nothing: if a row with this primary
+        /// key or with these values in a unique index exists, the commit is refused.
         ///
         /// # Errors
         ///
         /// [`Error::WrongKind`](crate::Error::WrongKind), [`Error::IsNull`](crate::Error::IsNull),
         /// [`Error::WrongCount`](crate::Error::WrongCount),
         /// [`Error::KeyTooLarge`](crate::Error::KeyTooLarge); [`Error::ReadOnly`](crate::Error::ReadOnly);
-        /// [`Error::TooLarge`](crate::Error::TooLarge) if the transaction then never fits a log record; at
+        /// [`Error::TooLarge`](crate::Error::TooLarge) if no log record could then hold the transaction; at
         /// the commit, or here if the transaction itself wrote the other row,
-        /// [`Error::DuplicateKey`](crate::Error::DuplicateKey). Without a transaction, or with a handle that
-        /// does not belong here, as `get`.
+        /// [`Error::DuplicateKey`](crate::Error::DuplicateKey). Without a transaction, or with a wrong
+        /// handle, as `get`.
         pub fn insert(&mut self, table: &Table, values: &[Value<'_>]) -> Result<()> {
             let (session, memory) = self.parts();
             write::insert(session, memory, table, values)
         }
 
-        /// Makes a row be that, whether one with its primary key is there or not. Reads the row if the
-        /// table has indexes.
+        /// Sets a row, whether one with its primary key exists or not. Reads the row if the table has
+        /// indexes.
         ///
         /// # Errors
         ///
-        /// As `insert`; a duplicate only of a unique index.
+        /// As `insert`; a duplicate only in a unique index.
         pub fn put(&mut self, table: &Table, values: &[Value<'_>]) -> Result<()> {
             let (session, memory) = self.parts();
             write::put(session, memory, table, values)
         }
 
-        /// Changes columns of the row of a primary key, in the order of `changes`. Reads the row only
-        /// if an index stands on one of the columns.
+        /// Changes columns of the row of a primary key, in the order of `changes`. Reads the row only if one
+        /// of the columns is indexed.
         ///
         /// # Errors
         ///
         /// [`Error::WrongKind`](crate::Error::WrongKind), [`Error::IsNull`](crate::Error::IsNull),
-        /// [`Error::NoColumn`](crate::Error::NoColumn),
-        /// [`Error::Unchangeable`](crate::Error::Unchangeable) for a key column; those of `insert` but for
-        /// its data; at the commit, or here if the transaction itself shows it,
-        /// [`Error::NoRow`](crate::Error::NoRow),
-        /// [`Error::Unfit`](crate::Error::Unfit) if a sum overflows or is out of its bounds, and
+        /// [`Error::NoColumn`](crate::Error::NoColumn), [`Error::Unchangeable`](crate::Error::Unchangeable)
+        /// for a key column; those of `insert` except refusals; at the commit, or here if the transaction's
+        /// own writes decide it, [`Error::NoRow`](crate::Error::NoRow), [`Error::Unfit`](crate::Error::Unfit)
+        /// if a sum overflows or is out of its bounds, and
         /// [`Error::DuplicateKey`](crate::Error::DuplicateKey) of a unique index.
         pub fn update(
             &mut self,
@@ -213,14 +212,14 @@ macro_rules! calls {
         ///
         /// # Errors
         ///
-        /// Those of `insert` but for its data; at the commit, or here if the transaction itself shows it,
-        /// [`Error::NoRow`](crate::Error::NoRow).
+        /// Those of `insert` except refusals; at the commit, or here if the transaction's own writes decide
+        /// it, [`Error::NoRow`](crate::Error::NoRow).
         pub fn delete(&mut self, table: &Table, key: &[Value<'_>]) -> Result<()> {
             let (session, memory) = self.parts();
             write::delete(session, memory, table, key)
         }
 
-        /// The place where the transaction is.
+        /// A savepoint at the current point of the transaction.
         ///
         /// # Errors
         ///
@@ -231,14 +230,14 @@ macro_rules! calls {
             Ok(Mark { savepoint: session.savepoint(), transaction: session.transaction_number() })
         }
 
-        /// Takes back what was written since the mark. What was read stays read. Rolling back to a mark ends
-        /// the marks behind it.
+        /// Undoes the writes since the mark. Reads stay recorded. Rolling back to a mark invalidates later
+        /// marks.
         ///
         /// # Errors
         ///
-        /// [`Error::NotBegun`](crate::Error::NotBegun);
-        /// [`Error::OtherMark`](crate::Error::OtherMark) for a mark of another transaction or session, and
-        /// for one that a rollback has ended. Nothing is taken back then.
+        /// [`Error::NotBegun`](crate::Error::NotBegun); [`Error::OtherMark`](crate::Error::OtherMark) for a
+        /// mark of another transaction or session, and for one that a rollback has invalidated. Nothing is
+        /// undone then.
         pub fn rollback_to(&mut self, mark: Mark) -> Result<()> {
             let (session, _) = self.parts();
             session.check_open()?;
@@ -247,14 +246,14 @@ macro_rules! calls {
                 return Err(Error::OtherMark { what });
             }
             if !session.can_roll_back_to(mark.savepoint) {
-                let what = "lies behind a place to which the transaction was rolled back";
+                let what = "is later than a mark to which the transaction was rolled back";
                 return Err(Error::OtherMark { what });
             }
             session.rollback_to(mark.savepoint);
             Ok(())
         }
 
-        /// The commit after which, and before the next, the transaction sees the store.
+        /// The transaction sees the store after this commit and before the next.
         ///
         /// # Errors
         ///
@@ -268,7 +267,7 @@ macro_rules! calls {
 }
 
 impl<D: Disk> TypedSession<D> {
-    /// A session; refused beyond a fixed number.
+    /// A new session. Fails if there are too many.
     pub(crate) fn new(core: &Arc<Core<D>>) -> Result<TypedSession<D>> {
         Ok(TypedSession { session: Session::new(core)?, memory: Memory::new(&core.origin) })
     }
@@ -278,40 +277,40 @@ impl<D: Disk> TypedSession<D> {
     /// # Errors
     ///
     /// [`Error::AlreadyBegun`](crate::Error::AlreadyBegun) if one is open, which stays as it is;
-    /// [`Error::Poisoned`](crate::Error::Poisoned); those that only read work on nevertheless.
+    /// [`Error::Poisoned`](crate::Error::Poisoned), except for read-only transactions.
     pub fn begin(&mut self, begin: Begin) -> Result<()> {
         self.memory.begin();
         self.session.begin(begin)
     }
 
-    /// Begins a serializable transaction that runs alone: others read meanwhile, and wait to commit. It
-    /// meets no conflict.
+    /// Begins an exclusive serializable transaction: others read meanwhile, and wait to commit. It gets no
+    /// conflict.
     ///
-    /// Others do not wait without end. On the thread that has begun it, every call that would wait fails
-    /// with [`Error::ExclusiveHere`](crate::Error::ExclusiveHere) at once: a commit of another session, and
-    /// [`checkpoint`](crate::Database::checkpoint), [`verify`](crate::Database::verify), changes of
-    /// tables and [`close`](crate::Database::close). On other threads such a call fails with
+    /// Others do not wait forever. On the thread that began it, every call that would wait fails at once with
+    /// [`Error::ExclusiveHere`](crate::Error::ExclusiveHere): a commit of another session,
+    /// [`checkpoint`](crate::Database::checkpoint), [`verify`](crate::Database::verify), changes of tables
+    /// and [`close`](crate::Database::close). On other threads such a call fails with
     /// [`Error::ExclusiveTooLong`](crate::Error::ExclusiveTooLong) after
     /// [`exclusive_wait_ms`](crate::Options::exclusive_wait_ms).
     ///
-    /// A task of an executor may hold it over an `.await`. If tasks on the same thread commit meanwhile, they
-    /// get `ExclusiveHere` and can try again later. If the task is moved to another thread, the thread that
-    /// began it still counts as the one that holds it; commits on the new thread are ended by the limit.
+    /// A task of an executor may hold it across an `.await`. Tasks on the same thread that commit meanwhile
+    /// get `ExclusiveHere` and can try again later. If the task moves to another thread, the thread that
+    /// began it still counts as its holder; commits on the new thread are ended by the limit.
     ///
     /// # Errors
     ///
-    /// As [`begin`](TypedSession::begin); as above, if another exclusive transaction is open.
+    /// As [`begin`](TypedSession::begin); those above, if another exclusive transaction is open.
     pub fn begin_exclusive(&mut self) -> Result<()> {
         self.memory.begin();
         self.session.begin_exclusive_by_caller()
     }
 
-    /// Prepares to read the row of a primary key: makes its key, here or before the transaction begins.
+    /// Makes the key for a read of a row, before or after the transaction begins.
     ///
     /// # Errors
     ///
     /// [`Error::WrongKind`](crate::Error::WrongKind), [`Error::WrongCount`](crate::Error::WrongCount),
-    /// [`Error::OtherDatabase`](crate::Error::OtherDatabase). The sought row is then one of no table.
+    /// [`Error::OtherDatabase`](crate::Error::OtherDatabase). The key is then unusable.
     #[inline]
     pub fn seek(&self, table: &Table, key: &[Value<'_>], sought: &mut PrefetchKey) -> Result<()> {
         (sought.leaf, sought.table) = (None, 0);
@@ -328,24 +327,24 @@ impl<D: Disk> TypedSession<D> {
 
     calls!();
 
-    /// Commits; the transaction is over, whatever the answer. The ticket is complete when the commit, or
-    /// without writes everything that was read, is stable: [`wait`](TypedSession::wait) for it.
+    /// Commits. The transaction is over in any case. The ticket is complete when the commit, or without
+    /// writes everything that was read, is stable: [`wait`](TypedSession::wait) for it.
     ///
     /// # Errors
     ///
-    /// [`Error::Conflict`](crate::Error::Conflict): run it again. What the data refuse:
+    /// [`Error::Conflict`](crate::Error::Conflict): run it again. Refusals by the rows:
     /// [`Error::DuplicateKey`](crate::Error::DuplicateKey), [`Error::NoRow`](crate::Error::NoRow),
-    /// [`Error::Unfit`](crate::Error::Unfit). Nothing was changed in any of these cases, nor where an
-    /// exclusive transaction is in the way: [`Error::ExclusiveHere`](crate::Error::ExclusiveHere),
-    /// [`Error::ExclusiveTooLong`](crate::Error::ExclusiveTooLong).
+    /// [`Error::Unfit`](crate::Error::Unfit). While an exclusive transaction is open:
+    /// [`Error::ExclusiveHere`](crate::Error::ExclusiveHere),
+    /// [`Error::ExclusiveTooLong`](crate::Error::ExclusiveTooLong). In all these cases nothing was changed.
     /// Without a transaction [`Error::NotBegun`](crate::Error::NotBegun).
     pub fn commit(&mut self) -> Result<Ticket> {
         let committed = self.session.commit();
         committed.map_err(|error| self.memory.named(error))
     }
 
-    /// The same with durability none for this commit: it is complete now, and may be lost in a crash
-    /// until the log, which is told to go on at once, has come to it.
+    /// Commits with durability none: the commit is complete now, and may be lost in a crash until the log,
+    /// which is woken at once, has written it.
     ///
     /// # Errors
     ///
@@ -355,13 +354,14 @@ impl<D: Disk> TypedSession<D> {
         committed.map_err(|error| self.memory.named(error))
     }
 
-    /// A bound of the last commit's log record, in bytes: for [`Worker::staged`](crate::log::Worker::staged).
+    /// An upper bound of the last commit's log record, in bytes, for
+    /// [`Worker::staged`](crate::log::Worker::staged).
     #[inline]
     pub fn record_bytes_max(&self) -> usize {
         self.session.record_bytes_max()
     }
 
-    /// Waits until a ticket is complete. If nothing is on its way to the disk, the caller writes.
+    /// Waits until a ticket is complete. If no write is in flight, the caller writes.
     ///
     /// # Errors
     ///
@@ -370,15 +370,15 @@ impl<D: Disk> TypedSession<D> {
         self.session.wait(ticket)
     }
 
-    /// To be called when a ticket of this session was seen complete otherwise than by
-    /// [`wait`](TypedSession::wait), so that the commit's way is known to its end: see
-    /// [`Database::take_commit_paths`](crate::Database::take_commit_paths). Costs nothing for most commits.
+    /// Call this if a ticket of this session became complete without [`wait`](TypedSession::wait), so that
+    /// the path of its commit can end: see
+    /// [`Database::take_commit_paths`](crate::Database::take_commit_paths). Free for most commits.
     #[inline]
     pub fn acknowledged(&self, ticket: Ticket) {
         self.session.acknowledged(ticket);
     }
 
-    /// Ends the transaction, if there is one, without a trace.
+    /// Ends the transaction, if there is one, without effects.
     pub fn abort(&mut self) {
         self.session.abort();
     }
@@ -397,23 +397,23 @@ impl<D: Disk> TypedSession<D> {
         })
     }
 
-    /// Runs `body` in a transaction and commits it; after a conflict again, at last alone, until it
-    /// commits. So `body` changes nothing but through its transaction. If it fails otherwise, or panics, the
-    /// transaction is aborted.
+    /// Runs `body` in a transaction and commits it. After a conflict it runs again, in the end exclusively,
+    /// until it commits; so `body` must have no effects outside its transaction. If it fails for another
+    /// reason, or panics, the transaction is aborted.
     ///
-    /// A body that only reads ([`Begin::ReadOnly`]) gains nothing by running alone: after
-    /// [`retries`](crate::Options::retries) more runs its conflict is the answer, mostly
+    /// A body that only reads ([`Begin::ReadOnly`]) gains nothing by running exclusively: after
+    /// [`retries`](crate::Options::retries) more runs its conflict is returned, usually
     /// [`SnapshotTooOld`](crate::Conflict::SnapshotTooOld). So is a conflict of another session that a body
-    /// answers even when it runs alone.
+    /// returns even when it runs exclusively.
     ///
-    /// A body should not commit through another session: what it commits is there even if the body fails or
-    /// runs again, and in a last run alone it is refused as
-    /// [`begin_exclusive`](TypedSession::begin_exclusive) says.
+    /// A body should not commit through another session: such a commit persists even if the body fails or
+    /// runs again, and in an exclusive last run it is refused as described at
+    /// [`begin_exclusive`](TypedSession::begin_exclusive).
     ///
     /// # Errors
     ///
-    /// What `body` answers, and those of [`commit`](TypedSession::commit) but conflicts, of which one is the
-    /// answer only as above. [`Error::AlreadyBegun`](crate::Error::AlreadyBegun).
+    /// Errors of `body`, and those of [`commit`](TypedSession::commit); conflicts only as described above.
+    /// [`Error::AlreadyBegun`](crate::Error::AlreadyBegun).
     pub fn run<R>(
         &mut self,
         begin: Begin,
@@ -454,7 +454,7 @@ impl<D: Disk> Transaction<'_, D> {
         committed.map_err(|error| self.memory.named(error))
     }
 
-    /// Ends the transaction without a trace, as dropping it does.
+    /// Ends the transaction without effects, as dropping it does.
     pub fn abort(self) {
         drop(self);
     }

@@ -1,25 +1,23 @@
-//! Writing rows, and with them their index entries.
+//! Writes rows together with their index entries.
 //!
-//! A write that changes index entries has to know the row's old ones: it reads the row. If the row does
-//! not allow the write, the write is nevertheless handed to the session, blind: the commit then refuses
-//! it, once what was read is known to be so and is stable.
+//! A write that changes index entries must know the row's old ones: it reads the row. If the row does not
+//! allow the write, it is passed to the session nevertheless, blind: the commit then refuses it, once the
+//! read is validated and stable.
 
 use crate::access::key::check_length;
 use crate::access::patch::{self, PatchFailure};
 use crate::access::row::{Entry, RowView, encode};
 use crate::access::schema::Value;
-use crate::error::Result;
+use crate::error::{self, Result};
 use crate::planted_bug::{PlantedBug, planted};
 use crate::table::change::{self, Change};
 use crate::table::handle::Table;
 use crate::table::read::encode_key;
 use crate::table::session_memory::Memory;
-use crate::txn;
 use crate::txn::Session;
 use syncline_instrument::{Module, tag};
 use syncline_vfs::Disk;
 
-/// Adds a row.
 pub(super) fn insert<D: Disk>(
     session: &mut Session<D>,
     memory: &mut Memory,
@@ -33,7 +31,7 @@ pub(super) fn insert<D: Disk>(
     })
 }
 
-/// Makes a row be that, whether it is there or not.
+/// Sets a row, whether it exists or not.
 pub(super) fn put<D: Disk>(
     session: &mut Session<D>,
     memory: &mut Memory,
@@ -48,7 +46,6 @@ pub(super) fn put<D: Disk>(
     })
 }
 
-/// Changes columns of a row.
 pub(super) fn update<D: Disk>(
     session: &mut Session<D>,
     memory: &mut Memory,
@@ -76,7 +73,6 @@ pub(super) fn update<D: Disk>(
     })
 }
 
-/// Deletes a row.
 pub(super) fn delete<D: Disk>(
     session: &mut Session<D>,
     memory: &mut Memory,
@@ -126,7 +122,7 @@ fn key_bytes_max<D: Disk>(session: &Session<D>) -> usize {
     session.core().options.key_bytes_max as usize
 }
 
-/// Reads the row of `memory.key` into `memory.old`; false if it is not there.
+/// Reads the row of `memory.key` into `memory.old`; false if it does not exist.
 fn read_old<D: Disk>(session: &mut Session<D>, memory: &mut Memory, table: &Table) -> Result<bool> {
     memory.old.clear();
     let old = session.get(table.tree(), &memory.key)?;
@@ -134,7 +130,8 @@ fn read_old<D: Disk>(session: &mut Session<D>, memory: &mut Memory, table: &Tabl
     Ok(old.is_some())
 }
 
-/// Writes what changes in the indexes from `memory.old`, if it was there, to `memory.row`, if it is.
+/// Writes the difference of index entries between `memory.old`, if the row existed, and `memory.row`, if it
+/// still does.
 fn write_entries<D: Disk>(
     session: &mut Session<D>,
     memory: &mut Memory,
@@ -167,7 +164,7 @@ fn write_entry<D: Disk>(
         session.delete(tree, old.key)?;
     }
     match new {
-        // Two rows that meet here are what the index is to keep from happening.
+        // Insert, not put: a unique index must refuse a second row with this entry.
         Some(new) if table.schema().indexes()[index].is_unique() => {
             session.insert(tree, new.key, new.value)
         }
@@ -181,12 +178,12 @@ fn apply(
     patch: &[u8],
     old: &[u8],
     new: &mut Vec<u8>,
-) -> std::result::Result<(), txn::PatchFailure> {
+) -> std::result::Result<(), error::PatchFailure> {
     let _entered = tag::enter(Module::Access);
     patch::apply(patch, old, new).map_err(|failure| match failure {
-        PatchFailure::OutOfBounds { column } => txn::PatchFailure::Bound { column },
+        PatchFailure::OutOfBounds { column } => error::PatchFailure::Bound { column },
 
-        PatchFailure::Overflow { column } => txn::PatchFailure::Overflow { column },
-        PatchFailure::Malformed(_) => txn::PatchFailure::Damaged,
+        PatchFailure::Overflow { column } => error::PatchFailure::Overflow { column },
+        PatchFailure::Malformed(_) => error::PatchFailure::Damaged,
     })
 }

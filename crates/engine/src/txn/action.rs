@@ -1,66 +1,35 @@
-//! What a transaction asks of a row, and what that makes of it.
+//! The operations of a transaction on a row, and their results.
 //!
-//! Whether an operation fits is decided by the row it meets: [`Action::apply`] turns what a row is into what
-//! it becomes, or into a refusal.
+//! Whether an operation is allowed depends on the row: [`Action::apply`] turns the row's old state into its
+//! new one, or into a refusal.
 
+use crate::error::PatchFailure;
 use crate::ids::TreeId;
 use crate::txn::arena::{Arena, Span};
 use crate::txn::record::row_bytes;
 use crate::txn::transaction_pool::clear;
-use std::fmt;
 
-/// Turns a row into its next version: adds to `new`, which is empty. Called under the row's lock, so it
-/// is short, and it sees nothing but its arguments.
+/// Appends the next version of a row to `new`, which is empty. Called under the row's lock, so it must be
+/// short, and it may use only its arguments.
 pub(crate) type PatchFn =
     fn(patch: &[u8], old: &[u8], new: &mut Vec<u8>) -> Result<(), PatchFailure>;
 
-/// Why a patch does not fit a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PatchFailure {
-    /// The result would be beyond a bound that was asked for.
-    Bound {
-        /// The column's position in the table.
-        column: u16,
-    },
-    /// The result is no number of the column's type.
-    Overflow {
-        /// The column's position in the table.
-        column: u16,
-    },
-    /// The row that is there cannot be read.
-    Damaged,
-}
-
-impl fmt::Display for PatchFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PatchFailure::Bound { column } => {
-                write!(f, "column {column} would be beyond the bound that was asked for")
-            }
-            PatchFailure::Overflow { column } => {
-                write!(f, "column {column} cannot hold the result")
-            }
-            PatchFailure::Damaged => f.write_str("its bytes cannot be read; restore a backup"),
-        }
-    }
-}
-
-/// What is asked for.
+/// A requested operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
-    /// The row becomes that, whether it is there or not.
+    /// Sets the row, whether it exists or not.
     Put(Span),
-    /// The row becomes that; it must not be there.
+    /// Sets the row, which must not exist.
     Insert(Span),
-    /// The row becomes that; it must be there.
+    /// Sets the row, which must exist.
     Update(Span),
-    /// The row goes; it must be there.
+    /// Deletes the row, which must exist.
     Delete,
-    /// Parts of the row change; it must be there.
+    /// Changes parts of the row, which must exist.
     Patch(PatchFn, Span),
 }
 
-/// Why the data refuse a write.
+/// Why the rows refuse a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     Duplicate,
@@ -68,11 +37,11 @@ pub(super) enum Refusal {
     Patch(PatchFailure),
 }
 
-/// What a row is, while operations are folded over it.
+/// The state of a row while operations are applied to it one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FoldedRow {
     Absent,
-    /// As it was in the store.
+    /// The stored row.
     Base,
     /// A value in the arena.
     Arena(Span),
@@ -80,7 +49,7 @@ pub(super) enum FoldedRow {
     Made,
 }
 
-/// Memory for folding, reused.
+/// Reused memory for folding.
 #[derive(Debug, Default)]
 pub(super) struct Folder {
     pub(super) value: Vec<u8>,
@@ -89,7 +58,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Forgets everything; returns the memory that it keeps, in bytes.
+    /// Forgets everything. Returns the memory that it keeps, in bytes.
     #[inline]
     pub(super) fn clear(&mut self) -> usize {
         clear(&mut self.value) + clear(&mut self.next) + clear(&mut self.chain)
@@ -97,8 +66,8 @@ impl Folder {
 }
 
 impl Action {
-    /// What a row of such a key puts into the record in any case after this operation, in bytes: without a
-    /// value nothing, since the row may turn out to be as it was.
+    /// The least that this operation on a row with such a key adds to the record, in bytes: nothing for an
+    /// operation without a value, since the row may turn out unchanged.
     #[inline]
     pub(super) fn record_bytes(self, tree: TreeId, key_bytes: usize) -> usize {
         match self {

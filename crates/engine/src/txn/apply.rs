@@ -1,9 +1,9 @@
-//! Applying a commit that has its number, and clearing up behind it.
+//! Applies a numbered commit and collects garbage afterwards.
 //!
-//! Everything was settled when the rows were locked: applying finds each row, gives it its value and
-//! its word, and with that unlocks it. A version learns its csn before its row shows it. Nothing here
-//! waits for anything but a latch, and nothing can fail; that it does would be a bug, and the number,
-//! neither published nor given up, then closes the log.
+//! Everything was decided when the rows were locked: applying finds each row and writes its value and its
+//! word, which unlocks it. A version learns its csn before its row shows it. Nothing here waits for anything
+//! but a latch, and nothing can fail; a failure would be a bug, and its number, neither published nor given
+//! up, would then close the log.
 
 use crate::access::btree::Tree;
 use crate::access::btree::overflow::{self, OverflowPointer};
@@ -11,19 +11,19 @@ use crate::buffer::Leaf;
 use crate::buffer::VersionWord;
 use crate::ids::Csn;
 use crate::planted_bug::{PlantedBug, planted};
+use crate::step::{Step, step, stepped};
 use crate::txn::core::Core;
 use crate::txn::garbage::{Ghost, WaitsFor};
 use crate::txn::part_timers::Part;
 use crate::txn::read::absent;
 use crate::txn::record::{pieces, splice};
-use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::{After, Row, Transaction};
 use crossbeam_epoch::Guard;
 use std::sync::Arc;
 use syncline_instrument::{Module, tag};
 use syncline_vfs::Disk;
 
-/// How many ghosts are looked at for each that is added.
+/// Ghosts checked for each one that is added.
 const GHOSTS_COLLECTED: usize = 2;
 
 /// Step e: applies every row.
@@ -42,19 +42,21 @@ pub(super) fn apply<D: Disk>(core: &Core<D>, txn: &mut Transaction, csn: Csn) {
     txn.commit.rows = rows;
 }
 
-/// How many of the first rows lie in the same leaf, as far as is known, and can be applied under its latch.
+/// The number of first rows that lie in the same leaf, as far as known, and can be applied under its latch.
 fn run(rows: &[Row]) -> usize {
     let (first, rest) = (&rows[0], &rows[1..]);
-    if first.stub.is_some() || stepped() {
+    if first.pointer.is_some() || stepped() {
         return 1;
     }
     let is_beside = |row: &&Row| {
-        row.follows && row.stub.is_none() && (row.page, row.counter) == (first.page, first.counter)
+        row.follows
+            && row.pointer.is_none()
+            && (row.page, row.counter) == (first.page, first.counter)
     };
     1 + rest.iter().take_while(is_beside).count()
 }
 
-/// Applies rows, as many as are in their slots still under one latch, the others by their keys.
+/// Applies rows: those still in their slots under one latch, the others by their keys.
 fn apply_run<D: Disk>(
     core: &Core<D>,
     txn: &Transaction,
@@ -62,17 +64,17 @@ fn apply_run<D: Disk>(
     (run, guard): (&mut [Row], &Guard),
 ) {
     let is_value = matches!(run[0].after, After::Value { .. });
-    let stub = run[0].stub.take().filter(|_| is_value);
-    if let Some(stub) = stub {
-        overflow::attach(&core.buffer, stub);
+    let pointer = run[0].pointer.take().filter(|_| is_value);
+    if let Some(pointer) = pointer {
+        overflow::attach(&core.buffer, pointer);
     }
-    let stub_value = stub.map(OverflowPointer::to_value);
+    let pointer_value = pointer.map(OverflowPointer::to_value);
     let outcome = |row: &Row| {
         let mut value: &[u8] = &[];
         let mut word = VersionWord::of(csn);
-        match (row.after, &stub_value) {
-            (After::Value { .. }, Some(stub_value)) => {
-                value = stub_value;
+        match (row.after, &pointer_value) {
+            (After::Value { .. }, Some(pointer_value)) => {
+                value = pointer_value;
                 word = word.overflow();
             }
             (After::Value { start, bytes } | After::Spliced { start, bytes }, _) => {
@@ -115,7 +117,7 @@ fn apply_run<D: Disk>(
         let (word, value) = outcome(row);
         let (tree, key) = name(txn, row);
         let by_key = |leaf: &mut Leaf, _| {
-            let slot = find(leaf, key, value);
+            let slot = find_slot(leaf, key, value);
             set(leaf, slot, row, (word, value))
         };
         let set_by_key = tree.change_at(&core.buffer, row.page, key, by_key);
@@ -130,7 +132,7 @@ fn name<'t>(txn: &'t Transaction, row: &Row) -> (&'t Tree, &'t [u8]) {
     (&txn.trees[write.tree as usize], txn.arena.get(write.key))
 }
 
-/// Clears up around the leaf that a row has left empty.
+/// Merges or unlinks the leaf that a row has left empty.
 #[cold]
 fn merge_leaf<D: Disk>(core: &Core<D>, txn: &Transaction, row: &Row) {
     let write = txn.writes.get(row.write);
@@ -138,19 +140,19 @@ fn merge_leaf<D: Disk>(core: &Core<D>, txn: &Transaction, row: &Row) {
 }
 
 /// The slot of a locked row.
-fn find(leaf: &mut Leaf, key: &[u8], value: &[u8]) -> usize {
+fn find_slot(leaf: &mut Leaf, key: &[u8], value: &[u8]) -> usize {
     match leaf.search(key) {
         Ok(slot) => slot,
         Err(slot) if planted(PlantedBug::GhostAtApply) => {
             let inserted = leaf.insert(slot, key, absent(), value.len());
-            inserted.expect("tests of this bug leave room");
+            inserted.expect("the tests of this bug leave room");
             slot
         }
         Err(slot) => panic!("a locked row stays in its tree, where it would be slot {slot}"),
     }
 }
 
-/// Gives a row its value, or the pieces of it that change, and its word; true if the leaf is empty then.
+/// Writes a row's value, or its changed pieces, and its word. Returns true if the leaf is now empty.
 #[inline]
 fn set(leaf: &mut Leaf, slot: usize, row: &Row, (word, value): (VersionWord, &[u8])) -> bool {
     if word == absent() {
@@ -167,8 +169,7 @@ fn set(leaf: &mut Leaf, slot: usize, row: &Row, (word, value): (VersionWord, &[u
     false
 }
 
-/// After publishing, still in the section: remembers what this commit made superfluous, and removes
-/// some of what has become so before.
+/// After publishing, still in the section: queues the garbage of this commit, and removes some older garbage.
 #[inline]
 pub(super) fn collect<D: Disk>(core: &Core<D>, txn: &mut Transaction, csn: Csn) {
     step(Step::Collect);
@@ -197,7 +198,7 @@ pub(super) fn collect<D: Disk>(core: &Core<D>, txn: &mut Transaction, csn: Csn) 
     {
         row_log.append(csn, &txn.commit.row_changes);
     }
-    if !txn.commit.stubs.is_empty() {
-        core.free_overflow(&mut txn.commit.stubs);
+    if !txn.commit.pointers.is_empty() {
+        core.free_overflow(&mut txn.commit.pointers);
     }
 }

@@ -1,12 +1,12 @@
-//! The arena of a transaction: its keys and values, one after another, forgotten together.
+//! The arena of a transaction: its keys and values, one after another, freed together.
 
 use crate::txn::transaction_pool::clear;
 use std::ops::Range;
 
-/// The most bytes in an arena: places in it are 32-bit numbers.
+/// Maximum bytes of an arena: offsets are 32-bit numbers.
 const BYTES_MAX: usize = u32::MAX as usize;
 
-/// Bytes in an arena.
+/// A range of bytes in an arena.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Span {
     start: u32,
@@ -19,7 +19,7 @@ impl Span {
         self.bytes as usize
     }
 
-    /// Where it lies in [`Arena::bytes`].
+    /// Its range in [`Arena::bytes`].
     #[inline]
     pub(super) fn range(self) -> Range<usize> {
         let start = self.start as usize;
@@ -27,7 +27,7 @@ impl Span {
     }
 }
 
-/// See the module.
+/// Append-only bytes, addressed by spans.
 #[derive(Debug, Default)]
 pub(super) struct Arena {
     bytes: Vec<u8>,
@@ -39,40 +39,39 @@ impl Arena {
         &self.bytes[span.start as usize..][..span.bytes as usize]
     }
 
-    /// Everything in it.
+    /// All its bytes.
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Adds a copy. The caller has asked [`Arena::has_room`].
+    /// Appends a copy. The caller has checked [`Arena::has_room`].
     #[inline]
     pub(super) fn add(&mut self, bytes: &[u8]) -> Span {
         let start = self.bytes.len();
-        assert!(bytes.len() <= BYTES_MAX - start, "room in an arena is asked for first");
+        assert!(bytes.len() <= BYTES_MAX - start, "the caller checks for room in the arena first");
         self.bytes.extend_from_slice(bytes);
         Span { start: start as u32, bytes: bytes.len() as u32 }
     }
 
-    /// Where the next so many bytes will lie. The caller has asked [`Arena::has_room`].
+    /// The span of the next `bytes` bytes. The caller has checked [`Arena::has_room`].
     #[inline]
     pub(super) fn next(&self, bytes: usize) -> Span {
         Span { start: self.bytes.len() as u32, bytes: bytes as u32 }
     }
 
-    /// True if so many bytes can be added.
+    /// True if this many bytes can be added.
     #[inline]
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         bytes <= BYTES_MAX - self.bytes.len()
     }
 
-    /// How many bytes it holds.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Forgets everything; returns the memory that it keeps, in bytes.
+    /// Forgets everything. Returns the memory that it keeps, in bytes.
     #[inline]
     pub(super) fn clear(&mut self) -> usize {
         clear(&mut self.bytes)

@@ -1,9 +1,9 @@
-//! The commit: from private writes to a place in the one order of commits.
+//! The commit: turns private writes into the next commit of the total order.
 //!
-//! The steps and why they come in this order are told in the module `txn`; here they stand one below the
-//! other. What cannot be done inside the section (the pool of pre-images is full, a page is absent, the
-//! record is longer than thought, memory is at its cap) unlocks everything, leaves the section, is done, and
-//! the commit begins again; nothing has a number by then.
+//! The module `txn` describes the steps and the reasons for their order; here they follow one another. If
+//! something is missing inside the section (room in the pool of pre-images, a page, a longer record, memory
+//! below its cap), the commit unlocks everything, leaves the section, gets what it lacks and begins again; it
+//! has no number by then.
 
 use crate::access::btree::SPLIT_PAGES;
 use crate::access::btree::overflow::{self, ChainSize};
@@ -11,47 +11,48 @@ use crate::access::btree::prefetch::{PrefetchTarget, prefetch_leaves};
 use crate::buffer::VersionWord;
 use crate::buffer::page::Kind;
 use crate::buffer::{Miss, RECLAIMS_MAX, prefetch, retry_at_cap, without_misses};
+use crate::conflict::Conflict;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
 use crate::log::{Permit, Ticket};
+use crate::step::{Step, step};
 use crate::thread_slot;
 use crate::txn::action::Refusal;
 use crate::txn::apply::{apply, collect};
 use crate::txn::commit_gate::Section;
-use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
 use crate::txn::lock::{lock_rows, unlock_rows};
 use crate::txn::part_timers::Part;
 use crate::txn::record::put_bytes_max;
 use crate::txn::refusal::refuse_commit;
-use crate::txn::step::{Step, step};
 use crate::txn::transaction::{After, Row, Transaction};
 use crate::txn::validate::{Check, validate};
 use std::ops::RangeInclusive;
 use syncline_instrument::{Module, clock, tag};
 use syncline_vfs::Disk;
 
-/// How often a commit begins again before that is a conflict. Each time something is got out of the
-/// way, but others may come in between.
+/// Rounds of a commit before it counts as a conflict. Each round removes an obstacle, but others may appear
+/// meanwhile.
 const ROUNDS_MAX: u32 = 10_000;
 
-/// Patched rows are thought to be as long as the longest of the transaction before, within these
-/// limits in bytes. Longer ones cost another round, not room for as many such rows.
-const PATCHED_BYTES_THOUGHT: RangeInclusive<usize> = 256..=4096;
+/// The assumed length of patched rows is that of the longest in the session's previous transaction, within
+/// these limits in bytes. A longer row costs another round; a larger guess would cost log room for all of
+/// them.
+const PATCHED_BYTES_GUESS: RangeInclusive<usize> = 256..=4096;
 
-/// So many bytes of the next record are asked for.
-const RECORD_BYTES_AHEAD: usize = 512;
+/// Bytes of the next record to prefetch.
+const RECORD_PREFETCH_BYTES: usize = 512;
 
-/// So many rows must a commit write to be gone ahead of: fewer gain less than it costs.
-const AHEAD_MIN: usize = 8;
+/// Rows that a commit must write for a batched prefetch: for fewer it costs more than it gains.
+const PREFETCH_ROWS_MIN: usize = 8;
 
 /// Why rows could not be locked.
 #[derive(Debug)]
 pub(super) enum LockFailure {
-    /// To be done outside the section; then the commit begins again.
+    /// Must be done outside the section; then the commit begins again.
     Needs(Need),
     Conflict(Conflict),
-    /// The data refuse the write of that row, whose word was seen.
+    /// The rows refuse the write of that row, whose version was read.
     Refused {
         row: u32,
         refusal: Refusal,
@@ -69,11 +70,11 @@ pub(super) enum Need {
     Page(PageId),
     /// A longer log record.
     Record,
-    /// Memory for so many pages of that kind, which was refused with this error.
+    /// Memory for n pages of that kind, which was refused with this error.
     Memory((Kind, u64), Error),
 }
 
-/// Commits a transaction that writes something. Whether it succeeds or not, the transaction is over.
+/// Commits a transaction with writes. Whether it succeeds or not, the transaction is over.
 pub(super) fn commit<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticket> {
     let committed = commit_rounds(core, txn);
     if committed.is_err() {
@@ -88,17 +89,17 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
         return crate::txn::tests::wrong_order::commit(core, txn, order);
     }
     plan(core, txn)?;
-    go_ahead(core, txn);
+    prefetch_rows(core, txn);
     for _ in 0..ROUNDS_MAX {
         let permit = prepare(core, txn)?; // a: may wait, may fail
         let Some(section) = enter(core, txn) else {
-            drop(permit); // whoever closed the gate may need its room
+            drop(permit); // the thread that closed the gate may need its room
             core.wait_for_gate()?;
             continue;
         };
         if txn.alone.is_none() && txn.trees.iter().any(|tree| tree.is_dropped()) {
-            // A tree is dropped behind the closed gate: it stays as it is until this section ends. Its pages
-            // go bit by bit afterwards, so that rows must not even be locked there.
+            // A tree is dropped only behind the closed gate, so it stays as it is until this section ends.
+            // Its pages are freed bit by bit afterwards, so rows must not even be locked there.
             leave(section);
             return Err(Error::Conflict(Conflict::Dropped));
         }
@@ -133,7 +134,7 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
         without_misses(|| apply(core, txn, number.csn())); // e: values, words, unlocked
         step(Step::Publish);
         let ticket = number.publish(&mut txn.commit.record); // f: it may be acknowledged once stable
-        ask_for_record(&txn.commit.record);
+        prefetch_record(&txn.commit.record);
         without_misses(|| collect(core, txn, ticket.csn));
         leave(section); // g
         return Ok(ticket);
@@ -141,20 +142,20 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
     Err(Error::Conflict(Conflict::Locked))
 }
 
-/// Asks for the memory of the next record, which was in use a group of commits ago, while there is time.
+/// Prefetches the memory of the next record, which was last used a group of commits ago.
 #[inline]
-fn ask_for_record(record: &Vec<u8>) {
-    prefetch(record.as_ptr().addr(), record.capacity().min(RECORD_BYTES_AHEAD));
+fn prefetch_record(record: &Vec<u8>) {
+    prefetch(record.as_ptr().addr(), record.capacity().min(RECORD_PREFETCH_BYTES));
 }
 
-/// A permit while rows are being locked. A panic then would leave rows locked for ever, so it closes
-/// the log, as a panic between number and record does.
+/// The permit while rows are being locked. A panic then would leave rows locked forever, so it closes the
+/// log, as a panic between number and record does.
 struct PanicGuard<'c, D: Disk>(Option<Permit<'c, D>>);
 
 impl<'c, D: Disk> PanicGuard<'c, D> {
     #[inline]
     fn disarm(mut self) -> Permit<'c, D> {
-        self.0.take().expect("it is disarmed once")
+        self.0.take().expect("the guard is disarmed only once")
     }
 }
 
@@ -169,7 +170,7 @@ impl<D: Disk> Drop for PanicGuard<'_, D> {
     }
 }
 
-/// What is done once: the order of the rows, and values that go to overflow pages.
+/// Done once per commit: sorts the rows, and writes long values to overflow pages.
 pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()> {
     txn.check()?;
     let Transaction { writes, reads, arena, commit, .. } = txn;
@@ -192,11 +193,11 @@ pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()>
             after: After::Same,
             is_locked: false,
             version: None,
-            stub: None,
+            pointer: None,
         });
     }
-    let (first, most) = PATCHED_BYTES_THOUGHT.into_inner();
-    commit.patched_bytes_thought = std::mem::take(&mut commit.patched_bytes).clamp(first, most);
+    let (first, most) = PATCHED_BYTES_GUESS.into_inner();
+    commit.patched_bytes_guess = std::mem::take(&mut commit.patched_bytes).clamp(first, most);
     (commit.more_bytes, commit.plain_bytes) = (0, 0);
     for at in 0..txn.commit.rows.len() {
         write_if_long(core, txn, at)?;
@@ -204,8 +205,8 @@ pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()>
     Ok(())
 }
 
-/// Writes the value of a row to overflow pages if it is too long for a leaf, and known already. At the cap on
-/// memory what nobody needs any more goes first.
+/// Writes the value of a row to overflow pages if it is too long for a leaf and already known. At the cap on
+/// memory it first reclaims what no reader needs.
 fn write_if_long<D: Disk>(core: &Core<D>, txn: &mut Transaction, at: usize) -> Result<()> {
     let write = txn.commit.rows[at].write;
     let Some(value) = txn.writes.plain_value(write) else {
@@ -218,16 +219,16 @@ fn write_if_long<D: Disk>(core: &Core<D>, txn: &mut Transaction, at: usize) -> R
         return Ok(());
     }
     let pages = ChainSize::of(&core.buffer).pages(value.len() as u64);
-    let stub = retry_at_cap(
+    let pointer = retry_at_cap(
         txn,
         |txn| core.reclaim(Some(txn), (Kind::Overflow, pages)),
         |txn| overflow::write(&core.buffer, id, txn.arena.get(value)),
     )?;
-    txn.commit.rows[at].stub = Some(stub);
+    txn.commit.rows[at].pointer = Some(pointer);
     Ok(())
 }
 
-/// True if two rows of a tree differ in the last byte of their keys only: they are likely in one leaf.
+/// True if two rows of a tree differ only in the last byte of their keys: they are likely in one leaf.
 #[inline]
 fn follows((tree, key): (TreeId, &[u8]), (other_tree, other): (TreeId, &[u8])) -> bool {
     let but_last = |key: &'_ [u8]| key.len().saturating_sub(1);
@@ -236,12 +237,13 @@ fn follows((tree, key): (TreeId, &[u8]), (other_tree, other): (TreeId, &[u8])) -
         && key[..but_last(key)] == other[..but_last(other)]
 }
 
-/// Finds the leaves of many rows at once, so that locking does not wait for one after the other. Those that
-/// were read before, or lie beside another one, are found without.
-fn go_ahead<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
+/// Prefetches the leaves of many rows at once, so that locking does not wait for them one by one. Skips rows
+/// whose leaf was read before or is that of a neighbour.
+fn prefetch_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
     let Transaction { writes, arena, commit, trees, .. } = txn;
     let is_sought = |row: &&mut Row| row.page.is_none() && !row.follows;
-    if commit.rows.len() < AHEAD_MIN || commit.rows.iter_mut().filter(is_sought).count() < AHEAD_MIN
+    if commit.rows.len() < PREFETCH_ROWS_MIN
+        || commit.rows.iter_mut().filter(is_sought).count() < PREFETCH_ROWS_MIN
     {
         return;
     }
@@ -266,11 +268,11 @@ pub(super) fn prepare<'c, D: Disk>(
 ) -> Result<Permit<'c, D>> {
     step(Step::Prepare);
     if txn.is_wary && txn.is_validated() && !txn.reads.is_empty() && txn.alone.is_none() {
-        // Most losers find out here, before they lock anything or take a number. Where nobody loses, that
-        // would be a look in vain.
+        // Most conflicts show here, before anything is locked and a number is taken. Sessions without recent
+        // conflicts skip it.
         validate(core, txn, Check::Early).map_err(Error::Conflict)?;
     }
-    core.heed_pressure()?;
+    core.wait_under_pressure()?;
     if txn.alone.is_none()
         && let Some(row_log) = core.row_log()
         && txn.writes.order().iter().any(|at| row_log.is_of(txn.writes.get(*at).id))
@@ -283,29 +285,28 @@ pub(super) fn prepare<'c, D: Disk>(
     let mut bytes = whole + txn.writes.bytes + rows * put_bytes_max(0, 0);
     let patched = |row: &&Row| txn.writes.is_patched(row.write);
     let patched = txn.commit.rows.iter().filter(patched).count();
-    bytes += patched * txn.commit.patched_bytes_thought + txn.commit.more_bytes;
-    // Only what the record takes in any case is held against the cap here: the rest is a bound, and the
-    // truth is known when all rows are locked.
+    bytes += patched * txn.commit.patched_bytes_guess + txn.commit.more_bytes;
+    // Only the least length of the record is checked against the cap here. The rest is an upper bound; the
+    // exact length is known when all rows are locked.
     let bytes = bytes.min(core.log.record_bytes_max());
     txn.commit.record_bytes_max = bytes.max(txn.commit.plain_bytes);
     match core.log.reserve(txn.commit.record_bytes_max) {
-        Err(Error::Full { .. }) if takes_away(txn) => {
+        Err(Error::Full { .. }) if only_deletes(txn) => {
             core.log.reserve_to_delete(txn.commit.record_bytes_max)
         }
         reserved => reserved,
     }
 }
 
-/// True of a transaction that only deletes rows, or drops trees: there is a reserve of log for it on a full
-/// disk.
+/// True for a transaction that only deletes rows or drops trees: on a full disk the log has a reserve for it.
 #[cold]
-fn takes_away(txn: &Transaction) -> bool {
+fn only_deletes(txn: &Transaction) -> bool {
     let deletes = |row: &Row| txn.writes.is_delete(row.write);
     let drops = !txn.commit.behind_rows.is_empty() && txn.commit.before_rows.is_empty();
     drops || txn.commit.rows.iter().all(deletes)
 }
 
-/// Step b begins: none if the gate is closed.
+/// Begins step b. Returns none if the gate is closed.
 #[inline]
 pub(super) fn enter<'c, D: Disk>(core: &'c Core<D>, txn: &Transaction) -> Option<Section<'c>> {
     step(Step::Enter);
@@ -315,8 +316,8 @@ pub(super) fn enter<'c, D: Disk>(core: &'c Core<D>, txn: &Transaction) -> Option
     }
 }
 
-/// Step c: all locks are held, so whoever takes a smaller number and writes what this one reads or
-/// writes has locked it already.
+/// Step c. All locks are held, so any commit with a smaller number that writes a row which this one reads or
+/// writes has already locked it.
 #[inline]
 pub(super) fn take_number<D: Disk>(permit: Permit<'_, D>) -> crate::log::Reserved<'_, D> {
     step(Step::Number);
@@ -340,7 +341,7 @@ pub(super) fn validate_reads<D: Disk>(
         return validate(core, txn, Check::Final);
     }
     if core.registry.is_doomed(txn.seat) {
-        // The ghost of a row that was deleted after the begin may have gone.
+        // The ghost of a row that was deleted after the begin may have been removed.
         return Err(Conflict::SnapshotTooOld);
     }
     Ok(())
@@ -353,7 +354,7 @@ pub(super) fn leave(section: Section<'_>) {
     drop(section);
 }
 
-/// Does what the commit needs, or says why it cannot be. Outside the section.
+/// Gets what the commit needs, or returns why it must fail. Called outside the section.
 pub(super) fn resolve<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
@@ -362,10 +363,10 @@ pub(super) fn resolve<D: Disk>(
     match stopped {
         LockFailure::Needs(Need::PreImages) => core.wait_for_pre_images()?,
         LockFailure::Needs(Need::Page(page)) => core.buffer.load(Miss(page)),
-        // How much longer is known now.
+        // The required length is known now.
         LockFailure::Needs(Need::Record) => {}
         LockFailure::Needs(Need::Memory((kind, pages), refused)) => {
-            // How many more a split needs, for the nodes above its leaf, shows as it fails again.
+            // The next failure shows how many more pages a split needs for the nodes above its leaf.
             let reclaims = txn.commit.reclaims;
             let pages = pages + reclaims.min(SPLIT_PAGES);
             if reclaims == RECLAIMS_MAX || !core.reclaim(Some(txn), (kind, pages))? {
@@ -382,11 +383,11 @@ pub(super) fn resolve<D: Disk>(
     Ok(())
 }
 
-/// After a commit that failed: long values that it had written go.
+/// After a failed commit: frees the long values that it had written.
 fn give_back<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
     for row in &mut txn.commit.rows {
-        if let Some(stub) = row.stub.take() {
-            overflow::free(&core.buffer, stub);
+        if let Some(pointer) = row.pointer.take() {
+            overflow::free(&core.buffer, pointer);
         }
     }
 }

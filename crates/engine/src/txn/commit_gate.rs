@@ -1,31 +1,33 @@
-//! The commit gate: every change of a page happens in a section between `enter` and `leave`; who
+//! The commit gate: every change of a page happens in a section between `enter` and `leave`. A thread that
 //! closes the gate waits until all sections have ended and then sees pages at rest.
 //!
-//! Sections are counted on several cache lines, one a thread's thread slot, so that committers on different
-//! cores do not meet here. States of the gate: open, closing (closed, with sections still running),
-//! closed. A checkpoint cuts, tables are made and dropped, and a transaction runs alone with it closed.
+//! Sections are counted on several cache lines, one for each thread slot, so that committers on different
+//! cores do not contend. States of the gate: open, closing (closed, with sections still running), closed. A
+//! checkpoint takes its snapshot with the gate closed, tables are made and dropped with it closed, and an
+//! exclusive transaction runs with it closed.
 //!
 //! Invariants:
 //! 1. While a [`ClosedGate`] is held, no section but its holder's runs.
-//! 2. Who waits at the gate, to enter or to close it, holds no lock that a section or the holder of the
-//!    closed gate may want: the lock order (`sync/rank.rs`) has the gate before all of these, and builds
-//!    with debug assertions check that.
-//! 3. Who enters never waits holding anything that a section or the closer needs: [`CommitGate::try_enter`]
-//!    only answers, and the caller gives up its log permit before [`CommitGate::wait_until_open`].
+//! 2. A thread that waits at the gate, to enter or to close it, holds no lock that a section or the holder of
+//!    the closed gate may need: in the lock order (`sync/rank.rs`) the gate comes before all of these, and
+//!    builds with debug assertions check that.
+//! 3. A thread that enters never waits holding anything that a section or the closer needs:
+//!    [`CommitGate::try_enter`] returns at once, and the caller gives up its log permit before
+//!    [`CommitGate::wait_until_open`].
 //! 4. Every wait for a holder ends. The engine's own holders end by themselves ([`ClosedBy::Engine`]). A
 //!    caller's transaction ([`ClosedBy::Caller`]) need not: a wait for it fails at once on the thread that
-//!    closed the gate, and elsewhere after a limit. Once the gate is shut, nobody waits for a holder at all.
+//!    closed the gate, and elsewhere after a limit. Once the gate is shut, every wait for a holder fails.
 //!
-//! A holder is known by the thread that closed the gate, which is compared under the mutex by those who are
-//! about to wait, never by those who find the gate open. An exclusive transaction that is carried to another
-//! thread still counts for the first one: there a wait fails although it might have ended, and on the other
-//! thread it ends by the limit.
+//! A holder is identified by the thread that closed the gate. Threads about to wait compare it under the
+//! mutex; threads that find the gate open never do. An exclusive transaction that moves to another thread
+//! still counts for the first one: there a wait fails although the transaction might have ended, and on the
+//! other thread it ends by the limit.
 //!
-//! Order: who enters adds to its counter and then looks at `closed`; who closes sets `closed` and then
-//! looks at the counters, all sequentially consistent. So one of the two sees the other: either the
-//! section is waited for, or it is refused. Who leaves subtracts and then looks at `closed` in the same
-//! way, and wakes the closer under the mutex under which the closer looked: no wake-up is lost. The
-//! subtraction releases and the closer's look acquires: what the sections wrote is visible to it.
+//! Memory order: entering adds to a counter and then reads `closed`; closing sets `closed` and then reads the
+//! counters, all sequentially consistent. So one of the two sees the other: the closer waits for the section,
+//! or the section is refused. Leaving subtracts and then reads `closed` in the same way, and wakes the closer
+//! under the mutex under which the closer read the counters: no wake-up is lost. The subtraction releases and
+//! the closer's read acquires, so the closer sees all writes of the sections.
 
 use crate::planted_bug::{PlantedBug, planted};
 use crate::sync::IS_MODEL;
@@ -38,25 +40,25 @@ use std::thread::{Thread, current};
 use std::time::Duration;
 use syncline_instrument::{Nanos, clock};
 
-/// How many counters there are. Two threads on one counter are right too, only slower.
+/// The number of counters. Two threads may share one; that is only slower.
 const COUNTERS: usize = if IS_MODEL { 2 } else { 64 };
 
-/// How often a closer looks before it sleeps: a section lasts about a microsecond.
-const LOOKS: u32 = if IS_MODEL { 1 } else { 200 };
+/// Polls of a closer before it sleeps: a section lasts about a microsecond.
+const SPINS_MAX: u32 = if IS_MODEL { 1 } else { 200 };
 
-/// See the module.
+/// Counts sections, and holds the state of the closed gate.
 #[derive(Debug)]
 pub(crate) struct CommitGate {
     counters: [CachePadded<AtomicU64>; COUNTERS],
     closed: AtomicBool,
-    /// Held for looks and wake-ups only.
+    /// Held only for reads and wake-ups.
     state: Mutex<State, GATE_STATE>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Who holds a [`ClosedGate`], or is about to.
+    /// The holder of a [`ClosedGate`], or a thread that is about to be.
     holder: Option<Holder>,
     is_shut: bool,
 }
@@ -64,9 +66,9 @@ struct State {
 /// Who decides how long the gate stays closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClosedBy {
-    /// The engine, which does something and opens it.
+    /// The engine, which opens it after a piece of work.
     Engine,
-    /// The user's code, between begin and end of an exclusive transaction.
+    /// User code, between begin and end of an exclusive transaction.
     Caller,
 }
 
@@ -78,7 +80,7 @@ struct Holder {
     since: Nanos,
 }
 
-/// Why a wait for the holder of the gate has failed.
+/// Why a wait for the holder of the gate failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GateError {
     /// The waiting thread itself has closed the gate.
@@ -99,7 +101,7 @@ impl Holder {
         thread.is_some_and(|thread| thread.id() == current().id())
     }
 
-    /// The thread's name, or its number.
+    /// The thread's name, or its id.
     fn thread(&self) -> String {
         let Some(thread) = &self.thread else {
             return String::new();
@@ -109,7 +111,7 @@ impl Holder {
     }
 }
 
-/// A section that is running. It ends when this is dropped.
+/// A running section. Dropping it ends it.
 #[derive(Debug)]
 #[must_use = "the section ends when this is dropped"]
 pub(crate) struct Section<'g> {
@@ -118,7 +120,7 @@ pub(crate) struct Section<'g> {
     _held: Held<GATE>,
 }
 
-/// The closed gate. It opens when this is dropped.
+/// The closed gate. Dropping it opens the gate.
 #[derive(Debug)]
 #[must_use = "the gate opens when this is dropped"]
 pub(crate) struct ClosedGate {
@@ -135,7 +137,7 @@ impl CommitGate {
         })
     }
 
-    /// Starts a section, counted under `lane`; none if the gate is closed.
+    /// Starts a section, counted in the counter of `thread_slot`; none if the gate is closed.
     #[inline]
     pub(crate) fn try_enter(&self, thread_slot: u32) -> Option<Section<'_>> {
         let counter: &AtomicU64 = &self.counters[thread_slot as usize % COUNTERS];
@@ -144,14 +146,14 @@ impl CommitGate {
         }
         counter.fetch_add(1, Ordering::SeqCst);
         let section = Section { counted: Some((self, counter)), _held: Held::taken() };
-        // Refused, the section ends at once, which wakes the closer if it has seen it.
+        // A refused section ends at once, which wakes a closer that has seen it.
         let is_open =
             planted(PlantedBug::LookBeforeCounting) || !self.closed.load(Ordering::SeqCst);
         is_open.then_some(section)
     }
 
-    /// Starts a section, waiting while the gate is closed, for a caller's transaction at most for `limit`.
-    /// The caller holds nothing others wait for.
+    /// Starts a section. Waits while the gate is closed, for a caller's transaction at most for `limit`. The
+    /// caller holds nothing that other threads wait for.
     pub(crate) fn enter(
         &self,
         thread_slot: u32,
@@ -165,7 +167,7 @@ impl CommitGate {
         }
     }
 
-    /// Waits until the gate is open, for a caller's transaction at most for `limit`; it may be closed again
+    /// Waits until the gate is open, for a caller's transaction at most for `limit`. It may be closed again
     /// when this returns.
     #[cold]
     pub(crate) fn wait_until_open(&self, limit: Duration) -> Result<(), GateError> {
@@ -173,8 +175,8 @@ impl CommitGate {
         self.wait_for_holder(&mut self.state.lock(), limit)
     }
 
-    /// Closes the gate: waits for another one who holds it closed, if that is a caller's transaction at most
-    /// for `limit`, then for all sections to end.
+    /// Closes the gate: waits for another holder, if that is a caller's transaction at most for `limit`, then
+    /// for all sections to end.
     pub(crate) fn close(
         self: &Arc<Self>,
         by: ClosedBy,
@@ -192,7 +194,7 @@ impl CommitGate {
         Ok(closed)
     }
 
-    /// Fails if the calling thread has closed the gate: then whatever needs it would wait for itself.
+    /// Fails if the calling thread has closed the gate: a call that needs the gate would wait for itself.
     pub(crate) fn check_not_held_here(&self) -> Result<(), GateError> {
         if !self.is_closed() {
             return Ok(());
@@ -203,13 +205,13 @@ impl CommitGate {
         }
     }
 
-    /// From here on nobody waits for a holder: who does fails. For a database that is being closed.
+    /// From here on waits for a holder fail, because the database is being closed.
     pub(crate) fn shut(&self) {
         self.state.lock().is_shut = true;
         self.changed.notify_all();
     }
 
-    /// Waits until nobody holds the gate.
+    /// Waits until the gate has no holder.
     fn wait_for_holder(
         &self,
         state: &mut MutexGuard<'_, State, GATE_STATE>,
@@ -249,7 +251,7 @@ impl CommitGate {
     }
 
     fn wait_for_sections(&self) {
-        for _ in 0..LOOKS {
+        for _ in 0..SPINS_MAX {
             if self.is_at_rest() {
                 return;
             }
@@ -276,7 +278,7 @@ impl CommitGate {
     }
 
     fn wake(&self) {
-        // The mutex orders this after the look of whoever is about to wait.
+        // The mutex orders this after the read of a thread that is about to wait.
         if !planted(PlantedBug::WakeUnlocked) {
             drop(self.state.lock());
         }
@@ -285,14 +287,14 @@ impl CommitGate {
 }
 
 impl ClosedGate {
-    /// A section of the holder, which need not ask.
+    /// A section of the holder, which needs no permission.
     #[inline]
     pub(crate) fn section(&self) -> Section<'static> {
-        debug_assert!(self.gate.is_closed(), "the gate is closed while this lives");
+        debug_assert!(self.gate.is_closed(), "the gate is closed while this guard exists");
         Section { counted: None, _held: Held::taken() }
     }
 
-    /// True if it is that gate which is closed.
+    /// True if this guard closes that gate.
     #[cfg(test)]
     pub(crate) fn is_of(&self, gate: &Arc<CommitGate>) -> bool {
         Arc::ptr_eq(&self.gate, gate)
@@ -390,8 +392,8 @@ mod tests {
         assert_eq!(gate.enter(0, LONG).unwrap_err(), GateError::Here);
         assert_eq!(gate.check_not_held_here(), Err(GateError::Here));
         let elsewhere = std::thread::scope(|scope| {
-            let look = || gate.check_not_held_here();
-            scope.spawn(look).join().unwrap()
+            let check = || gate.check_not_held_here();
+            scope.spawn(check).join().unwrap()
         });
         assert_eq!(elsewhere, Ok(()));
         drop(closed);

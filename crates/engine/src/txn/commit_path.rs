@@ -1,8 +1,8 @@
-//! A commit's way from its begin to its acknowledgement, step by step, of a sample of transactions.
+//! The path of a commit from its begin to its acknowledgement, step by step, for sampled transactions.
 //!
-//! The session marks the moments up to the published record, the log those of the group, and whoever
-//! learns that the commit is stable the last. What is kept: a fair sample of all that were timed, and
-//! the slowest of them. Only commits that write and become stable by a group are kept.
+//! The session records the times up to the published record, the log those of the group, and the last one is
+//! recorded by the thread that learns that the commit is stable. The collection keeps a fair sample of all
+//! timed commits, and the slowest of them. Only commits that write and become stable by a group count.
 
 use crate::ids::Csn;
 use crate::log::Group;
@@ -12,28 +12,28 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use syncline_instrument::Nanos;
 
-/// So many of the timed are kept, each with the same chance.
+/// Size of the sample; all timed commits have the same chance.
 const SAMPLE_MAX: usize = 8192;
 
-/// And so many of the slowest.
+/// Number of slowest commits kept.
 const SLOWEST_MAX: usize = 32;
 
-/// A step of a commit's way.
+/// A step of a commit's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathStep {
-    /// The begin: a place among the readers, a read point.
+    /// The begin: registering the read point.
     Begin,
-    /// Reads and writes, and whatever the client does between them.
+    /// Reads and writes, and the client's work between them.
     Execute,
     /// Room in the log, locks on the rows, the number, validation.
     Validate,
-    /// Rows changed, the record published into the log's ring.
+    /// Applying the rows, and publishing the record into the log's ring.
     Stage,
-    /// Until the group's write begins: others are gathered, the group before is under way.
+    /// Until the group's write begins: other commits join, the previous group is being written.
     WaitForGroup,
-    /// The group's write; nothing where the write is itself a sync.
+    /// The group's write; zero if the write is itself a sync.
     Write,
-    /// The group's sync, or its write that is one.
+    /// The group's sync, or its write if that is one.
     Sync,
     /// Until the client knows.
     Wake,
@@ -52,7 +52,7 @@ impl PathStep {
         PathStep::Wake,
     ];
 
-    /// The step in words.
+    /// The step's name in reports.
     pub fn name(self) -> &'static str {
         match self {
             PathStep::Begin => "begin",
@@ -67,8 +67,8 @@ impl PathStep {
     }
 }
 
-/// How long each step of one commit took, in nanoseconds, in the order of [`PathStep::ALL`]. Their sum
-/// is the time from begin to acknowledgement.
+/// How long each step of one commit took, in nanoseconds, in the order of [`PathStep::ALL`]. Their sum is the
+/// time from begin to acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommitPath {
     /// The steps.
@@ -82,18 +82,18 @@ impl CommitPath {
     }
 }
 
-/// Commit paths that were kept.
+/// Collected commit paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommitPaths {
-    /// How many were timed.
+    /// Timed commits, sampled or not.
     pub timed: u64,
     /// A fair sample of them.
     pub sample: Vec<CommitPath>,
-    /// The slowest of all that were timed, the slowest first.
+    /// The slowest timed commits, slowest first.
     pub slowest: Vec<CommitPath>,
 }
 
-/// Moments of a transaction that is timed, up to its published record.
+/// Times of a timed transaction, up to its published record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Marks {
     pub(super) begin: Nanos,
@@ -111,8 +111,8 @@ pub(super) struct StagedCommit {
 }
 
 impl StagedCommit {
-    /// The whole way. Each moment is taken to be no earlier than the one before: a group's write may
-    /// begin while the committer is still returning from publishing.
+    /// The whole path. Each time is made no earlier than the one before: a group's write may begin while the
+    /// committer is still returning from publishing.
     pub(super) fn path(&self, group: Group, acknowledged: Nanos) -> CommitPath {
         let moments = [
             self.marks.begun,
@@ -135,12 +135,12 @@ impl StagedCommit {
     }
 }
 
-/// See the module.
+/// The paths of all sessions.
 #[derive(Debug, Default)]
-pub(super) struct SharedPaths(StdMutex<Kept, PATHS>);
+pub(super) struct SharedPaths(StdMutex<Collected, PATHS>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Collected {
     timed: u64,
     sample: Vec<CommitPath>,
     slowest: BinaryHeap<Reverse<(Nanos, [Nanos; 8])>>,
@@ -148,33 +148,33 @@ struct Kept {
 
 impl SharedPaths {
     pub(super) fn add(&self, path: CommitPath) {
-        let mut kept = self.0.lock();
-        kept.add(path);
+        let mut collected = self.0.lock();
+        collected.add(path);
     }
 
-    /// What was kept since the last call.
+    /// The paths since the last call.
     pub(super) fn take(&self) -> CommitPaths {
-        let mut kept = self.0.lock();
-        let kept = std::mem::take(&mut *kept);
-        let slowest = kept.slowest.into_sorted_vec().into_iter();
+        let mut collected = self.0.lock();
+        let collected = std::mem::take(&mut *collected);
+        let slowest = collected.slowest.into_sorted_vec().into_iter();
         CommitPaths {
-            timed: kept.timed,
-            sample: kept.sample,
+            timed: collected.timed,
+            sample: collected.sample,
             slowest: slowest.map(|Reverse((_, step_ns))| CommitPath { step_ns }).collect(),
         }
     }
 }
 
-impl Kept {
-    /// Keeps the path in place of a random one of those before, so that all have the same chance.
+impl Collected {
+    /// Reservoir sampling: replaces a random one of the earlier paths, so that all have the same chance.
     fn add(&mut self, path: CommitPath) {
         self.timed += 1;
         if self.sample.len() < SAMPLE_MAX {
             self.sample.push(path);
         } else {
-            let place = (scrambled(self.timed) % self.timed) as usize;
-            if let Some(kept) = self.sample.get_mut(place) {
-                *kept = path;
+            let index = (scrambled(self.timed) % self.timed) as usize;
+            if let Some(collected) = self.sample.get_mut(index) {
+                *collected = path;
             }
         }
         self.slowest.push(Reverse((path.total_ns(), path.step_ns)));
@@ -184,7 +184,7 @@ impl Kept {
     }
 }
 
-/// A number whose bits look like chance (the finalizer of `SplitMix64`).
+/// A pseudorandom number (the finalizer of `SplitMix64`).
 fn scrambled(number: u64) -> u64 {
     let mut bits = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -199,7 +199,7 @@ mod tests {
     use crate::log::Group;
 
     #[test]
-    fn steps_sum_to_the_whole_way_even_where_moments_overtake_each_other() {
+    fn steps_sum_to_the_whole_path_even_if_times_overtake_each_other() {
         let staged = StagedCommit {
             csn: Csn(1),
             marks: Marks { begin: 100, begun: 110, called: 150, validated: 170, staged: 200 },
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slowest_are_kept_however_many_are_timed() {
+    fn the_slowest_are_collected_however_many_are_timed() {
         let paths = SharedPaths::default();
         let count = SAMPLE_MAX as u64 * 4;
         for number in 0..count {
@@ -218,12 +218,13 @@ mod tests {
             path.step_ns[6] = (number * 7919) % count;
             paths.add(path);
         }
-        let kept = paths.take();
-        assert_eq!((kept.timed, kept.sample.len()), (count, SAMPLE_MAX));
-        let slowest: Vec<u64> = kept.slowest.iter().map(CommitPath::total_ns).collect();
+        let collected = paths.take();
+        assert_eq!((collected.timed, collected.sample.len()), (count, SAMPLE_MAX));
+        let slowest: Vec<u64> = collected.slowest.iter().map(CommitPath::total_ns).collect();
         let most: Vec<u64> = (0..SLOWEST_MAX as u64).map(|less| count - 1 - less).collect();
         assert_eq!(slowest, most);
-        let mean = kept.sample.iter().map(CommitPath::total_ns).sum::<u64>() / SAMPLE_MAX as u64;
+        let mean =
+            collected.sample.iter().map(CommitPath::total_ns).sum::<u64>() / SAMPLE_MAX as u64;
         assert!(mean.abs_diff(count / 2) < count / 20, "{mean} of {count}");
         assert_eq!(paths.take().timed, 0);
     }

@@ -1,4 +1,4 @@
-//! The core of a store: what all its sessions share.
+//! The core of a store, which all its sessions share.
 
 use crate::access::btree::overflow::{self, ChainSize, OverflowPointer, STUB_BYTES};
 use crate::buffer::{Buffer, Leaf};
@@ -8,18 +8,18 @@ use crate::log::{CLOSED, Log};
 use crate::origin::Origin;
 use crate::panics::OnPanic;
 use crate::planted_bug::{PlantedBug, planted};
+use crate::step::{Step, step, stepped};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::rank::ROW_LOG_INSTALLED;
 use crate::sync::ranked::Mutex;
 use crate::sync::thread::yield_now;
 use crate::txn::commit_gate::{ClosedBy, ClosedGate, CommitGate, GateError, Section};
 use crate::txn::commit_path::{CommitPaths, SharedPaths};
-use crate::txn::conflict::{Counters, Counts};
+use crate::txn::counts::{Counters, Counts};
 use crate::txn::garbage::Garbage;
 use crate::txn::part_timers::{Latencies, PartTimers};
 use crate::txn::registry::Registry;
 use crate::txn::row_log::RowLog;
-use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::Transaction;
 use crate::txn::transaction_pool::TransactionPool;
 use crate::txn::version::Versions;
@@ -30,27 +30,27 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use syncline_vfs::Disk;
 
-/// A new bound is looked for once in so many commits, and sessions.
-const COMMITS_A_BOUND: u64 = 32;
+/// Commits, in addition to one per seat, between two computations of the bound.
+const COMMITS_PER_BOUND: u64 = 32;
 
 /// How transactions run.
 #[allow(clippy::struct_field_names, reason = "each knob is a cap and says so")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TxnOptions {
-    /// Memory for old versions in bytes. Beyond it the oldest transaction that needs them is told so.
+    /// Memory for old versions in bytes. At the cap, the oldest transaction that needs them ends.
     pub(crate) version_bytes_max: u64,
-    /// Memory for what a serializable transaction has read, in bytes.
+    /// Memory for the read set of a serializable transaction, in bytes.
     pub(crate) read_bytes_max: u64,
     /// The longest key in bytes; a page may allow less.
     pub(crate) key_bytes_max: u32,
     /// The longest value in bytes.
     pub(crate) value_bytes_max: u32,
-    /// How often a closure is run again before it is run alone.
+    /// How often a closure runs again before it runs exclusively.
     pub(crate) retries_max: u32,
-    /// How often a locked row is looked at before that is a conflict: some tens of nanoseconds each at
-    /// first, then a turn of the scheduler each, since the holder may have lost its core.
-    pub(crate) lock_looks_max: u32,
-    /// How long is waited for a caller's exclusive transaction.
+    /// Retries for a locked row before it counts as a conflict: the first ones take some tens of nanoseconds,
+    /// the later ones yield to the scheduler, since the holder may have lost its core.
+    pub(crate) lock_retries_max: u32,
+    /// The longest wait for a caller's exclusive transaction.
     pub(crate) exclusive_wait: Duration,
 }
 
@@ -62,22 +62,22 @@ impl Default for TxnOptions {
             key_bytes_max: 1 << 10,
             value_bytes_max: 16 << 20,
             retries_max: 8,
-            lock_looks_max: 48,
+            lock_retries_max: 48,
             exclusive_wait: Duration::from_secs(30),
         }
     }
 }
 
-/// Makes room for writers that cannot go on without: it moves the running checkpoint.
+/// Makes room for writers that cannot go on without it, by moving the running checkpoint.
 pub(crate) trait Relief: Send + Sync {
-    /// Does a part of the work on the caller's thread, or waits for another who does it. Fails if there
-    /// is no way on, such as on a full disk. False if no checkpoint is running.
+    /// Does a part of the work on the caller's thread, or waits for another thread that does it. Fails if no
+    /// progress is possible, for instance on a full disk. Returns false if no checkpoint is running.
     fn relieve(&self) -> Result<bool>;
 }
 
-/// See the module.
+/// Log, buffer, commit gate, versions and garbage of a store.
 pub(crate) struct Core<D: Disk> {
-    /// What handles of its tables are compared with.
+    /// Handles of its tables are compared with this.
     pub(crate) origin: Arc<Origin>,
     pub(crate) log: Log<D>,
     pub(crate) buffer: Buffer,
@@ -91,17 +91,17 @@ pub(crate) struct Core<D: Disk> {
     pub(super) paths: SharedPaths,
     pub(super) idle: TransactionPool,
     relief: OnceLock<Box<dyn Relief>>,
-    /// The log has grown so long that commits wait for the checkpoint.
+    /// The log is so long that commits wait for the checkpoint.
     is_pressed: AtomicBool,
-    /// The row log of the table of which an index is being built; see `row_log`.
+    /// The row log of a table with an index under construction; see `row_log`.
     row_log: Mutex<Option<Arc<RowLog>>, ROW_LOG_INSTALLED>,
-    /// True while there is one. Changes with the gate closed only.
+    /// True while there is one. Changes only with the gate closed.
     has_row_log: AtomicBool,
-    /// Beyond so many bytes of log that no checkpoint has released, commits are refused.
+    /// Commits are refused while more bytes of log than this are not released by a checkpoint.
     log_bytes_max: AtomicU64,
-    /// A bound of the registry: once it was right it stays right, since no begin goes behind it.
+    /// A bound of the registry. It stays valid once computed, since no begin goes below it.
     bound: CachePadded<AtomicU64>,
-    /// The commit at which the bound was last looked for.
+    /// The commit at which the bound was last computed.
     bound_at: CachePadded<AtomicU64>,
     /// The longest key that options and page allow.
     pub(super) key_bytes_max: usize,
@@ -136,13 +136,13 @@ impl<D: Disk> Core<D> {
         }
     }
 
-    /// The same as the core of the database in that directory, which errors then name.
+    /// The core of the database in that directory, which errors then name.
     pub(crate) fn in_directory(mut self, directory: &Path) -> Core<D> {
         self.origin = Arc::new(Origin::new(self.log.database(), directory));
         self
     }
 
-    /// Closes the commit gate: waits until no section runs. For cuts and for changes of tables.
+    /// Closes the commit gate: waits until no section runs. For snapshots and changes of tables.
     ///
     /// # Errors
     ///
@@ -152,33 +152,33 @@ impl<D: Disk> Core<D> {
         self.close_gate_by(ClosedBy::Engine)
     }
 
-    /// The same; by whom says who decides when it is opened again.
+    /// The same. `by` says who decides when it opens again.
     pub(super) fn close_gate_by(&self, by: ClosedBy) -> Result<ClosedGate> {
         let closed = self.gate.close(by, self.options.exclusive_wait);
-        closed.map_err(refused)
+        closed.map_err(gate_error)
     }
 
-    /// Fails if the calling thread holds the gate closed, in an exclusive transaction: whatever closes it
-    /// would wait for itself. To be asked before anything else is locked.
+    /// Fails if the calling thread holds the gate closed in an exclusive transaction: a call that closes it
+    /// would wait for itself. Check this before locking anything else.
     pub(crate) fn check_gate(&self) -> Result<()> {
-        self.gate.check_not_held_here().map_err(refused)
+        self.gate.check_not_held_here().map_err(gate_error)
     }
 
     /// Waits until the gate is open. Errors as [`Core::close_gate`].
     #[cold]
     pub(super) fn wait_for_gate(&self) -> Result<()> {
         let open = self.gate.wait_until_open(self.options.exclusive_wait);
-        open.map_err(refused)
+        open.map_err(gate_error)
     }
 
-    /// Starts a section, of a commit or of a change of trees that no commit makes; waits while the gate is
-    /// closed. The caller holds nothing that others wait for. Errors as [`Core::close_gate`].
+    /// Starts a section of a commit, or of a change of trees outside commits. Waits while the gate is closed.
+    /// The caller holds nothing that other threads wait for. Errors as [`Core::close_gate`].
     pub(crate) fn enter_gate(&self, thread_slot: u32) -> Result<Section<'_>> {
         let section = self.gate.enter(thread_slot, self.options.exclusive_wait);
-        section.map_err(refused)
+        section.map_err(gate_error)
     }
 
-    /// From here on nobody waits for an exclusive transaction to end: the database is being closed.
+    /// From here on waits for an exclusive transaction fail, because the database is being closed.
     pub(crate) fn shut_gate(&self) {
         self.gate.shut();
     }
@@ -190,7 +190,7 @@ impl<D: Disk> Core<D> {
         self.has_row_log.store(true, Ordering::Relaxed);
     }
 
-    /// Ends that, if commits do it.
+    /// Ends the logging of row changes, if it is on.
     pub(crate) fn remove_row_log(&self, _closed: &ClosedGate) {
         self.has_row_log.store(false, Ordering::Relaxed);
         if let Some(log) = self.row_log.lock().take() {
@@ -198,7 +198,7 @@ impl<D: Disk> Core<D> {
         }
     }
 
-    /// Ends that if the index build for which commits do it has failed. One that is under way goes on.
+    /// Ends the logging of row changes if its index build has failed. One under way goes on.
     pub(crate) fn remove_abandoned_row_log(&self, _closed: &ClosedGate) {
         let mut row_log = self.row_log.lock();
         if row_log.take_if(|log| log.is_abandoned()).is_some() {
@@ -206,13 +206,13 @@ impl<D: Disk> Core<D> {
         }
     }
 
-    /// True if a commit that changes the table of the row log would wait, for tests on one thread.
+    /// True if a commit that changes the table of the row log would wait; for tests on one thread.
     #[cfg(test)]
     pub(crate) fn row_log_is_full(&self) -> bool {
         self.row_log().is_some_and(|log| log.is_full())
     }
 
-    /// The row log, if there is one. Within a section it is always the same.
+    /// The row log, if one is installed. It cannot change within a section.
     #[inline]
     pub(super) fn row_log(&self) -> Option<Arc<RowLog>> {
         if !self.has_row_log.load(Ordering::Relaxed) {
@@ -221,45 +221,45 @@ impl<D: Disk> Core<D> {
         self.row_log.lock().clone()
     }
 
-    /// Commits' ways since this was last asked, of a sample.
+    /// Sampled commit paths since the last call.
     pub(crate) fn take_paths(&self) -> CommitPaths {
         self.paths.take()
     }
 
-    /// What parts of transactions took, of a sample.
+    /// Durations of parts of sampled transactions.
     pub(crate) fn latencies(&self) -> Latencies {
         self.watch.get()
     }
 
-    /// True if the gate could be closed without waiting, for tests on one thread.
+    /// True if the gate could be closed without waiting; for tests on one thread.
     #[cfg(test)]
     pub(crate) fn could_close_gate(&self) -> bool {
         !self.gate.is_closed() && self.gate.is_at_rest()
     }
 
-    /// Says who relieves writers; once.
+    /// Sets what relieves writers; once.
     pub(crate) fn set_relief(&self, relief: Box<dyn Relief>) {
         let before = self.relief.set(relief);
-        assert!(before.is_ok(), "a store has one who relieves its writers");
+        assert!(before.is_ok(), "the relief is set only once");
     }
 
-    /// Lets commits wait for the checkpoint, or not any more.
+    /// Makes commits wait for the checkpoint, or stops that.
     pub(crate) fn set_pressed(&self, is_pressed: bool) {
         self.is_pressed.store(is_pressed, Ordering::Relaxed);
     }
 
-    /// Refuses commits while the log holds more bytes than that: for stores whose user checkpoints.
+    /// Refuses commits while the log is longer than this: for stores whose user runs checkpoints.
     pub(crate) fn cap_log(&self, bytes_max: u64) {
         self.log_bytes_max.store(bytes_max, Ordering::Relaxed);
     }
 
-    /// Waits while the log is too long, as far as a checkpoint is on its way. Outside a section.
+    /// Waits while the log is too long and a checkpoint is on its way. Outside a section.
     #[inline]
-    pub(super) fn heed_pressure(&self) -> Result<()> {
+    pub(super) fn wait_under_pressure(&self) -> Result<()> {
         while self.is_pressed.load(Ordering::Relaxed) {
             self.log.check()?;
             if !self.relieve()? {
-                yield_now(); // whoever drives the checkpoint takes the pressure off
+                yield_now(); // the thread that drives the checkpoint ends the pressure
             }
         }
         let bytes_max = self.log_bytes_max.load(Ordering::Relaxed);
@@ -284,47 +284,46 @@ impl<D: Disk> Core<D> {
         }
     }
 
-    /// Comes back when there may be room for another pre-image. Outside a section.
+    /// Returns when there may be room for another pre-image. Outside a section.
     pub(crate) fn wait_for_pre_images(&self) -> Result<()> {
         self.log.check()?;
         if self.relief.get().is_none() {
             self.buffer.wait_for_pre_images();
         }
         match self.relieve() {
-            // The checkpoint was abandoned, and its images with it.
+            // The checkpoint was abandoned, and its images were freed.
             Err(Error::Full { .. }) => Ok(()),
             relieved => relieved.map(drop),
         }
     }
 
-    /// Does a step of the running checkpoint; false if none is running.
+    /// Does a step of the running checkpoint. Returns false if none is running.
     pub(super) fn relieve(&self) -> Result<bool> {
         self.relief.get().map_or(Ok(false), |relief| relief.relieve())
     }
 
-    /// Fails the log if a panic unwinds through what follows, which it leaves half done.
+    /// Fails the log if a panic unwinds through the following code and leaves it half done.
     #[inline]
     pub(crate) fn fail_on_panic(&self, what: &'static str) -> OnPanic<impl FnMut()> {
         OnPanic::new(move || self.log.fail(&format!("{what} panicked")))
     }
 
-    /// How often transactions ended in which way.
+    /// Ends of transactions by outcome.
     pub(crate) fn counts(&self) -> Counts {
         self.counters.get()
     }
 
-    /// How many transactions are open.
     pub(crate) fn open_transactions(&self) -> usize {
         self.registry.open()
     }
 
-    /// How many deleted rows wait until nobody needs their ghosts.
+    /// Deleted rows whose ghosts still wait for readers.
     #[cfg(test)]
     pub(crate) fn waiting_ghosts(&self) -> usize {
         self.garbage.len()
     }
 
-    /// The bound that is known.
+    /// The last computed bound.
     #[inline]
     pub(super) fn bound(&self) -> Csn {
         if planted(PlantedBug::CollectBlindly) {
@@ -333,48 +332,48 @@ impl<D: Disk> Core<D> {
         Csn(self.bound.load(Ordering::Relaxed))
     }
 
-    /// Looks for a new bound if the last look was long ago.
+    /// Computes a new bound if the last one is old.
     #[inline]
     pub(super) fn refresh_bound(&self, now: Csn) {
         let at = self.bound_at.load(Ordering::Relaxed);
-        if now.0 < at + COMMITS_A_BOUND + self.registry.seats_made() {
+        if now.0 < at + COMMITS_PER_BOUND + self.registry.seats_made() {
             return;
         }
         let mine = self.bound_at.compare_exchange(at, now.0, Ordering::Relaxed, Ordering::Relaxed);
         if mine.is_ok() {
-            self.find_bound();
+            self.compute_bound();
         }
     }
 
-    /// Looks for the bound now.
-    pub(super) fn find_bound(&self) -> Csn {
+    /// Computes the bound now.
+    pub(super) fn compute_bound(&self) -> Csn {
         let bound = self.registry.oldest(|| self.log.horizon());
         self.bound.fetch_max(bound.0, Ordering::Relaxed);
         self.bound()
     }
 
-    /// The overflow pages that only old versions hold, by their overflow pointers. To be called with the
-    /// gate closed. A cut contains these pages, but after a restart nothing leads to them: whoever writes
-    /// the cut notes them beside it, and frees them when it is opened.
-    pub(crate) fn stubs_of_versions(&self) -> Vec<OverflowPointer> {
-        debug_assert!(self.gate.is_closed(), "else a version may be about to go");
-        let stubs = self.versions.stubs();
-        stubs.chunks_exact(STUB_BYTES).filter_map(OverflowPointer::from_value).collect()
+    /// The overflow pages that only old versions hold, by their overflow pointers. Called with the gate
+    /// closed. A snapshot contains these pages, but after a restart nothing refers to them: the checkpoint
+    /// records the pointers, and opening frees the pages.
+    pub(crate) fn overflow_pointers_of_versions(&self) -> Vec<OverflowPointer> {
+        debug_assert!(self.gate.is_closed(), "otherwise a version may be about to be dropped");
+        let pointers = self.versions.pointers();
+        pointers.chunks_exact(STUB_BYTES).filter_map(OverflowPointer::from_value).collect()
     }
 
-    /// The overflow pages that belong to old versions, with the gate closed.
+    /// The overflow pages of old versions, with the gate closed.
     pub(crate) fn pages_of_versions(&self) -> BTreeSet<PageId> {
-        let stubs = self.stubs_of_versions().into_iter();
-        let pages = stubs.flat_map(|stub| overflow::pages(&self.buffer, stub));
+        let pointers = self.overflow_pointers_of_versions().into_iter();
+        let pages = pointers.flat_map(|pointer| overflow::pages(&self.buffer, pointer));
         pages.collect()
     }
 
-    /// Frees overflow pages, given their overflow pointers as they lay in leaves. The caller is in a section.
-    pub(super) fn free_overflow(&self, stubs: &mut Vec<u8>) {
-        for stub in stubs.chunks_exact(STUB_BYTES).filter_map(OverflowPointer::from_value) {
-            overflow::free(&self.buffer, stub);
+    /// Frees overflow pages, given their overflow pointers as stored in leaves. The caller is in a section.
+    pub(super) fn free_overflow(&self, pointers: &mut Vec<u8>) {
+        for pointer in pointers.chunks_exact(STUB_BYTES).filter_map(OverflowPointer::from_value) {
+            overflow::free(&self.buffer, pointer);
         }
-        stubs.clear();
+        pointers.clear();
     }
 
     /// Fails if a row is longer than allowed or the transaction holds too much already.
@@ -390,32 +389,33 @@ impl<D: Disk> Core<D> {
         check_arena(txn, key.len() + value.len())
     }
 
-    /// Fails if a serializable transaction cannot keep a key of so many bytes more among what it has read.
+    /// Fails if a serializable transaction has no memory to record a read with `key_bytes` more bytes of
+    /// keys.
     #[inline]
     pub(super) fn check_read(&self, txn: &Transaction, key_bytes: usize) -> Result<()> {
         let (bytes, bytes_max) = (txn.reads.bytes() + key_bytes, self.options.read_bytes_max);
         if bytes as u64 > bytes_max {
-            return Err(capped("what a transaction has read", bytes, bytes_max as usize));
+            return Err(capped("the read set of a transaction", bytes, bytes_max as usize));
         }
         check_arena(txn, key_bytes)
     }
 
-    /// Waits until all commits up to that one are applied. Whoever holds them up is in a section and
-    /// does not wait, but it may have lost its core.
+    /// Waits until all commits up to that one are applied. A commit that holds them up is in a section and
+    /// does not wait, but its thread may have lost its core.
     pub(crate) fn wait_published(&self, csn: Csn) -> Result<()> {
         if self.log.horizon() >= csn {
             return Ok(());
         }
-        let mut looks = 0_u32;
+        let mut retries = 0_u32;
         while self.log.published() < csn {
             self.log.check()?;
-            pause(looks);
-            looks += 1;
+            pause(retries);
+            retries += 1;
         }
         Ok(())
     }
 
-    /// Waits until what was seen of the store is stable: an answer that depends on it may go out.
+    /// Waits until a commit is stable, so that an answer that depends on it may be returned.
     pub(super) fn wait_stable(&self, seen: Csn) -> Result<()> {
         if self.log.horizon() >= seen {
             return Ok(());
@@ -425,7 +425,7 @@ impl<D: Disk> Core<D> {
     }
 }
 
-/// Fails if a transaction cannot keep so many bytes more.
+/// Fails if a transaction has no room for this many more bytes.
 #[inline]
 pub(super) fn check_arena(txn: &Transaction, bytes: usize) -> Result<()> {
     if txn.arena.has_room(bytes) {
@@ -435,9 +435,9 @@ pub(super) fn check_arena(txn: &Transaction, bytes: usize) -> Result<()> {
     Err(capped("a transaction", kept, u32::MAX as usize))
 }
 
-/// Why the gate could not be waited for, to the caller.
+/// Turns a failed wait for the gate into the caller's error.
 #[cold]
-fn refused(error: GateError) -> Error {
+fn gate_error(error: GateError) -> Error {
     match error {
         GateError::Here => Error::ExclusiveHere,
         GateError::TooLong { thread, held_ms } => Error::ExclusiveTooLong { thread, held_ms },
@@ -450,12 +450,12 @@ fn capped(what: &'static str, bytes: usize, bytes_max: usize) -> Error {
     Error::TooLong { what, bytes: bytes as u64, bytes_max: bytes_max as u64 }
 }
 
-/// Lets others go on, shortly at first.
+/// Lets other threads run, shortly at first.
 #[inline]
-pub(super) fn pause(looks: u32) {
+pub(super) fn pause(retries: u32) {
     if stepped() {
         step(Step::Spin);
-    } else if looks < 32 {
+    } else if retries < 32 {
         std::hint::spin_loop();
     } else {
         yield_now();

@@ -1,21 +1,20 @@
-//! Ghosts wait here until no open transaction began before the delete.
+//! The garbage queues hold ghosts until no open transaction began before the delete.
 //!
-//! A ghost tells those who began before the delete that there was a row: a snapshot looks for its
-//! version, a serializable read moves its point or conflicts, a first committer wins. Its entry waits
-//! here until the bound of the registry has reached the delete; then the row leaves its leaf, and a
-//! leaf that is left empty or poor leaves its tree. If the row was inserted or deleted again meanwhile,
-//! its word is another one and the entry means nothing. Removing is a change of a page: it happens in
-//! sections.
+//! A ghost shows transactions that began before the delete that there was a row: a snapshot looks up its
+//! version, a serializable read moves its point or conflicts, and the first committer wins. Its entry waits
+//! here until the bound of the registry has reached the delete; then the row leaves its leaf, and a leaf that
+//! becomes empty or poor leaves its tree. If the row was inserted or deleted again meanwhile, its word
+//! differs and the entry is ignored. Removal changes a page, so it happens in sections.
 //!
 //! States of an entry: *waits for readers*, as above; *waits for its leaf*: the row is gone, and its leaf was
-//! left empty or poor, but could not be tidied then, since another thread was changing the tree's structure
-//! or the pool of pre-images was full. It is looked at again with the queue, until it is tidied. Commits and
-//! aborts that leave a leaf empty add it in this state.
+//! left empty or poor but could not be merged, since another thread was changing the tree's structure or the
+//! pool of pre-images was full. The queue retries it until it is done. Commits and aborts that leave a leaf
+//! empty add it in this state.
 //!
-//! Entries count against the cap on memory for old versions, with their keys.
+//! Entries with their keys count towards the cap on memory for old versions.
 //!
-//! Entries live in memory only. A page image holds the ghosts of its moment; [`strip_ghosts`] removes
-//! them after a restart, when nobody is open.
+//! Entries exist in memory only. A page image holds the ghosts of its moment; [`strip_ghosts`] removes them
+//! after a restart, when no transaction is open.
 
 use crate::access::btree::{MergeOutcome, MergeTrigger, Tree};
 use crate::buffer::VersionWord;
@@ -29,14 +28,14 @@ use crossbeam_utils::CachePadded;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// How many queues there are; sessions beyond that share them.
+/// Number of queues; more sessions than that share them.
 pub(super) const QUEUES: usize = 16;
 
-/// So many entries' memory a queue keeps in any case.
-const ENTRIES_KEPT: usize = 1024;
+/// A queue always keeps the memory of this many entries.
+const ENTRIES_RETAINED: usize = 1024;
 
-/// A change of a queue's bytes that is worth adding to the sum.
-const TOLD_BYTES: i64 = 16 << 10;
+/// A queue adds its change to the sum when it is at least this large.
+const REPORTED_BYTES_MIN: i64 = 16 << 10;
 
 /// A deleted row, or a leaf.
 pub(super) struct Ghost {
@@ -49,24 +48,24 @@ pub(super) struct Ghost {
 /// What an entry waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WaitsFor {
-    /// Nobody needs the ghost any more.
+    /// Until no reader needs the ghost any more.
     Readers,
-    /// The leaf of the key can be unlinked or merged, which was not possible when it became empty or poor.
+    /// Until the leaf of the key can be unlinked or merged, which failed when it became empty or poor.
     Leaf,
 }
 
-/// See the module.
+/// The queues of all sessions.
 pub(super) struct Garbage {
-    /// In order of their commits, but for sessions that overtake each other on their way here.
+    /// In the order of commits, except for sessions that overtake each other before they add.
     queues: [CachePadded<Queue>; QUEUES],
-    /// About the bytes of all queues: each adds its change when that is [`TOLD_BYTES`].
+    /// The approximate bytes of all queues: each adds its change when that reaches [`REPORTED_BYTES_MIN`].
     bytes: AtomicI64,
 }
 
 #[derive(Default)]
 struct Queue {
     waiting: Mutex<Waiting, GHOSTS>,
-    /// True if there are some, as far as is known: every commit asks, and few find any.
+    /// A hint whether entries wait: every commit reads it, and few find any.
     waits: AtomicBool,
 }
 
@@ -74,7 +73,7 @@ struct Queue {
 struct Waiting {
     ghosts: VecDeque<Ghost>,
     bytes: i64,
-    told: i64,
+    reported: i64,
 }
 
 impl Ghost {
@@ -91,7 +90,7 @@ impl Garbage {
         }
     }
 
-    /// Adds a row that was deleted by a session, or a leaf that it could not merge.
+    /// Adds a row that a session deleted, or a leaf that it could not merge.
     pub(super) fn add(&self, seat: u32, ghost: Ghost) {
         let mut waiting = self.queue(seat);
         waiting.bytes += ghost.bytes();
@@ -99,12 +98,12 @@ impl Garbage {
         self.note(seat, &mut waiting);
     }
 
-    /// Removes up to `most` of a session's queue that nobody needs any more. The caller is in a section.
-    /// Answers how many entries were looked at; those that cannot go now wait again.
+    /// Removes up to `most` entries of a session's queue that no reader needs any more. The caller is in a
+    /// section. Returns how many entries were checked; those that cannot be removed now wait again.
     pub(super) fn collect(&self, buffer: &Buffer, seat: u32, bound: Csn, most: usize) -> usize {
         let mut busy = Vec::new();
-        let mut looked_at = 0;
-        while looked_at < most {
+        let mut checked = 0;
+        while checked < most {
             let mut waiting = self.queue(seat);
             let Some(ghost) = waiting.ghosts.pop_front_if(|ghost| ghost.csn <= bound) else {
                 break;
@@ -112,7 +111,7 @@ impl Garbage {
             waiting.bytes -= ghost.bytes();
             self.note(seat, &mut waiting);
             drop(waiting);
-            looked_at += 1;
+            checked += 1;
             let removed = match ghost.waits_for {
                 WaitsFor::Readers => {
                     let word = VersionWord::of(ghost.csn).ghost();
@@ -137,27 +136,26 @@ impl Garbage {
         for leaf in busy {
             self.add(seat, leaf);
         }
-        looked_at
+        checked
     }
 
-    /// True if some wait in that session's queue.
+    /// True if entries wait in that session's queue.
     #[inline]
     pub(super) fn waits(&self, seat: u32) -> bool {
         self.queues[seat as usize % QUEUES].waits.load(Ordering::Relaxed)
     }
 
-    /// About how many bytes all entries take.
+    /// The approximate bytes of all entries.
     #[inline]
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed).max(0) as u64
     }
 
-    /// How many entries wait.
     pub(super) fn len(&self) -> usize {
         (0..QUEUES as u32).map(|queue| self.len_of(queue)).sum()
     }
 
-    /// How many wait in that session's queue.
+    /// The number of entries in that session's queue.
     pub(super) fn len_of(&self, seat: u32) -> usize {
         self.queue(seat).ghosts.len()
     }
@@ -166,31 +164,31 @@ impl Garbage {
         self.queues[seat as usize % QUEUES].waiting.lock()
     }
 
-    /// Says whether some wait in the queue, which the caller holds, and what they take.
+    /// Updates the hint and the sum for the queue, which the caller holds.
     fn note(&self, seat: u32, waiting: &mut Waiting) {
         let waits = &self.queues[seat as usize % QUEUES].waits;
         waits.store(!waiting.ghosts.is_empty(), Ordering::Relaxed);
-        let change = waiting.bytes - waiting.told;
-        if change.abs() >= TOLD_BYTES {
+        let change = waiting.bytes - waiting.reported;
+        if change.abs() >= REPORTED_BYTES_MIN {
             self.bytes.fetch_add(change, Ordering::Relaxed);
-            waiting.told = waiting.bytes;
+            waiting.reported = waiting.bytes;
         }
         let (count, room) = (waiting.ghosts.len(), waiting.ghosts.capacity());
-        if room > ENTRIES_KEPT && count < room / 8 {
-            waiting.ghosts.shrink_to(ENTRIES_KEPT.max(2 * count));
+        if room > ENTRIES_RETAINED && count < room / 8 {
+            waiting.ghosts.shrink_to(ENTRIES_RETAINED.max(2 * count));
         }
     }
 }
 
-/// Removes a row if it is exactly that ghost; then the leaf, if it is poor and its neighbours have room.
-/// The caller is in a section.
+/// Removes a row if it is exactly that ghost; then the leaf, if it is poor and its neighbours have room. The
+/// caller is in a section.
 pub(super) fn remove_ghost(
     buffer: &Buffer,
     tree: &Tree,
     key: &[u8],
     ghost: VersionWord,
 ) -> Result<MergeOutcome, Stop> {
-    // The table may have been changed since the delete: then its rows have another handle.
+    // The table may have changed since the delete: then its rows have another handle.
     let tree = if planted(PlantedBug::ForgetGhosts) { tree } else { tree.newest() };
     if tree.is_dropped() {
         return Ok(MergeOutcome::Done);
@@ -209,7 +207,7 @@ pub(super) fn remove_ghost(
     Ok(MergeOutcome::Done)
 }
 
-/// Tidies the leaf of a key in the tree that has the tree's rows now.
+/// Merges the leaf of a key in the tree that now has the table's rows, if it is poor.
 pub(super) fn merge_leaf(
     buffer: &Buffer,
     tree: &Tree,
@@ -219,8 +217,8 @@ pub(super) fn merge_leaf(
     without_misses(|| tree.newest().merge_leaf(buffer, key, tidying))
 }
 
-/// Removes every ghost of a tree, and the leaves that are empty then: after a restart, when no
-/// transaction is open. Returns how many there were.
+/// Removes every ghost of a tree, and the leaves that become empty: after a restart, when no transaction is
+/// open. Returns the number of ghosts.
 pub(crate) fn strip_ghosts(buffer: &Buffer, tree: &Tree) -> Result<usize, Stop> {
     let (mut from, mut stripped) = (Vec::new(), 0);
     loop {
@@ -243,7 +241,7 @@ pub(crate) fn strip_ghosts(buffer: &Buffer, tree: &Tree) -> Result<usize, Stop> 
             (is_empty, next) = without_misses(|| tree.change(buffer, &from, strip))?;
             if is_empty {
                 let tidied = merge_leaf(buffer, tree, &from, MergeTrigger::First);
-                debug_assert_eq!(tidied, MergeOutcome::Done, "nobody else is at the tree");
+                debug_assert_eq!(tidied, MergeOutcome::Done, "no other thread uses the tree");
             }
         }
         match next {

@@ -1,13 +1,12 @@
 //! The hash of a row's name: its tree and its key. It spreads rows over shards and buckets; equality is
-//! always decided by the bytes. It is no defence against keys that were chosen to collide: those make
-//! lookups of old versions slow, nothing more.
+//! always decided by the bytes. It does not defend against keys chosen to collide: those only make lookups of
+//! old versions slow.
 
 use crate::ids::TreeId;
 
 const FIRST: u64 = 0x9e37_79b9_7f4a_7c15;
 const SECOND: u64 = 0xd6e8_feb8_6659_fd93;
 
-/// The hash of a row's name.
 #[inline]
 pub(super) fn hash(tree: TreeId, key: &[u8]) -> u64 {
     let mut sum = FIRST ^ (u64::from(tree.0) << 32 | key.len() as u64);

@@ -1,89 +1,90 @@
-//! Locking the rows of a commit, and unlocking them if it does not come about.
+//! Locks the rows of a commit, and unlocks them if the commit fails.
 //!
-//! A row is locked by a bit in its word, under the latch of its leaf, one row at a time in the order of
-//! trees and keys. With the lock everything is settled that could fail later: the row's existence, a
-//! first committer's right, a patch and its bounds, room in the leaf for what the row becomes, the
-//! version of what it was, and its part of the log record; and that it is as it was read, if it was. A row
-//! that is not there yet is put there as a locked ghost, which moves the leaf's counter: who reads the
-//! range from now on sees it coming.
+//! A row is locked by a bit in its word, under the latch of its leaf, one row at a time in the order of trees
+//! and keys. The lock step decides everything that could fail later: the row's existence, the first
+//! committer's right, a patch and its bounds, room in the leaf for the new value, the saved old version, and
+//! the row's part of the log record; and it checks that a row that was read is unchanged. A row that does not
+//! exist yet is inserted as a locked ghost, which changes the leaf's counter: any reader of the range from
+//! now on sees it coming.
 //!
-//! Rows that follow one another in a leaf are locked under one latch: finding the leaf, latching it and
-//! searching it cost as much as the rest.
+//! Rows that follow one another in a leaf are locked under one latch: finding, latching and searching the
+//! leaf costs as much as the rest.
 //!
-//! A row that another commit has locked is looked at again for a bounded time, then it is a conflict:
-//! nobody waits without end, and two commits never wait for each other.
+//! A row that another commit has locked is retried for a bounded time; then it is a conflict. No wait is
+//! unbounded, and two commits never wait for each other.
 
 use crate::access::btree::overflow::{self, ChainSize, STUB_BYTES};
 use crate::access::btree::{Blocked, Tree};
 use crate::buffer::VersionWord;
 use crate::buffer::page::Kind;
 use crate::buffer::{Leaf, NoRoom, Stop, without_misses};
+use crate::conflict::Conflict;
 use crate::error::Error;
 use crate::ids::{Csn, PageId};
 use crate::planted_bug::{PlantedBug, planted};
+use crate::step::{Step, step, stepped};
 use crate::thread_slot;
 use crate::txn::action::{FoldedRow, Folder};
 use crate::txn::arena::Arena;
 use crate::txn::commit::{LockFailure, Need};
-use crate::txn::conflict::Conflict;
 use crate::txn::core::{Core, pause};
 use crate::txn::read::{absent, resolve};
 use crate::txn::read_set::ReadSet;
 use crate::txn::record::{add_delete, add_put, add_splice, put_bytes_max, row_bytes};
 use crate::txn::row_log::RowLog;
-use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::{After, Begin, Commit, Row, Transaction};
 use crate::txn::version::Name;
 use crate::txn::write_set::{Write, WriteSet};
 use syncline_instrument::{Module, tag};
 use syncline_vfs::Disk;
 
-/// What a look at a row led to. Small, since it comes back through several calls: what stopped the
-/// look stays in [`Locker::stopped`].
+/// The result of an attempt to lock a row. Small, since it is returned through several calls: the reason of a
+/// stop is in [`Locker::stopped`].
 #[derive(Clone, Copy)]
 enum LockAttempt {
-    /// It is locked, and what it becomes is settled.
+    /// The row is locked, and its new value is decided.
     Locked,
-    /// It is locked; what it becomes needs overflow pages, which is no work to do under a latch.
-    Half,
-    /// Another commit has it.
-    Taken,
-    /// The leaf has no room for what it becomes.
+    /// The row is locked; its new value needs overflow pages, which must not be written under a latch.
+    NeedsOverflow,
+    /// Another commit holds the lock.
+    Held,
+    /// The leaf has no room for the new value.
     NoRoom {
         bytes: usize,
     },
     Stopped,
 }
 
-/// A row at its commit, with what settling it needs of the transaction.
+/// A row of the commit, and the parts of the transaction needed to lock it.
 struct Locker<'t, D: Disk> {
     core: &'t Core<D>,
     writes: &'t WriteSet,
     arena: &'t Arena,
     folder: &'t mut Folder,
     commit: &'t mut Commit,
-    /// Under snapshot isolation: what is newer than this was committed first by others.
+    /// Under snapshot isolation: a newer version was committed first by another transaction.
     first_until: Option<Csn>,
-    /// What the transaction has read, and under serializability the point at which it must be as it is now.
+    /// The read set and, for a serializable transaction, the point at which a read row must equal the current
+    /// one.
     reads: &'t mut ReadSet,
     read_until: Option<Csn>,
-    /// Where versions are saved.
+    /// The shard in which versions are saved.
     thread_slot: u32,
-    /// Where changes of the table's rows are logged for an index under construction.
+    /// The log of row changes for an index under construction.
     row_log: Option<&'t RowLog>,
-    /// Which of the commit's rows it is.
+    /// The position of the row in the commit.
     at: u32,
     tree: &'t Tree,
     write: Write,
     key: &'t [u8],
-    /// The first row that is locked under the latch at hand, and the slot of the one before this.
+    /// The first row locked under the current latch, and the slot of the row before this one.
     from: u32,
     before: Option<usize>,
-    /// Why [`LockAttempt::Stopped`].
+    /// The reason for [`LockAttempt::Stopped`].
     stopped: Option<LockFailure>,
 }
 
-/// Step b: locks all rows. If it stops, some are locked.
+/// Step b: locks all rows. If it stops, some of them are locked.
 pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<(), LockFailure> {
     let Transaction {
         writes,
@@ -140,44 +141,44 @@ pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Resul
 }
 
 impl<D: Disk> Locker<'_, D> {
-    /// Locks the row, and those behind it that are found under the same latch; answers which is the next.
+    /// Locks the row, and those after it that are in the same leaf, under one latch. Returns the next row.
     fn lock(mut self) -> Result<u32, LockFailure> {
         if self.writes.is_patched(self.write_at())
-            && let Some(stub) = self.row().stub.take()
+            && let Some(pointer) = self.row().pointer.take()
         {
-            // Of an earlier round, over another base.
-            overflow::free(&self.core.buffer, stub);
+            // A value of an earlier round, computed from another base.
+            overflow::free(&self.core.buffer, pointer);
         }
-        let mut looks = 0;
+        let mut retries = 0;
         let mut hint = self.row().page;
-        while looks <= self.core.options.lock_looks_max {
+        while retries <= self.core.options.lock_retries_max {
             step(Step::Lock);
             let (core, tree, key) = (self.core, self.tree, self.key);
-            let look = |leaf: &mut Leaf, page| {
+            let lock_rows = |leaf: &mut Leaf, page| {
                 let _entered = tag::enter(Module::LockManager);
-                self.look_on(leaf, page)
+                self.lock_leaf_rows(leaf, page)
             };
-            let looked = {
-                // The way to the leaf is the tree's, and what is settled there is ours.
+            let attempt = {
+                // The descent is charged to the tree, the rest to the lock manager.
                 let _entered = tag::enter(Module::Access);
-                tree.change_at(&core.buffer, hint.take(), key, look)
+                tree.change_at(&core.buffer, hint.take(), key, lock_rows)
             };
-            match looked {
+            match attempt {
                 Ok(LockAttempt::Locked) => return Ok(self.at + 1),
-                Ok(LockAttempt::Half) => {
+                Ok(LockAttempt::NeedsOverflow) => {
                     let next = self.at + 1;
-                    return self.settle().map(|()| next);
+                    return self.finish_with_overflow().map(|()| next);
                 }
                 Ok(LockAttempt::Stopped) => {
-                    return Err(self.stopped.expect("who says that it stopped says why"));
+                    return Err(self.stopped.expect("a stop has a reason"));
                 }
                 Ok(LockAttempt::NoRoom { bytes }) if self.make_room(bytes)? => {}
-                Ok(LockAttempt::NoRoom { .. } | LockAttempt::Taken) => {
+                Ok(LockAttempt::NoRoom { .. } | LockAttempt::Held) => {
                     if self.at > self.from {
-                        looks = 0;
+                        retries = 0;
                     }
-                    pause(looks);
-                    looks += 1;
+                    pause(retries);
+                    retries += 1;
                 }
                 Err(stop) => return Err(self.stopped_by(stop)),
             }
@@ -185,9 +186,9 @@ impl<D: Disk> Locker<'_, D> {
         Err(LockFailure::Conflict(Conflict::Locked))
     }
 
-    /// Splits until the leaf has room for the row; false if another one is at it. The rows that are
-    /// locked stay so meanwhile: a split moves them with the room that they were given. Unlocked they
-    /// would lose it, and a transaction that fills its leaf twice over would never get on.
+    /// Splits until the leaf has room for the row; false if another thread is splitting it. Rows that are
+    /// already locked stay locked: a split moves them with the room reserved for them. Unlocked they would
+    /// lose it, and a transaction that fills its leaf twice over would never make progress.
     fn make_room(&self, bytes: usize) -> Result<bool, LockFailure> {
         let _entered = tag::enter(Module::Access);
         match self.tree.make_room(&self.core.buffer, self.key, bytes) {
@@ -199,31 +200,31 @@ impl<D: Disk> Locker<'_, D> {
         }
     }
 
-    /// Looks at the row under its leaf's latch, and at those behind it in the leaf as long as each is locked.
-    fn look_on(&mut self, leaf: &mut Leaf, page: PageId) -> LockAttempt {
+    /// Locks the row under its leaf's latch, and the following rows of the leaf until one cannot be locked.
+    fn lock_leaf_rows(&mut self, leaf: &mut Leaf, page: PageId) -> LockAttempt {
         (self.from, self.before) = (self.at, None);
-        let mut looked = self.look(leaf, page);
-        while matches!(looked, LockAttempt::Locked) && self.go_on(leaf) {
-            looked = self.look(leaf, page);
+        let mut attempt = self.lock_row(leaf, page);
+        while matches!(attempt, LockAttempt::Locked) && self.advance(leaf) {
+            attempt = self.lock_row(leaf, page);
         }
         if self.at > self.from {
-            // Rows came behind the first ones, so that these are in their slots still.
+            // These rows were inserted in ascending order, so the earlier ones are still in their slots.
             let (rows, counter) = (self.from as usize..=self.at as usize, leaf.counter());
             let locked = self.commit.rows[rows].iter_mut();
             locked.filter(|row| row.is_locked).for_each(|row| row.counter = counter);
         }
-        looked
+        attempt
     }
 
-    /// Turns to the next row, if it is in the same leaf; false if not. Where a test decides what comes next,
-    /// it decides for each row.
-    fn go_on(&mut self, leaf: &Leaf) -> bool {
+    /// Moves to the next row if it is in the same leaf; false if not. Tests that schedule steps do so for
+    /// each row.
+    fn advance(&mut self, leaf: &Leaf) -> bool {
         let Some(next) = self.commit.rows.get(self.at as usize + 1) else {
             return false;
         };
         let write = self.writes.get(next.write);
         let key = self.arena.get(write.key);
-        if !next.follows || next.stub.is_some() || stepped() || !leaf.covers_behind(key) {
+        if !next.follows || next.pointer.is_some() || stepped() || !leaf.covers_behind(key) {
             return false;
         }
         let row = self.row();
@@ -236,24 +237,24 @@ impl<D: Disk> Locker<'_, D> {
         true
     }
 
-    /// Looks at the row under its leaf's latch, and locks it if nothing speaks against it.
-    fn look(&mut self, leaf: &mut Leaf, page: PageId) -> LockAttempt {
-        let found = {
+    /// Locks the row under its leaf's latch, unless something prevents it.
+    fn lock_row(&mut self, leaf: &mut Leaf, page: PageId) -> LockAttempt {
+        let position = {
             let _entered = tag::enter(Module::Access);
             match self.before {
                 Some(slot) => leaf.search_behind(slot, self.key),
                 None => leaf.seek_to_change(self.key),
             }
         };
-        let was = found.map_or(absent(), |slot| leaf.word(slot));
+        let was = position.map_or(absent(), |slot| leaf.word(slot));
         if was.is_locked() {
-            return LockAttempt::Taken;
+            return LockAttempt::Held;
         }
         if self.first_until.is_some_and(|point| was.csn() > point) {
             return self.stop(LockFailure::Conflict(Conflict::WriteChanged));
         }
         if let (Some(point), Some(read)) = (self.read_until, self.write.read) {
-            // Once it is locked, nobody else changes it: then it need not be validated again.
+            // No other commit can change a locked row, so it need not be validated again.
             let read = &mut self.reads.reads[read as usize];
             if was.csn() > point {
                 let changed = read.changed();
@@ -261,12 +262,12 @@ impl<D: Disk> Locker<'_, D> {
             }
             read.is_held = true;
         }
-        let base = match found {
+        let base = match position {
             Ok(slot) if !was.is_ghost() => Some(leaf.value(slot)),
             _ => None,
         };
         if was.is_overflow() && self.writes.needs_base(self.write_at()) {
-            return self.take(leaf, page, (found, was), 0, LockAttempt::Half);
+            return self.lock_in_leaf(leaf, page, (position, was), 0, LockAttempt::NeedsOverflow);
         }
         let folded = match self.fold(was, base) {
             Ok(folded) => folded,
@@ -275,16 +276,17 @@ impl<D: Disk> Locker<'_, D> {
         if folded == FoldedRow::Made
             && overflow::is_needed(&self.core.buffer, self.folder.value.len())
         {
-            return self.take(leaf, page, (found, was), 0, LockAttempt::Half);
+            return self.lock_in_leaf(leaf, page, (position, was), 0, LockAttempt::NeedsOverflow);
         }
         let end = self.commit.record.len();
         match self.add_to_record((was, base), folded) {
             Ok(leaf_bytes) => {
-                let looked = self.take(leaf, page, (found, was), leaf_bytes, LockAttempt::Locked);
-                if !matches!(looked, LockAttempt::Locked) {
+                let attempt =
+                    self.lock_in_leaf(leaf, page, (position, was), leaf_bytes, LockAttempt::Locked);
+                if !matches!(attempt, LockAttempt::Locked) {
                     self.commit.record.truncate(end);
                 }
-                looked
+                attempt
             }
             Err(stopped) => self.stop(stopped),
         }
@@ -296,8 +298,8 @@ impl<D: Disk> Locker<'_, D> {
         LockAttempt::Stopped
     }
 
-    /// Settles a locked row whose value, old or new, lies in overflow pages.
-    fn settle(mut self) -> Result<(), LockFailure> {
+    /// Finishes a locked row whose old or new value is in overflow pages.
+    fn finish_with_overflow(mut self) -> Result<(), LockFailure> {
         let was = self.row().was;
         let mut base = Vec::new();
         if !was.is_ghost() {
@@ -316,14 +318,14 @@ impl<D: Disk> Locker<'_, D> {
             && overflow::is_needed(&self.core.buffer, self.folder.value.len())
         {
             let (buffer, value) = (&self.core.buffer, &self.folder.value);
-            let stub = overflow::write(buffer, self.write.id, value).map_err(|error| {
+            let pointer = overflow::write(buffer, self.write.id, value).map_err(|error| {
                 let pages = ChainSize::of(buffer).pages(value.len() as u64);
                 stopped_at_cap(error, (Kind::Overflow, pages))
             });
-            self.row().stub = Some(stub?);
+            self.row().pointer = Some(pointer?);
         }
         let leaf_bytes = self.add_to_record((was, None), folded)?;
-        for looks in 0..=self.core.options.lock_looks_max {
+        for retries in 0..=self.core.options.lock_retries_max {
             let reserve = |leaf: &mut Leaf, _| {
                 let slot = leaf.search(self.key).expect("a locked row stays in its tree");
                 leaf.reserve(slot, leaf_bytes)
@@ -331,28 +333,29 @@ impl<D: Disk> Locker<'_, D> {
             match self.tree.change(&self.core.buffer, self.key, reserve) {
                 Ok(Ok(())) => return Ok(()),
                 Ok(Err(NoRoom)) if self.make_room(leaf_bytes)? => {}
-                Ok(Err(NoRoom)) => pause(looks),
+                Ok(Err(NoRoom)) => pause(retries),
                 Err(stop) => return Err(self.stopped_by(stop)),
             }
         }
         Err(LockFailure::Conflict(Conflict::Locked))
     }
 
-    /// What the row becomes.
+    /// The row after the transaction's writes.
     fn fold(&mut self, was: VersionWord, base: Option<&[u8]>) -> Result<FoldedRow, LockFailure> {
-        // What was asked for is the transaction's; a patch enters access itself.
+        // Folding is charged to the transaction; a patch enters the access module itself.
         let _entered = tag::enter(Module::TransactionControl);
         let folded = self.writes.fold(self.arena, self.write_at(), base, self.folder);
         folded.map_err(|refusal| LockFailure::Refused { row: self.at, refusal, seen: was.csn() })
     }
 
-    /// Writes down what the row becomes, which was `base` in its leaf; returns how many bytes it takes there.
+    /// Adds the row's change to the record; the row was `base` in its leaf. Returns the bytes that it needs
+    /// there.
     fn add_to_record(
         &mut self,
         (was, base): (VersionWord, Option<&[u8]>),
         folded: FoldedRow,
     ) -> Result<usize, LockFailure> {
-        // The record is the transaction's, whoever locks its rows.
+        // Writing the record is charged to the transaction.
         let _entered = tag::enter(Module::TransactionControl);
         let value = match folded {
             FoldedRow::Arena(span) => self.arena.get(span),
@@ -386,10 +389,10 @@ impl<D: Disk> Locker<'_, D> {
         let start = add_put(&mut self.commit.record, self.write.id, self.key, value);
         let bytes = value.len();
         self.row().after = After::Value { start, bytes };
-        Ok(if self.row().stub.is_some() { STUB_BYTES } else { bytes })
+        Ok(if self.row().pointer.is_some() { STUB_BYTES } else { bytes })
     }
 
-    /// Fails if the record has no room for the row with a value of so many bytes, or for its deletion.
+    /// Fails if the record has no room for the row with a value of this length, or for its deletion.
     #[inline]
     fn claim_record(&mut self, value_bytes: Option<usize>) -> Result<(), LockFailure> {
         let rest = self.commit.record.len() + self.commit.behind_rows.len();
@@ -400,8 +403,8 @@ impl<D: Disk> Locker<'_, D> {
         self.claim_more(rest, end, value_bytes)
     }
 
-    /// The record is longer than thought, or nearly so. Asks for more the next time, for twice as much
-    /// as the last, so that there are few rounds; up to the cap.
+    /// The record is longer than reserved, or nearly so. Reserves twice as much as last time for the next
+    /// round, up to the cap, so that there are few rounds.
     #[cold]
     fn claim_more(
         &mut self,
@@ -425,21 +428,21 @@ impl<D: Disk> Locker<'_, D> {
         Err(LockFailure::Needs(Need::Record))
     }
 
-    /// Locks the row, with room for so many bytes; saves what it was.
-    fn take(
+    /// Locks the row with room for `bytes` bytes in the leaf, and saves its old version.
+    fn lock_in_leaf(
         &mut self,
         leaf: &mut Leaf,
         page: PageId,
-        (found, was): (Result<usize, usize>, VersionWord),
+        (position, was): (Result<usize, usize>, VersionWord),
         leaf_bytes: usize,
-        looked: LockAttempt,
+        attempt: LockAttempt,
     ) -> LockAttempt {
         let no_room = LockAttempt::NoRoom { bytes: leaf_bytes };
         let slot = {
             let _entered = tag::enter(Module::Access);
-            match found {
+            match position {
                 Ok(slot) if leaf.reserve(slot, leaf_bytes).is_ok() => slot,
-                Err(_) if planted(PlantedBug::GhostAtApply) => return looked,
+                Err(_) if planted(PlantedBug::GhostAtApply) => return attempt,
                 Err(slot) if leaf.insert(slot, self.key, absent(), leaf_bytes).is_ok() => slot,
                 Ok(_) | Err(_) => return no_room,
             }
@@ -447,13 +450,13 @@ impl<D: Disk> Locker<'_, D> {
         let mut version = None;
         if !was.is_ghost() && !planted(PlantedBug::SkipBeforeImage) {
             let name = Name { hash: self.write.hash, tree: self.write.id, key: self.key };
-            let (bound, stubs) = (self.core.bound(), &mut self.commit.stubs);
+            let (bound, pointers) = (self.core.bound(), &mut self.commit.pointers);
             let saved = self.core.versions.save(
                 self.thread_slot,
                 name,
                 was,
                 leaf.value(slot),
-                (bound, stubs),
+                (bound, pointers),
             );
             version = Some(saved);
         }
@@ -469,10 +472,10 @@ impl<D: Disk> Locker<'_, D> {
         (row.page, row.counter, row.was) = (Some(page), counter, was);
         row.is_locked = true;
         row.version = version;
-        looked
+        attempt
     }
 
-    /// Logs the change of a row that was `was`, with that value in its leaf.
+    /// Logs the change of a row whose word was `was`, with its old value as in the leaf.
     #[cold]
     fn log_change(&mut self, row_log: &RowLog, was: VersionWord, value: &[u8]) {
         let mut whole = Vec::new();
@@ -501,8 +504,7 @@ impl<D: Disk> Locker<'_, D> {
     }
 }
 
-/// Pages of that kind were refused: if that was at the cap on memory, some may be made free outside the
-/// section.
+/// Pages of that kind were refused. If that was at the cap on memory, some may be freed outside the section.
 #[cold]
 fn stopped_at_cap(error: Error, pages: (Kind, u64)) -> LockFailure {
     match error {
@@ -511,7 +513,7 @@ fn stopped_at_cap(error: Error, pages: (Kind, u64)) -> LockFailure {
     }
 }
 
-/// Unlocks what is locked, in the section in which it was locked. Ghosts that were put there go.
+/// Unlocks all locked rows, in the section that locked them. Removes the ghosts that were inserted for them.
 pub(super) fn unlock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
     let Transaction { commit, writes, arena, trees, seat, .. } = txn;
     for row in &mut commit.rows {
@@ -539,6 +541,7 @@ pub(super) fn unlock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
             core.versions.cancel(version);
         }
     }
-    // Of versions that went when others were saved. A cut comes only after this section.
-    core.free_overflow(&mut commit.stubs);
+    // Pages of versions that were dropped when others were saved. A snapshot can come only after this
+    // section.
+    core.free_overflow(&mut commit.pointers);
 }

@@ -1,13 +1,13 @@
-//! Which module a transaction is in, at the doors of its parts; and how long the parts take.
+//! Tags the module that a transaction is in, part by part, and measures how long the parts take.
 //!
-//! Times are measured in one of 64 transactions of each session: reading the clock twice would cost as
-//! much as reading a row.
+//! One in 64 transactions of each session is measured: reading the clock twice would cost as much as reading
+//! a row.
 
 use crate::distribution::{Distribution, SharedDistribution};
 use syncline_instrument::tag::{self, TagGuard};
 use syncline_instrument::{Module, Nanos, clock};
 
-/// One in so many transactions is timed, for [`Latencies`].
+/// One in this many transactions is timed, for [`Latencies`].
 pub const SAMPLED_ONE_IN: u32 = 64;
 
 /// A part of a transaction.
@@ -22,31 +22,30 @@ pub(super) enum Part {
     Apply,
 }
 
-/// What the parts of a sample of transactions took, in nanoseconds. What the flush takes stands in the
-/// log's own figures.
+/// Durations of the parts of sampled transactions, in nanoseconds. The log's own statistics have the flush.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latencies {
     /// One row read by its key, from the leaf or an older version.
     pub read_ns: Distribution,
     /// A scan, from its first leaf to its last row.
     pub scan_ns: Distribution,
-    /// A write, as the transaction keeps it to itself.
+    /// A write into the transaction's private write set.
     pub write_ns: Distribution,
-    /// Locking all rows of a commit: here conflicts with other writers show.
+    /// Locking all rows of a commit, including waits for other writers' locks.
     pub lock_ns: Distribution,
     /// Taking the commit sequence number.
     pub timestamp_ns: Distribution,
-    /// Validating all that was read: here conflicts with other writers' commits are resolved.
+    /// Validating all reads, which detects conflicts with commits of other writers.
     pub validate_ns: Distribution,
     /// Changing all rows and unlocking them.
     pub apply_ns: Distribution,
 }
 
-/// See the module.
+/// One distribution for each part.
 #[derive(Debug, Default)]
 pub(super) struct PartTimers([SharedDistribution; 7]);
 
-/// A part that is under way. It ends when this drops.
+/// A part under way. Dropping it ends the part.
 pub(super) struct PartScope<'w> {
     time: &'w SharedDistribution,
     started: Option<Nanos>,
@@ -59,7 +58,7 @@ impl Part {
         match self {
             Part::Read | Part::Scan => Module::Access,
             Part::Lock => Module::LockManager,
-            // The log numbers commits.
+            // The log assigns commit numbers.
             Part::Timestamp => Module::Logging,
             Part::Write | Part::Validate | Part::Apply => Module::TransactionControl,
         }
@@ -67,7 +66,7 @@ impl Part {
 }
 
 impl PartTimers {
-    /// A part begins on this thread: its module is entered, and its time measured if that is wanted.
+    /// Begins a part on this thread: enters its module, and starts its clock if the transaction is measured.
     #[inline]
     pub(super) fn enter(&self, part: Part, is_measured: bool) -> PartScope<'_> {
         PartScope {

@@ -1,51 +1,52 @@
-//! Reading one row, as the transaction's kind asks for.
+//! Reads one row at the transaction's isolation level.
 //!
-//! A transaction reads everything as it was at its *read point*: after that commit and before the next.
-//! The point is never past the published prefix, so whatever belongs to it is applied already.
+//! A transaction reads everything as it was at its *read point*: after that commit and before the next. The
+//! point is never past the published prefix, so everything up to it is already applied.
 //!
-//! - A word that is not newer than the point shows the row as it was there: any change up to the point
-//!   would be applied and seen. So it is if the row is locked: whoever holds it has not published yet,
+//! - A word that is not newer than the point shows the row as it was at the point: any change up to the point
+//!   would be applied and visible. The same holds for a locked row: its writer has not published yet,
 //!   so its number is past the point.
-//! - A newer word, of a snapshot: the version is looked up (see `version`).
-//! - A newer word, of a serializable transaction: the point moves to the published prefix of this
-//!   moment, if nothing that was read has changed since (`validate`), and the row is looked at again.
-//!   If the row belongs to a commit that earlier ones hold up, that is waited for a little. Such a
-//!   transaction begins at what is known of the prefix: to learn its end takes a look at what other
-//!   cores have just written, which is left to those who need it.
+//! - A newer word, in a snapshot: the version is looked up (see `version`).
+//! - A newer word, in a serializable transaction: the point moves to the current published prefix, if
+//!   nothing that was read has changed since (`validate`), and the row is read again. If the row's commit
+//!   waits for earlier ones to be published, the reader waits briefly. Such a transaction begins at the part
+//!   of the prefix that is known without asking other cores: finding its end reads what other cores have just
+//!   written, which is left to the transactions that need it.
 //! - No such key: no row at the point either. A delete past the point would have left its ghost, which
 //!   stays while this transaction is registered.
 //!
-//! A value is shown where it lies, under the latch of its leaf: of a long row a reader mostly wants a few
-//! columns, and need not wait for the memory of the others. An older version, and a value in overflow
-//! pages, is shown in memory of the transaction.
+//!
+//! A value is shown in place, under the latch of its leaf: a reader of a long row usually needs a few
+//! columns, and need not wait for the memory of the others. An older version, or a value in overflow pages,
+//! is shown in memory of the transaction.
 
 use crate::access::btree::Tree;
 use crate::access::btree::overflow::{self, OverflowPointer};
 use crate::buffer::VersionWord;
 use crate::buffer::{Buffer, Miss};
+use crate::conflict::Conflict;
 use crate::error::Result;
 use crate::ids::{Csn, PageId};
+use crate::step::{Step, step};
 use crate::txn::arena::Span;
-use crate::txn::conflict::Conflict;
 use crate::txn::core::{Core, pause};
 use crate::txn::hash::hash;
 use crate::txn::read_set::{NO_SLOT, Read};
-use crate::txn::step::{Step, step};
 use crate::txn::transaction::Transaction;
 use crate::txn::validate::{Check, validate};
 use crate::txn::version::Name;
 use syncline_vfs::Disk;
 
-/// How often the published prefix is looked at before a read that it does not reach is a conflict.
-const READ_POINT_LOOKS: u32 = 1_000;
+/// Checks of the published prefix before a read that it does not reach is a conflict.
+const READ_POINT_CHECKS: u32 = 1_000;
 
-/// The word of a row that is not there.
+/// The word of a row that does not exist.
 #[inline]
 pub(super) fn absent() -> VersionWord {
     VersionWord(0).ghost()
 }
 
-/// What was found under a key.
+/// The result of looking up a key.
 #[derive(Clone, Copy)]
 struct RowLookup {
     word: VersionWord,
@@ -54,8 +55,8 @@ struct RowLookup {
     slot: u32,
 }
 
-/// Reads a row of the store, not of the transaction's own writes: true if it is there; then `show` was
-/// called with its value, once, and under a latch: it accesses no tree. The hint names the leaf that
+/// Reads a stored row, without the transaction's own writes. Returns true if it exists; then `show` was
+/// called once with its value, under a latch, so it must not access a tree. The hint names the leaf that
 /// likely covers the key.
 pub(super) fn read<D: Disk>(
     core: &Core<D>,
@@ -67,20 +68,20 @@ pub(super) fn read<D: Disk>(
     loop {
         step(Step::Read);
         let place = &txn.trees[tree as usize];
-        let (point, stub) = (txn.read_point, &mut txn.elsewhere);
+        let (point, pointer) = (txn.read_point, &mut txn.elsewhere);
         let show_or_keep = |word: VersionWord, value: &[u8]| {
             if word.csn() > point || word.is_ghost() {
             } else if word.is_overflow() {
-                stub.clear();
-                stub.extend_from_slice(value);
+                pointer.clear();
+                pointer.extend_from_slice(value);
             } else {
                 show(value);
             }
         };
-        let Some(found) = look(&core.buffer, (place, hint), key, show_or_keep) else {
+        let Some(found) = lookup(&core.buffer, (place, hint), key, show_or_keep) else {
             return Err(txn.conflict(Conflict::Dropped));
         };
-        txn.seen = txn.seen.max(found.word.csn());
+        txn.newest_read = txn.newest_read.max(found.word.csn());
         if found.word.csn() <= txn.read_point {
             if txn.is_validated() {
                 add_read(core, txn, (tree, key), found)?;
@@ -103,7 +104,7 @@ pub(super) fn read<D: Disk>(
     }
 }
 
-/// The same into `txn.value`; false if it is not there.
+/// The same into `txn.value`; false if the row does not exist.
 #[inline]
 pub(super) fn copy<D: Disk>(
     core: &Core<D>,
@@ -120,27 +121,27 @@ pub(super) fn copy<D: Disk>(
     is_there
 }
 
-/// Moves the read point to the published prefix, which must reach `past`. A table that was changed before
-/// that is not read by its old handle any more, whose schema need not fit the rows.
+/// Moves the read point to the published prefix, which must reach `past`. If a table was changed before that,
+/// its old handle becomes unusable, since its schema need not fit the rows.
 pub(super) fn move_read_point<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
     past: Csn,
 ) -> Result<()> {
-    let mut looks = 0;
+    let mut retries = 0;
     let point = loop {
         step(Step::ReadPoint);
         let point = core.log.published();
         if point >= past {
             break point;
         }
-        if looks == READ_POINT_LOOKS {
+        if retries == READ_POINT_CHECKS {
             return Err(txn.conflict(Conflict::ReadPoint));
         }
-        pause(looks);
-        looks += 1;
+        pause(retries);
+        retries += 1;
     };
-    // A definition drops old handles before the gate opens, hence before anything later is published.
+    // A definition drops old handles before the gate opens, so before anything later is published.
     if txn.alone.is_none() && txn.trees.iter().any(|tree| tree.is_dropped()) {
         return Err(txn.conflict(Conflict::Dropped));
     }
@@ -152,34 +153,38 @@ pub(super) fn move_read_point<D: Disk>(
     Ok(())
 }
 
-/// Replaces an overflow pointer by the value it stands for. False if its pages are gone.
+/// Replaces an overflow pointer by its value. Returns false if the pages are gone.
 pub(super) fn resolve(buffer: &Buffer, value: &mut Vec<u8>) -> bool {
-    let Some(stub) = OverflowPointer::from_value(value) else {
+    let Some(pointer) = OverflowPointer::from_value(value) else {
         return false;
     };
     value.clear();
-    read_overflow(buffer, stub, value)
+    read_overflow(buffer, pointer, value)
 }
 
-/// Appends a value from overflow pages. False if they are gone.
-pub(super) fn read_overflow(buffer: &Buffer, stub: OverflowPointer, value: &mut Vec<u8>) -> bool {
+/// Appends a value from overflow pages. Returns false if they are gone.
+pub(super) fn read_overflow(
+    buffer: &Buffer,
+    pointer: OverflowPointer,
+    value: &mut Vec<u8>,
+) -> bool {
     loop {
-        match overflow::read(buffer, stub, value) {
+        match overflow::read(buffer, pointer, value) {
             Ok(found) => return found,
             Err(miss) => buffer.load(miss),
         }
     }
 }
 
-/// Looks at a tree until the pages are there; none if the tree is dropped.
+/// Repeats the access to a tree until the pages are in memory; none if the tree is dropped.
 #[inline]
 pub(super) fn resident<R>(
     buffer: &Buffer,
     tree: &Tree,
-    mut look: impl FnMut() -> std::result::Result<R, Miss>,
+    mut lookup: impl FnMut() -> std::result::Result<R, Miss>,
 ) -> Option<R> {
     loop {
-        match look() {
+        match lookup() {
             Ok(seen) => return Some(seen),
             Err(_) if tree.is_dropped() => return None,
             Err(miss) => buffer.load(miss),
@@ -187,10 +192,10 @@ pub(super) fn resident<R>(
     }
 }
 
-/// What lies under a key; `show` is called with its word and value (or overflow pointer). None if the tree
-/// is dropped.
+/// Looks up a key. `show` is called with its word and value (or overflow pointer). None if the tree is
+/// dropped.
 #[inline]
-fn look(
+fn lookup(
     buffer: &Buffer,
     (tree, hint): (&Tree, Option<PageId>),
     key: &[u8],
@@ -199,7 +204,7 @@ fn look(
     resident(buffer, tree, || {
         tree.view_at(buffer, hint, key, |leaf, page| {
             let counter = leaf.counter();
-            // Who has a hint was gone ahead for, to the row.
+            // A hint comes from a prefetch, which has loaded the row.
             let found = if hint.is_some() { leaf.search(key) } else { leaf.seek(key) };
             let Ok(slot) = found else {
                 return RowLookup { word: absent(), page, counter, slot: NO_SLOT };
@@ -230,15 +235,15 @@ fn add_read<D: Disk>(
     Ok(())
 }
 
-/// Copies a key of what is read into the arena.
+/// Copies a key that was read into the arena.
 pub(super) fn add_key<D: Disk>(core: &Core<D>, txn: &mut Transaction, key: &[u8]) -> Result<Span> {
     core.check_read(txn, key.len())?;
     txn.reads.key_bytes += key.len();
     Ok(txn.arena.add(key))
 }
 
-/// Shows a value, or what an overflow pointer stands for, that was put into `txn.elsewhere`; makes sure that
-/// nothing was taken away meanwhile. True if the row is there.
+/// Shows a value, or the value of an overflow pointer, from `txn.elsewhere`, after checking that nothing was
+/// removed meanwhile. Returns true if the row exists.
 fn show_elsewhere<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
@@ -249,7 +254,7 @@ fn show_elsewhere<D: Disk>(
     let is_whole = !word.is_overflow() || resolve(&core.buffer, &mut txn.elsewhere);
     still_registered(core, txn)?;
     if !is_whole || (word.is_overflow() && txn.trees[tree as usize].is_dropped()) {
-        // Registered as we are, only dropping the tree takes the pages away.
+        // While this transaction is registered, only dropping the tree frees the pages.
         return Err(txn.conflict(Conflict::Dropped));
     }
     if !word.is_ghost() {
@@ -258,7 +263,7 @@ fn show_elsewhere<D: Disk>(
     Ok(!word.is_ghost())
 }
 
-/// Fails if what the transaction looks for may have been taken away.
+/// Fails if versions that the transaction needs may have been dropped.
 pub(super) fn still_registered<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()> {
     if core.registry.is_doomed(txn.seat) {
         return Err(txn.conflict(Conflict::SnapshotTooOld));

@@ -1,36 +1,40 @@
-//! Reclaiming memory: what nobody needs any more goes before a writer is refused, or a cap is passed.
+//! Reclaims memory that no reader needs any more before a writer is refused or a cap is passed.
 //!
 //! Commits collect old versions (`version`) and ghosts (`garbage`) bit by bit, up to a bound that one commit
-//! in some tens looks for anew. So at any moment some memory is taken by what could go already. This module
-//! collects it all at once: in a sweep of a store at rest, when old versions reach their cap, and when a
-//! page is refused at the cap on memory.
+//! in some tens recomputes. So at any moment some memory could already be freed. This module frees it all at
+//! once: in a sweep of an idle store, when old versions reach their cap, and when a page is refused at the
+//! cap on memory.
 //!
 //! | cap | counts | at the cap |
 //! |---|---|---|
-//! | `resident_bytes_max` | pages and their frames, those that wait for their last reader included; free cells of blocks; the translation table; images that a checkpoint waits for | [`Core::reclaim`], then `Capped` |
-//! | `version_bytes_max` | versions: entry, key, value, and the overflow pages that a value lies in; ghosts that wait: entry and key | collect, end the oldest reader |
+//! | `resident_bytes_max` | pages and their frames, including those that wait for their last reader; free cells of blocks; the translation table; images that wait for a checkpoint | [`Core::reclaim`], then `Capped` |
+//! | `version_bytes_max` | versions: entry, key, value, and the overflow pages of a value; waiting ghosts: entry and key | collect, end the oldest reader |
 //!
-//! Overflow pages that an old version holds count against both: they are pages.
 //!
-//! What [`Core::reclaim`] tries, until the pages that are wanted fit:
-//! 1. look for the bound, collect versions and ghosts up to it, free what waits for readers that are gone;
-//! 2. flush the log: what is committed and not stable yet holds the bound back;
-//! 3. move the running checkpoint on: pages that were freed or changed behind its cut leave their images;
-//! 4. wait a little for transactions that are about to end;
-//! 5. end the oldest reader with `SnapshotTooOld`, if what only old readers need is worth it: overflow pages
-//!    that are enough, or a leaf full of ghosts. A full store could not be emptied beside an idle reader.
+//! Overflow pages of an old version count towards both: they are pages.
+//!
+//! [`Core::reclaim`] does the following until the requested pages fit:
+//! 1. compute the bound, collect versions and ghosts up to it, free frames whose readers are gone;
+//! 2. flush the log: commits that are not stable yet hold the bound back;
+//! 3. move the running checkpoint on: pages that were freed or changed after its snapshot keep their images;
+//! 4. wait briefly for transactions that are about to end;
+//! 5. end the oldest reader with `SnapshotTooOld`, if the memory that only old readers need is worth it:
+//!    enough overflow pages, or a leaf full of ghosts. Otherwise an idle reader could prevent emptying a
+//!    full store.
+//!
 //!
 //! Invariants:
-//! 1. The caller is outside a section, holds no latch, no permit of the log and no pinned epoch. Whoever
-//!    meets the cap inside a section leaves it first (`Need::Memory`) and begins again. Who holds the gate
-//!    closed is in order: its sections need not ask.
-//! 2. Nothing here is done while there is memory: the commit that finds room pays nothing.
-//! 3. It ends: each round but the last flushes what others have published meanwhile, does a step of the
-//!    checkpoint, or sees a reader end, and there are [`ROUNDS_MAX`] of them at most.
-//! 4. The transaction that is refused holds nothing back itself, if it can help it: a serializable one moves
-//!    its read point in each round. Else of two that wait here each would keep the other's versions.
-//! 5. Memory that was made free is reserved for nobody. Whoever finds that others have taken it makes more
-//!    free ([`retry_at_cap`](crate::buffer::retry_at_cap)): each time somebody else's pages were placed, so
+//! 1. The caller is outside a section, holds no latch, no permit of the log and no pinned epoch. A caller
+//!    that reaches the cap inside a section leaves it first (`Need::Memory`) and begins again. Holding the
+//!    closed gate is allowed: its sections need no permission.
+//! 2. Nothing here runs while there is memory: a commit that finds room pays nothing.
+//! 3. It ends: each round except the last flushes what others have published meanwhile, does a step of the
+//!    checkpoint, or sees a reader end, and there are at most [`ROUNDS_MAX`] of them.
+//! 4. The refused transaction holds nothing back itself, if it can avoid it: a serializable one moves its
+//!    read point in each round. Otherwise each of two waiting transactions would keep the other's versions.
+//! 5. Freed memory is not reserved. A caller that loses it to others frees more
+//!    ([`retry_at_cap`](crate::buffer::retry_at_cap)): each time other pages were placed, so the store as a
+//!    whole makes progress.
 //!    the store as a whole moves on.
 
 use crate::access::btree::{MergeOutcome, MergeTrigger, Tree};
@@ -47,25 +51,25 @@ use crate::txn::transaction::Transaction;
 use std::sync::Arc;
 use syncline_vfs::Disk;
 
-/// How many rounds of [`Core::reclaim`] there are at most.
+/// Maximum rounds of [`Core::reclaim`].
 const ROUNDS_MAX: u32 = 10_000;
 
-/// So many flushes are tried: others may publish again and again.
+/// Maximum flushes: others may publish again and again.
 const FLUSHES_MAX: u32 = 4;
 
-/// So many ghosts are removed in a section, so that who closes the gate does not wait for all of them.
-const GHOSTS_A_SECTION: usize = 1_000;
+/// Ghosts removed in one section, so that a thread that closes the gate does not wait for all of them.
+const GHOSTS_PER_SECTION: usize = 1_000;
 
-/// How often the bound is looked at before a reader is ended for it, or the writer refused: transactions that
-/// are about to end may wait for a processor meanwhile.
-const BOUND_LOOKS: u32 = if IS_MODEL { 2 } else { 4_096 };
+/// Checks of the bound before a reader is ended or the writer refused: transactions that are about to end may
+/// be waiting for a processor.
+const BOUND_CHECKS: u32 = if IS_MODEL { 2 } else { 4_096 };
 
-/// So many ghosts are worth the end of a reader: about a leaf of them.
+/// Ghosts that justify the end of a reader: about a leaf of them.
 const GHOSTS_WORTH: usize = 64;
 
 impl<D: Disk> Core<D> {
-    /// A section of a session with that seat, which may hold the gate closed; waits for the gate otherwise.
-    /// Errors as [`Core::enter_gate`].
+    /// A section for the session with that seat, or of the closed gate if the session holds it. Otherwise
+    /// waits for the gate. Errors as [`Core::enter_gate`].
     pub(super) fn section<'c>(
         &'c self,
         alone: Option<&ClosedGate>,
@@ -77,13 +81,13 @@ impl<D: Disk> Core<D> {
         }
     }
 
-    /// [`Core::reclaim`] for a tree that is built aside.
+    /// [`Core::reclaim`] for a hidden tree under construction.
     pub(crate) fn reclaim_for_build(&self, pages: (Kind, u64)) -> Result<bool> {
         self.reclaim(None, pages)
     }
 
-    /// Makes memory for so many pages of that kind, if any can go; false if too little can. `txn` is the
-    /// transaction that needs it. See the module for who may call it.
+    /// Frees memory for `pages` of that kind; false if too little can be freed. `txn` is the transaction that
+    /// needs it. The module says when it may be called.
     #[cold]
     pub(super) fn reclaim(
         &self,
@@ -97,7 +101,7 @@ impl<D: Disk> Core<D> {
             }
             let (alone, seat) =
                 txn.as_deref().map_or((None, 0), |txn| (txn.alone.as_ref(), txn.seat));
-            let bound = self.find_bound();
+            let bound = self.compute_bound();
             self.collect(bound, &|| self.section(alone, seat))?;
             self.buffer.free_retired(kind, pages);
             if self.buffer.has_memory(kind, pages) {
@@ -116,8 +120,8 @@ impl<D: Disk> Core<D> {
         Ok(false)
     }
 
-    /// Does a step of the running checkpoint if pages that are gone wait for it; false if none do. On a full
-    /// disk the checkpoint is abandoned, which lets them go, too.
+    /// Does a step of the running checkpoint if images of freed pages wait for it; false if none do. On a
+    /// full disk the checkpoint is abandoned, which frees them, too.
     fn move_checkpoint(&self) -> Result<bool> {
         if self.buffer.capture_first().is_none() {
             return Ok(false);
@@ -128,15 +132,15 @@ impl<D: Disk> Core<D> {
         }
     }
 
-    /// True if the bound moves on by itself within a few turns of the scheduler: transactions end.
+    /// True if the bound moves on by itself within a few turns of the scheduler, because transactions end.
     fn bound_moves(&self, bound: Csn) -> bool {
-        (0..BOUND_LOOKS).any(|looks| {
-            pause(looks);
-            self.find_bound() > bound
+        (0..BOUND_CHECKS).any(|retries| {
+            pause(retries);
+            self.compute_bound() > bound
         })
     }
 
-    /// Ends the oldest reader if that is likely worth so many pages; false if it is not, or there is none.
+    /// Ends the oldest reader if that likely frees this many pages; false if not, or if there is none.
     fn end_oldest_reader(&self, pages: u64) -> bool {
         let held_bytes = self.versions.chain_bytes();
         let is_worth =
@@ -144,20 +148,20 @@ impl<D: Disk> Core<D> {
         is_worth && self.registry.doom_oldest(self.log.horizon())
     }
 
-    /// Drops old versions and removes ghosts and trees that nobody needs any more. Commits do that
-    /// bit by bit; this is for stores at rest. Leaves the rest to the next sweep while the gate is closed.
+    /// Drops old versions, ghosts and trees that no reader needs any more. Commits do that bit by bit; this
+    /// is for idle stores. While the gate is closed, it leaves the rest to the next sweep.
     pub(crate) fn sweep(&self) {
-        let bound = self.find_bound();
+        let bound = self.compute_bound();
         let _closed = self.collect(bound, &|| self.gate.try_enter(0).ok_or(()));
     }
 
-    /// About how much memory old versions and waiting ghosts take, in bytes.
+    /// The approximate memory of old versions and waiting ghosts, in bytes.
     #[inline]
     pub(crate) fn version_bytes(&self) -> u64 {
         self.versions.bytes() + self.garbage.bytes()
     }
 
-    /// Makes sure that there is memory for old versions. Outside a section: it may wait for the log.
+    /// Ensures memory for old versions. Called outside a section: it may wait for the log.
     #[inline]
     pub(super) fn secure_versions<'g>(
         &self,
@@ -172,22 +176,22 @@ impl<D: Disk> Core<D> {
     #[cold]
     fn make_space_for_versions<'g>(&self, section: impl Fn() -> Result<Section<'g>>) -> Result<()> {
         loop {
-            let bound = self.find_bound();
+            let bound = self.compute_bound();
             self.collect(bound, &section)?;
             if self.version_bytes() <= self.options.version_bytes_max {
                 return Ok(());
             }
-            // Either somebody reads behind, or the log is behind.
+            // Either a reader is behind, or the log is.
             if !self.registry.doom_oldest(self.log.horizon()) {
                 self.log.flush()?;
-                if self.find_bound() == bound {
+                if self.compute_bound() == bound {
                     return Ok(());
                 }
             }
         }
     }
 
-    /// Clears up around the leaf of a key that was left empty, now or when it is possible. In a section.
+    /// Merges or unlinks the leaf of a key that was left empty, now or when that is possible. In a section.
     #[cold]
     pub(super) fn merge_leaf(&self, seat: u32, tree: &Arc<Tree>, key: &[u8]) {
         if merge_leaf(&self.buffer, tree, key, MergeTrigger::First) == MergeOutcome::Later {
@@ -201,8 +205,8 @@ impl<D: Disk> Core<D> {
         }
     }
 
-    /// Drops versions and removes ghosts up to a bound, in sections of its own; ends early if it is refused
-    /// one.
+    /// Drops versions and removes ghosts up to a bound, in separate sections; ends early if a section is
+    /// refused.
     fn collect<'g, E>(
         &self,
         bound: Csn,
@@ -212,11 +216,11 @@ impl<D: Disk> Core<D> {
         self.collect_versions(bound);
         drop(in_section);
         for queue in 0..QUEUES as u32 {
-            // What cannot go now waits again: each is looked at once.
+            // Entries that cannot be removed now are queued again: each is checked once.
             let mut left = self.garbage.len_of(queue);
             while left > 0 {
                 let in_section = section()?;
-                let most = left.min(GHOSTS_A_SECTION);
+                let most = left.min(GHOSTS_PER_SECTION);
                 let removed = self.garbage.collect(&self.buffer, queue, bound, most);
                 drop(in_section);
                 if removed < most {
@@ -228,11 +232,11 @@ impl<D: Disk> Core<D> {
         Ok(())
     }
 
-    /// Drops versions up to a bound, and their long values. The caller is in a section: between the two
-    /// a cut must not come.
+    /// Drops versions up to a bound, and their long values. The caller is in a section: no snapshot may come
+    /// between the two.
     fn collect_versions(&self, bound: Csn) {
-        let mut stubs = Vec::new();
-        self.versions.collect(bound, &mut stubs);
-        self.free_overflow(&mut stubs);
+        let mut pointers = Vec::new();
+        self.versions.collect(bound, &mut pointers);
+        self.free_overflow(&mut pointers);
     }
 }

@@ -1,27 +1,27 @@
-//! The content of a transaction's log record: what it did to trees of bytes.
+//! The content of a transaction's log record: its changes of trees of bytes.
 //!
-//! A record is a list of operations, one after another to its end. A number is in base 128, least
-//! digits first, the high bit of a byte set if another follows (LEB128, at most as long as needed).
+//! A record is a list of operations up to its end. A number is in LEB128: base 128, least digits first, the
+//! high bit of a byte set if another follows, in the shortest form.
 //!
 //! | kind | name | then |
 //! |---|---|---|
-//! | 1 | put | tree, key length, key, value length, value: the row is that afterwards |
-//! | 2 | delete | tree, key length, key: there is no such row afterwards |
-//! | 3 | create tree | tree: it is there, and empty |
-//! | 4 | drop tree | tree: it and its rows are gone |
+//! | 1 | put | tree, key length, key, value length, value: the row has that value afterwards |
+//! | 2 | delete | tree, key length, key: the row does not exist afterwards |
+//! | 3 | create tree | tree: the tree exists and is empty |
+//! | 4 | drop tree | tree: the tree and its rows are gone |
 //! | 5 | splice | tree, key length, key, value length, length of the pieces, pieces: the row has them afterwards |
 //! | 128 to 255 | for later versions | length, content: a reader that does not know it may skip it |
 //!
-//! Any other kind is refused: to skip it would lose a change.
+//! Any other kind is refused: skipping it would lose a change.
 //!
-//! A splice stands for a put of a row that was there, in its leaf, with a value of the same length, and of
-//! which at most half changes, the pieces' own lengths included; of up to 32,766 bytes. A piece is how many
-//! bytes of the value come before it (since the piece before), how many bytes it has, and those.
+//! A splice replaces a put if the row exists with its value in its leaf and of the same length, up to 32,766
+//! bytes, and if at most half of the value changes, including the pieces' own lengths. A piece is the number
+//! of bytes since the end of the piece before, its own length, and its bytes.
 //!
-//! Every operation names what holds afterwards, never a difference. A splice says nothing of the bytes
-//! between its pieces: it is redone over the row as all commits before have left it, which is what a
-//! checkpoint and the log behind it give, and refused where there is no row of that length. Put values are
-//! whole, also those that lie in overflow pages, since pages are no matter of the log.
+//! Every operation names the resulting state, never a difference. A splice says nothing of the bytes between
+//! its pieces: redo applies it to the row as all earlier commits have left it, which a checkpoint and the log
+//! after it provide, and refuses it if there is no row of that length. Values of puts are whole, even those
+//! in overflow pages, since pages are not logged.
 
 use crate::ids::TreeId;
 use std::ops::Range;
@@ -33,35 +33,35 @@ const DROP_TREE: u8 = 4;
 const SPLICE: u8 = 5;
 const SKIPPABLE: u8 = 128;
 
-/// Longer values are put: the length of a splice's pieces, half as long at most, takes two digits.
+/// Longer values are put: the length of a splice's pieces, at most half as long, takes two digits.
 const SPLICED_BYTES_MAX: usize = 2 * ((1 << 14) - 1);
 
-/// So many bytes of two values are compared at once.
+/// Bytes of two values that are compared at once.
 const EQUAL_BYTES: usize = 32;
 
-/// The longest a number may be: ten digits of seven bits.
+/// The longest number: ten digits of seven bits.
 const NUMBER_BYTES_MAX: usize = 10;
 
 /// One operation of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation<'a> {
-    /// The row is that afterwards.
+    /// The row has this value afterwards.
     Put { tree: TreeId, key: &'a [u8], value: &'a [u8] },
-    /// There is no such row afterwards.
+    /// The row does not exist afterwards.
     Delete { tree: TreeId, key: &'a [u8] },
-    /// The tree is there, and empty.
+    /// The tree exists and is empty.
     CreateTree(TreeId),
     /// The tree and its rows are gone.
     DropTree(TreeId),
-    /// The row, whose value is so long, has these pieces afterwards, and between them what it had.
+    /// The row, whose value has that length, has these pieces afterwards, and its old bytes between them.
     Splice { tree: TreeId, key: &'a [u8], length: usize, pieces: Pieces<'a> },
 }
 
-/// Pieces of a value: where in it each lies, and its bytes. They ascend.
+/// Pieces of a value, by ascending offset, with their bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pieces<'a>(&'a [u8]);
 
-/// What is wrong with a record.
+/// Why a record cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Malformed {
     #[error("the log record ends within an operation")]
@@ -74,20 +74,20 @@ pub(crate) enum Malformed {
     Piece,
 }
 
-/// The most bytes that a put of such a row takes in a record.
+/// The maximum bytes of a put of such a row in a record.
 pub(super) fn put_bytes_max(key_bytes: usize, value_bytes: usize) -> usize {
-    // Tree and key length are small numbers; the value's may take all of its digits.
+    // Tree and key length are small numbers; the value's length may take all of its digits.
     1 + 5 + 5 + key_bytes + NUMBER_BYTES_MAX + value_bytes
 }
 
-/// The bytes that a put of such a row takes in a record; without a value those of a delete.
+/// The bytes of a put of such a row in a record; without a value those of a delete.
 pub(super) fn row_bytes(tree: TreeId, key_bytes: usize, value_bytes: Option<usize>) -> usize {
     let digits = |number: u64| (64 - (number | 1).leading_zeros() as usize).div_ceil(7);
     let value = value_bytes.map_or(0, |bytes| digits(bytes as u64) + bytes);
     1 + digits(tree.0.into()) + digits(key_bytes as u64) + key_bytes + value
 }
 
-/// Adds a put; returns where its value starts.
+/// Adds a put. Returns where its value starts.
 pub(crate) fn add_put(record: &mut Vec<u8>, tree: TreeId, key: &[u8], value: &[u8]) -> usize {
     add_named(record, PUT, tree, key);
     add_number(record, value.len() as u64);
@@ -96,8 +96,8 @@ pub(crate) fn add_put(record: &mut Vec<u8>, tree: TreeId, key: &[u8], value: &[u
     start
 }
 
-/// Adds a splice that makes one value of another, if it is worth it; answers where its pieces lie in the
-/// record.
+/// Adds a splice that turns the old value into the new one, if that is worth it. Returns the range of its
+/// pieces in the record.
 pub(crate) fn add_splice(
     record: &mut Vec<u8>,
     tree: TreeId,
@@ -110,7 +110,7 @@ pub(crate) fn add_splice(
     let before = record.len();
     add_named(record, SPLICE, tree, key);
     add_number(record, new.len() as u64);
-    // The length of the pieces is known behind them: so many bytes are kept for it.
+    // The length of the pieces is known only after them, so room for it is reserved here.
     let length_at = record.len();
     record.extend_from_slice(&[0; 2]);
     let start = record.len();
@@ -135,9 +135,9 @@ pub(crate) fn add_splice(
     Some(start..record.len())
 }
 
-/// Where two values of one length differ next, from a place on; to bytes that are equal eight at once.
+/// The next difference of two values of one length, from an offset on, extended to eight equal bytes.
 fn difference(old: &[u8], new: &[u8], at: usize) -> Option<Range<usize>> {
-    let at = past_what_is_equal(old, new, at);
+    let at = skip_equal_bytes(old, new, at);
     let word = |bytes: &[u8], at: usize| {
         let rest = bytes.get(at..).unwrap_or_default();
         match rest.first_chunk() {
@@ -162,10 +162,10 @@ fn difference(old: &[u8], new: &[u8], at: usize) -> Option<Range<usize>> {
     Some(start..end.min(old.len()))
 }
 
-/// From a place on, how far two values are equal for certain: most of a row that changes is, so that
-/// the compiler is given lengths that it compares at once.
+/// Skips bytes that are equal for certain, from an offset on. Most bytes of a changed row are equal, so this
+/// compares lengths that the compiler can compare at once.
 #[inline]
-fn past_what_is_equal(old: &[u8], new: &[u8], at: usize) -> usize {
+fn skip_equal_bytes(old: &[u8], new: &[u8], at: usize) -> usize {
     let (old, new) = (old.get(at..), new.get(at..));
     let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
     let chunks = old.as_chunks::<EQUAL_BYTES>().0.iter();
@@ -179,7 +179,7 @@ pub(crate) fn pieces(added: &[u8]) -> Pieces<'_> {
     Pieces(added)
 }
 
-/// Puts pieces into a value of the length that they were made for.
+/// Writes pieces into a value of the length that they were made for.
 #[inline]
 pub(crate) fn splice(value: &mut [u8], pieces: Pieces<'_>) {
     for (at, piece) in pieces.each() {
@@ -188,7 +188,7 @@ pub(crate) fn splice(value: &mut [u8], pieces: Pieces<'_>) {
 }
 
 impl<'a> Pieces<'a> {
-    /// Where each piece lies in the value, and its bytes. They are sound: who read or added them has looked.
+    /// Offset and bytes of each piece. They are sound: decoding or adding has checked them.
     #[inline]
     fn each(self) -> impl Iterator<Item = (usize, &'a [u8])> {
         let mut rest = Operations { rest: self.0 };
@@ -200,7 +200,7 @@ impl<'a> Pieces<'a> {
         })
     }
 
-    /// Fails if a piece is cut off or lies beyond a value of that length.
+    /// Fails if a piece is truncated or lies beyond a value of that length.
     fn check(self, length: usize) -> Result<(), Malformed> {
         let mut rest = Operations { rest: self.0 };
         let mut end = 0;
@@ -214,12 +214,10 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Adds a delete.
 pub(crate) fn add_delete(record: &mut Vec<u8>, tree: TreeId, key: &[u8]) {
     add_named(record, DELETE, tree, key);
 }
 
-/// Adds any operation.
 pub(crate) fn add(record: &mut Vec<u8>, operation: Operation<'_>) {
     let (kind, tree) = match operation {
         Operation::Put { tree, key, value } => {
@@ -246,7 +244,7 @@ pub(crate) fn operations(record: &[u8]) -> Operations<'_> {
     Operations { rest: record }
 }
 
-/// See [`operations`].
+/// Decodes a record. See [`operations`].
 #[derive(Clone, Debug)]
 pub(crate) struct Operations<'a> {
     rest: &'a [u8],
@@ -301,7 +299,7 @@ impl<'a> Operations<'a> {
         Ok(Operation::Splice { tree, key, length, pieces })
     }
 
-    /// The next piece of a value, of which the one before ends there: where it lies, and its bytes.
+    /// The next piece of a value, after the one that ends at `end`: its offset and bytes.
     #[inline]
     fn piece(&mut self, end: usize) -> Result<Option<(usize, &'a [u8])>, Malformed> {
         if self.rest.is_empty() {
@@ -317,7 +315,7 @@ impl<'a> Operations<'a> {
         Ok(Some((at, piece)))
     }
 
-    /// Bytes behind their length.
+    /// Bytes after their length.
     fn counted(&mut self) -> Result<&'a [u8], Malformed> {
         let length = self.number()?;
         let length = usize::try_from(length).map_err(|_too_large| Malformed::Number)?;
@@ -326,13 +324,13 @@ impl<'a> Operations<'a> {
 
     fn number(&mut self) -> Result<u64, Malformed> {
         let mut number = 0_u64;
-        for place in 0..NUMBER_BYTES_MAX {
+        for digit in 0..NUMBER_BYTES_MAX {
             let byte = self.bytes(1)?[0];
             let digits = u64::from(byte & 0x7f);
-            if digits << (7 * place) >> (7 * place) != digits || (byte == 0 && place > 0) {
+            if digits << (7 * digit) >> (7 * digit) != digits || (byte == 0 && digit > 0) {
                 return Err(Malformed::Number);
             }
-            number |= digits << (7 * place);
+            number |= digits << (7 * digit);
             if byte < 0x80 {
                 return Ok(number);
             }
@@ -431,7 +429,7 @@ mod tests {
             assert!(record.len() - 1 <= put_bytes_max(key.len(), new.len()));
             let read = decoded(&record[1..]).unwrap();
             let [Operation::Splice { length, pieces: read, .. }] = read[..] else {
-                panic!("a splice is read as one");
+                panic!("a splice is decoded as another operation");
             };
             assert_eq!((length, read), (new.len(), pieces(&record[range])));
             let mut made = old.clone();
@@ -454,7 +452,7 @@ mod tests {
         let splice = |length: u8, pieces: &[u8]| {
             let mut record = vec![5, 1, 1, b'k', length, pieces.len() as u8];
             record.extend_from_slice(pieces);
-            decoded(&record).map(|found| found.len())
+            decoded(&record).map(|operations| operations.len())
         };
         assert_eq!(splice(4, &[1, 2, 7, 7, 0, 1, 7]), Ok(1));
         assert_eq!(splice(4, &[1, 2, 7, 7, 0, 2, 7, 7]), Err(Malformed::Piece));
@@ -498,7 +496,7 @@ mod tests {
         assert_eq!(operations(&[0x80; 4]).number(), Err(Malformed::Short));
     }
 
-    /// Whatever the bytes are, the decoder answers; and what it accepts it would have written itself.
+    /// The decoder returns for any bytes; what it accepts is what the encoder would write.
     #[test]
     fn any_bytes_are_decoded_or_refused() {
         let mut random = fastrand::Rng::with_seed(11);
@@ -510,27 +508,27 @@ mod tests {
                     *byte %= 6;
                 }
             }
-            let Ok(found) = decoded(&record) else {
+            let Ok(operations) = decoded(&record) else {
                 continue;
             };
             accepted += 1;
             if record.iter().all(|&byte| byte < 128) {
                 let mut again = Vec::new();
-                for operation in found {
+                for operation in operations {
                     add(&mut again, operation);
                 }
                 assert_eq!(again, record);
             }
         }
         assert!(accepted > 2_000, "{accepted}");
-        // A good record, cut or changed anywhere.
+        // A good record, truncated or changed anywhere.
         let mut good = Vec::new();
         for key in 0..40_u8 {
             add_put(&mut good, TreeId(3), &[key; 9], &vec![key; 3 * usize::from(key)]);
         }
         for at in 0..good.len() {
             assert!(
-                decoded(&good[..at]).is_ok_and(|found| found.len() < 40)
+                decoded(&good[..at]).is_ok_and(|operations| operations.len() < 40)
                     || decoded(&good[..at]).is_err()
             );
             let mut bad = good.clone();

@@ -1,8 +1,8 @@
-//! What is said of a write that the data refuse: its row is there already or is not, or a patch does not fit.
+//! The answer to a write that the rows refuse: its row exists or does not exist, or a patch does not fit.
 //!
-//! If what was read has changed it is a conflict instead: then the refusal may stem from a mixture of states.
-//! Otherwise it is true of the moment when the row was looked at, since rows that are unchanged and unlocked
-//! now were so then, and it may be told once everything that was seen is stable.
+//! If a row that was read has changed, the answer is a conflict instead, since the refusal may result from a
+//! mixture of states. Otherwise it was true when the row was locked or read, since rows that are unchanged
+//! and unlocked now were so then. It is returned once everything that it depends on is stable.
 
 use crate::error::Error;
 use crate::ids::Csn;
@@ -27,7 +27,7 @@ pub(super) fn refuse_call<D: Disk>(
     }
 }
 
-/// The answer to the commit; the row was seen as the commit `seen` had left it.
+/// The answer to the commit; the row's version was that of the commit `seen`.
 pub(super) fn refuse_commit<D: Disk>(
     core: &Core<D>,
     txn: &Transaction,

@@ -1,18 +1,17 @@
-//! The registry of begins: which commits the open transactions may still look behind.
+//! The registry of begins: it knows which old versions open transactions may still need.
 //!
-//! Each session has a seat with a cache line of its own. A seat is *idle*, or holds the read point of
-//! the session's transaction, or is *doomed*: the memory for old versions was full, this transaction
-//! was the oldest, and what it needs may be gone.
+//! Each session has a seat on its own cache line. A seat is *idle*, or holds the read point of the session's
+//! transaction, or is *doomed*: the memory for old versions was full, this transaction was the oldest, and
+//! versions that it needs may be gone.
 //!
-//! [`Registry::oldest`] answers the *bound*: nobody, now or later, reads at a point before it. So an old
-//! version superseded at or before the bound, and a ghost not newer than it, may go.
+//! [`Registry::oldest`] returns the *bound*: no transaction, now or later, reads at a point before it. So an
+//! old version superseded at or before the bound, and a ghost not newer than it, may be dropped.
 //!
-//! Why a begin cannot slip through: who begins stores a point, fences, and only then reads the point
-//! at which it will truly read. Who collects reads the durable LSN `h`, fences, and only then looks at the
-//! seats. One of the two fences comes first. If the begin's does, the collector sees its seat, with a
-//! point not above the true one. If the collector's does, the begin reads its point after `h` was read,
-//! and neither the durable LSN nor the published prefix goes back: its point is at least `h`, and the bound
-//! is at most `h`.
+//! Why a begin cannot slip through: a begin stores a point, fences, and only then reads the point at which it
+//! will really read. A collector reads the durable LSN `h`, fences, and only then reads the seats. One of the
+//! two fences comes first. If it is the begin's, the collector sees its seat, with a point not above the real
+//! one. If it is the collector's, the begin reads its point after `h` was read, and neither the durable LSN
+//! nor the published prefix goes back: its point is at least `h`, and the bound is at most `h`.
 
 use crate::error::{Error, Result};
 use crate::ids::Csn;
@@ -28,7 +27,7 @@ const DOOMED: u64 = u64::MAX - 1;
 const CHUNK: usize = if IS_MODEL { 2 } else { 64 };
 const CHUNKS: usize = if IS_MODEL { 2 } else { 1024 };
 
-/// The most sessions at a time.
+/// Maximum sessions at a time.
 pub(crate) const SESSIONS_MAX: usize = CHUNK * CHUNKS;
 
 #[derive(Debug)]
@@ -36,10 +35,10 @@ struct Seat {
     begin: AtomicU64,
 }
 
-/// A chunk of seats, each on a cache line of its own.
+/// A chunk of seats, each on its own cache line.
 type Seats = Box<[CachePadded<Seat>]>;
 
-/// See the module.
+/// The seats of all sessions.
 #[derive(Debug)]
 pub(super) struct Registry {
     chunks: Box<[OnceLock<Seats>]>,
@@ -57,7 +56,7 @@ impl Registry {
         }
     }
 
-    /// A seat for a session: a freed one, or the next.
+    /// A seat for a session: a freed one, or a new one.
     pub(super) fn claim(&self) -> Result<u32> {
         let mut free = self.free.lock();
         if let Some(seat) = free.pop() {
@@ -73,14 +72,14 @@ impl Registry {
         Ok(seat)
     }
 
-    /// The session is gone.
+    /// Frees the seat of a session that has ended.
     pub(super) fn release(&self, seat: u32) {
         self.leave(seat);
         self.free.lock().push(seat);
     }
 
-    /// Registers a begin: returns what `point` says after the seat was taken with `floor`, which is a point
-    /// that `point` will not go behind.
+    /// Registers a begin. Returns the result of `point`, called after the seat was taken with `floor`;
+    /// `point` never goes below `floor`.
     #[inline]
     pub(super) fn enter(&self, seat: u32, floor: Csn, point: impl FnOnce() -> Csn) -> Csn {
         let seat = self.seat(seat);
@@ -91,26 +90,25 @@ impl Registry {
         point
     }
 
-    /// The transaction's read point has moved: what lies before is not needed by it any more.
+    /// The transaction's read point has moved: it no longer needs anything older.
     #[inline]
     pub(super) fn advance(&self, seat: u32, to: Csn) {
         let begin = &self.seat(seat).begin;
         let before = begin.load(Ordering::Relaxed);
         if before != DOOMED {
-            // Only a doom comes in between, and then it stands.
+            // Only a doom can come in between, and it must stay.
             let doomed = begin.compare_exchange(before, to.0, Ordering::Release, Ordering::Relaxed);
             debug_assert!(doomed.is_ok() || doomed == Err(DOOMED));
         }
     }
 
-    /// The transaction is over.
     #[inline]
     pub(super) fn leave(&self, seat: u32) {
         self.seat(seat).begin.store(IDLE, Ordering::Release);
     }
 
-    /// True if what the transaction needs may be gone. Asked after each look: who dooms does it before
-    /// anything is dropped, and both the look and the dropping are under the same latch or mutex.
+    /// True if versions that the transaction needs may be gone. Call it after each lookup: a doom comes
+    /// before anything is dropped, and lookup and drop are under the same latch or mutex.
     #[inline]
     pub(super) fn is_doomed(&self, seat: u32) -> bool {
         self.seat(seat).begin.load(Ordering::SeqCst) == DOOMED
@@ -121,7 +119,7 @@ impl Registry {
         let durable_lsn = durable_lsn();
         fence(Ordering::SeqCst);
         let begins = self.seats().map(|seat| seat.begin.load(Ordering::SeqCst));
-        // Idle and doomed ones are above every commit.
+        // Idle and doomed seats are above every commit.
         Csn(begins.fold(durable_lsn.0, u64::min))
     }
 
@@ -138,13 +136,13 @@ impl Registry {
                 .is_ok()
     }
 
-    /// How many transactions are open.
+    /// The number of open transactions.
     pub(super) fn open(&self) -> usize {
         let begins = self.seats().map(|seat| seat.begin.load(Ordering::SeqCst));
         begins.filter(|&begin| begin != IDLE).count()
     }
 
-    /// How many seats there are.
+    /// The number of seats.
     #[inline]
     pub(super) fn seats_made(&self) -> u64 {
         self.made.load(Ordering::Relaxed).into()
@@ -159,7 +157,7 @@ impl Registry {
     #[inline]
     fn seat(&self, seat: u32) -> &Seat {
         let chunk = self.chunks[seat as usize / CHUNK].get();
-        &chunk.expect("a seat is claimed before it is used")[seat as usize % CHUNK]
+        &chunk.expect("a seat is claimed before use")[seat as usize % CHUNK]
     }
 }
 
@@ -171,7 +169,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     #[test]
-    fn the_bound_is_the_oldest_begin_and_never_above_the_horizon() {
+    fn the_bound_is_the_oldest_begin_and_never_above_the_durable_lsn() {
         let registry = Registry::new();
         let seats: Vec<u32> = (0..130).map(|_| registry.claim().unwrap()).collect();
         let bound = |durable_lsn| registry.oldest(|| Csn(durable_lsn)).0;
@@ -189,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_is_doomed_and_stays_so_until_it_ends() {
+    fn the_oldest_is_doomed_and_stays_doomed_until_it_ends() {
         let registry = Registry::new();
         let (old, new) = (registry.claim().unwrap(), registry.claim().unwrap());
         registry.enter(old, Csn(10), || Csn(10));
@@ -205,7 +203,7 @@ mod tests {
         assert!(!registry.is_doomed(old));
     }
 
-    /// A collector and a beginner race; the begin's true point is never below a bound that was acted on.
+    /// A collector and a beginner race; the begin's real point is never below a bound that was used.
     #[test]
     fn no_begin_slips_through() {
         let registry = Registry::new();
@@ -224,7 +222,7 @@ mod tests {
             for _ in 0..200_000 {
                 let look = || Csn(durable_lsn.load(Ordering::SeqCst));
                 let point = registry.enter(seat, look(), look);
-                // Whatever is collected while the begin is registered leaves its point alone.
+                // Whatever is dropped while the begin is registered does not affect its point.
                 assert!(dropped.load(Ordering::SeqCst) <= point.0);
                 std::hint::spin_loop();
                 assert!(dropped.load(Ordering::SeqCst) <= point.0);

@@ -1,37 +1,36 @@
-//! The row log: which rows of one table commits change while an index of it is being built.
+//! The row log: the changed rows of one table while an index of it is being built.
 //!
-//! The builder reads rows at snapshots and writes what an index holds of them; commits beside it do not
-//! know the index. So each commit that changes a row of the table appends the row's key here, with the
-//! entry that the row had before. Whatever entry of a row the builder has written, from whichever
-//! snapshot, is the one before the first change behind that snapshot, and so is in the log once that
-//! change is.
+//! The builder reads rows at snapshots and writes their index entries; concurrent commits do not know the
+//! index. So each commit that changes a row of the table appends the row's key here, with the entry that the
+//! row had before. An entry that the builder has written, from any snapshot, is the old entry of the first
+//! change after that snapshot, so it is in the log once that change is.
 //!
 //! Invariants:
 //! 1. The log is installed and removed with the gate closed: each section sees it from its beginning to
 //!    its end, or not at all.
-//! 2. What a commit has changed is in the log when its section ends. So with the gate closed the log
-//!    holds every change that the builder has not taken.
-//! 3. Entries are found when the row is locked, and appended after the commit is published, within the
+//! 2. The changes of a commit are in the log when its section ends. So with the gate closed the log
+//!    holds every change that the builder has not drained.
+//! 3. Entries are computed when the row is locked, and appended after the commit is published, within the
 //!    section; a commit that fails appends nothing.
 //! 4. The log is bounded: beyond a number of bytes, commits that change the table wait for the builder
-//!    before they enter their section, holding nothing. What those under way append comes on top.
+//!    before they enter their section, holding nothing. Commits under way may exceed the bound.
 
 use crate::ids::{Csn, TreeId};
 use crate::sync::rank::{GATE, ROW_LOG};
 use crate::sync::ranked::{Condvar, Mutex};
 use std::fmt;
 
-/// Appends to the last argument what the index holds of a row, given by key and value. False if the row
+/// Appends to the last argument the index entry of a row, given its key and value. Returns false if the row
 /// cannot be read.
 pub(crate) type EntryOf = dyn Fn(&[u8], &[u8], &mut Vec<u8>) -> bool + Send + Sync;
 
-/// The length of an entry that was not there.
+/// The length of an absent entry.
 const NO_ENTRY: u32 = u32::MAX;
 
 /// Bytes before a record's key and entry: the length of each.
 const HEAD_BYTES: usize = 8;
 
-/// See the module.
+/// The log of one table.
 pub(crate) struct RowLog {
     tree: TreeId,
     entry_of: Box<EntryOf>,
@@ -48,7 +47,7 @@ struct State {
 }
 
 impl RowLog {
-    /// A log for the table whose rows are in that tree; writers wait beyond so many bytes.
+    /// A log for the table whose rows are in that tree; writers wait when it is longer than `bytes_max`.
     pub(crate) fn new(tree: TreeId, bytes_max: usize, entry_of: Box<EntryOf>) -> RowLog {
         RowLog {
             tree,
@@ -62,7 +61,7 @@ impl RowLog {
         self.tree == tree
     }
 
-    /// Adds the record of a change to those of its commit. `old` is the row before, if there was one.
+    /// Adds the record of a change to those of its commit. `old` is the old row, if there was one.
     #[cold]
     pub(super) fn note(&self, records: &mut Vec<u8>, key: &[u8], old: Option<&[u8]>) {
         let start = records.len();
@@ -70,7 +69,7 @@ impl RowLog {
         records.extend_from_slice(&NO_ENTRY.to_le_bytes());
         records.extend_from_slice(key);
         let end = records.len();
-        // The builder fails at a row that cannot be read, and has written no entry of it.
+        // The builder fails at an unreadable row, so it has written no entry of it.
         if old.is_some_and(|old| (self.entry_of)(key, old, records)) {
             let entry_bytes = (records.len() - end) as u32;
             records[start + 4..start + HEAD_BYTES].copy_from_slice(&entry_bytes.to_le_bytes());
@@ -79,7 +78,7 @@ impl RowLog {
         }
     }
 
-    /// Appends the records of a commit that is published, within its section.
+    /// Appends the records of a published commit, within its section.
     #[cold]
     pub(super) fn append(&self, csn: Csn, records: &[u8]) {
         let mut state = self.state.lock();
@@ -99,24 +98,24 @@ impl RowLog {
         }
     }
 
-    /// True if a commit that changes the table would wait, for tests on one thread.
+    /// True if a commit that changes the table would wait; for tests on one thread.
     #[cfg(test)]
     pub(super) fn is_full(&self) -> bool {
         self.state.lock().is_full()
     }
 
-    /// How many bytes of records wait for the builder.
+    /// Bytes of records that wait for the builder.
     pub(crate) fn bytes(&self) -> usize {
         self.state.lock().records.len()
     }
 
-    /// Writers wait beyond so many bytes from now on.
+    /// Changes the length beyond which writers wait.
     pub(crate) fn set_bytes_max(&self, bytes_max: usize) {
         self.state.lock().bytes_max = bytes_max;
         self.taken.notify_all();
     }
 
-    /// Takes all records, in exchange for an emptied buffer; answers the newest commit among them.
+    /// Takes all records, in exchange for an emptied buffer. Returns the newest commit among them.
     pub(crate) fn take(&self, records: &mut Vec<u8>) -> Csn {
         records.clear();
         let mut state = self.state.lock();
@@ -127,12 +126,12 @@ impl RowLog {
         newest
     }
 
-    /// True if nobody takes records any more.
+    /// True if the build has ended without taking the rest.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.state.lock().is_abandoned
     }
 
-    /// Nobody takes records any more: none are kept, and nobody waits.
+    /// The build has ended: no records are collected any more, and no writer waits.
     pub(crate) fn abandon(&self) {
         self.state.lock().is_abandoned = true;
         self.taken.notify_all();
@@ -154,13 +153,12 @@ impl fmt::Debug for RowLog {
 /// A row that was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RowChange<'r> {
-    /// The row's key.
     pub(crate) key: &'r [u8],
-    /// The entry of the row before the change, if there was a row.
+    /// The row's index entry before the change, if there was a row.
     pub(crate) old: Option<&'r [u8]>,
 }
 
-/// The changes in records that were taken.
+/// The changes in drained records.
 pub(crate) fn row_changes(mut records: &[u8]) -> impl Iterator<Item = RowChange<'_>> {
     std::iter::from_fn(move || {
         let (key_bytes, rest) = records.split_first_chunk()?;

@@ -1,7 +1,7 @@
-//! Whether the calling thread shows a row where it lies.
+//! Marks that the calling thread is showing a row in place to a closure.
 //!
-//! The row's leaf is latched meanwhile. Another call of the engine by the closure that is shown the row could
-//! wait for that latch, which only its own return gives back: so every such call is refused.
+//! The row's leaf is latched meanwhile. Another call of the engine by that closure could wait for that latch,
+//! which is released only when the closure returns: so every such call is refused.
 
 use crate::error::{Error, Result};
 use std::cell::Cell;
@@ -10,7 +10,7 @@ thread_local! {
     static SHOWN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A row is shown until this is dropped.
+/// A row is being shown until this is dropped.
 pub(super) struct ViewGuard(());
 
 impl ViewGuard {
@@ -28,7 +28,7 @@ impl Drop for ViewGuard {
     }
 }
 
-/// Fails inside a closure that is shown a row.
+/// Fails inside a closure that is reading a row in place.
 ///
 /// # Errors
 ///

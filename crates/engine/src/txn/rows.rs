@@ -1,14 +1,14 @@
 //! The calls by which a session reads and writes rows.
 //!
-//! Writes are blind: they are kept in the transaction until its commit, which looks whether rows are there.
+//! Writes are blind: they stay in the transaction until its commit, which checks whether rows exist.
 
 use crate::access::btree::Tree;
+use crate::conflict::Conflict;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
 use crate::planted_bug::{PlantedBug, planted};
 use crate::txn::action::{Action, PatchFn};
 use crate::txn::arena::Span;
-use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
 use crate::txn::own_writes::{get_own, refuse_duplicate};
 use crate::txn::part_timers::Part;
@@ -24,13 +24,13 @@ use std::sync::Arc;
 use syncline_vfs::Disk;
 
 impl<D: Disk> Session<D> {
-    /// The value of a row; none if it is not there.
+    /// The value of a row; none if it does not exist.
     #[inline]
     pub(crate) fn get(&mut self, tree: &Arc<Tree>, key: &[u8]) -> Result<Option<&[u8]>> {
         self.get_at(tree, None, key)
     }
 
-    /// The same; the hint names the leaf that likely covers the key.
+    /// The same. The hint names the leaf that likely covers the key.
     #[inline]
     pub(crate) fn get_at(
         &mut self,
@@ -40,17 +40,17 @@ impl<D: Disk> Session<D> {
     ) -> Result<Option<&[u8]>> {
         let (core, txn) = self.open()?;
         txn.check()?;
-        let place = place(core, txn, tree)?;
+        let tree_index = tree_index(core, txn, tree)?;
         if let Some(at) = txn.writes.find(&txn.arena, tree.id, key) {
-            return get_own(core, txn, ((place, hint), key), at);
+            return get_own(core, txn, ((tree_index, hint), key), at);
         }
         let _doing = core.watch.enter(Part::Read, txn.is_measured);
-        let is_there = copy(core, txn, (place, hint), key)?;
+        let is_there = copy(core, txn, (tree_index, hint), key)?;
         Ok(is_there.then_some(&txn.value))
     }
 
-    /// Looks whether a row to which an index entry leads is what its own writes make of it: refuses if the
-    /// transaction inserts it and the store has it.
+    /// Checks the row of an index entry against the transaction's own inserts: refuses if the transaction
+    /// inserts it although it is stored.
     #[inline]
     pub(crate) fn check_inserted(
         &mut self,
@@ -62,11 +62,11 @@ impl<D: Disk> Session<D> {
         let Some(at) = txn.writes.find(&txn.arena, tree.id, key) else {
             return Ok(());
         };
-        let place = place(core, txn, tree)?;
-        refuse_duplicate(core, txn, ((place, hint), key), at)
+        let tree_index = tree_index(core, txn, tree)?;
+        refuse_duplicate(core, txn, ((tree_index, hint), key), at)
     }
 
-    /// The value of a row to which an index entry leads.
+    /// The value of the row that an index entry leads to.
     #[inline]
     pub(crate) fn get_of_entry(
         &mut self,
@@ -81,8 +81,8 @@ impl<D: Disk> Session<D> {
         self.get_at(tree, hint, key)
     }
 
-    /// Shows the value of a row to `look`, where it lies; none if it is not there. A leaf is latched
-    /// meanwhile: `look` neither waits nor touches the store.
+    /// Passes the value of a row to `look` in place; none if the row does not exist. A leaf is latched
+    /// meanwhile: `look` must neither wait nor use the store.
     #[inline]
     pub(crate) fn show_at<R>(
         &mut self,
@@ -93,27 +93,27 @@ impl<D: Disk> Session<D> {
     ) -> Result<Option<R>> {
         let (core, txn) = self.open()?;
         txn.check()?;
-        let place = place(core, txn, tree)?;
+        let tree_index = tree_index(core, txn, tree)?;
         if let Some(at) = txn.writes.find(&txn.arena, tree.id, key) {
-            return Ok(get_own(core, txn, ((place, hint), key), at)?.map(look));
+            return Ok(get_own(core, txn, ((tree_index, hint), key), at)?.map(look));
         }
         let _doing = core.watch.enter(Part::Read, txn.is_measured);
-        let (mut look, mut seen) = (Some(look), None);
-        read(core, txn, (place, hint), key, |value| {
+        let (mut look, mut result) = (Some(look), None);
+        read(core, txn, (tree_index, hint), key, |value| {
             let look = look.take().expect("a row is shown once");
             let _shown = ViewGuard::begin();
-            seen = Some(look(value));
+            result = Some(look(value));
         })?;
-        Ok(seen)
+        Ok(result)
     }
 
-    /// Makes a row be that, whether it is there or not.
+    /// Sets a row, whether it exists or not.
     #[inline]
     pub(crate) fn put(&mut self, tree: &Arc<Tree>, key: &[u8], value: &[u8]) -> Result<()> {
         self.write(tree, key, value, Action::Put)
     }
 
-    /// Adds a row. If it is there already, the commit is refused with [`Error::Duplicate`].
+    /// Adds a row. If it exists, the commit is refused with [`Error::Duplicate`].
     #[inline]
     pub(crate) fn insert(&mut self, tree: &Arc<Tree>, key: &[u8], value: &[u8]) -> Result<()> {
         self.write(tree, key, value, Action::Insert)
@@ -131,8 +131,8 @@ impl<D: Disk> Session<D> {
         self.write(tree, key, &[], |_| Action::Delete)
     }
 
-    /// Changes parts of a row, computed from what it is when the commit has locked it. If there is no
-    /// row or the patch does not fit it, the commit is refused.
+    /// Changes parts of a row, computed from its state when the commit has locked it. If there is no row or
+    /// the patch does not fit it, the commit is refused.
     #[inline]
     pub(crate) fn patch(
         &mut self,
@@ -144,7 +144,7 @@ impl<D: Disk> Session<D> {
         self.write(tree, key, patch, |patch| Action::Patch(apply, patch))
     }
 
-    /// Hands the rows of a range to `visitor`, in order, until it breaks or the limit is reached.
+    /// Passes the rows of a range to `visitor`, in order, until it breaks or the limit is reached.
     pub(crate) fn scan(
         &mut self,
         tree: &Arc<Tree>,
@@ -153,13 +153,13 @@ impl<D: Disk> Session<D> {
     ) -> Result<()> {
         let (core, txn) = self.open()?;
         txn.check()?;
-        let place = place(core, txn, tree)?;
+        let tree_index = tree_index(core, txn, tree)?;
         let _doing = core.watch.enter(Part::Scan, txn.is_measured);
-        match scan(core, txn, place, range, &mut visitor)? {
+        match scan(core, txn, tree_index, range, &mut visitor)? {
             Ok(()) => Ok(()),
             Err((refusal, at)) => {
                 let key = txn.arena.get(txn.writes.get(at).key).to_vec();
-                Err(refuse_call(core, txn, (place, &key), refusal))
+                Err(refuse_call(core, txn, (tree_index, &key), refusal))
             }
         }
     }
@@ -179,7 +179,7 @@ impl<D: Disk> Session<D> {
         }
         let _doing = core.watch.enter(Part::Write, txn.is_measured);
         core.check_row(txn, key, value)?;
-        let place = place(core, txn, tree)?;
+        let tree_index = tree_index(core, txn, tree)?;
         let action = action(txn.arena.next(value.len()));
         let record_bytes_max = core.log.record_bytes_max();
         let bytes = put_bytes_max(key.len(), value.len());
@@ -189,14 +189,14 @@ impl<D: Disk> Session<D> {
         txn.arena.add(value);
         let read = match action {
             Action::Insert(_) => None,
-            _ => txn.reads.find(&txn.arena, place, key),
+            _ => txn.reads.find(&txn.arena, tree_index, key),
         };
-        let added = txn.writes.add(&mut txn.arena, (tree.id, place), (key, read), action);
-        added.map_err(|refusal| refuse_call(core, txn, (place, key), refusal))
+        let added = txn.writes.add(&mut txn.arena, (tree.id, tree_index), (key, read), action);
+        added.map_err(|refusal| refuse_call(core, txn, (tree_index, key), refusal))
     }
 }
 
-/// Fails if with that write no commit could put the transaction into one log record.
+/// Fails if no log record could hold the transaction with that write.
 #[cold]
 fn check_record(
     txn: &Transaction,
@@ -211,19 +211,19 @@ fn check_record(
     Err(Error::TooLarge { bytes: bytes as u64, bytes_max: bytes_max as u64 })
 }
 
-/// The tree's place among those of the transaction. A tree must have been made up to the read point:
-/// before, there was none, and its rows of today say nothing about that.
+/// The tree's index among those of the transaction. A tree must have been made at or before the read point:
+/// earlier it did not exist, and its current rows do not show that.
 #[inline]
-fn place<D: Disk>(core: &Core<D>, txn: &mut Transaction, tree: &Arc<Tree>) -> Result<u32> {
+fn tree_index<D: Disk>(core: &Core<D>, txn: &mut Transaction, tree: &Arc<Tree>) -> Result<u32> {
     if tree.since() > txn.read_point {
-        reach(core, txn, tree.since())?;
+        move_to_creation(core, txn, tree.since())?;
     }
     txn.tree(tree)
 }
 
-/// Moves the read point to where a tree was made. A snapshot's stays where it is: that is a conflict.
+/// Moves the read point to the commit that made a tree. A snapshot cannot move: that is a conflict.
 #[cold]
-fn reach<D: Disk>(core: &Core<D>, txn: &mut Transaction, since: Csn) -> Result<()> {
+fn move_to_creation<D: Disk>(core: &Core<D>, txn: &mut Transaction, since: Csn) -> Result<()> {
     if txn.is_validated() {
         return move_read_point(core, txn, since);
     }

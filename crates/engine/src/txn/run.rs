@@ -1,25 +1,25 @@
-//! Running a closure as a transaction until it commits.
+//! Runs a closure as a transaction until it commits.
 //!
-//! A transaction that loses is run again at once. One that keeps losing, for instance because it reads
-//! what everybody changes, is at last run alone, with the commit gate closed: then nobody changes
-//! anything, and it wins. One that only reads gains nothing by that: what ended it, such as a snapshot that
-//! is older than the versions that are kept, would end it again. Its caller gets the conflict. So does the
-//! caller of a closure that answers a conflict even when it runs alone: it is not the transaction's own. So
-//! every run ends.
+//! A transaction that loses is run again at once. One that keeps losing, for instance because it reads rows
+//! that all transactions change, is finally run exclusively, with the commit gate closed: then no other
+//! transaction changes anything, and it wins. A transaction that only reads gains nothing by that: its
+//! conflict, such as a snapshot older than the versions in memory, would occur again. Its caller gets the
+//! conflict. So does the caller of a closure that returns a conflict even when it runs exclusively: the
+//! conflict is not the transaction's own. So the runs end.
 
+use crate::conflict::Conflict;
 use crate::error::{Error, Result};
 use crate::log::Ticket;
-use crate::txn::conflict::Conflict;
 use crate::txn::session::Session;
 use crate::txn::transaction::Begin;
 use std::sync::atomic::Ordering;
 use syncline_vfs::Disk;
 
 impl<D: Disk> Session<D> {
-    /// Runs `body` in a transaction and commits it. It is run again after a conflict, so it changes
-    /// nothing but through the session. If it fails otherwise, or panics, the transaction is aborted. A
-    /// tree that was dropped or renewed is no conflict to be tried again. A conflict of the last run, which
-    /// is alone where the transaction writes, is the answer.
+    /// Runs `body` in a transaction and commits it. After a conflict `body` runs again, so it must have no
+    /// effects outside the session. If it fails for another reason, or panics, the transaction is aborted. A
+    /// dropped or renewed tree is not retried. A conflict of the last run, which is exclusive for a
+    /// transaction that writes, is returned.
     pub(crate) fn run<R>(
         &mut self,
         begin: Begin,
@@ -35,10 +35,10 @@ impl<D: Disk> Session<D> {
                 self.begin(begin)?;
             }
             match self.attempt(&mut body) {
-                // A handle that is stale now stays so.
+                // A stale handle stays stale.
                 Err(Error::Conflict(conflict)) if conflict != Conflict::Dropped && !is_last => {
                     if conflict == Conflict::MadeLater {
-                        // Who reads what is stable sees what was made once that is stable, too.
+                        // A reader of durable state sees the new object once the log is stable.
                         self.core().log.flush()?;
                     }
                 }

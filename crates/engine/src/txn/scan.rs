@@ -1,36 +1,37 @@
-//! Reading a range of rows in either direction, with the transaction's own writes among them.
+//! Reads a range of rows in either direction, including the transaction's own writes.
 //!
-//! A scan goes from leaf to leaf by key. Of each leaf it copies the rows of the range into a *batch*
-//! under the latch, then lets go, finds old versions and long values, and hands the rows out. So the
-//! visitor runs without a latch, and what the tree does between two leaves is no matter: the next look
-//! begins exactly where the last one ended.
+//! A scan goes from leaf to leaf by key. Under the latch of a leaf it copies the rows of the range into a
+//! *batch*; then it releases the latch, looks up old versions and long values, and passes the rows to the
+//! visitor. So the visitor runs without a latch, and changes of the tree between two leaves do not matter:
+//! the next batch begins exactly where the last one ended.
 //!
-//! A serializable transaction takes a batch only if none of its words is newer than the read point
-//! (else the point moves and the leaf is looked at again), and records the leaf's part of the range,
-//! as far as rows were handed out, in its read set. A snapshot takes newer rows, ghosts included, to
-//! look for their versions: a row deleted after the point still has its ghost in the leaf. Ghosts that are
-//! not newer are passed over: their rows were not there.
+//! A serializable transaction takes a batch only if none of its words is newer than the read point (otherwise
+//! the point moves and the leaf is read again). It records the leaf's part of the range, up to the last row
+//! passed to the visitor, in its read set. A snapshot also takes newer rows, ghosts included, to look up
+//! their versions: a row deleted after the point still has its ghost in the leaf. Older ghosts are skipped:
+//! their rows did not exist at the point.
 //!
-//! A scan with a limit takes no more rows of a leaf than it may need. Some of them may not be handed out: a
-//! newer ghost whose row came after the point, too, or a row that the transaction has deleted itself. Each
-//! batch takes as many more as all before took in vain, so that a leaf full of them is looked at a few times,
+//! A scan with a limit takes no more rows of a leaf than it may need. Some of them may not count: a newer
+//! ghost whose row was also inserted after the point, or a row that the transaction has deleted itself. Each
+//! batch takes as many additional rows as all previous batches took in vain, so that a leaf full of such rows
+//! is read a few times, not once for each row.
 //! not once for each.
 
 use crate::access::btree::Tree;
 use crate::access::btree::overflow::OverflowPointer;
 use crate::buffer::Leaf;
+use crate::conflict::Conflict;
 use crate::error::Result;
 use crate::ids::Csn;
 use crate::planted_bug::{PlantedBug, planted};
+use crate::step::{Step, step};
 use crate::txn::action::{FoldedRow, Refusal};
 use crate::txn::arena::Span;
-use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
 use crate::txn::hash::hash;
 use crate::txn::read::{add_key, move_read_point, read_overflow, resident, still_registered};
 use crate::txn::read_set::{NO_COUNTER, Node};
 use crate::txn::scan_batch::{Batch, Edge, ScanMemory, Take};
-use crate::txn::step::{Step, step};
 use crate::txn::transaction::Transaction;
 use crate::txn::validate::lower_key;
 use crate::txn::version::Name;
@@ -38,7 +39,7 @@ use std::cmp::Ordering;
 use std::ops::{Bound, ControlFlow, Range};
 use syncline_vfs::Disk;
 
-/// Which way a scan goes.
+/// The direction of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From the least key to the greatest.
@@ -47,33 +48,33 @@ pub enum Direction {
     Descending,
 }
 
-/// A range of keys and how to go through it.
+/// A range of keys, with direction and limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scan<'a> {
     pub(crate) lower: Bound<&'a [u8]>,
     pub(crate) upper: Bound<&'a [u8]>,
     pub(crate) direction: Direction,
-    /// The most rows that are handed out.
+    /// The maximum number of rows passed to the visitor.
     pub(crate) limit: usize,
 }
 
-/// What is left of a scan, and where it is.
+/// The position of a scan and the rest of its range.
 struct Progress<'a> {
     scan: Scan<'a>,
     tree: u32,
     /// The end of the range from which the scan comes.
     near: Edge,
     left: usize,
-    /// Rows of batches so far that were taken and not handed out: so many more are taken the next time.
+    /// Rows of batches so far that were taken in vain: the next batch takes this many more.
     in_vain: usize,
     /// The transaction's own writes in the range that have not been passed, among the sorted ones.
     own: Range<usize>,
-    /// The key that was handed out last, if that was the end.
+    /// The key of the last row, if the scan stopped there.
     last: Vec<u8>,
     is_stopped: bool,
     /// Rows of the batch that have been passed.
     passed: usize,
-    /// The end came at a row that only this transaction has.
+    /// The scan stopped at a row that only this transaction has.
     stopped_at_own: bool,
 }
 
@@ -82,14 +83,14 @@ pub(super) type Outcome = std::result::Result<(), (Refusal, u32)>;
 
 #[cfg(test)]
 thread_local! {
-    /// How many leaves scans of this thread have looked at: each time with a descent.
-    pub(in crate::txn) static LEAVES_LOOKED_AT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    /// Leaves read by scans of this thread, each after a descent.
+    pub(in crate::txn) static LEAVES_READ: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// Gets key and value of each row; breaking ends the scan.
+/// Receives key and value of each row; breaking ends the scan.
 type Visitor<'v> = &'v mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>;
 
-/// Scans a range; `visitor` gets key and value of each row.
+/// Scans a range. `visitor` receives key and value of each row.
 pub(super) fn scan<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
@@ -132,7 +133,7 @@ fn scan_with<D: Disk>(
     while progress.left > 0 {
         fill(core, txn, progress, batch)?;
         let left_before = progress.left;
-        if let Err(refusal) = hand_out(core, txn, progress, (batch, long), visitor)? {
+        if let Err(refusal) = visit_batch(core, txn, progress, (batch, long), visitor)? {
             return Ok(Err(refusal));
         }
         if !planted(PlantedBug::GhostCountsAgainstLimit) {
@@ -149,7 +150,7 @@ fn scan_with<D: Disk>(
     Ok(Ok(()))
 }
 
-/// Copies the next leaf's rows and makes them what they were at the read point.
+/// Copies the next leaf's rows and restores their state at the read point.
 fn fill<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
@@ -159,11 +160,11 @@ fn fill<D: Disk>(
     loop {
         step(Step::Read);
         #[cfg(test)]
-        LEAVES_LOOKED_AT.set(LEAVES_LOOKED_AT.get() + 1);
+        LEAVES_READ.set(LEAVES_READ.get() + 1);
         if copy(core, txn, progress, batch).is_none() {
             return Err(txn.conflict(Conflict::Dropped));
         }
-        txn.seen = txn.seen.max(batch.newest);
+        txn.newest_read = txn.newest_read.max(batch.newest);
         if !txn.is_validated() || batch.newest <= txn.read_point {
             break;
         }
@@ -176,7 +177,7 @@ fn fill<D: Disk>(
     still_registered(core, txn)
 }
 
-/// Copies the rows of the leaf in which the range goes on; none if the tree is dropped.
+/// Copies the rows of the next leaf of the range; none if the tree is dropped.
 fn copy<D: Disk>(
     core: &Core<D>,
     txn: &Transaction,
@@ -197,12 +198,12 @@ fn copy<D: Disk>(
     };
     let buffer = &core.buffer;
     resident(buffer, tree, || {
-        let look = |leaf: &Leaf, page| batch.take(leaf, page, take, upwards);
+        let take_rows = |leaf: &Leaf, page| batch.take(leaf, page, take, upwards);
         match near {
-            _ if upwards => tree.view(buffer, lower_key(near), look),
-            Bound::Included(key) => tree.view(buffer, key, look),
-            Bound::Excluded(key) => tree.view_before(buffer, Some(key), look),
-            Bound::Unbounded => tree.view_before(buffer, None, look),
+            _ if upwards => tree.view(buffer, lower_key(near), take_rows),
+            Bound::Included(key) => tree.view(buffer, key, take_rows),
+            Bound::Excluded(key) => tree.view_before(buffer, Some(key), take_rows),
+            Bound::Unbounded => tree.view_before(buffer, None, take_rows),
         }
     })
 }
@@ -227,8 +228,8 @@ fn find_versions<D: Disk>(core: &Core<D>, txn: &mut Transaction, tree: u32, batc
     }
 }
 
-/// Hands the batch's rows out, and the transaction's own up to its end.
-fn hand_out<D: Disk>(
+/// Passes the batch's rows to the visitor, with the transaction's own rows up to its end.
+fn visit_batch<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
     progress: &mut Progress<'_>,
@@ -245,7 +246,7 @@ fn hand_out<D: Disk>(
         });
         if let (Some(at), Ordering::Less) = (own, order) {
             progress.pass_own();
-            if let Err(refusal) = hand_out_own(txn, progress, at, None, visitor) {
+            if let Err(refusal) = visit_own(txn, progress, at, None, visitor) {
                 return Ok(Err(refusal));
             }
         } else {
@@ -253,8 +254,8 @@ fn hand_out<D: Disk>(
             let is_there = !row.word.is_ghost();
             long.clear();
             let value = match OverflowPointer::from_value(batch.get(&row.value)) {
-                Some(stub) if is_there && row.word.is_overflow() => {
-                    if !read_overflow(&core.buffer, stub, long) {
+                Some(pointer) if is_there && row.word.is_overflow() => {
+                    if !read_overflow(&core.buffer, pointer, long) {
                         still_registered(core, txn)?;
                         return Err(txn.conflict(Conflict::Dropped));
                     }
@@ -266,7 +267,7 @@ fn hand_out<D: Disk>(
             let base = is_there.then_some(value);
             if let (Some(at), Ordering::Equal) = (own, order) {
                 progress.pass_own();
-                if let Err(refusal) = hand_out_own(txn, progress, at, base, visitor) {
+                if let Err(refusal) = visit_own(txn, progress, at, base, visitor) {
                     return Ok(Err(refusal));
                 }
             } else if let Some(value) = base {
@@ -277,11 +278,11 @@ fn hand_out<D: Disk>(
             return Ok(Ok(()));
         }
     }
-    Ok(hand_out_rest(txn, progress, batch, visitor))
+    Ok(visit_own_rest(txn, progress, batch, visitor))
 }
 
-/// Hands out the transaction's own rows between the batch's last and where the range goes on.
-fn hand_out_rest(
+/// Passes the transaction's own rows between the batch's last row and the start of the next batch.
+fn visit_own_rest(
     txn: &mut Transaction,
     progress: &mut Progress<'_>,
     batch: &Batch,
@@ -295,21 +296,22 @@ fn hand_out_rest(
             (None | Some(Bound::Unbounded), _) => true,
             (Some(Bound::Included(next)), _) => progress.compare(key, next) == Ordering::Less,
             (Some(Bound::Excluded(next)), Direction::Ascending) => key <= next,
-            // Going down, the next leaf ends before its neighbour's lower fence: keys at it are here.
+            // When descending, the next leaf ends before its neighbour's lower fence: keys equal to it belong
+            // here.
             (Some(Bound::Excluded(next)), Direction::Descending) => key >= next,
         };
         if !is_covered {
             break;
         }
         progress.pass_own();
-        hand_out_own(txn, progress, at, None, visitor)?;
+        visit_own(txn, progress, at, None, visitor)?;
     }
     Ok(())
 }
 
-/// Hands out a row that the transaction writes itself, over what the store has. An insert over a row that is
-/// there is refused, as the commit would refuse it.
-fn hand_out_own(
+/// Passes a row with a write of the transaction, applied to the stored row. An insert of an existing row is
+/// refused, as the commit would refuse it.
+fn visit_own(
     txn: &mut Transaction,
     progress: &mut Progress<'_>,
     at: u32,
@@ -323,7 +325,7 @@ fn hand_out_own(
     };
     let folded = match own {
         Some(folded) => folded.map_err(|refusal| (refusal, at))?,
-        // Nothing but patches: without a row there is nothing to patch.
+        // Only patches: without a stored row there is nothing to patch.
         None if base.is_none() => return Ok(()),
         None => {
             let folded = txn.writes.fold(&txn.arena, at, base, &mut txn.folder);
@@ -354,11 +356,11 @@ impl Progress<'_> {
 
     /// The next of the transaction's own writes in the range.
     fn next_own(&self, txn: &Transaction) -> Option<u32> {
-        let place = match self.scan.direction {
+        let at = match self.scan.direction {
             Direction::Ascending => self.own.clone().next(),
             Direction::Descending => self.own.clone().next_back(),
         };
-        place.map(|place| txn.writes.order()[place])
+        at.map(|at| txn.writes.order()[at])
     }
 
     fn pass_own(&mut self) {
@@ -407,7 +409,7 @@ fn own_writes(txn: &mut Transaction, tree: u32, scan: &Scan<'_>) -> Range<usize>
     start..end.max(start)
 }
 
-/// Adds the part of the range that was handed out to the read set.
+/// Adds the scanned part of the range to the read set.
 fn record<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
@@ -427,7 +429,7 @@ fn record<D: Disk>(
     } else {
         let far = match (batch.next(), progress.scan.direction) {
             (Some(Bound::Included(next)), _) => Bound::Excluded(next),
-            // Cut behind a row, going either way; or at a fence, going down.
+            // The range ends at a row, in either direction; or at a fence, when descending.
             (Some(Bound::Excluded(next)), _) => Bound::Included(next),
             (Some(Bound::Unbounded) | None, Direction::Ascending) => progress.scan.upper,
             (Some(Bound::Unbounded) | None, Direction::Descending) => progress.scan.lower,
@@ -438,7 +440,7 @@ fn record<D: Disk>(
         Direction::Ascending => (near, far),
         Direction::Descending => (far, near),
     };
-    // Ghosts behind the last row that was passed are in the range, but not among its slots.
+    // Ghosts behind the last passed row are in the range, but not among its slots.
     let by_slots = !progress.stopped_at_own;
     txn.reads.nodes.push(Node {
         tree: progress.tree,

@@ -1,5 +1,5 @@
-//! The rows of a scan that lie in one leaf, copied out under its latch, and what else a scan keeps in mind.
-//! All memory is kept from scan to scan: one that has run before allocates nothing for its rows.
+//! The rows of a scan in one leaf, copied under its latch, and the other state of a scan. All memory is
+//! reused: a session that has scanned before allocates nothing for rows.
 
 use crate::buffer::Leaf;
 use crate::buffer::VersionWord;
@@ -8,7 +8,7 @@ use crate::txn::transaction_pool::clear;
 use crate::txn::validate::{leaf_position, next_fence};
 use std::ops::{Bound, Range};
 
-/// What a session keeps from scan to scan.
+/// The memory that a session reuses from scan to scan.
 #[derive(Debug, Default)]
 pub(super) struct ScanMemory {
     pub(super) batch: Batch,
@@ -19,7 +19,7 @@ pub(super) struct ScanMemory {
 }
 
 impl ScanMemory {
-    /// Forgets rows and values; returns the memory that they keep, in bytes. Keys are short.
+    /// Forgets rows and values. Returns the memory that they keep, in bytes; keys are short.
     #[inline]
     pub(super) fn clear(&mut self) -> usize {
         clear(&mut self.long) + clear(&mut self.batch.rows) + clear(&mut self.batch.bytes)
@@ -64,7 +64,7 @@ pub(super) struct Batch {
     pub(super) slots: Range<u32>,
     /// The newest word among them, ghosts included.
     pub(super) newest: Csn,
-    /// Where the range goes on after this batch, if it does.
+    /// The start of the rest of the range, if there is one.
     next: Edge,
     has_next: bool,
 }
@@ -74,7 +74,7 @@ pub(super) struct Batch {
 pub(super) struct BatchRow {
     pub(super) key: Range<u32>,
     pub(super) value: Range<u32>,
-    /// Without the lock of a commit that was under way.
+    /// Without the lock bit of a commit under way.
     pub(super) word: VersionWord,
     pub(super) slot: u32,
 }
@@ -84,14 +84,14 @@ pub(super) struct BatchRow {
 pub(super) struct Take<'a> {
     pub(super) lower: Bound<&'a [u8]>,
     pub(super) upper: Bound<&'a [u8]>,
-    /// At most so many, ghosts that are taken included: whether there is a row is not known yet.
+    /// Maximum rows, including taken ghosts: whether the row existed is not known yet.
     pub(super) most: usize,
-    /// Ghosts of deletes after that commit are taken, since their rows were there before; none without it.
+    /// Ghosts of deletes after that commit are taken, since their rows existed before; none without it.
     pub(super) ghosts_after: Option<Csn>,
 }
 
 impl Batch {
-    /// Takes rows upwards or downwards from one leaf.
+    /// Takes rows from one leaf, ascending or descending.
     pub(super) fn take(&mut self, leaf: &Leaf, page: PageId, take: Take<'_>, upwards: bool) {
         self.rows.clear();
         self.bytes.clear();
@@ -113,13 +113,13 @@ impl Batch {
             self.take_row(leaf, slot, take.ghosts_after);
             if self.rows.len() == take.most && slot + 1 < end {
                 self.slots = first as u32..slot as u32 + 1;
-                self.go_on_behind_last();
+                self.continue_after_last();
                 return;
             }
         }
         self.slots = first as u32..end as u32;
         if let Some(fence) = next_fence(leaf, take.upper) {
-            self.go_on(Bound::Included(fence));
+            self.continue_at(Bound::Included(fence));
         }
     }
 
@@ -130,34 +130,34 @@ impl Batch {
             self.take_row(leaf, slot, take.ghosts_after);
             if self.rows.len() == take.most && slot > first {
                 self.slots = slot as u32..end as u32;
-                self.go_on_behind_last();
+                self.continue_after_last();
                 return;
             }
         }
         self.slots = first as u32..end as u32;
         if let Some(fence) = leaf_before(leaf, take.lower) {
-            self.go_on(Bound::Excluded(fence));
+            self.continue_at(Bound::Excluded(fence));
         }
     }
 
-    /// Where the range goes on after this batch; none if it ends with it.
+    /// The start of the rest of the range; none if the range ends here.
     pub(super) fn next(&self) -> Option<Bound<&[u8]>> {
         self.has_next.then(|| self.next.get())
     }
 
-    /// The same, to be taken in exchange for an edge that is no longer needed; false if there is none.
+    /// Swaps that start into `edge`, which is no longer needed; false if there is none.
     pub(super) fn take_next(&mut self, edge: &mut Edge) -> bool {
         std::mem::swap(&mut self.next, edge);
         std::mem::take(&mut self.has_next)
     }
 
-    fn go_on(&mut self, from: Bound<&[u8]>) {
+    fn continue_at(&mut self, from: Bound<&[u8]>) {
         self.next.set(from);
         self.has_next = true;
     }
 
-    fn go_on_behind_last(&mut self) {
-        let last = self.rows.last().expect("a batch was cut behind a row");
+    fn continue_after_last(&mut self) {
+        let last = self.rows.last().expect("a truncated batch has a row");
         let key = &self.bytes[last.key.start as usize..last.key.end as usize];
         self.next.set(Bound::Excluded(key));
         self.has_next = true;
@@ -190,7 +190,7 @@ impl Batch {
     }
 }
 
-/// The lower fence, if the range goes on below it.
+/// The lower fence, if the range continues below it.
 fn leaf_before<'l>(leaf: &'l Leaf, lower: Bound<&[u8]>) -> Option<&'l [u8]> {
     let fence = leaf.lower_fence();
     let goes_on = !fence.is_empty()

@@ -1,8 +1,8 @@
-//! A session: one transaction after another, on the thread of whoever calls.
+//! A session runs one transaction after another, on the thread of its caller.
 //!
-//! A transaction's memory comes from the thread's last one: a begin allocates nothing. A conflict breaks
-//! the transaction; it then only answers that conflict until it is aborted or committed, which fails.
-//! Rows are read and written in `rows`.
+//! A transaction reuses the memory of an earlier one on the thread: a begin allocates nothing. A conflict
+//! breaks the transaction; each further call returns that conflict until the transaction is aborted or its
+//! commit fails. Rows are read and written in `rows`.
 
 use crate::buffer::page::Kind;
 use crate::buffer::retry_at_cap;
@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::ids::Csn;
 use crate::log::Ticket;
 use crate::planted_bug::{PlantedBug, planted};
+use crate::step::{Step, step};
 use crate::thread_slot;
 use crate::txn::commit::commit;
 use crate::txn::commit_gate::{ClosedBy, ClosedGate};
@@ -18,7 +19,6 @@ use crate::txn::core::Core;
 use crate::txn::part_timers::SAMPLED_ONE_IN;
 use crate::txn::record::{Operation, add};
 use crate::txn::row_view_guard::check_not_in_row_view;
-use crate::txn::step::{Step, step};
 use crate::txn::transaction::{Begin, Transaction};
 use crate::txn::write_set::Savepoint;
 use std::cell::Cell;
@@ -27,34 +27,33 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_instrument::{Module, clock, tag};
 use syncline_vfs::Disk;
 
-/// A session that has lost looks early in so many commits whether it has lost again.
+/// Commits of a session that validate early after a conflict.
 const WARY_COMMITS: u32 = 32;
 
-/// How many sessions the process has had.
+/// The number of sessions that the process has had.
 static SESSIONS: AtomicU64 = AtomicU64::new(0);
 
-/// See the module.
+/// A seat in the registry, with the open transaction if there is one.
 pub(crate) struct Session<D: Disk> {
     core: Arc<Core<D>>,
-    /// Its place in the registry.
+    /// Its seat in the registry.
     seat: u32,
     /// Its number among all sessions of the process.
     number: u64,
-    /// How many transactions it has begun.
+    /// The number of transactions that it has begun.
     begun: u64,
-    /// Its last commit, and a bound of its log record in bytes.
+    /// Its last commit; the next field bounds the length of that commit's log record in bytes.
     last: Csn,
     record_bytes_max: usize,
-    /// So many commits of the next ones look early whether they have lost.
+    /// The next commits that validate early.
     wary: u32,
-    /// The transaction, if one is open.
     txn: Option<Box<Transaction>>,
     /// The last commit, if it is timed and not yet acknowledged.
     staged: Cell<Option<StagedCommit>>,
 }
 
 impl<D: Disk> Session<D> {
-    /// A session; refused beyond [`SESSIONS_MAX`](crate::txn::registry::SESSIONS_MAX).
+    /// A new session. Fails beyond [`SESSIONS_MAX`](crate::txn::registry::SESSIONS_MAX).
     pub(crate) fn new(core: &Arc<Core<D>>) -> Result<Session<D>> {
         let seat = core.registry.claim()?;
         Ok(Session {
@@ -70,12 +69,12 @@ impl<D: Disk> Session<D> {
         })
     }
 
-    /// What the sessions share.
+    /// The core that the sessions share.
     pub(crate) fn core(&self) -> &Arc<Core<D>> {
         &self.core
     }
 
-    /// Begins a transaction. Those that write nothing work on a store whose log has failed, too.
+    /// Begins a transaction. Even if the log has failed, read-only transactions work.
     #[inline]
     pub(crate) fn begin(&mut self, begin: Begin) -> Result<()> {
         self.begin_at(begin, false)
@@ -93,7 +92,7 @@ impl<D: Disk> Session<D> {
         match begin {
             Begin::Serializable | Begin::Snapshot => {
                 core.log.check()?;
-                // What this session has committed may be held up behind others' commits.
+                // This session's commits may wait for others to be published.
                 core.wait_published(self.last)?;
             }
             Begin::ReadOnly => core.wait_stable(self.last)?,
@@ -106,13 +105,13 @@ impl<D: Disk> Session<D> {
         txn.is_wary = self.wary > 0;
         let log = &core.log;
         let is_read_only = matches!(begin, Begin::ReadOnly | Begin::ReadOnlyAtHorizon);
-        // The published prefix is never behind the durable LSN, and costs more to ask for.
+        // The published prefix is never behind the durable LSN, and costs more to read.
         let floor = log.horizon();
         txn.read_point = core.registry.enter(txn.seat, floor, || {
             step(Step::Begin);
             match begin {
                 _ if is_read_only && !planted(PlantedBug::ReadUnstable) => log.horizon(),
-                // It reads the newest in any case: its point moves when it meets something newer.
+                // It reads the newest rows in any case: its point moves when it meets a newer one.
                 Begin::Serializable if !runs_alone => log.known_published(),
                 _ => log.published(),
             }
@@ -126,8 +125,8 @@ impl<D: Disk> Session<D> {
         Ok(())
     }
 
-    /// Begins a serializable transaction that runs alone, for work of the engine itself: the commit gate is
-    /// closed until it ends. Others read meanwhile, and wait to commit. It meets no conflict.
+    /// Begins an exclusive serializable transaction for the engine's own work: the commit gate is closed
+    /// until it ends. Others read meanwhile, and wait to commit. It gets no conflict.
     pub(crate) fn begin_exclusive(&mut self) -> Result<()> {
         self.begin_closed(ClosedBy::Engine)
     }
@@ -145,7 +144,7 @@ impl<D: Disk> Session<D> {
         self.begin_with(closed)
     }
 
-    /// The same by the holder of the closed gate.
+    /// The same with a gate that is already closed.
     pub(crate) fn begin_with(&mut self, closed: ClosedGate) -> Result<()> {
         self.check_none_open()?;
         self.begin_at(Begin::Serializable, true)?;
@@ -155,12 +154,12 @@ impl<D: Disk> Session<D> {
         Ok(())
     }
 
-    /// Its place among the sessions.
+    /// Its seat in the registry.
     pub(super) fn seat(&self) -> u32 {
         self.seat
     }
 
-    /// What a call within a transaction works with.
+    /// Core and transaction for a call within a transaction.
     #[inline]
     pub(super) fn open(&mut self) -> Result<(&Core<D>, &mut Transaction)> {
         match self.txn.as_deref_mut() {
@@ -169,10 +168,10 @@ impl<D: Disk> Session<D> {
         }
     }
 
-    /// The transaction of a caller that has seen to it that one is open.
+    /// The transaction. The caller has checked that one is open.
     fn begun(&mut self) -> &mut Transaction {
         let txn = self.txn.as_deref_mut();
-        txn.expect("the caller has seen an open transaction")
+        txn.expect("the caller has checked that a transaction is open")
     }
 
     /// Fails if no transaction is open.
@@ -192,7 +191,7 @@ impl<D: Disk> Session<D> {
         }
     }
 
-    /// True if the transaction runs with the gate closed.
+    /// True if the transaction is exclusive.
     #[cfg(test)]
     pub(crate) fn runs_alone(&self) -> bool {
         self.txn.as_ref().is_some_and(|txn| txn.alone.is_some())
@@ -203,17 +202,17 @@ impl<D: Disk> Session<D> {
         self.txn.is_some()
     }
 
-    /// The commit after which, and before the next, the transaction sees the store.
+    /// The transaction sees the store after this commit and before the next.
     pub(crate) fn read_point(&mut self) -> Csn {
         self.begun().read_point
     }
 
-    /// Adds an operation on a whole tree to the log record: made trees stand before the rows, dropped
-    /// ones behind them. The caller runs alone and does the work itself.
+    /// Adds an operation on a whole tree to the log record: creations precede the rows, drops follow them.
+    /// The caller is exclusive and changes the tree itself.
     pub(crate) fn note(&mut self, operation: Operation<'_>) -> Result<()> {
         let (_, txn) = self.open()?;
         txn.check()?;
-        assert!(txn.alone.is_some(), "trees are made and dropped by who runs alone");
+        assert!(txn.alone.is_some(), "only an exclusive transaction makes and drops trees");
         match operation {
             Operation::CreateTree(_) => add(&mut txn.commit.before_rows, operation),
             Operation::DropTree(_) => {
@@ -226,8 +225,8 @@ impl<D: Disk> Session<D> {
         Ok(())
     }
 
-    /// Runs `attempt`, which makes pages of that kind; if it is refused memory, again when so many were made
-    /// free. For who runs alone.
+    /// Runs `attempt`, which makes pages of that kind. If it is refused memory, reclaims that many pages and
+    /// tries again. For exclusive transactions.
     pub(crate) fn with_memory<R>(
         &mut self,
         pages: (Kind, u64),
@@ -237,28 +236,28 @@ impl<D: Disk> Session<D> {
         retry_at_cap(txn, |txn| core.reclaim(Some(txn), pages), |_txn| attempt())
     }
 
-    /// A place to which the transaction's writes can be rolled back. Reads stay read.
+    /// A point to which the transaction's writes can be rolled back. Reads stay recorded.
     pub(crate) fn savepoint(&mut self) -> Savepoint {
         self.begun().writes.savepoint()
     }
 
-    /// Takes back what was written since a place that can be rolled back to.
+    /// Undoes the writes since a savepoint that is still valid.
     pub(crate) fn rollback_to(&mut self, savepoint: Savepoint) {
         self.begun().writes.rollback_to(savepoint);
     }
 
-    /// False if the transaction was rolled back to a place before this one since.
+    /// False if the transaction was rolled back to an earlier savepoint since.
     pub(crate) fn can_roll_back_to(&mut self, savepoint: Savepoint) -> bool {
         self.begun().writes.reaches(savepoint)
     }
 
-    /// The open transaction, told from every other one of the process.
+    /// Identifies the open transaction among all of the process.
     pub(crate) fn transaction_number(&self) -> (u64, u64) {
         (self.number, self.begun)
     }
 
-    /// Commits; the transaction is over, whatever the answer. The ticket is complete when the commit,
-    /// or without writes everything that was read, is stable: see [`Session::wait`].
+    /// Commits. The transaction is over in any case. The ticket is complete when the commit, or without
+    /// writes everything that was read, is stable: see [`Session::wait`].
     #[inline]
     pub(crate) fn commit(&mut self) -> Result<Ticket> {
         check_not_in_row_view()?;
@@ -275,7 +274,7 @@ impl<D: Disk> Session<D> {
         result
     }
 
-    /// Remembers the way of a commit that writes, until it is acknowledged.
+    /// Keeps the times of a commit that writes, until it is acknowledged.
     #[cold]
     fn keep_marks(&mut self, result: &Result<Ticket>) {
         let last = self.last;
@@ -287,8 +286,8 @@ impl<D: Disk> Session<D> {
         self.staged.set(staged);
     }
 
-    /// To be called when the caller has learnt that a ticket of this session is complete, so that the
-    /// way of its commit is known to its end. [`Session::wait`] does it itself.
+    /// Call this once a ticket of this session is known to be complete, so that the path of its commit can
+    /// end. [`Session::wait`] does it itself.
     #[inline]
     pub(crate) fn acknowledged(&self, ticket: Ticket) {
         let _entered = tag::enter(Module::TransactionControl);
@@ -307,18 +306,18 @@ impl<D: Disk> Session<D> {
         }
     }
 
-    /// The same by who runs alone, with the gate still closed afterwards, whatever the answer.
+    /// The same for an exclusive session; the gate is still closed afterwards, in any case.
     pub(crate) fn commit_closed(&mut self) -> (Result<Ticket>, ClosedGate) {
         let result = self.try_commit();
         let closed = self.begun().alone.take();
         self.end();
-        (result, closed.expect("who wants the gate closed afterwards runs alone"))
+        (result, closed.expect("only an exclusive session keeps the gate closed"))
     }
 
     #[inline]
     fn try_commit(&mut self) -> Result<Ticket> {
         let txn = self.txn.as_deref_mut();
-        let txn = txn.expect("a transaction is begun before it is committed");
+        let txn = txn.expect("a transaction must begin before it commits");
         let core = &*self.core;
         let _entered = tag::enter(Module::TransactionControl);
         let stripe = core.counters.of(txn.seat);
@@ -326,7 +325,7 @@ impl<D: Disk> Session<D> {
         let result = match txn.broken {
             Some(conflict) => Err(Error::Conflict(conflict)),
             None if has_writes => commit(core, txn),
-            // Everything read is of one moment, the read point: the transaction stands there.
+            // All reads are of one moment, the read point: the transaction is serialized there.
             None => Ok(core.log.ticket(txn.depends_on())),
         };
         self.wary = match &result {
@@ -350,21 +349,21 @@ impl<D: Disk> Session<D> {
         result
     }
 
-    /// The same with durability none for this commit: it is complete now, and may be lost until the
-    /// log, which is told to go on at once, has come to it.
+    /// Commits with durability none: the commit is complete now, and may be lost until the log, which is
+    /// woken at once, has written it.
     pub(crate) fn commit_unsynced(&mut self) -> Result<Csn> {
         let ticket = self.commit()?;
         self.core.log.nudge();
         Ok(ticket.csn)
     }
 
-    /// A bound of the last commit's log record, in bytes.
+    /// An upper bound of the last commit's log record, in bytes.
     #[inline]
     pub(crate) fn record_bytes_max(&self) -> usize {
         self.record_bytes_max
     }
 
-    /// Waits until a ticket is complete. If nothing is on its way to the disk, the caller writes.
+    /// Waits until a ticket is complete. If no write is in flight, the caller writes.
     #[inline]
     pub(crate) fn wait(&self, ticket: Ticket) -> Result<()> {
         check_not_in_row_view()?;
@@ -373,7 +372,7 @@ impl<D: Disk> Session<D> {
         Ok(())
     }
 
-    /// Ends the transaction, if there is one, without a trace.
+    /// Ends the transaction, if there is one, without effects.
     pub(crate) fn abort(&mut self) {
         let Some(txn) = &self.txn else {
             return;
@@ -395,7 +394,7 @@ impl<D: Disk> Session<D> {
         let Some(txn) = self.txn.take() else {
             return;
         };
-        // What a panic has left behind is for nobody.
+        // Memory of a panicked transaction is not reused.
         if !std::thread::panicking() {
             self.core.idle.give(thread_slot::of(self.seat), txn);
         }

@@ -1,42 +1,42 @@
-//! Looking again at what a serializable transaction has read: nothing of it may have changed.
+//! Validation: nothing that a serializable transaction has read may have changed.
 //!
-//! The rule is one for rows, absent keys and ranges: *every word there is not newer than the read
-//! point, and not locked by another commit*. Any change after the read point leaves such a trace: an
-//! update and an insert stamp a newer word, a delete leaves a ghost with a newer word, which stays while
-//! this transaction is registered; and from before it takes its number until it has applied, a commit
-//! keeps its rows locked, inserts included, whose locked ghost stands in the leaf by then. So a rule
-//! that compared keys would find the same: a live row that was not read has a newer word, and a row
-//! that was read and is gone has left its ghost. Ghosts not newer than the point, and those that an
-//! aborted insert left for a moment (csn 0), mean nothing. A ghost *newer* than the point does count,
-//! though it looks like the absence that was read: its row may have been inserted before this
-//! transaction's number and deleted after it.
+//! One rule covers rows, absent keys and ranges: *every word there is not newer than the read point, and not
+//! locked by another commit*. Any change after the read point leaves such a trace: an update and an insert
+//! write a newer word; a delete leaves a ghost with a newer word, which stays while this transaction is
+//! registered; and from before a commit takes its number until it has applied, it keeps its rows locked,
+//! including inserts, whose locked ghosts are in the leaf by then. A rule that compared keys would find the
+//! same: a live row that was not read has a newer word, and a row that was read and deleted has left its
+//! ghost. Ghosts not newer than the point, and those that an aborted insert left for a moment (csn 0), are
+//! ignored. A ghost *newer* than the point does count, although it looks like the absence that was read: its
+//! row may have been inserted before this transaction's number and deleted after it.
 //!
 //! Three uses:
-//! - *final*, after the number was taken: any commit with a smaller number that writes what was read
-//!   holds its locks already, so it is seen, locked or applied. One with a greater number may be seen,
-//!   too; that is a conflict more than there need be. Nothing waits. A row that the commit itself has
-//!   locked was held to the rule then (`lock`), and nobody has changed it since: it is not looked at again.
-//! - *early*, before anything is locked, by sessions that have lost lately: most losers find out before they
-//!   take a number.
-//! - *moving* the read point: locks do not count. Whoever holds one has not published, so its number is
+//! - *final*, after the number was taken: any commit with a smaller number that writes something read here
+//!   already holds its locks, so it is seen, locked or applied. One with a greater number may be seen,
+//!   too; that is an unnecessary conflict. Nothing waits. A row that the commit itself has locked was checked
+//!   at the lock (`lock`) and cannot have changed since, so it is not checked again.
+//! - *early*, before anything is locked, by sessions with recent conflicts: most conflicts show before a
+//!   number is taken.
+//! - *moving* the read point: locks do not count. The holder of a lock has not published, so its number is
 //!   past the new point, which was read before.
 //!
-//! A look uses the page and counter that were seen; if the counter has moved, the keys are looked for.
+//!
+//! A check uses the recorded page and counter; if the counter has changed, it searches by keys.
 
 use crate::buffer::VersionWord;
 use crate::buffer::{Leaf, without_misses};
+use crate::conflict::Conflict;
 use crate::planted_bug::{PlantedBug, planted};
-use crate::txn::conflict::Conflict;
+use crate::step::{Step, step};
 use crate::txn::core::Core;
 use crate::txn::read::{absent, resident};
 use crate::txn::read_set::{NO_COUNTER, NO_SLOT, Node, Read, Scratch};
-use crate::txn::step::{Step, step};
 use crate::txn::transaction::Transaction;
 use crossbeam_epoch::Guard;
 use std::ops::Bound;
 use syncline_vfs::Disk;
 
-/// What the look is for; see the module.
+/// The use of a check; see the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Check {
     Moving,
@@ -44,7 +44,7 @@ pub(super) enum Check {
     Final,
 }
 
-/// Whether all that was read is as it was at the read point.
+/// Checks that everything read is unchanged since the read point.
 pub(super) fn validate<D: Disk>(
     core: &Core<D>,
     txn: &Transaction,
@@ -66,8 +66,8 @@ fn all_hold<D: Disk>(
     guard: &Guard,
 ) -> Result<(), Conflict> {
     let is_final = check == Check::Final;
-    let to_look_at = |read: &&Read| !(is_final && read.is_held);
-    for read in txn.reads.reads.iter().filter(to_look_at) {
+    let to_check = |read: &&Read| !(is_final && read.is_held);
+    for read in txn.reads.reads.iter().filter(to_check) {
         step(Step::Validate);
         if !read_holds(core, txn, check, (read, guard)) {
             return Err(read.changed());
@@ -91,14 +91,14 @@ fn read_holds<D: Disk>(
 ) -> bool {
     let tree = &txn.trees[read.tree as usize];
     let key = txn.arena.get(read.key);
-    let by_place = |leaf: &Leaf| {
+    let by_slot = |leaf: &Leaf| {
         (leaf.counter() == read.counter).then(|| match read.slot {
             NO_SLOT => absent(),
             slot => leaf.word(slot as usize),
         })
     };
     let is_own = || txn.writes_row(tree.id, key);
-    if let Some(Some(now)) = core.buffer.view_leaf(read.page, guard, by_place) {
+    if let Some(Some(now)) = core.buffer.view_leaf(read.page, guard, by_slot) {
         return is_unchanged(txn, check, now, is_own);
     }
     let by_key = || {
@@ -134,7 +134,7 @@ fn node_holds<D: Disk>(
         || range_holds(core, txn, check, node)
 }
 
-/// Looks at a range by its keys, leaf after leaf.
+/// Checks a range by its keys, leaf after leaf.
 fn range_holds<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check, node: &Node) -> bool {
     let tree = &txn.trees[node.tree as usize];
     let upper = node.upper.map(|span| txn.arena.get(span));
@@ -142,7 +142,7 @@ fn range_holds<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check, node: &
     let Scratch { key, from, next } = &mut *scratch;
     let mut lower = node.lower.map(|span| txn.arena.get(span));
     loop {
-        let mut look = |leaf: &Leaf, _| {
+        let mut check_leaf = |leaf: &Leaf, _| {
             let (first, end) =
                 (leaf_position(leaf, lower, false), leaf_position(leaf, upper, true));
             let holds = (first..end).all(|slot| {
@@ -156,8 +156,8 @@ fn range_holds<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check, node: &
             next.extend_from_slice(fence.unwrap_or_default());
             (holds, fence.is_some())
         };
-        let looked = || tree.view(&core.buffer, lower_key(lower), &mut look);
-        match without_misses(|| resident(&core.buffer, tree, looked)) {
+        let view = || tree.view(&core.buffer, lower_key(lower), &mut check_leaf);
+        match without_misses(|| resident(&core.buffer, tree, view)) {
             Some((true, false)) => return true,
             Some((true, true)) => {}
             Some((false, _)) | None => return false,
@@ -167,7 +167,7 @@ fn range_holds<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check, node: &
     }
 }
 
-/// The rule.
+/// The rule of the module.
 #[inline]
 fn is_unchanged(
     txn: &Transaction,
@@ -187,7 +187,7 @@ fn lock_passes(check: Check, is_own: impl FnOnce() -> bool) -> bool {
     }
 }
 
-/// The slot at which the keys from a lower bound begin, or at which those up to an upper bound end.
+/// The slot at which the keys from a lower bound on begin, or at which those up to an upper bound end.
 #[inline]
 pub(super) fn leaf_position(leaf: &Leaf, bound: Bound<&[u8]>, is_upper: bool) -> usize {
     match (bound, is_upper) {
@@ -211,7 +211,7 @@ pub(super) fn lower_key(bound: Bound<&[u8]>) -> &[u8] {
     }
 }
 
-/// Where the next leaf begins, if the range goes on there.
+/// The start of the next leaf, if the range continues there.
 pub(super) fn next_fence<'l>(leaf: &'l Leaf, upper: Bound<&[u8]>) -> Option<&'l [u8]> {
     let fence = leaf.upper_fence()?;
     let goes_on = match upper {

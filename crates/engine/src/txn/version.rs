@@ -1,38 +1,39 @@
-//! Old versions: what rows were before the commits that replaced them, for those who read behind.
+//! Old versions: the rows that commits have replaced, for transactions that read at earlier points.
 //!
-//! The newest version of a row is in its leaf. Every commit that changes or deletes a row first saves here
-//! what it replaces; not only while a snapshot is open, since one that begins next begins at the durable
-//! LSN, behind commits that are applied already. Whole rows are kept, not the changed columns: a tree knows
-//! bytes only, a reader finds its version with one lookup and one copy instead of putting it together from a
-//! chain, and rows are mostly short; a value in overflow pages is kept as its overflow pointer.
+//! The newest version of a row is in its leaf. Every commit that changes or deletes a row first saves the old
+//! row here, even if no snapshot is open: the next one begins at the durable LSN, which is behind commits
+//! that are already applied. Whole rows are saved, not the changed columns: trees handle only bytes, a reader
+//! gets its version with one lookup and one copy instead of assembling it from a chain, and most rows are
+//! short. A value in overflow pages is saved as its overflow pointer.
 //!
-//! A version is found by its row's name (tree and key: by hash, then by the bytes), never by page or
-//! slot, so splits and merges do not touch it. It holds the word the row had and the csn that
-//! superseded it; while the commit that replaces it is under way that is *pending*, above every csn.
+//! A version is found by its row's name (tree and key: by hash, then by the bytes), never by page or slot, so
+//! splits and merges do not affect it. It holds the word of the row and the csn that superseded it; while the
+//! replacing commit is under way that is *pending*, above every csn.
 //!
-//! Reading a row at point `s`, whose word in the leaf is newer than `s`: of the row's versions the one
-//! with the smallest `superseded_by` above `s` is the answer if its word is not newer than `s`. If there
-//! is no such version, or its word is newer, the row was absent at `s`. So an insert needs to save
-//! nothing: before it was no row. (A ghost below it that was deleted after `s` has its own version.)
+//! Reading a row at point `s`, whose word in the leaf is newer than `s`: take the row's version with the
+//! smallest `superseded_by` above `s`, if its word is not newer than `s`. If there is no such version, or its
+//! word is newer, the row was absent at `s`. So an insert saves nothing: before it there was no row. (A ghost
+//! below it that was deleted after `s` has its own version.)
 //!
-//! Versions stand in tables, by thread slot and shard. A thread saves in its own *thread slot*, so that the
-//! tables in which it works stay in its core's cache; the row's hash says which *shard* of the thread slot.
-//! Who looks a row up asks that shard of every thread slot that is in use, which happens to few reads, while
-//! each change saves.
+//! Versions are in tables, by thread slot and shard. A thread saves in its own *thread slot*, so that the
+//! tables it works on stay in its core's cache; the row's hash selects the *shard* of the thread slot. A
+//! lookup asks that shard of every thread slot in use; few reads need one, while every change saves.
 //!
 //! Invariants:
-//! 1. A version is saved before the leaf changes and told its superseding csn before the leaf shows that
-//!    csn. Who sees a word newer than its point finds the versions before it, whose thread slot it knows to
-//!    be in use by the same order.
+//! 1. A version is saved before the leaf changes, and gets its superseding csn before the leaf shows that
+//!    csn. So a reader of a word newer than its point finds the versions before it; by the same order it
+//!    knows that their thread slot is in use.
 //! 2. In a table a row's versions are chained newest first; of all thread slots' versions of a row at most
 //!    one is pending, since the row is locked.
-//! 3. A version goes when its superseding csn is at or before the bound of the registry: nobody reads
-//!    before it. So it is the oldest of its row, and what is behind the durable LSN stays. Hence the tables
-//!    may be asked one after another: what comes and goes meanwhile is not what is looked for.
-//! 4. Each save collects a few of its table's oldest, and now and then those of the next thread slot, whose
-//!    thread may have nothing to save any more: that keeps the debt bounded without a thread.
+//! 3. A version is dropped when its superseding csn is at or before the bound of the registry: no reader is
+//!    before it. So it is the oldest of its row, and versions past the durable LSN stay. Therefore a lookup
+//!    may ask the tables one after another: versions that appear or vanish meanwhile are not its answer.
+//! 4. Each save drops a few of its table's oldest, and from time to time those of the next thread slot, whose
+//!    thread may have stopped saving: that bounds the backlog without a dedicated thread.
 //!
-//! A table's mutex is held for a copy at most, and never while another's is, or a latch is taken inside.
+//!
+//! A table's mutex is held for one copy at most, never together with another table's, and no latch is taken
+//! while it is held.
 
 use crate::access::btree::overflow::ChainSize;
 use crate::buffer::VersionWord;
@@ -46,20 +47,20 @@ use crate::txn::version_table::{Table, Version};
 use crossbeam_utils::CachePadded;
 use syncline_instrument::{Module, tag};
 
-/// How many thread slots there are; threads beyond that share them.
+/// Number of thread slots; more threads than that share them.
 const THREAD_SLOTS: u32 = if IS_MODEL { 2 } else { 8 };
 
-/// How many shards a thread slot has, so that threads that share it, or look rows up, seldom meet.
+/// Shards of a thread slot, so that threads that share it, or look up rows, seldom contend.
 const SHARDS: u32 = if IS_MODEL { 1 } else { 8 };
 
-/// How many of the oldest are looked at by each save.
+/// Oldest versions that each save checks.
 const COLLECTED_BY_SAVE: usize = 3;
 
-/// One in so many saves of a table looks at the next thread slot's, and collects so many there.
-const SAVES_A_VISIT: u32 = 64;
+/// One in this many saves of a table visits the next thread slot's, and checks this many there.
+const SAVES_PER_VISIT: u32 = 64;
 
-/// A change of a table's bytes that is worth telling everybody.
-const TOLD_BYTES: i64 = 16 << 10;
+/// A table adds its change to the sum when it is at least this large.
+const REPORTED_BYTES_MIN: i64 = 16 << 10;
 
 /// Where a version was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,19 +69,19 @@ pub(super) struct VersionRef {
     at: u32,
 }
 
-/// See the module.
+/// The tables of all thread slots.
 #[derive(Debug)]
 pub(super) struct Versions {
     /// The shards of the first thread slot, then those of the next.
     tables: Box<[CachePadded<Mutex<Table, VERSIONS>>]>,
-    /// True of a thread slot in which something was ever saved.
+    /// True for a thread slot that was ever used.
     used: [AtomicBool; THREAD_SLOTS as usize],
-    /// About the bytes of all tables: each tells when it has changed by [`TOLD_BYTES`].
+    /// The approximate bytes of all tables: each adds its change when that reaches [`REPORTED_BYTES_MIN`].
     bytes: AtomicI64,
 }
 
 impl Versions {
-    /// None yet; overflow pages are of that size.
+    /// No versions yet. `chains` computes the memory of overflow pages.
     pub(super) fn new(chains: ChainSize) -> Versions {
         let table = |_| CachePadded::new(Mutex::new(Table::new(chains)));
         Versions {
@@ -90,8 +91,8 @@ impl Versions {
         }
     }
 
-    /// Saves what a locked row is before it changes, in that thread slot. Values of overflow pages whose last
-    /// version went meanwhile are added to `stubs`, as they lay in the leaf, one after another.
+    /// Saves a locked row in that thread slot before it changes. Appends the overflow pointers of versions
+    /// dropped meanwhile to `pointers`, as stored in leaves, one after another.
     #[inline]
     pub(super) fn save(
         &self,
@@ -99,40 +100,45 @@ impl Versions {
         name: Name<'_>,
         word: VersionWord,
         value: &[u8],
-        (bound, stubs): (Csn, &mut Vec<u8>),
+        (bound, pointers): (Csn, &mut Vec<u8>),
     ) -> VersionRef {
         let thread_slot = thread_slot % THREAD_SLOTS;
         let _entered = tag::enter(Module::TransactionControl);
-        // Who finds the row changed sees this too: the table's mutex and the leaf's latch are in between.
+        // A reader that sees the changed row sees this too: the table's mutex and the leaf's latch are in
+        // between.
         if !self.is_used(thread_slot) {
             self.used[thread_slot as usize].store(true, Ordering::Relaxed);
         }
         let shard = shard_of(name.hash);
         let own = table_of(thread_slot, shard);
         let mut table = self.tables[own as usize].lock();
-        table.collect(bound, COLLECTED_BY_SAVE, stubs);
+        table.collect(bound, COLLECTED_BY_SAVE, pointers);
         let at = table.add(name, word, value);
-        self.tell(&mut table);
+        self.report(&mut table);
         table.saves = table.saves.wrapping_add(1);
         let saves = table.saves;
         drop(table);
-        if saves.is_multiple_of(SAVES_A_VISIT) {
-            self.visit((thread_slot + saves / SAVES_A_VISIT) % THREAD_SLOTS, shard, (bound, stubs));
+        if saves.is_multiple_of(SAVES_PER_VISIT) {
+            self.visit(
+                (thread_slot + saves / SAVES_PER_VISIT) % THREAD_SLOTS,
+                shard,
+                (bound, pointers),
+            );
         }
         VersionRef { table: own, at }
     }
 
-    /// Collects in a thread slot whose thread may save nothing any more.
+    /// Collects in a thread slot whose thread may have stopped saving.
     #[cold]
-    fn visit(&self, thread_slot: u32, shard: u32, (bound, stubs): (Csn, &mut Vec<u8>)) {
+    fn visit(&self, thread_slot: u32, shard: u32, (bound, pointers): (Csn, &mut Vec<u8>)) {
         if self.is_used(thread_slot) {
             let mut table = self.tables[table_of(thread_slot, shard) as usize].lock();
-            table.collect(bound, SAVES_A_VISIT as usize, stubs);
-            self.tell(&mut table);
+            table.collect(bound, SAVES_PER_VISIT as usize, pointers);
+            self.report(&mut table);
         }
     }
 
-    /// Tells a saved version which commit supersedes it. Allocates nothing.
+    /// Sets the csn that supersedes a saved version. Allocates nothing.
     #[inline]
     pub(super) fn supersede(&self, version: VersionRef, csn: Csn) {
         let _entered = tag::enter(Module::TransactionControl);
@@ -140,14 +146,14 @@ impl Versions {
         table.supersede(version.at, csn);
     }
 
-    /// The row does not change after all. The version goes, and its value stays the row's own.
+    /// The row does not change after all. The version is cancelled, and its value still belongs to the row.
     pub(super) fn cancel(&self, version: VersionRef) {
         let mut table = self.tables[version.table as usize].lock();
         table.cancel(version.at);
     }
 
-    /// The version of a row that is visible at `point`: its word, and its value into `value`. None: the
-    /// row was absent then. To be asked if the row's word in the leaf is newer than `point`.
+    /// The version of a row that is visible at `point`: returns its word, and puts its value into `value`.
+    /// None: the row was absent then. Call it if the row's word in the leaf is newer than `point`.
     pub(super) fn find(
         &self,
         name: Name<'_>,
@@ -175,38 +181,38 @@ impl Versions {
         Some(word)
     }
 
-    /// Drops every version that nobody reads any more.
-    pub(super) fn collect(&self, bound: Csn, stubs: &mut Vec<u8>) {
+    /// Drops every version that no reader needs any more.
+    pub(super) fn collect(&self, bound: Csn, pointers: &mut Vec<u8>) {
         for table in &self.tables {
             let mut table = table.lock();
-            table.collect(bound, usize::MAX, stubs);
-            self.tell(&mut table);
+            table.collect(bound, usize::MAX, pointers);
+            self.report(&mut table);
         }
     }
 
-    /// The overflow pointers of all versions whose values lie in overflow pages, as they lay in leaves, one
-    /// after another.
-    pub(super) fn stubs(&self) -> Vec<u8> {
-        let mut stubs = Vec::new();
+    /// The overflow pointers of all versions with values in overflow pages, as stored in leaves, one after
+    /// another.
+    pub(super) fn pointers(&self) -> Vec<u8> {
+        let mut pointers = Vec::new();
         for table in &self.tables {
-            table.lock().stubs(&mut stubs);
+            table.lock().pointers(&mut pointers);
         }
-        stubs
+        pointers
     }
 
-    /// About how many bytes all versions take.
+    /// The approximate bytes of all versions.
     #[inline]
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed).max(0) as u64
     }
 
-    /// How much memory the overflow pages take that versions hold, in bytes. Asks every table.
+    /// The memory of the overflow pages that versions hold, in bytes. Locks every table.
     pub(super) fn chain_bytes(&self) -> u64 {
         let bytes = self.tables.iter().map(|table| table.lock().chain_bytes);
         bytes.sum::<i64>().max(0) as u64
     }
 
-    /// How many versions there are.
+    /// The number of versions.
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
         self.tables.iter().map(|table| table.lock().count()).sum()
@@ -218,18 +224,18 @@ impl Versions {
     }
 
     #[inline]
-    fn tell(&self, table: &mut Table) {
-        let change = table.bytes - table.told;
-        if change.abs() >= TOLD_BYTES {
+    fn report(&self, table: &mut Table) {
+        let change = table.bytes - table.reported;
+        if change.abs() >= REPORTED_BYTES_MIN {
             self.bytes.fetch_add(change, Ordering::Relaxed);
-            table.told = table.bytes;
+            table.reported = table.bytes;
         }
     }
 }
 
 #[inline]
 fn shard_of(hash: u64) -> u32 {
-    // The lower bits choose the bucket.
+    // The lower bits select the bucket.
     (hash >> 56) as u32 % SHARDS
 }
 
@@ -240,7 +246,7 @@ fn table_of(thread_slot: u32, shard: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Name, SAVES_A_VISIT, THREAD_SLOTS, VersionRef, Versions};
+    use super::{Name, SAVES_PER_VISIT, THREAD_SLOTS, VersionRef, Versions};
     use crate::access::btree::overflow::{ChainSize, OverflowPointer};
     use crate::buffer::VersionWord;
     use crate::ids::{Csn, PageId, TreeId};
@@ -253,7 +259,7 @@ mod tests {
     type History = Vec<(u64, Option<Vec<u8>>)>;
 
     /// The value of a row in overflow pages.
-    fn stub(first: u8) -> [u8; 16] {
+    fn pointer(first: u8) -> [u8; 16] {
         let first = PageId(first.into());
         OverflowPointer { bytes: 9_000, first }.to_value()
     }
@@ -296,53 +302,54 @@ mod tests {
     }
 
     #[test]
-    fn cancelled_versions_are_never_found_and_their_stubs_stay() {
+    fn cancelled_versions_are_never_found_and_their_overflow_pages_stay() {
         let versions = Versions::new(ChainSize::default());
         let old = save(&versions, b"row", 2, b"old");
         versions.supersede(old, Csn(5));
-        let (word, mut stubs) = (VersionWord::of(Csn(5)).overflow(), Vec::new());
-        let saved = versions.save(0, name(b"row"), word, &stub(9), (Csn::ZERO, &mut stubs));
+        let (word, mut pointers) = (VersionWord::of(Csn(5)).overflow(), Vec::new());
+        let saved = versions.save(0, name(b"row"), word, &pointer(9), (Csn::ZERO, &mut pointers));
         versions.cancel(saved);
         assert_eq!(find(&versions, b"row", 4).unwrap(), b"old");
         assert_eq!(find(&versions, b"row", 6), None);
         assert_eq!(versions.count(), 1);
-        versions.collect(Csn(5), &mut stubs);
-        assert_eq!((versions.count(), stubs.len()), (0, 0));
+        versions.collect(Csn(5), &mut pointers);
+        assert_eq!((versions.count(), pointers.len()), (0, 0));
     }
 
     #[test]
-    fn collecting_stops_at_the_bound_and_gives_stubs_back() {
+    fn collecting_stops_at_the_bound_and_returns_overflow_pointers() {
         let versions = Versions::new(ChainSize::default());
-        let mut stubs = Vec::new();
+        let mut pointers = Vec::new();
         for was in 0..10_u8 {
             let word = VersionWord::of(Csn(was.into())).overflow();
-            let saved = versions.save(0, name(b"row"), word, &stub(was), (Csn::ZERO, &mut stubs));
+            let saved =
+                versions.save(0, name(b"row"), word, &pointer(was), (Csn::ZERO, &mut pointers));
             versions.supersede(saved, Csn(u64::from(was) + 1));
         }
-        versions.collect(Csn(4), &mut stubs);
-        assert_eq!(stubs, [0, 1, 2, 3].map(stub).concat());
-        assert_eq!(find(&versions, b"row", 4).unwrap(), stub(4));
+        versions.collect(Csn(4), &mut pointers);
+        assert_eq!(pointers, [0, 1, 2, 3].map(pointer).concat());
+        assert_eq!(find(&versions, b"row", 4).unwrap(), pointer(4));
         assert_eq!(versions.count(), 6);
-        // A save collects as well, as many as keep the debt from growing.
+        // A save collects as well, enough to keep the backlog from growing.
         let word = VersionWord::of(Csn(10));
-        versions.save(0, name(b"row"), word, b"", (Csn(6), &mut stubs));
+        versions.save(0, name(b"row"), word, b"", (Csn(6), &mut pointers));
         assert_eq!(versions.count(), 5);
     }
 
     #[test]
-    fn what_a_thread_has_left_behind_goes_while_others_save() {
+    fn versions_of_an_idle_thread_are_collected_while_others_save() {
         let versions = Versions::new(ChainSize::default());
-        let mut stubs = Vec::new();
+        let mut pointers = Vec::new();
         let mut save = |thread_slot, key: u64, (was, by, bound)| {
             let key = key.to_be_bytes();
-            let bound = (Csn(bound), &mut stubs);
+            let bound = (Csn(bound), &mut pointers);
             let saved =
                 versions.save(thread_slot, name(&key), VersionWord::of(Csn(was)), b"value", bound);
             versions.supersede(saved, Csn(by));
         };
         (0..500).for_each(|key| save(1, key, (1, 2, 0)));
         assert_eq!(versions.count(), 500);
-        let saves = u64::from(SAVES_A_VISIT * THREAD_SLOTS * 8);
+        let saves = u64::from(SAVES_PER_VISIT * THREAD_SLOTS * 8);
         (0..2 * saves).for_each(|key| save(0, key, (1, 3, 2)));
         let left = |thread_slot: u32| -> usize {
             let shards = (thread_slot * super::SHARDS) as usize
@@ -351,7 +358,7 @@ mod tests {
             tables.map(|table| table.lock().count()).sum()
         };
         assert_eq!(left(1), 0);
-        assert!(left(0) > 0, "they are of commits that somebody may read behind");
+        assert!(left(0) > 0, "a reader may still need versions before these commits");
     }
 
     /// Random histories of a few rows, many in one thread slot's tables, against a plain map of versions.
@@ -368,11 +375,11 @@ mod tests {
                 let key = row.to_be_bytes();
                 let history = model.entry(row).or_default();
                 if let Some((was, Some(value))) = history.last() {
-                    let stubs = &mut Vec::new();
+                    let pointers = &mut Vec::new();
                     let (thread_slot, word) =
                         (random.u32(..THREAD_SLOTS), VersionWord::of(Csn(*was)));
                     let saved =
-                        versions.save(thread_slot, name(&key), word, value, (Csn(bound), stubs));
+                        versions.save(thread_slot, name(&key), word, value, (Csn(bound), pointers));
                     if random.u8(..8) == 0 {
                         versions.cancel(saved);
                         continue;

@@ -1,21 +1,20 @@
-//! Versions of rows, found by the row's name and dropped in the order in which they were saved.
+//! A table of row versions, found by the row's name and dropped in the order in which they were saved.
 //!
-//! Heads and bytes of versions lie in memory in that order: a save writes behind the last ones, a drop takes
-//! the first away, and neither goes elsewhere but to one bucket. Bytes lie in chunks, so that nothing is
-//! moved when there are more. All versions that are needed at once may be more than a core's cache holds,
-//! so that the memory behind the last one is cold: it is asked for a save ahead.
-//!
-//! 1. Versions are numbered as they are saved, in 32 bits that go round; far fewer than half of all numbers
-//!    are in use at once. The first entry's number is `oldest`.
-//! 2. A bucket names the version saved last among the rows whose hash ends so, and a version the one before
-//!    it in its bucket: so a row's versions are chained newest first, among those of other rows.
-//! 3. What a bucket or a version names may have gone. Who follows the names stops at one that is not both
-//!    there and older than the last. Since numbers go round, a name that has outlived its version may be that
-//!    of another one: of another bucket, since a save of this one would have taken its place. What is
-//!    chained from there are other rows, and older ones: the way ends, and finds nothing.
+//! Entries and bytes of versions are stored in that order: a save appends, a drop removes the first, and both
+//! touch only one bucket besides. Bytes are in chunks, so that growth moves nothing. All versions needed at
+//! once may exceed a core's cache, so the memory after the last one is cold: it is prefetched one save ahead.
+//! 1. Versions are numbered as they are saved, in 32 bits that wrap around; far fewer than half of all
+//!    numbers are in use at once. The first entry's number is `oldest`.
+//! 2. A bucket names the last saved version among the rows with the same low bits of the hash, and a version
+//!    names the one before it in its bucket: so a row's versions are chained newest first, among those of
+//!    other rows.
+//! 3. The version that a bucket or an entry names may have been dropped. A search stops at a name that does
+//!    not exist or is not older than the last one. Since numbers wrap around, the name of a dropped version
+//!    may belong to another one: of another bucket, since a save in this bucket would have replaced the name.
+//!    The chain from there consists of other, older rows: the search ends and finds nothing.
 //! 4. A version is charged with its entry, its key, and its value; a value in overflow pages with the memory
-//!    of these pages, since nobody but the version holds them once it is superseded. `bytes` is the sum over
-//!    all entries, `chain_bytes` the part of it that overflow pages take.
+//!    of these pages, since only the version holds them once it is superseded. `bytes` is the sum over
+//!    all entries, `chain_bytes` the part of it for overflow pages.
 
 use crate::access::btree::overflow::{ChainSize, OverflowPointer};
 use crate::buffer::{VersionWord, prefetch};
@@ -25,23 +24,23 @@ use std::collections::VecDeque;
 
 pub(super) const PENDING: u64 = u64::MAX;
 
-/// What supersedes a version that was cancelled: no commit.
+/// The superseding csn of a cancelled version: no commit.
 const CANCELLED: u64 = 0;
 
-/// What an entry takes besides its bytes.
+/// Memory of an entry in addition to its bytes.
 const ENTRY_BYTES: i64 = size_of::<Entry>() as i64;
 
-/// Bytes of a chunk; a version that is longer has one of its own.
+/// Bytes of a chunk; a longer version gets its own.
 const CHUNK_BYTES: usize = 16 << 10;
 
-/// So many bytes behind the last version are asked for.
-const AHEAD_BYTES: usize = 256;
+/// Bytes after the last version to prefetch.
+const PREFETCH_BYTES: usize = 256;
 
-/// So many empty chunks are kept for what is saved next.
+/// Empty chunks kept for later saves.
 const SPARE_CHUNKS: usize = 2;
 
-/// So many entries' memory is kept in any case.
-const ENTRIES_KEPT: usize = 1024;
+/// The memory of this many entries is always kept.
+const ENTRIES_RETAINED: usize = 1024;
 
 /// A row's name with its hash.
 #[derive(Clone, Copy, Debug)]
@@ -53,21 +52,20 @@ pub(super) struct Name<'a> {
 
 #[derive(Debug)]
 pub(super) struct Table {
-    /// The newest version of the rows whose hash ends so, by its number.
+    /// The number of the newest version of the rows in each bucket.
     buckets: Vec<u32>,
     /// All versions in the order in which they were saved.
     entries: VecDeque<Entry>,
-    /// The first entry's number.
     oldest: u32,
-    /// The numbers of versions whose values lie in overflow pages, in the order in which they were saved.
+    /// The numbers of versions with values in overflow pages, in the order in which they were saved.
     long: VecDeque<u32>,
     chunks: Chunks,
-    /// How often something was saved: says which thread slot is visited next.
+    /// Number of saves: selects the thread slot that is visited next.
     pub(super) saves: u32,
     /// See invariant 4.
     pub(super) bytes: i64,
     pub(super) chain_bytes: i64,
-    pub(super) told: i64,
+    pub(super) reported: i64,
     chains: ChainSize,
 }
 
@@ -79,14 +77,14 @@ struct Entry {
     tree: TreeId,
     /// The version before it in its bucket.
     older: u32,
-    /// Where the key lies, and behind it the value as it lay in the leaf.
+    /// Where the key is stored, followed by the value as in the leaf.
     chunk: u32,
     start: u32,
     key_bytes: u32,
     bytes: u32,
 }
 
-/// A version that was found.
+/// A version returned by a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Version<'t> {
     pub(super) superseded_by: u64,
@@ -95,7 +93,7 @@ pub(super) struct Version<'t> {
 }
 
 impl Table {
-    /// Without versions; overflow pages are of that size.
+    /// An empty table. `chains` computes the memory of overflow pages.
     pub(super) fn new(chains: ChainSize) -> Table {
         Table {
             buckets: Vec::new(),
@@ -106,12 +104,12 @@ impl Table {
             saves: 0,
             bytes: 0,
             chain_bytes: 0,
-            told: 0,
+            reported: 0,
             chains,
         }
     }
 
-    /// Saves a version; answers its number.
+    /// Saves a version. Returns its number.
     #[inline]
     pub(super) fn add(&mut self, name: Name<'_>, word: VersionWord, value: &[u8]) -> u32 {
         if self.entries.len() >= self.buckets.len() {
@@ -136,7 +134,7 @@ impl Table {
             key_bytes: name.key.len() as u32,
             bytes: bytes as u32,
         });
-        self.ask();
+        self.prefetch_next();
         self.bytes += ENTRY_BYTES + bytes as i64;
         if word.is_overflow() {
             self.charge_chain(value, 1);
@@ -144,61 +142,62 @@ impl Table {
         number
     }
 
-    /// Charges the overflow pages of a version, or with -1 gives their charge back; `stub` is its value.
+    /// Charges the overflow pages of a version, or refunds them with -1; `pointer` is its value.
     #[cold]
-    fn charge_chain(&mut self, stub: &[u8], sign: i64) {
-        let stub = OverflowPointer::from_value(stub).expect("an overflow row holds a stub");
+    fn charge_chain(&mut self, pointer: &[u8], sign: i64) {
+        let pointer =
+            OverflowPointer::from_value(pointer).expect("an overflow row holds a pointer");
         let bytes = if planted(PlantedBug::VersionsEscapeCap) {
             0
         } else {
-            self.chains.bytes(stub.bytes) as i64
+            self.chains.bytes(pointer.bytes) as i64
         };
         self.bytes += sign * bytes;
         self.chain_bytes += sign * bytes;
     }
 
-    /// Asks the processor for where the next head goes, and for the first ones, which are dropped next.
+    /// Prefetches the memory of the next entry, and the first entries, which are dropped next.
     #[inline]
-    fn ask(&self) {
+    fn prefetch_next(&self) {
         let (front, back) = self.entries.as_slices();
         let last = if back.is_empty() { front } else { back };
         prefetch(last.as_ptr_range().end.addr(), size_of::<Entry>());
         prefetch(front.as_ptr().addr(), 3 * size_of::<Entry>());
     }
 
-    /// Tells a pending version which commit supersedes it.
+    /// Sets the commit that supersedes a pending version.
     #[inline]
     pub(super) fn supersede(&mut self, number: u32, csn: Csn) {
-        let place = self.place(number);
-        let entry = &mut self.entries[place];
+        let index = self.index(number);
+        let entry = &mut self.entries[index];
         debug_assert_eq!(entry.superseded_by, PENDING);
         entry.superseded_by = csn.0;
     }
 
-    /// Nobody finds that pending version any more. It goes when its turn comes.
+    /// Makes that pending version invisible. It is dropped in its turn.
     pub(super) fn cancel(&mut self, number: u32) {
-        let place = self.place(number);
-        let entry = &mut self.entries[place];
+        let index = self.index(number);
+        let entry = &mut self.entries[index];
         entry.superseded_by = CANCELLED;
         if std::mem::replace(&mut entry.word, VersionWord(0)).is_overflow() {
-            let entry = &self.entries[place];
-            let stub = self.chunks.get(entry)[entry.key_bytes as usize..].to_vec();
-            self.charge_chain(&stub, -1);
+            let entry = &self.entries[index];
+            let pointer = self.chunks.get(entry)[entry.key_bytes as usize..].to_vec();
+            self.charge_chain(&pointer, -1);
         }
     }
 
-    /// The oldest version of a row that was superseded behind `point`.
+    /// The oldest version of a row that was superseded after `point`.
     pub(super) fn find(&self, name: Name<'_>, point: Csn) -> Option<Version<'_>> {
         let mut number = self.buckets.get(self.bucket(name.hash)).copied()?;
         let mut before = self.entries.len();
         let mut found = None;
         loop {
-            let place = self.place(number);
-            if place >= before {
+            let index = self.index(number);
+            if index >= before {
                 return found;
             }
-            before = place;
-            let entry = &self.entries[place];
+            before = index;
+            let entry = &self.entries[index];
             number = entry.older;
             if entry.hash != name.hash || entry.superseded_by == CANCELLED {
                 continue;
@@ -214,56 +213,57 @@ impl Table {
         }
     }
 
-    /// Drops up to `most` of the oldest, as far as nobody reads them any more.
+    /// Drops up to `most` of the oldest versions that no reader needs any more.
     #[inline]
-    pub(super) fn collect(&mut self, bound: Csn, most: usize, stubs: &mut Vec<u8>) {
+    pub(super) fn collect(&mut self, bound: Csn, most: usize, pointers: &mut Vec<u8>) {
         for _ in 0..most {
             let is_over = |entry: &mut Entry| entry.superseded_by <= bound.0;
             let Some(entry) = self.entries.pop_front_if(is_over) else {
                 return;
             };
-            // A cancelled version is not long any more, and is still listed.
+            // A cancelled version no longer owns its pages, but is still listed.
             if self.long.front() == Some(&self.oldest) {
                 self.long.pop_front();
             }
             self.oldest = self.oldest.wrapping_add(1);
             if entry.word.is_overflow() {
-                let stub = &self.chunks.get(&entry)[entry.key_bytes as usize..];
-                stubs.extend_from_slice(stub);
-                let stub = &stubs[stubs.len() - stub.len()..];
-                self.charge_chain(stub, -1);
+                let pointer = &self.chunks.get(&entry)[entry.key_bytes as usize..];
+                pointers.extend_from_slice(pointer);
+                let pointer = &pointers[pointers.len() - pointer.len()..];
+                self.charge_chain(pointer, -1);
             }
             self.bytes -= ENTRY_BYTES + i64::from(entry.bytes);
             let next = self.entries.front().map(|next| next.chunk);
             if next != Some(entry.chunk) {
-                self.leave_chunks(next);
+                self.free_chunks_before(next);
             }
         }
     }
 
-    /// The overflow pointers of versions whose values lie in overflow pages. The cost grows with those alone.
-    pub(super) fn stubs(&self, stubs: &mut Vec<u8>) {
+    /// The overflow pointers of versions with values in overflow pages. The cost grows only with their
+    /// number.
+    pub(super) fn pointers(&self, pointers: &mut Vec<u8>) {
         let long = self.long.iter();
-        let long = long.map(|number| &self.entries[self.place(*number)]);
+        let long = long.map(|number| &self.entries[self.index(*number)]);
         for entry in long.filter(|entry| entry.word.is_overflow()) {
             let bytes = self.chunks.get(entry);
-            stubs.extend_from_slice(&bytes[entry.key_bytes as usize..]);
+            pointers.extend_from_slice(&bytes[entry.key_bytes as usize..]);
         }
     }
 
-    /// How many versions there are that somebody may find.
+    /// The number of versions that a search may return.
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
         let entries = self.entries.iter();
         entries.filter(|entry| entry.superseded_by != CANCELLED).count()
     }
 
-    /// Gives memory back that lies before the oldest version, whose chunk that is.
-    fn leave_chunks(&mut self, next: Option<u32>) {
+    /// Frees the chunks before the oldest version, which is in chunk `next`.
+    fn free_chunks_before(&mut self, next: Option<u32>) {
         self.chunks.drop_before(next);
         let (count, room) = (self.entries.len(), self.entries.capacity());
-        if room > ENTRIES_KEPT && count < room / 8 {
-            self.entries.shrink_to(ENTRIES_KEPT.max(2 * count));
+        if room > ENTRIES_RETAINED && count < room / 8 {
+            self.entries.shrink_to(ENTRIES_RETAINED.max(2 * count));
         }
     }
 
@@ -274,10 +274,10 @@ impl Table {
         self.buckets.clear();
         // A number that no version has now: the last one to come round.
         self.buckets.resize(buckets, self.oldest.wrapping_sub(1));
-        for place in 0..self.entries.len() {
-            let number = self.oldest.wrapping_add(place as u32);
-            let bucket = self.bucket(self.entries[place].hash);
-            self.entries[place].older = std::mem::replace(&mut self.buckets[bucket], number);
+        for index in 0..self.entries.len() {
+            let number = self.oldest.wrapping_add(index as u32);
+            let bucket = self.bucket(self.entries[index].hash);
+            self.entries[index].older = std::mem::replace(&mut self.buckets[bucket], number);
         }
     }
 
@@ -286,9 +286,9 @@ impl Table {
         hash as usize & self.buckets.len().wrapping_sub(1)
     }
 
-    /// The place of a version among the entries; of one that has gone, a place beyond them.
+    /// The index of a version among the entries; for a dropped one an index beyond them.
     #[inline]
-    fn place(&self, number: u32) -> usize {
+    fn index(&self, number: u32) -> usize {
         number.wrapping_sub(self.oldest) as usize
     }
 }
@@ -297,13 +297,13 @@ impl Table {
 #[derive(Debug, Default)]
 struct Chunks {
     in_use: VecDeque<Vec<u8>>,
-    /// The first chunk's number; they go round, too.
+    /// The first chunk's number; these wrap around, too.
     first: u32,
     spare: Vec<Vec<u8>>,
 }
 
 impl Chunks {
-    /// Adds a key and a value; answers the chunk's number and where in it they start.
+    /// Adds a key and a value. Returns the chunk's number and the offset in it.
     #[inline]
     fn add(&mut self, key: &[u8], value: &[u8]) -> (u32, u32) {
         let bytes = key.len() + value.len();
@@ -312,13 +312,13 @@ impl Chunks {
             self.begin(bytes);
         }
         let number = self.first.wrapping_add(self.in_use.len() as u32 - 1);
-        let chunk = self.in_use.back_mut().expect("a chunk was begun");
+        let chunk = self.in_use.back_mut().expect("a chunk exists");
         let start = chunk.len();
         chunk.extend_from_slice(key);
         chunk.extend_from_slice(value);
         let rest = chunk.capacity() - chunk.len();
         let next = chunk.as_ptr().addr() + chunk.len();
-        prefetch(next, rest.min(AHEAD_BYTES));
+        prefetch(next, rest.min(PREFETCH_BYTES));
         (number, start as u32)
     }
 
@@ -368,13 +368,13 @@ mod tests {
     #[test]
     fn versions_are_found_when_numbers_go_round_and_names_outlive_them() {
         let mut table = Table { oldest: u32::MAX - 40, ..empty() };
-        let mut stubs = Vec::new();
-        // Each row's next version comes when the one before has long gone.
+        let mut pointers = Vec::new();
+        // Each row's next version comes long after the previous one was dropped.
         for csn in 1..200_u64 {
             let key = [csn as u8 % 7];
             let saved = table.add(name(&key), VersionWord::of(Csn(csn)), &csn.to_le_bytes());
             table.supersede(saved, Csn(csn + 1));
-            table.collect(Csn(csn.saturating_sub(10)), 3, &mut stubs);
+            table.collect(Csn(csn.saturating_sub(10)), 3, &mut pointers);
             for back in 0..10.min(csn) {
                 let (was, key) = (csn - back, [(csn - back) as u8 % 7]);
                 let found = table.find(name(&key), Csn(was)).map(|found| found.value);
@@ -385,16 +385,16 @@ mod tests {
         assert!(table.count() <= 12);
     }
 
-    /// D3: a value in overflow pages was charged with the 16 bytes of its overflow pointer.
+    /// D3: a value in overflow pages was charged with only the 16 bytes of its overflow pointer.
     #[test]
     fn a_version_is_charged_with_the_overflow_pages_that_it_holds() {
         let mut table = empty();
-        let stub = OverflowPointer { bytes: 1 << 20, first: PageId(9) };
+        let pointer = OverflowPointer { bytes: 1 << 20, first: PageId(9) };
         let word = VersionWord::of(Csn(1)).overflow();
-        let pages = ChainSize::default().bytes(stub.bytes) as i64;
-        assert!(pages > 1 << 20, "pages and their frames");
-        let row = table.add(name(b"a"), word, &stub.to_value());
-        let other = table.add(name(b"b"), word, &stub.to_value());
+        let pages = ChainSize::default().bytes(pointer.bytes) as i64;
+        assert!(pages > 1 << 20, "pages with their frames");
+        let row = table.add(name(b"a"), word, &pointer.to_value());
+        let other = table.add(name(b"b"), word, &pointer.to_value());
         assert_eq!(table.chain_bytes, 2 * pages);
         assert!(table.bytes > 2 * pages);
         table.cancel(other);
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_goes_with_the_versions_in_it() {
+    fn memory_is_freed_with_its_versions() {
         let mut table = empty();
         let save = |table: &mut Table, csn: u64, bytes: usize| {
             let key = csn.to_be_bytes();
@@ -429,6 +429,6 @@ mod tests {
         assert_eq!((table.count(), table.bytes), (0, 0));
         assert_eq!(table.chunks.in_use.len(), 0);
         assert_eq!(table.chunks.spare.len(), SPARE_CHUNKS);
-        assert!(table.entries.capacity() <= 2 * super::ENTRIES_KEPT);
+        assert!(table.entries.capacity() <= 2 * super::ENTRIES_RETAINED);
     }
 }

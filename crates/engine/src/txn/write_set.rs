@@ -230,19 +230,49 @@ impl WriteSet {
         base: Option<&[u8]>,
         folder: &mut Folder,
     ) -> Result<FoldedRow, Refusal> {
-        let mut row = match base {
+        let row = match base {
             Some(_) => FoldedRow::Base,
             None => FoldedRow::Absent,
         };
-        let last = self.writes[at as usize].last;
-        let newest = &self.steps[last as usize];
+        let newest = &self.steps[self.writes[at as usize].last as usize];
         if newest.before == NONE {
             return newest.action.apply(arena, row, base, folder);
         }
+        self.fold_after(NONE, arena, at, (row, base), folder)
+    }
+
+    /// What the row is to the transaction itself, if that does not depend on the store.
+    pub(super) fn own(
+        &self,
+        arena: &Arena,
+        at: u32,
+        folder: &mut Folder,
+    ) -> Option<Result<FoldedRow, Refusal>> {
+        let from = self.base_of(at)?;
+        let row = match self.steps[from as usize].action {
+            Action::Put(value) | Action::Insert(value) | Action::Update(value) => {
+                FoldedRow::Arena(value)
+            }
+            Action::Delete | Action::Patch(..) => FoldedRow::Absent,
+        };
+        Some(self.fold_after(from, arena, at, (row, None), folder))
+    }
+
+    /// Applies the steps of a write that are newer than step `from` (`NONE`: all of them) to `row`, oldest
+    /// first. `base` is the row in the store.
+    #[inline]
+    fn fold_after(
+        &self,
+        from: u32,
+        arena: &Arena,
+        at: u32,
+        (mut row, base): (FoldedRow, Option<&[u8]>),
+        folder: &mut Folder,
+    ) -> Result<FoldedRow, Refusal> {
         let mut chain = std::mem::take(&mut folder.chain);
         chain.clear();
-        let mut step = last;
-        while step != NONE {
+        let mut step = self.writes[at as usize].last;
+        while step != from {
             chain.push(step);
             step = self.steps[step as usize].before;
         }
@@ -256,39 +286,6 @@ impl WriteSet {
         }
         folder.chain = chain;
         result
-    }
-
-    /// What the row is to the transaction itself, if that does not depend on the store.
-    pub(super) fn own(
-        &self,
-        arena: &Arena,
-        at: u32,
-        folder: &mut Folder,
-    ) -> Option<Result<FoldedRow, Refusal>> {
-        let from = self.base_of(at)?;
-        let mut row = match self.steps[from as usize].action {
-            Action::Put(value) | Action::Insert(value) | Action::Update(value) => {
-                FoldedRow::Arena(value)
-            }
-            Action::Delete | Action::Patch(..) => FoldedRow::Absent,
-        };
-        let mut chain = std::mem::take(&mut folder.chain);
-        chain.clear();
-        let mut step = self.writes[at as usize].last;
-        while step != from {
-            chain.push(step);
-            step = self.steps[step as usize].before;
-        }
-        let mut result = Ok(row);
-        for &step in chain.iter().rev() {
-            result = self.steps[step as usize].action.apply(arena, row, None, folder);
-            let Ok(next) = result else {
-                break;
-            };
-            row = next;
-        }
-        folder.chain = chain;
-        Some(result)
     }
 
     /// The writes by tree and key.

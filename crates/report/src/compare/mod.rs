@@ -13,6 +13,7 @@
 
 mod comparison;
 mod probes;
+mod rank_test;
 mod runs;
 mod verdict;
 

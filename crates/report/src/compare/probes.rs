@@ -2,8 +2,8 @@
 
 use super::comparison::{Comparison, Unit, Verdict, refuse, row, too_short};
 use super::verdict::{Basis, Sample};
-use crate::record::ProbeRecord;
 use crate::{Error, Result};
+use syncline_record::ProbeRecord;
 
 pub(super) fn compare_probes(
     first: &ProbeRecord,

@@ -2,11 +2,11 @@
 
 use super::comparison::{Comparison, Row, Unit, Verdict, refuse, row, too_short, whole_row};
 use super::verdict::{Basis, CHANCE_MOST, LEAST_EFFECT, LEAST_EFFECT_OF_ONE, Sample};
-use crate::record::{
+use crate::{Error, Result};
+use syncline_record::units;
+use syncline_record::{
     Counted, Interval, Latency, Machine, PerCommit, Plan, Repetition, RunRecord, TransactionFigures,
 };
-use crate::units;
-use crate::{Error, Result};
 
 pub(super) fn compare_runs(
     first: &RunRecord,

@@ -19,7 +19,8 @@
 //! Pure functions over figures.
 
 use super::comparison::{Spread, Unit, Verdict};
-use crate::stats::{self, Range};
+use super::rank_test::rank_test_p_value;
+use syncline_record::stats::{self, Range};
 
 /// Repetitions a side from which they are judged themselves.
 pub(super) const REPETITIONS_LEAST: usize = 4;
@@ -136,7 +137,7 @@ fn of_repetitions(unit: Unit, first: &[f64], second: &[f64], least: f64) -> Verd
     } else {
         (first, second)
     };
-    let by_chance = stats::rank_test_p_value(lower, higher);
+    let by_chance = rank_test_p_value(lower, higher);
     said(change, least, by_chance <= CHANCE_MOST)
 }
 

@@ -1,8 +1,8 @@
 //! The cells and headings of a sheet as people read them.
 
 use super::sheet::{Figure, Heading, KERNEL, USER};
-use crate::record::CostView;
-use crate::units;
+use syncline_profile::View;
+use syncline_record::units;
 
 /// What a column is called.
 pub(crate) fn title(heading: Heading) -> &'static str {
@@ -53,9 +53,9 @@ pub(crate) fn shown(figure: &Figure) -> String {
 }
 
 /// To whom stacks of several modules are charged.
-pub(crate) fn charged_in_words(view: CostView) -> &'static str {
+pub(crate) fn charged_in_words(view: View) -> &'static str {
     match view {
-        CostView::Innermost => "to the module that spent it (self time)",
-        CostView::OnBehalfOf => "to the calling module",
+        View::Innermost => "to the module that spent it (self time)",
+        View::OnBehalfOf => "to the calling module",
     }
 }

@@ -2,8 +2,8 @@
 
 use super::sheet::{Figure, Heading, KERNEL, Sheet, TAG, USER};
 use super::{CostChoice, sampling_error, too_few};
-use crate::record::{Cost, LookingRatio};
-use crate::units;
+use syncline_record::units;
+use syncline_record::{Cost, LookingRatio};
 
 /// Sentences that stand below the table.
 pub(crate) fn sentences(cost: &Cost, choice: &CostChoice) -> Vec<String> {

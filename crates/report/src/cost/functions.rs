@@ -7,14 +7,14 @@
 //! 3. A function that stands on a stack several times is counted once.
 
 use super::{CLASSES, CostThreads};
-use crate::record::{CostView, Stacks};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
-use syncline_instrument::Module;
+use syncline_profile::Module;
 use syncline_profile::{
     ChargedProfile, ChargedSample, Frame, Metric, Name, Precision, Profile, Space, ThreadClass,
     View,
 };
+use syncline_record::{Stacks, class_word};
 
 /// By what functions are ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,34 +99,14 @@ impl Whose {
     }
 }
 
-/// The word of a class in records.
-pub(crate) fn class_word(class: ThreadClass) -> &'static str {
-    match class {
-        ThreadClass::Connection => "connection",
-        ThreadClass::Background => "background",
-        ThreadClass::Runtime => "runtime",
-        ThreadClass::Client => "client",
-        ThreadClass::Unknown => "unknown",
-    }
-}
-
-impl From<CostView> for View {
-    fn from(view: CostView) -> View {
-        match view {
-            CostView::Innermost => View::Innermost,
-            CostView::OnBehalfOf => View::OnBehalfOf,
-        }
-    }
-}
-
 /// The functions of a run's stacks.
 pub(crate) fn functions(
     stacks: &Stacks,
     by: FunctionsBy,
-    view: CostView,
+    view: View,
     threads: &CostThreads,
 ) -> Result<Functions> {
-    let seen = ChargedProfile::new(&stacks.profile, &stacks.map, view.into());
+    let seen = ChargedProfile::new(&stacks.profile, &stacks.map, view);
     let whose = Whose::of(threads, &seen)?;
     let metrics = metrics(&stacks.profile, &seen, by);
     let mut rows: BTreeMap<(String, String, Option<Module>), FunctionRow> = BTreeMap::new();

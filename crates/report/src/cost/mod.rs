@@ -14,7 +14,7 @@ mod sheet;
 pub(crate) use cell_text::{charged_in_words, shown, title};
 pub(crate) use counts::{garbage_share, sentences};
 pub use functions::FunctionsBy;
-pub(crate) use functions::{FunctionRow, Functions, Whose, class_word, functions, named};
+pub(crate) use functions::{FunctionRow, Functions, Whose, functions, named};
 pub(crate) use metric_names::words;
 pub(crate) use provenance::accounts_in_words;
 pub(crate) use sampling_error::{sampling_error, too_few};

@@ -1,9 +1,9 @@
 //! How each metric was taken, or why it is missing and what opens the way.
 
 use super::words;
-use crate::record::{Cost, MetricCost, is_derived};
-use crate::units;
 use syncline_profile::{ATTRIBUTED, Metric};
+use syncline_record::units;
+use syncline_record::{Cost, MetricCost, is_derived};
 
 /// Metrics that were taken alike.
 #[derive(Clone, Debug, PartialEq)]
@@ -161,7 +161,7 @@ fn not_asked(cost: &Cost) -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::{TICKS_ERR, beside, of, sentence, taken_of};
-    use crate::record::{CostRow, CostTotal, MetricCost};
+    use syncline_record::{CostRow, CostTotal, MetricCost};
 
     fn metric(name: &str, looked: u64, counted: u64, source: &str) -> MetricCost {
         MetricCost {

@@ -2,8 +2,8 @@
 
 use super::CostChoice;
 use super::sheet::{Figure, Heading, Sheet};
-use crate::record::Cost;
-use crate::units;
+use syncline_record::Cost;
+use syncline_record::units;
 
 /// So many samples hold any share to ten points either way, 95 times of 100.
 const ENOUGH: u64 = 100;

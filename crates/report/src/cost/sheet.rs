@@ -8,9 +8,9 @@
 //! 3. Shares are of the threads that are shown, and add up to one. Waiting for a request is left out of
 //!    the shares of wall clock.
 
-use crate::record::{Cost, CostRow, CostView, MetricCost};
-use crate::stats;
-use syncline_instrument::Module;
+use syncline_profile::{Module, View};
+use syncline_record::stats;
+use syncline_record::{Cost, CostRow, MetricCost};
 
 /// Whose rows are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl CostThreads {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CostChoice {
     /// To whom stacks of several modules are charged.
-    pub view: CostView,
+    pub view: View,
     /// Whose rows.
     pub threads: CostThreads,
 }
@@ -206,7 +206,7 @@ impl Sheet {
     }
 }
 
-fn has_class(cost: &Cost, view: CostView, class: &str) -> bool {
+fn has_class(cost: &Cost, view: View, class: &str) -> bool {
     let rows = cost.metrics.iter().flat_map(|metric| metric.rows(view));
     rows.into_iter().any(|row| row.threads == class && row.amount > 0)
 }
@@ -286,7 +286,7 @@ fn figure(metric: &str, amount: Option<f64>) -> Figure {
 /// A cost as far as some classes of threads have it.
 struct Slice<'c> {
     cost: &'c Cost,
-    view: CostView,
+    view: View,
     classes: Vec<&'static str>,
 }
 

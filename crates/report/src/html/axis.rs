@@ -1,6 +1,6 @@
 //! Axes: from what to what, linear or logarithmic, and where the ticks stand.
 
-use crate::units;
+use syncline_record::units;
 
 /// One axis of a chart.
 #[derive(Clone, Debug)]

@@ -5,11 +5,11 @@
 use super::axis::{Axis, short_count};
 use super::chart::{Chart, Series, Shape, draw, mark};
 use super::stores::name;
-use crate::record::RunRecord;
 use crate::sweep_title::swept;
-use crate::units;
 use maud::{Markup, PreEscaped, html};
 use std::collections::BTreeMap;
+use syncline_record::RunRecord;
+use syncline_record::units;
 
 /// The chart with its legend; nothing unless some store was run with several numbers of clients.
 pub(super) fn figure(runs: &[&RunRecord]) -> Markup {

@@ -3,9 +3,9 @@
 use super::axis::{Axis, short_count, short_span};
 use super::chart::{Chart, Series, Shape, draw};
 use super::stores::Stores;
-use crate::record::{Cell, CellFigures, Latency, ProbeRecord, RunRecord};
 use crate::survey::Survey;
-use crate::units::{self, plural};
+use syncline_record::units::{self, plural};
+use syncline_record::{Cell, CellFigures, Latency, ProbeRecord, RunRecord};
 
 const WIDE: (u32, u32) = (920, 430);
 const SMALL: (u32, u32) = (460, 300);
@@ -79,7 +79,7 @@ pub(super) fn over_time(survey: &Survey<'_>, stores: &Stores) -> Vec<(u64, Strin
         let rates: Vec<f64> = runs
             .iter()
             .flat_map(|run| &run.intervals)
-            .map(crate::record::Interval::throughput_per_s)
+            .map(syncline_record::Interval::throughput_per_s)
             .collect();
         let end = runs.iter().map(|run| run.end.measured_ns as f64 / 1e9).fold(0.0, f64::max);
         let series = runs.iter().flat_map(|run| time_series(run, stores.style(run))).collect();
@@ -99,7 +99,7 @@ pub(super) fn over_time(survey: &Survey<'_>, stores: &Stores) -> Vec<(u64, Strin
 /// Throughput of one run over time; `None` if it has no intervals.
 pub(super) fn run_over_time(run: &RunRecord) -> Option<String> {
     let rates: Vec<f64> =
-        run.intervals.iter().map(crate::record::Interval::throughput_per_s).collect();
+        run.intervals.iter().map(syncline_record::Interval::throughput_per_s).collect();
     let most = rates.iter().copied().reduce(f64::max)?;
     let end = run.end.measured_ns as f64 / 1e9;
     Some(draw(&Chart {

@@ -3,11 +3,11 @@
 use super::axis::{Axis, short_count};
 use super::chart::{Chart, Series, Shape, draw, mark};
 use super::stores::name;
-use crate::record::RunRecord;
-use crate::units;
-use crate::units::plural;
 use maud::{Markup, PreEscaped, html};
 use std::collections::BTreeMap;
+use syncline_record::RunRecord;
+use syncline_record::units;
+use syncline_record::units::plural;
 
 /// One line: what is the same in its runs, and inserts a commit with inserts a second.
 type Curve = (String, Vec<(f64, f64)>);

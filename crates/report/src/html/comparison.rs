@@ -9,10 +9,10 @@
 use super::page;
 use crate::Error;
 use crate::compare::{Comparison, Row, Verdict};
-use crate::record::Record;
 use crate::table::{COMPARED, compared_cells, compared_rows};
-use crate::units;
 use maud::{Markup, html};
+use syncline_record::Record;
+use syncline_record::units;
 
 /// The page of two records and what was found of them; of a refusal it shows the reason.
 pub fn comparison(records: [&Record; 2], found: &Result<Comparison, Error>) -> String {

@@ -4,21 +4,22 @@ use super::{flame, waits};
 use crate::cost::{
     CostChoice, Sheet, SheetRow, accounts_in_words, charged_in_words, sentences, shown, title,
 };
-use crate::record::{Cost, CostView, RunRecord, Stacks};
 use maud::{Markup, html};
+use syncline_profile::View;
+use syncline_record::{Cost, RunRecord, Stacks};
 
 /// The part; nothing of a run that was not metered.
 pub(super) fn part(run: &RunRecord, stacks: Option<&Stacks>) -> Markup {
     let Some(cost) = &run.end.cost else {
         return html! {};
     };
-    let behalf = CostChoice { view: CostView::OnBehalfOf, ..CostChoice::default() };
+    let behalf = CostChoice { view: View::OnBehalfOf, ..CostChoice::default() };
     html! {
         h2.part { "Where the time goes: " (run.title()) " " code { (run.identity.id) } }
         @for warning in &cost.warnings { p.warning { (warning) } }
         (table(cost, &CostChoice::default()))
         ul.sentences { @for sentence in sentences(cost, &CostChoice::default()) { li { (sentence) } } }
-        details { summary { "Charged " (charged_in_words(CostView::OnBehalfOf)) }
+        details { summary { "Charged " (charged_in_words(View::OnBehalfOf)) }
             (table(cost, &behalf)) }
         details { summary { "Measurement methods" }
             ul.sentences { @for sentence in accounts_in_words(cost) { li { (sentence) } } } }

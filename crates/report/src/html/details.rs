@@ -1,11 +1,11 @@
 //! The lower part of the page: device facts, warnings, every record in full.
 
-use crate::record::{Fact, ProbeRecord, Record, RunRecord};
 use crate::survey::{Survey, survey_warnings};
 use crate::sweep_title;
 use crate::table::{self, Detail};
-use crate::units;
 use maud::{Markup, html};
+use syncline_record::units;
+use syncline_record::{Fact, ProbeRecord, Record, RunRecord};
 
 /// What lies under the directory, each fact with who says it.
 pub(super) fn device(probe: &ProbeRecord) -> Markup {

@@ -6,13 +6,14 @@
 //! 3. Names stand in the rectangles as far as they fit; the whole name, module and share stand in the
 //!    title that shows when one points at it.
 
-use crate::cost::{CostThreads, Whose, class_word, named};
-use crate::record::Stacks;
-use crate::units;
+use crate::cost::{CostThreads, Whose, named};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
-use syncline_instrument::Module;
+use syncline_profile::Module;
 use syncline_profile::{ChargedProfile, Metric, Space, View};
+use syncline_record::Stacks;
+use syncline_record::class_word;
+use syncline_record::units;
 
 /// As wide as the page's own text, so that letters are as large as they say.
 const WIDTH: f64 = 932.0;
@@ -176,7 +177,7 @@ fn label(name: &str, fit: usize) -> String {
 mod tests {
     use super::{colour, label};
     use std::collections::BTreeSet;
-    use syncline_instrument::Module;
+    use syncline_profile::Module;
 
     #[test]
     fn names_are_cut_to_their_room() {

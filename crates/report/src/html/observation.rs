@@ -7,10 +7,10 @@
 //! 2. A value that is not known says so, with its reason in the column beside it.
 
 use crate::bucket_quantile::quantiles;
-use crate::record::{Counted, ObservationBody, ObservationRecord, Setting};
 use crate::table::with_units;
-use crate::units;
 use maud::{Markup, html};
+use syncline_record::units;
+use syncline_record::{Counted, ObservationBody, ObservationRecord, Setting};
 
 /// What an observation found.
 pub(super) fn part(record: &ObservationRecord) -> Markup {

@@ -7,14 +7,14 @@ use super::{
     by_clients, commit_every, cost, details, observation, run_section, side_by_side, survey_table,
     verification,
 };
-use crate::record::{
-    ObservationRecord, ProbeRecord, Record, RunRecord, Stacks, VerificationRecord, json,
-};
 use crate::survey::Survey;
 use crate::sweep_title;
 use crate::table;
-use crate::units::{self, plural};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use syncline_record::units::{self, plural};
+use syncline_record::{
+    ObservationRecord, ProbeRecord, Record, RunRecord, Stacks, VerificationRecord, json,
+};
 
 const STYLE: &str = include_str!("style.css");
 

@@ -1,9 +1,9 @@
 //! A run that belongs to no survey: its charts, its bottleneck, what was checked, what may spoil it.
 
 use super::charts;
-use crate::record::RunRecord;
-use crate::units;
 use maud::{Markup, PreEscaped, html};
+use syncline_record::RunRecord;
+use syncline_record::units;
 
 /// The part of one run under `title`.
 pub(super) fn part(run: &RunRecord, title: &str) -> Markup {

@@ -7,10 +7,10 @@
 use super::axis::{Axis, short_count};
 use super::chart::{Chart, STYLES, Series, Shape, draw};
 use super::{by_clients, stores};
-use crate::record::RunRecord;
 use crate::sweep_title;
 use maud::{Markup, PreEscaped, html};
 use std::collections::BTreeMap;
+use syncline_record::RunRecord;
 
 /// A chart for each workload of which there are several runs and no curve.
 pub(super) fn figures(runs: &[&RunRecord]) -> Markup {

@@ -1,9 +1,9 @@
 //! Which store has which colour and mark, the same in every chart of the page.
 
 use super::chart::{STYLES, mark};
-use crate::record::RunRecord;
 use crate::survey::Survey;
 use maud::{Markup, PreEscaped, html};
+use syncline_record::RunRecord;
 
 /// The stores of a survey in the order of its groups.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! The survey's table in HTML.
 
-use crate::record::{Latency, RunRecord};
 use crate::survey::{Group, StepOutcome, Survey};
-use crate::units::{self, plural};
 use maud::{Markup, html};
+use syncline_record::units::{self, plural};
+use syncline_record::{Latency, RunRecord, place_on_line};
 
 const COLUMNS: usize = 9;
 
@@ -55,9 +55,7 @@ fn heading(group: &Group<'_>) -> Markup {
 fn row(run: &RunRecord, survey: &Survey<'_>) -> Markup {
     let rate = run.end.throughput_per_s;
     let line = survey.line();
-    let part = |rate: Option<f64>| {
-        units::or_unknown(crate::sync_line_ratio::ratio(run, line, rate), units::figure)
-    };
+    let part = |rate: Option<f64>| units::or_unknown(place_on_line(run, line, rate), units::figure);
     let time =
         |pick: fn(&Latency) -> u64| units::or_unknown(run.service_ns().map(pick), units::span_ns);
     let limit = run.end.saturation.as_ref();

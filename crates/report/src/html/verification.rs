@@ -1,7 +1,7 @@
 //! A verification's part of the page: the finding in sentences, with what it is of, where and when.
 
-use crate::record::VerificationRecord;
 use maud::{Markup, html};
+use syncline_record::VerificationRecord;
 
 /// The verification's part of the page.
 pub(super) fn part(verified: &VerificationRecord) -> Markup {

@@ -1,8 +1,8 @@
 //! How long threads were off the processor, wait by wait: a bar for each power of two.
 
-use crate::record::Cost;
-use crate::units;
 use maud::{Markup, html};
+use syncline_record::Cost;
+use syncline_record::units;
 
 const HEIGHT: f64 = 170.0;
 const BAR: f64 = 34.0;

@@ -79,7 +79,7 @@ impl DerbyLoad {
 #[cfg(test)]
 mod tests {
     use super::derby;
-    use syncline_instrument::Module;
+    use syncline_profile::Module;
 
     #[test]
     fn shares_of_each_load_make_up_the_whole() {

@@ -1,8 +1,8 @@
 //! Puts records together: one survey a directory, one group a store, one rung a number of clients.
 
 use super::sentences;
-use crate::record::{ProbeRecord, Record, RunRecord, SyncLine};
 use std::collections::BTreeMap;
+use syncline_record::{ProbeRecord, Record, RunRecord, SyncLine};
 
 /// The records of one directory.
 #[derive(Clone, Debug)]

@@ -2,9 +2,9 @@
 
 use super::grouping::Survey;
 use super::warnings::OF_SHORT_SLICES;
-use crate::record::{RunRecord, SyncLine};
-use crate::sync_line_ratio::ratio;
-use crate::units::{self, plural};
+use syncline_record::place_on_line;
+use syncline_record::units::{self, plural};
+use syncline_record::{RunRecord, SyncLine};
 
 /// What this directory can durably complete.
 pub(super) fn directory(survey: &Survey<'_>) -> String {
@@ -80,10 +80,11 @@ fn reached(run: &RunRecord, line: &SyncLine) -> String {
         (Some(line_1), None) => Some((ONE_AT_A_TIME, line_1)),
         (None, _) => None,
     };
-    let place = on.map_or_else(String::new, |(name, on)| match ratio(run, line, Some(on)) {
-        Some(ratio) => format!(", {} {name}", units::times(ratio)),
-        None => ", faster than the disk's sync rate as it was measured".to_owned(),
-    });
+    let place =
+        on.map_or_else(String::new, |(name, on)| match place_on_line(run, line, Some(on)) {
+            Some(ratio) => format!(", {} {name}", units::times(ratio)),
+            None => ", faster than the disk's sync rate as it was measured".to_owned(),
+        });
     let shared = run.end.per_commit.commits_per_sync().map_or_else(
         || " (syncs not counted)".to_owned(),
         |commits| format!(" with {} commits per sync", units::figure(commits)),

@@ -2,8 +2,8 @@
 //! entry a kind of warning however many runs it met.
 
 use super::grouping::Survey;
-use crate::finding::findings;
-use crate::record::{RunRecord, Warning};
+use syncline_record::findings;
+use syncline_record::{RunRecord, Warning};
 
 /// Warnings that every survey would carry, since its slices are short by design; the sentence of what
 /// is not known says so once.

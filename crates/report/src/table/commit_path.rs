@@ -2,8 +2,8 @@
 
 use super::grid::{Grid, Side};
 use super::run_parts::drawn;
-use crate::record::RunRecord;
-use crate::units;
+use syncline_record::RunRecord;
+use syncline_record::units;
 
 /// Nothing where the store does not time it.
 pub(super) fn commit_path(run: &RunRecord) -> String {

@@ -3,7 +3,7 @@
 use super::grid::{Grid, Side};
 use super::prose;
 use crate::compare::{Comparison, Row, Spread, Unit};
-use crate::units;
+use syncline_record::units;
 
 /// The table of a comparison.
 pub fn compare(comparison: &Comparison) -> String {

@@ -1,8 +1,8 @@
 //! How long a drive's rated endurance lasts at a rate, as a sentence.
 
-use crate::record::{ProbeRecord, RunRecord};
-use crate::units;
-use syncline_probe::Rating;
+use crate::Rating;
+use syncline_record::units;
+use syncline_record::{ProbeRecord, RunRecord};
 
 /// For a run that commits day and night.
 pub fn endurance_of_run(rating: Rating, run: &RunRecord) -> String {
@@ -58,7 +58,7 @@ fn lasting(years: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{lasting, sentence};
-    use syncline_probe::Rating;
+    use crate::Rating;
 
     #[test]
     fn years_days_and_the_unknown() {

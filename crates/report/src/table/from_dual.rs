@@ -6,9 +6,9 @@
 
 use super::grid::{Grid, Side};
 use super::prose;
-use crate::record::{ProbeRecord, RunRecord, SyncLine};
-use crate::units;
-use syncline_probe::AccessTime;
+use crate::AccessTime;
+use syncline_record::units;
+use syncline_record::{ProbeRecord, RunRecord, SyncLine};
 
 /// The arrival of a closed loop, as records have it.
 const CLOSED: &str = "closed";

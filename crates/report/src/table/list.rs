@@ -2,10 +2,10 @@
 
 use super::grid::{Grid, Side};
 use super::prose;
-use crate::record::{Listed, Record, RunRecord};
 use crate::sweep_title;
-use crate::units::{self, plural};
 use std::collections::BTreeSet;
+use syncline_record::units::{self, plural};
+use syncline_record::{Listed, Record, RunRecord};
 
 /// The table of `list runs`.
 pub fn list(records: &[Listed]) -> String {
@@ -106,7 +106,7 @@ fn cells(record: &Record, runs: &[&RunRecord]) -> Vec<String> {
             ];
         }
     };
-    let time = |pick: fn(&crate::record::Latency) -> u64| {
+    let time = |pick: fn(&syncline_record::Latency) -> u64| {
         units::or_unknown(times.map(pick), units::span_ns)
     };
     vec![

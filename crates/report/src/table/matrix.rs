@@ -7,10 +7,10 @@
 use super::from_dual::is_single_insert;
 use super::grid::{Grid, Side};
 use super::prose;
-use crate::finding::rate_finding;
-use crate::record::{Record, RunRecord};
 use crate::survey::Survey;
-use crate::units;
+use syncline_record::rate_finding;
+use syncline_record::units;
+use syncline_record::{Record, RunRecord, place_on_line};
 
 /// A directory, its ceilings, and what ran in it.
 pub(super) struct DirectoryRuns<'a> {
@@ -140,9 +140,6 @@ fn cells(place: &DirectoryRuns<'_>, run: &RunRecord) -> Vec<String> {
         units::rate(rate),
         units::or_unknown(line_1, units::rate),
         place.turns_per_s.map_or_else(String::new, units::rate),
-        units::or_unknown(
-            crate::sync_line_ratio::ratio(run, &run.end.sync_line, line_1),
-            units::figure,
-        ),
+        units::or_unknown(place_on_line(run, &run.end.sync_line, line_1), units::figure),
     ]
 }

@@ -5,10 +5,10 @@ use super::prose::{self, fact};
 use super::run::{BEST_IN_PARALLEL, ONE_AT_A_TIME};
 use crate::bucket_quantile::quantiles;
 use crate::conclusion::conclusions;
-use crate::record::{
+use syncline_record::units;
+use syncline_record::{
     Counted, CounterFigures, ObservationBody, ObservationRecord, ObservedStore, Setting,
 };
-use crate::units;
 
 type Show = fn(f64) -> String;
 

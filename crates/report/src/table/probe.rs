@@ -3,8 +3,8 @@
 use super::grid::{Grid, Side};
 use super::probe_device;
 use super::prose::{self, fact};
-use crate::record::{Cell, CellFigures, Counted, ProbeRecord};
-use crate::units;
+use syncline_record::units;
+use syncline_record::{Cell, CellFigures, Counted, ProbeRecord};
 
 /// How much of a probe is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +165,7 @@ fn transfers(record: &ProbeRecord) -> String {
         ("p99", Side::Right),
         ("max", Side::Right),
     ]);
-    let mut row = |name: String, rate: Option<String>, times: Option<&crate::record::Latency>| {
+    let mut row = |name: String, rate: Option<String>, times: Option<&syncline_record::Latency>| {
         let time = |value: Option<u64>| value.map_or_else(String::new, units::span_ns);
         grid.row(vec![
             name,

@@ -2,8 +2,8 @@
 
 use super::grid::{Grid, Side};
 use super::prose;
-use crate::record::{Fact, Layer, ProbeRecord};
-use crate::units;
+use syncline_record::units;
+use syncline_record::{Fact, Layer, ProbeRecord};
 
 /// The device part of a probe's view.
 pub(super) fn device(record: &ProbeRecord) -> String {

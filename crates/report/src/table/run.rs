@@ -6,9 +6,9 @@ use super::run_parts::{
     counters, counts, internals, operations, outcomes, percentiles, repetitions,
 };
 use crate::cost::CostChoice;
-use crate::record::{Latency, RunRecord};
-use crate::sync_line_ratio::{no_sync_line_ratio, ratio};
-use crate::units::{self, plural};
+use syncline_record::units::{self, plural};
+use syncline_record::{Latency, RunRecord};
+use syncline_record::{no_sync_line_ratio, place_on_line};
 
 /// The view of a run.
 pub fn run(run: &RunRecord) -> String {
@@ -93,7 +93,7 @@ fn place(run: &RunRecord) -> String {
         return format!("cannot be compared with the disk's sync rate: {why}");
     }
     let part = |name: &str, rate: Option<f64>| {
-        let place = units::times(ratio(run, line, rate)?);
+        let place = units::times(place_on_line(run, line, rate)?);
         Some(format!("{place} {name} ({})", units::rate(rate?)))
     };
     let parts: Vec<String> =

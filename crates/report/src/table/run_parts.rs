@@ -3,8 +3,8 @@
 use super::grid::{Grid, Side};
 use super::prose;
 use crate::bucket_quantile::quantiles;
-use crate::record::{Counted, Latency, Outcomes, RunRecord};
-use crate::units::{self, plural};
+use syncline_record::units::{self, plural};
+use syncline_record::{Counted, Latency, Outcomes, RunRecord};
 
 /// How a figure is shown.
 type Show = fn(f64) -> String;

@@ -2,9 +2,9 @@
 
 use super::grid::{Grid, Side};
 use super::prose;
-use crate::record::{Latency, RunRecord};
-use crate::units;
 use std::collections::BTreeSet;
+use syncline_record::units;
+use syncline_record::{Latency, RunRecord};
 
 /// The workload of which one wants to know what a commit waits for, and which has no conflicts.
 const GROUP_COMMIT: &str = "group-commit";

@@ -1,7 +1,7 @@
 //! What a record's store was told, in its own language.
 
 use super::prose;
-use crate::record::RunRecord;
+use syncline_record::RunRecord;
 
 /// The view of a run's statements.
 pub fn statements(run: &RunRecord) -> String {

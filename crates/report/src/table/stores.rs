@@ -7,7 +7,7 @@ use super::grid::{Grid, Side};
 use super::prose::{self, fact};
 use super::survey::cells;
 use crate::survey::{Group, StepOutcome, Survey};
-use crate::units;
+use syncline_record::units;
 
 /// True if no store ran in two of the directories.
 pub(super) fn each_in_its_own(surveys: &[Survey<'_>]) -> bool {

@@ -1,7 +1,7 @@
 //! A verification: what was found, in sentences.
 
 use super::prose::{self, fact};
-use crate::record::VerificationRecord;
+use syncline_record::VerificationRecord;
 
 /// The view of a verification.
 pub fn verification(record: &VerificationRecord) -> String {

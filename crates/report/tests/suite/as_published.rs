@@ -7,8 +7,8 @@ use crate::published_fixture::{
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
+use syncline_record::{Record, RunEnd, RunRecord};
 use syncline_report::html;
-use syncline_report::record::{Record, RunEnd, RunRecord};
 use syncline_report::table::{Published, as_published};
 
 fn records(runs: Vec<RunRecord>) -> Vec<Record> {

@@ -1,8 +1,8 @@
 //! Comparisons: what is refused, what is called faster, what is a regression.
 
 use crate::fixture::{self, ENGINE, SQLITE, SQLITE_QUEUE, Store};
+use syncline_record::{Record, RunRecord};
 use syncline_report::compare::{Verdict, compare};
-use syncline_report::record::{Record, RunRecord};
 
 fn record(run: RunRecord) -> Record {
     Record::from(run)

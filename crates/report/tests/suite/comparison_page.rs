@@ -2,8 +2,8 @@
 
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::golden;
+use syncline_record::{Record, RunRecord};
 use syncline_report::compare::{Row, compare};
-use syncline_report::record::{Record, RunRecord};
 use syncline_report::{html, table};
 
 fn record(run: RunRecord) -> Record {

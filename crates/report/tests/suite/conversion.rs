@@ -5,12 +5,11 @@ use crate::schema;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use syncline_probe::record::from_probe;
 use syncline_probe::{FileState, MethodChoice, Placement, Plan, Silent, Span, Step, SyncStep};
-use syncline_report::record::{
-    Identity, Machine, Record, RunInputs, SyncLine, Writer, from_probe, from_run, head_from_run,
-    interval_from_run, read,
-};
+use syncline_record::{Identity, Machine, Record, SyncLine, Writer, read};
 use syncline_report::table::{self, Detail};
+use syncline_runner::record::{RunInputs, from_run, head_from_run, interval_from_run};
 use syncline_runner::{
     Arrival, BlockDevice, Check, CheckOutcome, ClientFacts, ClientModel, ClientTime, CountBase,
     Counted, Distribution, DryRunPlan, Durability, FailureKind, Fairness, Interval, Isolation,

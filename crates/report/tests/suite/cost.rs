@@ -3,7 +3,8 @@
 use crate::cost_fixture;
 use crate::fixture::{self, SQLITE};
 use crate::{golden, schema};
-use syncline_report::record::{Cost, CostView, Record, RunRecord};
+use syncline_profile::View;
+use syncline_record::{Cost, Record, RunRecord};
 use syncline_report::{CostChoice, CostThreads, table};
 
 fn metered() -> RunRecord {
@@ -44,7 +45,7 @@ fn column(text: &str, title: &str) -> Vec<(String, String)> {
 fn the_cost_of_a_metered_run_is_drawn() {
     let run = metered();
     golden::check("cost.txt", &table::cost(&run, &CostChoice::default()));
-    let behalf = CostChoice { view: CostView::OnBehalfOf, threads: CostThreads::All };
+    let behalf = CostChoice { view: View::OnBehalfOf, threads: CostThreads::All };
     golden::check("cost_behalf_all.txt", &table::cost(&run, &behalf));
     assert!(table::run(&run).contains("Cost of a transaction by module"));
     schema::check(&[Record::from(run)]);
@@ -92,7 +93,7 @@ fn what_could_not_be_split_says_why_and_is_no_zero() {
         calls.detail =
             Some("tracing is not allowed: sysctl kernel.perf_event_paranoid=-1".to_owned());
         calls.innermost.clear();
-        calls.total = Some(syncline_report::record::CostTotal {
+        calls.total = Some(syncline_record::CostTotal {
             amount: 48_000,
             per_transaction: Some(4.0),
             source: "/proc/PID/io".to_owned(),

@@ -1,6 +1,6 @@
 //! The cost of a metered run as a record holds it, and the profile that it could come from.
 
-use syncline_report::record::{
+use syncline_record::{
     Cost, CostRow, CostTotal, LookingCost, LookingPair, LookingRatio, MetricCost, Range, RunRecord,
     StoreCommits, SyncEvidence,
 };

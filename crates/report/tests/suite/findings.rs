@@ -1,10 +1,9 @@
 //! The rate rule and the count rule, applied to records.
 
 use crate::fixture::{self, SQLITE, Store};
-use syncline_report::record::{
-    Counted, CounterFigures, Interval, RunInputs, RunRecord, SyncLine, from_run,
-};
-use syncline_report::{contradicted_syncs, count_finding, findings, place_on_line, rate_finding};
+use syncline_record::{Counted, CounterFigures, Interval, RunRecord, SyncLine};
+use syncline_record::{contradicted_syncs, count_finding, findings, place_on_line, rate_finding};
+use syncline_runner::record::{RunInputs, from_run};
 
 const OS: Store = Store { durability: "os", evidence: "synchronous=OFF read back", ..SQLITE };
 

@@ -1,7 +1,7 @@
 //! Records of a survey as a small virtual machine gives it, made without a machine.
 
 use std::collections::BTreeMap;
-use syncline_report::record::{
+use syncline_record::{
     Arrivals, Cell, CellFigures, Check, Client, CountBase, Counted, Device, Fact, Fairness,
     FlushCounts, Identity, Interval, Latency, Layer, Machine, NotRun, Outcomes, PerCommit,
     PlainWrite, Plan, ProbeBody, ProbeDevice, ProbeRecord, Range, ReadCell, Record, Repetition,
@@ -501,7 +501,7 @@ fn cells() -> Vec<Cell> {
     if let Some(figures) = &mut cells[9].measured {
         figures.modes = Some(
             [(0.71, 240_000), (0.29, 610_000)]
-                .map(|(share, typical_ns)| syncline_report::record::Mode { share, typical_ns })
+                .map(|(share, typical_ns)| syncline_record::Mode { share, typical_ns })
                 .to_vec(),
         );
     }

@@ -3,8 +3,9 @@
 
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::{conversion, cost_fixture, published_fixture};
-use syncline_report::record::{ClientTime, PathFigures, Record, RunRecord, from_run};
-use syncline_report::violations;
+use syncline_record::violations;
+use syncline_record::{ClientTime, PathFigures, Record, RunRecord};
+use syncline_runner::record::from_run;
 
 /// Item 4: the records behind all golden files, and those made from the runner's results.
 #[test]
@@ -159,7 +160,7 @@ fn shares_of_one_whole_add_up_to_it() {
         mean_of: 9,
     };
     let mut split = whole();
-    split.end.commit_path = Some(syncline_report::record::CommitPathFigures {
+    split.end.commit_path = Some(syncline_record::CommitPathFigures {
         steps: vec!["begin".to_owned(), "sync".to_owned()],
         timed: 9,
         timed_one_in: 64,
@@ -179,7 +180,7 @@ fn a_record_that_contradicts_itself_says_so() {
 
 fn warned(run: &syncline_runner::RunResult) -> String {
     let record = from_run(std::slice::from_ref(run), &conversion::given());
-    let named = |one: &syncline_report::record::Warning| format!("{}: {}", one.name, one.what);
+    let named = |one: &syncline_record::Warning| format!("{}: {}", one.name, one.what);
     let warnings: Vec<String> = record.end.warnings.iter().map(named).collect();
     warnings.join("\n")
 }

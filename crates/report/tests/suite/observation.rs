@@ -3,12 +3,10 @@
 use crate::fixture;
 use crate::schema;
 use std::path::PathBuf;
-use syncline_probe::DroppedSyncs;
-use syncline_report::record::{
-    Identity, ObservationInputs, ObservationRecord, Record, SyncLine, Writer, from_observation,
-    read, share,
-};
+use syncline_record::DroppedSyncs;
+use syncline_record::{Identity, ObservationRecord, Record, SyncLine, Writer, read, share};
 use syncline_report::{html, table};
+use syncline_runner::record::{ObservationInputs, from_observation};
 use syncline_runner::{
     CounterUnit, LogLocation, Machine, Meaning, Observation, ObservedInterval, Setting,
     StoreCounter, StoreObservation, StoreProcess,

@@ -4,7 +4,7 @@
 use crate::cost_fixture;
 use crate::fixture::{self, ENGINE, SQLITE, latency};
 use std::collections::BTreeMap;
-use syncline_report::record::{
+use syncline_record::{
     InternalFigures, Outcomes, OwnFigure, Record, RunRecord, TransactionFigures,
 };
 

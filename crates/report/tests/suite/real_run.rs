@@ -3,203 +3,15 @@
 use crate::fixture;
 use crate::schema;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use syncline_contract::{
-    AccessPattern, Capabilities, Cause, Check, CheckOutcome, Client, ClientModel, Durability,
-    Ending, Int, Isolation, Kind, LogLocation, OperationId, Plan, ReportedSettings, Rows, Session,
-    Stop, Table, Target, TargetResult, Transaction, Value, Workload, Write,
-};
-use syncline_report::record::{
-    Identity, Record, RunInputs, RunRecord, SyncLine, Writer, from_run, head_from_run,
-    interval_from_run, json, read,
-};
+use syncline_contract::{Cause, LogLocation};
+use syncline_record::{Identity, Record, RunRecord, SyncLine, Writer, json, read};
 use syncline_report::{html, table};
+use syncline_runner::record::{RunInputs, from_run, head_from_run, interval_from_run};
 use syncline_runner::{Arrival, Event, Observer, RunPlan, run};
-
-/// A store that keeps numbers in memory, and in which every seventh number conflicts.
-struct Numbers {
-    kept: Arc<Mutex<BTreeSet<i64>>>,
-    folder: PathBuf,
-}
-
-struct NumbersSession {
-    kept: Arc<Mutex<BTreeSet<i64>>>,
-    sent: Option<i64>,
-    nothing: Rows,
-}
-
-impl Session for NumbersSession {
-    fn begin(&mut self, _shape: AccessPattern) {
-        self.sent = None;
-    }
-
-    fn send(&mut self, _operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
-        match values {
-            [Value::Int(number)] if number % 7 == 0 => Err(Stop::Conflict(Cause::Deadlock)),
-            [Value::Int(number)] => {
-                self.sent = Some(*number);
-                Ok(())
-            }
-            other => panic!("one whole number is inserted, not {other:?}"),
-        }
-    }
-
-    async fn receive(&mut self) -> Result<&Rows, Stop> {
-        Ok(&self.nothing)
-    }
-
-    async fn commit(&mut self) -> Result<(), Stop> {
-        self.kept.lock().unwrap().extend(self.sent.take());
-        Ok(())
-    }
-
-    async fn abort(&mut self) {
-        self.sent = None;
-    }
-}
-
-impl Target for Numbers {
-    type Session = NumbersSession;
-    type Worker = ();
-
-    fn name(&self) -> String {
-        "numbers".to_owned()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { client_model: ClientModel::Futures, ..Capabilities::least() }
-    }
-
-    fn log_place(&self) -> LogLocation {
-        LogLocation::Directory(self.folder.clone())
-    }
-
-    async fn create(&self, _plan: &Plan) -> TargetResult<()> {
-        Ok(())
-    }
-
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
-        Ok(ReportedSettings {
-            product: "Numbers".to_owned(),
-            version: "1".to_owned(),
-            durability: Durability::None,
-            durability_evidence: "it keeps its numbers in memory".to_owned(),
-            isolation: Isolation::NoneClaimed,
-            settings: Vec::new(),
-        })
-    }
-
-    fn worker(&self) -> TargetResult<()> {
-        Ok(())
-    }
-
-    async fn connect(&self, _plan: &Plan, _worker: &()) -> TargetResult<NumbersSession> {
-        let kept = Arc::clone(&self.kept);
-        Ok(NumbersSession { kept, sent: None, nothing: Rows::default() })
-    }
-
-    async fn remove(&self) -> TargetResult<()> {
-        Ok(())
-    }
-}
-
-/// Each client inserts numbers of its own and takes back every tenth.
-struct Counting {
-    plan: Plan,
-    kept: Arc<Mutex<BTreeSet<i64>>>,
-}
-
-struct CountingClient {
-    insert: Write<(Int,)>,
-    next: i64,
-    step: i64,
-    committed: Vec<i64>,
-}
-
-fn declare(plan: &mut Plan) -> Write<(Int,)> {
-    let table = plan.table(Table::new("numbers").column("number", Kind::Int).key(&["number"]));
-    plan.insert("insert number", table)
-}
-
-impl Client for CountingClient {
-    type Tally = Vec<i64>;
-
-    fn draw(&mut self) -> usize {
-        self.next += self.step;
-        0
-    }
-
-    fn shape(&self, _kind: usize) -> AccessPattern {
-        AccessPattern::Single
-    }
-
-    async fn perform<S: Session>(
-        &mut self,
-        _kind: usize,
-        transaction: &mut Transaction<'_, S>,
-    ) -> Result<(), Stop> {
-        transaction.write(&self.insert, (self.next,))?;
-        if self.next % 10 == 0 { Err(Stop::Abort) } else { Ok(()) }
-    }
-
-    fn ended(&mut self, _kind: usize, ending: Ending) {
-        if ending == Ending::Committed {
-            self.committed.push(self.next);
-        }
-    }
-
-    fn tally(self) -> Vec<i64> {
-        self.committed
-    }
-}
-
-impl Workload for Counting {
-    type Client = CountingClient;
-
-    fn name(&self) -> &'static str {
-        "counting"
-    }
-
-    fn options(&self) -> Vec<(&'static str, String)> {
-        vec![("take-back", "10".to_owned())]
-    }
-
-    fn transactions(&self) -> &'static [&'static str] {
-        &["insert"]
-    }
-
-    fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    fn client(&self, number: usize, clients: usize, _seed: u64) -> CountingClient {
-        // Handles are equal in every plan that was declared alike.
-        let insert = declare(&mut Plan::new());
-        CountingClient { insert, next: number as i64, step: clients as i64, committed: Vec::new() }
-    }
-
-    async fn check<S: Session>(
-        &self,
-        tallies: Vec<Vec<i64>>,
-        _session: &mut S,
-    ) -> Result<Vec<Check>, Stop> {
-        let kept = self.kept.lock().unwrap();
-        let missing = tallies.iter().flatten().filter(|number| !kept.contains(number)).count();
-        let outcome = match missing {
-            0 => CheckOutcome::Held,
-            count => CheckOutcome::Violated(format!("{count} numbers are missing")),
-        };
-        Ok(vec![Check { name: "every acknowledged number is there".to_owned(), outcome }])
-    }
-
-    fn check_names(&self) -> Vec<&'static str> {
-        vec!["every acknowledged number is there"]
-    }
-}
+use syncline_testkit::{Answer, Keys, Store};
 
 /// Writes the record while the run goes on.
 struct Recorder<'a> {
@@ -227,11 +39,13 @@ impl Observer for Recorder<'_> {
 
 fn recorded(plan: &RunPlan) -> (PathBuf, RunRecord, tempfile::TempDir) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let kept = Arc::default();
-    let store = Numbers { kept: Arc::clone(&kept), folder: folder.path().to_owned() };
-    let mut declared = Plan::new();
-    declare(&mut declared);
-    let workload = Counting { plan: declared, kept };
+    let mut store = Store::new(|key, _| match key % 7 {
+        0 => Answer::Conflict(Cause::Deadlock),
+        _ => Answer::Committed,
+    });
+    store.log_place = LogLocation::Directory(folder.path().to_owned());
+    let mut workload = Keys::new(&store);
+    workload.abort_every = Some(10);
     let given = RunInputs {
         identity: Identity::new("run", fixture::STARTED_NS, 9),
         url: None,
@@ -258,7 +72,7 @@ fn check_views(record: &Record) {
         html::report(std::slice::from_ref(record), &[]),
     ];
     for text in texts {
-        assert!(text.contains("counting on numbers"));
+        assert!(text.contains("keys on scripted"));
     }
     assert!(!json(std::slice::from_ref(record)).contains("NaN"));
 }

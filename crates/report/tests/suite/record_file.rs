@@ -4,7 +4,7 @@ use crate::fixture::{self, SQLITE};
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use syncline_report::record::{Record, RunRecord, Writer, json, list, read, read_all};
+use syncline_record::{Record, RunRecord, Writer, json, list, read, read_all};
 
 fn sentence(path: &Path) -> String {
     read(path).unwrap_err().to_string()

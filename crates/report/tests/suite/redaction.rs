@@ -2,7 +2,7 @@
 
 use crate::fixture::{self, SQLITE};
 use crate::schema;
-use syncline_report::record::{Record, json, share};
+use syncline_record::{Record, json, share};
 
 /// Everything in the fixtures that names a person, a host, a path or a serial number.
 const SECRETS: [&str; 5] = ["/home", "ann", "bench", "buildhost7", "ZX-99881"];

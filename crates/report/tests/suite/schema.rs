@@ -4,7 +4,7 @@ use crate::fixture::{self, SQLITE};
 use crate::golden;
 use serde_json::{Value, json};
 use std::path::Path;
-use syncline_report::record::{Record, json as to_json, schema};
+use syncline_record::{Record, json as to_json, schema};
 
 /// The schema with every object closed, so that a field that it does not name is refused too.
 fn closed_schema() -> Value {
@@ -41,8 +41,7 @@ fn records_keep_to_the_schema_one_or_several() {
     check(&[Record::from(fixture::overloaded())]);
     check(&[Record::from(fixture::probe())]);
     let mut run = fixture::run(SQLITE, 1, 9_000.0, 1.0);
-    run.end =
-        syncline_report::record::RunEnd::from_intervals(&run.intervals, "it has no end: cut short");
+    run.end = syncline_record::RunEnd::from_intervals(&run.intervals, "it has no end: cut short");
     check(&[Record::from(run)]);
 }
 

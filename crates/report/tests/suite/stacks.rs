@@ -6,13 +6,11 @@ use std::path::{Path, PathBuf};
 use syncline_contract::Meaning;
 use syncline_profile::{
     Account, Frame, Histogram, Map, Metric, Name, Precision, Profile, ProfileBuilder, Space,
-    Thread, Total,
+    Thread, Total, View,
 };
-use syncline_report::record::{
-    CostView, Record, RunInputs, RunRecord, Writer, from_run, head_from_run, list, read, refold,
-    share, stacks_of, stacks_of_record,
-};
+use syncline_record::{Record, RunRecord, Writer, list, read, refold, share, stacks_of_record};
 use syncline_report::{CostChoice, CostThreads, FunctionsBy, html, table};
+use syncline_runner::record::{RunInputs, from_run, head_from_run, stacks_of};
 use syncline_runner::{Counted, CounterUnit, RunResult, StoreCounter};
 
 const MAP: &str = r#"
@@ -171,9 +169,9 @@ fn a_profile_is_folded_by_the_commits_of_the_repetition_in_the_middle() {
     assert_eq!(of(None, "connection").amount, 500_000);
     assert_eq!(of(None, "background").amount, 0, "unknown is always a row");
     let off = cost.metric("off_cpu").unwrap();
-    let module = |rows: &[syncline_report::record::CostRow]| rows[0].module.clone();
-    assert_eq!(module(off.rows(CostView::Innermost)).as_deref(), Some("lock_manager"));
-    assert_eq!(module(off.rows(CostView::OnBehalfOf)).as_deref(), Some("logging"));
+    let module = |rows: &[syncline_record::CostRow]| rows[0].module.clone();
+    assert_eq!(module(off.rows(View::Innermost)).as_deref(), Some("lock_manager"));
+    assert_eq!(module(off.rows(View::OnBehalfOf)).as_deref(), Some("logging"));
     assert_eq!(off.lengths.as_ref().map(Vec::len), Some(8));
     let calls = cost.metric("system_calls").unwrap();
     assert_eq!(calls.how, "not attributable");
@@ -201,7 +199,7 @@ fn stacks_stand_beside_the_record_and_fold_to_the_same_cost() {
     let better = Map::parse(&better, "better.toml").unwrap();
     let stacks = stacks_of_record(&path, &record, Some(&better)).unwrap();
     let cost = refold(&record, &stacks).unwrap();
-    let unknown = |cost: &syncline_report::record::Cost| {
+    let unknown = |cost: &syncline_record::Cost| {
         let rows = &cost.metric("cpu_user").unwrap().innermost;
         let mut unknown = rows.iter().filter(|row| row.module.is_none());
         unknown.find(|row| row.threads == "connection").unwrap().amount
@@ -252,7 +250,7 @@ fn a_map_of_another_product_is_used_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let (path, record) = recorded(folder.path());
     let warning = "the map of toy was used for SQLite";
-    let says_so = |cost: &syncline_report::record::Cost| {
+    let says_so = |cost: &syncline_record::Cost| {
         cost.warnings.iter().filter(|one| one.starts_with(warning)).count() == 1
     };
     assert!(says_so(record.end.cost.as_ref().unwrap()));

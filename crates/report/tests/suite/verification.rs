@@ -4,7 +4,7 @@ use crate::fixture;
 use crate::schema;
 use serde_json::json;
 use std::fs;
-use syncline_report::record::{
+use syncline_record::{
     Identity, Listed, Record, VerificationBody, VerificationRecord, Writer, list, read, share,
 };
 use syncline_report::{html, table};

@@ -2,10 +2,10 @@
 
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::golden;
-use syncline_probe::DiskModel;
+use syncline_record::{CommitPathFigures, Listed, PathFigures, Record, RunRecord};
+use syncline_report::DiskModel;
 use syncline_report::compare::compare;
 use syncline_report::html;
-use syncline_report::record::{CommitPathFigures, Listed, PathFigures, Record, RunRecord};
 use syncline_report::survey::Survey;
 use syncline_report::table::{self, Detail};
 
@@ -138,7 +138,7 @@ fn a_store_that_never_promised_is_not_the_best_one() {
 fn a_record_that_was_cut_short_is_shown_with_what_it_has() {
     let whole = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     let reason = "the record was cut short: it has no end";
-    let end = syncline_report::record::RunEnd::from_intervals(&whole.intervals, reason);
+    let end = syncline_record::RunEnd::from_intervals(&whole.intervals, reason);
     let run = RunRecord { end, ..whole };
     let text = table::run(&run);
     assert!(text.contains("cut short: the record was cut short"), "{text}");

@@ -7,7 +7,7 @@
 //!    was much to have.
 
 use crate::account::result::Fairness;
-use crate::drive::worker::WorkerReport;
+use crate::account::worker_report::WorkerReport;
 use syncline_contract::Workload;
 
 /// A client that committed less than this part of an even share starved.

@@ -15,8 +15,18 @@
 //!
 //! Pure arithmetic over times that were read elsewhere.
 
-use crate::drive::arrival::PhaseTimes;
 use syncline_instrument::Nanos;
+
+/// When the phases of a run begin and end, in time of the one clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PhaseTimes {
+    /// The clients start.
+    pub start: Nanos,
+    /// The measured span begins.
+    pub measure: Nanos,
+    /// The measured span ends, whatever else may end it before.
+    pub deadline: Nanos,
+}
 
 /// On which side of the measured span something ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,8 +108,7 @@ pub(crate) fn counted(end: SpanEnd, in_span: Counts, started_in_span: Counts) ->
 
 #[cfg(test)]
 mod tests {
-    use super::When;
-    use crate::drive::arrival::PhaseTimes;
+    use super::{PhaseTimes, When};
 
     /// f01
     #[test]

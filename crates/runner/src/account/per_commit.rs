@@ -4,12 +4,12 @@
 //! readings, at the ends of the measured span. Processor time is divided by all commits from the start
 //! of the clients to the end of the drain, warm-up included: threads tell it when they end.
 
+use crate::account::measured::Measured;
 use crate::account::result::{CountBase, Counted, PerCommit};
 use crate::account::sampler::Sampler;
 use crate::account::store_counters::{StoreCounter, grown_of};
-use crate::coordinate::coordinator::Measured;
 use syncline_contract::{Meaning, StoreProcess, Workload};
-use syncline_meters::{
+use syncline_host::{
     BlockCounts, BlockDevice, SYNCS_SOURCE, SYSTEM_CALLS_REFUSAL, SYSTEM_CALLS_SOURCE, SyncCounts,
 };
 use syncline_profile::Metric;

@@ -9,19 +9,20 @@
 //!    was under way at the two ends of the span.
 //! 4. Unknown is `None`, never zero.
 
+use crate::account::disk_reserve::DiskReserve;
+use crate::account::overhead::OverheadPair;
 use crate::account::saturation::Saturation;
 use crate::account::store_counters::StoreCounter;
 use crate::account::warning::Warning;
-use crate::coordinate::disk_reserve::DiskReserve;
-use crate::coordinate::overhead::OverheadPair;
 use crate::plan::RunPlan;
 use syncline_contract::{
     Check, ClientModel, CommitPaths, DryRunPlan, FailureKind, Internal, LogLocation, OwnFigure,
     ReportedSettings, StoreProcess, Unit,
 };
+use syncline_host::{BlockDevice, Machine};
 use syncline_instrument::Nanos;
-use syncline_meters::{BlockDevice, Machine, ProfilerCpuTime};
 use syncline_profile::Profile;
+use syncline_profiler::ProfilerCpuTime;
 
 /// What was fixed before the first transaction.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! From what workers and meters left behind to a result.
 
 use crate::account::fairness::fairness;
+use crate::account::measured::{Measured, StopCause};
 use crate::account::measured_span::{self, Counts, SpanEnd};
 use crate::account::per_commit::{per_commit, workers_cpu_ns};
 use crate::account::response_bounds;
@@ -13,7 +14,6 @@ use crate::account::store_counters::{StoreCounter, lock_wait_share};
 use crate::account::warning::Warning;
 use crate::account::warning_rules::warnings;
 use crate::account::worker_stats::{TypeStats, WorkerStats, add, distribution};
-use crate::coordinate::coordinator::{Measured, StopCause};
 use hdrhistogram::Histogram;
 use syncline_contract::{Check, Failure, OwnFigure, StoreProcess, Workload};
 use syncline_instrument::{Nanos, clock};

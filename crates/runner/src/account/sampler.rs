@@ -3,10 +3,10 @@
 use crate::account::result::MachineInterval;
 use std::path::Path;
 use syncline_contract::StoreProcess;
-use syncline_instrument::{Nanos, clock};
-use syncline_meters::{
-    BlockCounts, BlockDevice, Pressure, ProcessUsage, SyncCounter, SyncCounts, SystemTimes, Watched,
+use syncline_host::{
+    BlockCounts, BlockDevice, Pressure, Process, ProcessUsage, SyncCounter, SyncCounts, SystemTimes,
 };
+use syncline_instrument::{Nanos, clock};
 
 /// The meters of a run.
 pub(crate) struct Sampler {
@@ -39,8 +39,8 @@ impl Sampler {
         unseen_syncs: Option<&'static str>,
     ) -> Sampler {
         let calls = match process {
-            StoreProcess::InProcess => SyncCounter::open(Watched::Ours),
-            StoreProcess::Other(pid) => SyncCounter::open(Watched::Other(pid)),
+            StoreProcess::InProcess => SyncCounter::open(Process::Ours),
+            StoreProcess::Other(pid) => SyncCounter::open(Process::Other(pid)),
             StoreProcess::Unknown(why) => Err(why.to_owned()),
         };
         Sampler { process, place, calls, unseen_syncs }

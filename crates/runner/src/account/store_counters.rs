@@ -4,10 +4,8 @@
 //! did up to a second late, or when they end. So the span is the clients' whole life, warm-up and drain
 //! included, and what others did in the store meanwhile is in it.
 
-use crate::coordinate::coordinator::Measured;
-use crate::drive::executor::ask;
-use syncline_contract::{Counter, CounterUnit, Meaning, Target, Workload};
-use syncline_instrument::Nanos;
+use crate::account::measured::Measured;
+use syncline_contract::{Counter, CounterUnit, Meaning, Workload};
 
 /// One counter of the store around a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,44 +24,6 @@ pub struct StoreCounter {
     pub after: Option<u64>,
     /// By how much it has grown, or why that is not known.
     pub grown: Result<u64, String>,
-}
-
-/// What a store was asked around its run.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct CounterReadings {
-    before: Vec<Counter>,
-    pub(crate) round_trip_ns: Option<Nanos>,
-    /// Why something was not answered.
-    pub(crate) refusals: Vec<String>,
-}
-
-impl CounterReadings {
-    /// Asks before the clients connect.
-    pub(crate) fn before<T: Target>(target: &T) -> CounterReadings {
-        let mut asked = CounterReadings::default();
-        asked.round_trip_ns = asked.keep(ask(target.round_trip_ns())).flatten();
-        asked.before = asked.keep(ask(target.counters())).unwrap_or_default();
-        asked
-    }
-
-    /// Asks again when they are gone.
-    pub(crate) fn after<T: Target>(&mut self, target: &T) -> Vec<StoreCounter> {
-        if self.before.is_empty() {
-            return Vec::new();
-        }
-        let after = self.keep(ask(target.counters())).unwrap_or_default();
-        grown(&self.before, &after)
-    }
-
-    fn keep<V>(&mut self, answer: Result<V, syncline_contract::Failure>) -> Option<V> {
-        match answer {
-            Ok(value) => Some(value),
-            Err(failure) => {
-                self.refusals.push(failure.what);
-                None
-            }
-        }
-    }
 }
 
 pub(crate) fn grown(before: &[Counter], after: &[Counter]) -> Vec<StoreCounter> {

@@ -1,8 +1,8 @@
 //! When a result deserves a warning.
 
+use crate::account::range::Range;
 use crate::account::result::{Interval, RunResult};
 use crate::account::warning::Warning;
-use crate::coordinate::repetition::Range;
 use std::time::Duration;
 use syncline_contract::ClientModel;
 use syncline_instrument::clock;

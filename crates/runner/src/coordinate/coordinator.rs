@@ -1,73 +1,27 @@
 //! The coordinator: starts the workers, watches the run, gathers what they leave behind.
 
 use crate::account::live_counters::{LiveCounters, LiveTotals, OutcomeKind};
-use crate::account::measured_span::{self, SpanEnd};
-use crate::account::result::{Arrivals, Interval};
+use crate::account::measured::{Measured, StopCause};
+use crate::account::measured_span::{self, PhaseTimes, SpanEnd};
+use crate::account::result::Arrivals;
 use crate::account::sampler::{Reading, Sampler};
+use crate::account::worker_report::Clients;
+use crate::account::worker_report::WorkerReport;
 use crate::coordinate::dataset::Dataset;
-use crate::coordinate::disk_reserve::DiskGuard;
+use crate::coordinate::disk_guard::DiskGuard;
 use crate::coordinate::observer::Observer;
-use crate::coordinate::overhead::OverheadPair;
 use crate::coordinate::phases::RunPhases;
-use crate::coordinate::worker_count::Clients;
-use crate::drive::arrival::PhaseTimes;
 use crate::drive::control::Control;
 use crate::drive::executor::Phase;
 use crate::drive::transaction_listener::TransactionListener;
-use crate::drive::worker::{WorkerReport, WorkerTask};
+use crate::drive::worker::WorkerTask;
 use crate::error::Error;
 use crate::plan::{Arrival, RunPlan};
 use std::any::Any;
 use std::sync::atomic::AtomicBool;
 use std::thread::ScopedJoinHandle;
-use syncline_contract::{CommitPaths, Failure, Internal, Target, Workload};
+use syncline_contract::{Failure, Target, Workload};
 use syncline_instrument::Nanos;
-use syncline_meters::ProfilerCpuTime;
-use syncline_profile::Profile;
-
-/// What the measured span left behind.
-pub(crate) struct Measured<W: Workload> {
-    pub reports: Vec<WorkerReport<W>>,
-    pub arrivals: Option<Arrivals>,
-    pub span_ns: Nanos,
-    /// What ended the measured span.
-    pub span_end: SpanEnd,
-    /// From the begin of the measured span to the end of the last transaction that started in it.
-    pub to_last_end_ns: Nanos,
-    pub intervals: Vec<Interval>,
-    /// Readings at the start and the end of the measured span, and what ended between them.
-    pub span: (Reading, Reading),
-    pub commits_between: u64,
-    /// What the store counted inside itself in the span.
-    pub internals: Vec<Internal>,
-    /// The ways of commits that were acknowledged in the span, of a sample.
-    pub commit_paths: Option<CommitPaths>,
-    /// What was seen of the store's process in the span, if it was metered.
-    pub profile: Option<Profile>,
-    /// What looking used up of the processors meanwhile.
-    pub spent: Option<ProfilerCpuTime>,
-    /// What looking costs, if it was weighed.
-    pub weighed: Vec<OverheadPair>,
-    /// Readings at the start of the clients and when the last had left, and what ended between.
-    pub whole: (Reading, Reading),
-    pub commits_in_whole: u64,
-    pub ended_in_whole: u64,
-    /// Processor time of the coordinating thread in `whole`.
-    pub coordinator_cpu_ns: Nanos,
-    /// Flushes a nanosecond of the idle store, if they were watched.
-    pub idle_flushes_per_ns: Option<f64>,
-    pub stopped_by: StopCause,
-}
-
-/// What ended a run.
-pub(crate) enum StopCause {
-    Duration,
-    Transactions,
-    Requested,
-    /// A file system of the store came to its reserve.
-    DiskSpace(String),
-    Failure(Failure),
-}
 
 /// The parts of a run that are there before its workers.
 pub(crate) struct Coordinator<'r, T, W> {
@@ -164,7 +118,7 @@ impl<T: Target, W: Workload> Coordinator<'_, T, W> {
             workers: self.workers,
             target: self.target,
             workload: self.workload,
-            dataset: self.dataset,
+            store_plan: &self.dataset.plan,
             plan: self.plan,
             control,
             live,

@@ -1,7 +1,7 @@
 //! Loading rows before a run, in parallel over sessions.
 
 use crate::coordinate::dataset::Dataset;
-use crate::coordinate::disk_reserve::DiskGuard;
+use crate::coordinate::disk_guard::DiskGuard;
 use crate::coordinate::interruptible::{block_on_until_stopped, stopped};
 use crate::coordinate::observer::{Event, Observer};
 use crate::error::Error;

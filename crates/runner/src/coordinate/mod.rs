@@ -4,9 +4,10 @@
 //! |---|---|
 //! | `run.rs` | all phases of one run, in order |
 //! | `preflight.rs` | what is refused before a store is touched |
-//! | `disk_reserve.rs` | free disk space: required before a run, watched in it |
+//! | `disk_guard.rs` | free disk space: required before a run, watched in it |
 //! | `dataset.rs`, `fingerprint.rs` | rows that stay for a later run, and how it knows them |
 //! | `load.rs` | loading rows, in parallel over sessions |
+//! | `counter_readings.rs` | the store's own counters, read before and after its clients |
 //! | `interruptible.rs` | waits outside of clients, which a request to stop ends |
 //! | `worker_count.rs` | the number of workers, chosen by trial |
 //! | `coordinator.rs` | starts the workers and collects their reports |
@@ -17,12 +18,16 @@
 //! | `calibration.rs` | the laboratory's own cost per transaction |
 //! | `observation.rs` | observing a server that others use |
 //! | `simulation.rs` | runs in simulated time, for tests |
+//! | `inserts.rs` | the workload of simulated runs and of the bench |
 
 pub(crate) mod calibration;
 pub(crate) mod coordinator;
+pub(crate) mod counter_readings;
 pub(crate) mod dataset;
-pub(crate) mod disk_reserve;
+pub(crate) mod disk_guard;
 pub(crate) mod fingerprint;
+#[cfg(any(test, feature = "simulation"))]
+mod inserts;
 pub(crate) mod interruptible;
 pub(crate) mod load;
 pub(crate) mod observation;

@@ -12,8 +12,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use syncline_contract::{LogLocation, Meaning, StoreObservation, Target, TargetResult};
+use syncline_host::{BlockDevice, Machine};
 use syncline_instrument::{Nanos, clock};
-use syncline_meters::{BlockDevice, Machine};
 
 /// How often it is looked whether somebody asks to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);

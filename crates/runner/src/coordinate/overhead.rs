@@ -8,13 +8,14 @@
 //! and putting it away, lies between rounds and in no slice.
 
 use crate::account::live_counters::{LiveCounters, committed};
+use crate::account::overhead::OverheadPair;
 use crate::coordinate::coordinator::Coordinator;
 use crate::coordinate::phases::{METER_STEP_NS, POLL_NS};
 use crate::drive::control::Control;
 use std::time::Duration;
 use syncline_contract::{Target, Workload};
 use syncline_instrument::{Nanos, clock};
-use syncline_meters::Profiler;
+use syncline_profiler::Profiler;
 
 /// Rounds of four slices.
 const ROUNDS: u32 = 4;
@@ -25,15 +26,6 @@ const SLICES: u32 = 4 * ROUNDS;
 /// Bounds of a slice: shorter ones hold too few commits and too much of a meter's begin, longer ones let the
 /// machine change between two.
 const SLICE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
-
-/// A slice with the meter and one without it, one right behind the other.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OverheadPair {
-    /// Commits a second with the meter.
-    pub metered_per_s: f64,
-    /// Without it.
-    pub unmetered_per_s: f64,
-}
 
 /// How long it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

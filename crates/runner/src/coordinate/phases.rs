@@ -5,20 +5,23 @@
 //! good.
 
 use crate::account::live_counters::{LiveCounters, LiveTotals, OutcomeKind, committed};
+use crate::account::measured_span::PhaseTimes;
+use crate::account::overhead::OverheadPair;
 use crate::account::result::Interval;
 use crate::account::sampler::Reading;
 use crate::coordinate::coordinator::Coordinator;
 use crate::coordinate::observer::Event;
-use crate::coordinate::overhead::{OverheadPair, OverheadTiming};
-use crate::drive::arrival::{PhaseTimes, Schedule};
+use crate::coordinate::overhead::OverheadTiming;
+use crate::drive::arrival::Schedule;
 use crate::drive::control::{Control, Start};
 use crate::drive::executor::Phase;
 use parking_lot::Mutex;
 use std::sync::atomic::Ordering;
 use syncline_contract::{ClientModel, CommitPaths, Internal, StoreProcess, Target, Workload};
+use syncline_host::Process;
 use syncline_instrument::{Nanos, clock};
-use syncline_meters::{Profiler, ProfilerCpuTime, Subject, Watched as Process};
 use syncline_profile::Profile;
+use syncline_profiler::{Profiler, ProfilerCpuTime, Subject};
 
 /// What a meter does on its way may take it so long, while the kernel waits for its processors: not when the
 /// clients are about to leave, whose threads take their counts along.

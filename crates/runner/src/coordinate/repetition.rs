@@ -3,6 +3,7 @@
 //! In turns (A B C A B C) what changes on the machine meanwhile meets every case alike. "Faster" is said
 //! only where the ranges of throughput do not meet.
 
+use crate::account::range::Range;
 use crate::account::result::RunResult;
 use crate::coordinate::observer::{Event, Observer};
 use crate::coordinate::run::run_with_listener;
@@ -42,34 +43,6 @@ pub struct CaseResult {
     pub runs: Vec<RunResult>,
     /// The first run without a result; the case was not run again after it.
     pub error: Option<Error>,
-}
-
-/// Median and range of a figure over the runs of a case.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range {
-    /// The least.
-    pub least: f64,
-    /// The median; of an even number of runs, the mean of the two in the middle.
-    pub median: f64,
-    /// The most.
-    pub most: f64,
-}
-
-impl Range {
-    /// Of any figures; none without any.
-    pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Range> {
-        let mut sorted: Vec<f64> = figures.into_iter().collect();
-        sorted.sort_by(f64::total_cmp);
-        let (least, most) = (*sorted.first()?, *sorted.last()?);
-        let upper = sorted.len() / 2;
-        let lower = (sorted.len() - 1) / 2;
-        Some(Range { least, median: f64::midpoint(sorted[lower], sorted[upper]), most })
-    }
-
-    /// True only if every figure here lies above every figure there.
-    pub fn above(&self, other: &Range) -> bool {
-        self.least > other.most
-    }
 }
 
 impl CaseResult {
@@ -160,7 +133,7 @@ fn order(cases: usize, repetitions: usize, turns: Turns) -> Vec<(usize, usize)> 
 
 #[cfg(test)]
 mod tests {
-    use super::{Range, Turns, order};
+    use super::{Turns, order};
 
     #[test]
     fn turns_are_taken_or_not() {
@@ -170,18 +143,5 @@ mod tests {
         };
         assert_eq!(cases(Turns::Interleaved), [0, 1, 2, 0, 1, 2]);
         assert_eq!(cases(Turns::InBlocks), [0, 0, 1, 1, 2, 2]);
-    }
-
-    #[test]
-    fn ranges_that_meet_decide_nothing() {
-        let range = |figures: &[f64]| Range::of(figures.iter().copied()).unwrap();
-        let slow = range(&[3.0, 1.0, 2.0]);
-        assert_eq!((slow.least, slow.median, slow.most), (1.0, 2.0, 3.0));
-        let even = range(&[1.0, 2.0, 3.0, 10.0]).median;
-        assert!((even - 2.5).abs() < 1e-9);
-        assert!(range(&[3.1, 9.0]).above(&slow));
-        assert!(!range(&[3.0, 9.0]).above(&slow));
-        assert!(!slow.above(&slow));
-        assert_eq!(Range::of([]), None);
     }
 }

@@ -4,21 +4,22 @@
 //! happens after `create` was called, `remove` is called too; but rows that are to stay are kept when
 //! they are loaded to the end, and what was reopened is never removed.
 
+use crate::account::measured::Measured;
 use crate::account::result::{ClientFacts, RunHead, RunResult, TargetFacts, WorkloadFacts};
 use crate::account::result_builder::{Around, assemble};
 use crate::account::sampler::Sampler;
-use crate::account::store_counters::CounterReadings;
 use crate::account::warning::Warning;
-use crate::coordinate::coordinator::{Coordinator, Measured};
+use crate::account::worker_report::WorkerReport;
+use crate::coordinate::coordinator::Coordinator;
+use crate::coordinate::counter_readings::CounterReadings;
 use crate::coordinate::dataset::Dataset;
-use crate::coordinate::disk_reserve::DiskGuard;
+use crate::coordinate::disk_guard::DiskGuard;
 use crate::coordinate::interruptible::{NO_LIMIT_NS, Unanswered, block_on_until_stopped};
 use crate::coordinate::load::load;
 use crate::coordinate::observer::{Event, Observer};
 use crate::coordinate::preflight::admit;
 use crate::drive::executor::block_on;
 use crate::drive::transaction_listener::TransactionListener;
-use crate::drive::worker::WorkerReport;
 use crate::error::Error;
 use crate::plan::RunPlan;
 use std::path::Path;
@@ -27,8 +28,8 @@ use syncline_contract::{
     Check, CheckOutcome, Client, DryRunPlan, Failure, LogLocation, ReportedSettings, Stop, Target,
     TargetResult, Workload,
 };
+use syncline_host::{BlockDevice, FileSystemSpace, Machine};
 use syncline_instrument::clock;
-use syncline_meters::{BlockDevice, FileSystemSpace, Machine};
 
 /// Runs a workload on a target. The target is private to the run: its tables are made first and
 /// removed last, on every path, unless the plan says that loaded rows are shared by several runs. A

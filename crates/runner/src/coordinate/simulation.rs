@@ -9,19 +9,22 @@
 //! What the machine did meanwhile is read at one moment and means nothing.
 
 use crate::account::live_counters::{LiveCounters, LiveTotals, OutcomeKind};
+use crate::account::measured::{Measured, StopCause};
+use crate::account::measured_span::PhaseTimes;
 use crate::account::result::{
     Arrivals, ClientFacts, RunHead, RunResult, TargetFacts, WorkloadFacts,
 };
 use crate::account::result_builder::{Around, assemble};
 use crate::account::sampler::Sampler;
+use crate::account::worker_report::{FinishedClient, WorkerReport};
 use crate::account::worker_stats::WorkerStats;
-use crate::coordinate::coordinator::{Measured, StopCause, spans};
-use crate::drive::arrival::{PhaseTimes, Schedule};
+use crate::coordinate::coordinator::spans;
+use crate::coordinate::inserts::{InsertingClient, Inserts};
+use crate::drive::arrival::Schedule;
 use crate::drive::client_loop::{ClientContext, ClientState, client_loop};
 use crate::drive::control::Control;
 use crate::drive::executor::{Executor, Timers};
 use crate::drive::transaction_listener::TransactionListener;
-use crate::drive::worker::{FinishedClient, WorkerReport};
 use crate::plan::{Arrival, RunPlan};
 use parking_lot::Mutex;
 use std::cell::RefCell;
@@ -31,12 +34,12 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 use syncline_contract::{
-    AccessPattern, Capabilities, Check, Client, ClientModel, DryRunPlan, Durability, Ending,
-    Failure, FailureKind, Isolation, LogLocation, OperationId, Plan, ReportedSettings, Rows,
-    Session, Stop, StoreProcess, Target, TargetResult, Timer, Transaction, Value, Worker, Workload,
+    AccessPattern, Capabilities, ClientModel, DryRunPlan, Durability, Failure, FailureKind,
+    Isolation, LogLocation, OperationId, Plan, ReportedSettings, Rows, Session, Stop, StoreProcess,
+    Target, TargetResult, Timer, Value, Worker, Workload,
 };
+use syncline_host::Machine;
 use syncline_instrument::{Nanos, Ticker, clock};
-use syncline_meters::Machine;
 
 /// When the clients of every run start.
 pub(crate) const BEGIN: Nanos = 7 * clock::SECOND;
@@ -129,77 +132,6 @@ impl Target for Store {
     }
 }
 
-/// Clients that do nothing but commit.
-#[derive(Debug)]
-pub(crate) struct Committing;
-
-impl Client for Committing {
-    type Tally = ();
-
-    fn draw(&mut self) -> usize {
-        0
-    }
-
-    fn shape(&self, _kind: usize) -> AccessPattern {
-        AccessPattern::Single
-    }
-
-    async fn perform<S: Session>(
-        &mut self,
-        _kind: usize,
-        _transaction: &mut Transaction<'_, S>,
-    ) -> Result<(), Stop> {
-        Ok(())
-    }
-
-    fn ended(&mut self, _kind: usize, ending: Ending) {
-        assert_eq!(ending, Ending::Committed);
-    }
-
-    fn tally(self) {}
-}
-
-/// A workload of one type of transaction, which is only a commit.
-struct Commits {
-    plan: Plan,
-}
-
-impl Workload for Commits {
-    type Client = Committing;
-
-    fn name(&self) -> &'static str {
-        "commits"
-    }
-
-    fn options(&self) -> Vec<(&'static str, String)> {
-        Vec::new()
-    }
-
-    fn transactions(&self) -> &'static [&'static str] {
-        &["read"]
-    }
-
-    fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    fn client(&self, _number: usize, _clients: usize, _seed: u64) -> Committing {
-        Committing
-    }
-
-    async fn check<S: Session>(
-        &self,
-        _tallies: Vec<()>,
-        _session: &mut S,
-    ) -> Result<Vec<Check>, Stop> {
-        Ok(Vec::new())
-    }
-
-    fn check_names(&self) -> Vec<&'static str> {
-        Vec::new()
-    }
-}
-
 /// A store of known delay, and how many workers drive its clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Simulation {
@@ -222,7 +154,7 @@ impl Simulation {
     /// What a plan comes to in simulated time, as `run_with_listener` would find it. Of the plan the
     /// clients, the spans, the counts, the arrivals and the seed are used.
     pub fn run(&self, plan: &RunPlan, listener: Option<&dyn TransactionListener>) -> RunResult {
-        let workload = Commits { plan: Plan::new() };
+        let workload = Inserts::new();
         let times = times(plan);
         // The end of the span is each worker's own, since time is.
         let shared = Control::new(self.workers, plan.transactions);
@@ -246,7 +178,7 @@ impl Simulation {
             };
             (report, schedule)
         });
-        let (reports, schedules): (Vec<WorkerReport<Commits>>, Vec<_>) = worked.unzip();
+        let (reports, schedules): (Vec<WorkerReport<Inserts>>, Vec<_>) = worked.unzip();
         let last_ended = reports.iter().map(|report| report.meter.last_ended).max();
         let (span_end, span_ns) = spans(&shared, &times, last_ended);
         let ended = times.measure.saturating_add(span_ns);
@@ -351,13 +283,13 @@ impl Simulation {
         let store = Store { delay_ns: self.delay_ns };
         let timers = Rc::new(Timers::simulated(times.start, times.deadline));
         let part = Part(timers.clone());
-        let operations = Plan::new();
+        let workload = Inserts::new();
         let schedule = Schedule::new(plan.arrival, worker, self.workers, plan.seed, times);
         let schedule = schedule.map(Mutex::new);
         let context = ClientContext {
             target: &store,
             part: &part,
-            plan: &operations,
+            plan: workload.plan(),
             retries: 0,
             retry_within_ns: None,
             skip_after_ns: plan.skip_after.map(clock::nanos),
@@ -375,17 +307,17 @@ impl Simulation {
             ticker: Ticker::exact(),
         };
         let numbers = worker_s_clients(worker, self.workers, plan.clients);
-        let mut states: Vec<ClientState<Committing>> = numbers
+        let mut states: Vec<ClientState<InsertingClient>> = numbers
             .map(|number| ClientState {
                 number,
-                client: Committing,
+                client: workload.client(number, plan.clients, plan.seed),
                 open: None,
                 left: plan.transactions_each.unwrap_or(u64::MAX),
                 commits: 0,
             })
             .collect();
         let loops = states.iter_mut().map(|state| {
-            let session = crate::drive::executor::ask(store.connect(&operations, &part));
+            let session = crate::drive::executor::ask(store.connect(workload.plan(), &part));
             let session = session.expect("a connection of this store cannot fail");
             client_loop(state, session, &context)
         });
@@ -418,7 +350,7 @@ impl Simulation {
                 name: "commits".to_owned(),
                 notice: None,
                 options: Vec::new(),
-                unit: Commits { plan: Plan::new() }.unit(),
+                unit: Inserts::new().unit(),
                 rows_kept: false,
             },
             client: ClientFacts {

@@ -15,11 +15,12 @@
 //! draw is the one behind its last.
 
 use crate::account::live_counters::{LiveCounters, committed};
+use crate::account::measured_span::PhaseTimes;
+use crate::account::range::Range;
 use crate::account::result::{WorkerTrial, WorkerTrials};
+use crate::account::worker_report::Clients;
 use crate::coordinate::coordinator::Coordinator;
 use crate::coordinate::phases::POLL_NS;
-use crate::coordinate::repetition::Range;
-use crate::drive::arrival::PhaseTimes;
 use crate::drive::control::{Control, Start};
 use crate::drive::executor::Phase;
 use crate::error::Error;
@@ -42,9 +43,6 @@ const LEAD: f64 = 1.03;
 const WARM_UP_PARTS: u64 = 8;
 const SLICE_NS_MIN: Nanos = 60_000_000;
 const SLICE_NS_MAX: Nanos = 250_000_000;
-
-/// Clients between two crews, each with its number, in the order of the numbers.
-pub(crate) type Clients<W> = Vec<(usize, <W as Workload>::Client)>;
 
 /// A coordinator, the clients that go on under it (none if they have not run yet), and how it was chosen
 /// (none if nothing was tried).

@@ -12,6 +12,7 @@
 //! `offered = started + skipped + abandoned` over the arrivals that were due in the measured span: what
 //! was taken and not started is given back.
 
+use crate::account::measured_span::PhaseTimes;
 use crate::account::result::Arrivals;
 use crate::plan::Arrival;
 use syncline_instrument::{Nanos, clock};
@@ -21,17 +22,6 @@ use syncline_instrument::{Nanos, clock};
 enum Gap {
     Fixed { gap_ns: f64 },
     Poisson { mean_ns: f64 },
-}
-
-/// When the phases of a run begin and end, in time of the one clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PhaseTimes {
-    /// The clients start.
-    pub start: Nanos,
-    /// The measured span begins.
-    pub measure: Nanos,
-    /// The measured span ends, whatever else may end it before.
-    pub deadline: Nanos,
 }
 
 /// An arrival that a client has taken.

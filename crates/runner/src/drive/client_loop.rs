@@ -10,9 +10,10 @@
 //! else ran in between; after a turn was given to others it is read again.
 
 use crate::account::live_counters::LiveCounters;
+use crate::account::measured_span::PhaseTimes;
 use crate::account::measured_span::{When, inside_ns};
 use crate::account::worker_stats::{End, Span, WorkerStats};
-use crate::drive::arrival::{ClaimedArrival, PhaseTimes, Schedule};
+use crate::drive::arrival::{ClaimedArrival, Schedule};
 use crate::drive::control::Control;
 use crate::drive::executor::{Timers, yield_now};
 use crate::drive::transaction_listener::{

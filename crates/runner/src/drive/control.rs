@@ -1,7 +1,8 @@
 //! What coordinator and workers share: the gate before the start, the signal to end, the first failure,
 //! the budget of transactions.
 
-use crate::drive::arrival::{PhaseTimes, Schedule};
+use crate::account::measured_span::PhaseTimes;
+use crate::drive::arrival::Schedule;
 use crate::drive::executor::{Phase, Signal};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::OnceLock;

@@ -1,9 +1,8 @@
 //! One worker: a thread with its part of the target, its clients and their accounting.
 
 use crate::account::live_counters::LiveCounters;
+use crate::account::worker_report::{Clients, FinishedClient, WorkerReport};
 use crate::account::worker_stats::WorkerStats;
-use crate::coordinate::dataset::Dataset;
-use crate::coordinate::worker_count::Clients;
 use crate::drive::client_loop::{ClientContext, ClientState, client_loop};
 use crate::drive::control::Control;
 use crate::drive::cpu_affinity::{pin, precise_timers};
@@ -13,8 +12,8 @@ use crate::error::Error;
 use crate::plan::RunPlan;
 use std::cell::RefCell;
 use std::rc::Rc;
-use syncline_contract::{Failure, Target, TargetResult, Worker, Workload};
-use syncline_instrument::{Nanos, Ticker, clock};
+use syncline_contract::{Failure, Plan, Target, TargetResult, Worker, Workload};
+use syncline_instrument::{Ticker, clock};
 
 /// Bytes of a client's state that it likely needs: the state's own, and as much as most clients have.
 const CLIENT_PREFETCH_BYTES: usize = 512;
@@ -25,31 +24,12 @@ pub(crate) struct WorkerTask<'r, T, W> {
     pub workers: usize,
     pub target: &'r T,
     pub workload: &'r W,
-    pub dataset: &'r Dataset<'r>,
+    /// The tables and operations of the store.
+    pub store_plan: &'r Plan,
     pub plan: &'r RunPlan,
     pub control: &'r Control,
     pub live: &'r LiveCounters,
     pub listener: Option<&'r dyn TransactionListener>,
-}
-
-/// What a worker leaves behind.
-pub(crate) struct WorkerReport<W: Workload> {
-    pub meter: WorkerStats,
-    pub clients: Vec<FinishedClient<W::Client>>,
-    /// Processor time from the start to the end of the clients, spinning taken off.
-    pub cpu_ns: Nanos,
-    /// Processor time spent spinning until an arrival was due.
-    pub spun_ns: Nanos,
-    /// Wall clock of the same.
-    pub wall_ns: Nanos,
-}
-
-/// What a client leaves behind.
-pub(crate) struct FinishedClient<C> {
-    pub number: usize,
-    pub commits: u64,
-    /// The client itself: taken by the checks, or by the coordinator under which it goes on.
-    pub client: Option<C>,
 }
 
 impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
@@ -74,12 +54,11 @@ impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
         if schedule.is_some() {
             precise_timers();
         }
-        let operations =
-            if self.plan.operations { self.dataset.plan.operations().len() } else { 0 };
+        let operations = if self.plan.operations { self.store_plan.operations().len() } else { 0 };
         let context = ClientContext {
             target: self.target,
             part: &part,
-            plan: &self.dataset.plan,
+            plan: self.store_plan,
             retries: self.plan.retries,
             retry_within_ns: self.plan.retry_within.map(clock::nanos),
             skip_after_ns: self.plan.skip_after.map(clock::nanos),
@@ -161,7 +140,7 @@ impl<T: Target, W: Workload> WorkerTask<'_, T, W> {
         let mut sessions: Vec<Option<TargetResult<T::Session>>> =
             self.numbers().map(|_| None).collect();
         let timers = Timers::default();
-        let plan = &*self.dataset.plan;
+        let plan = self.store_plan;
         let connecting = sessions.iter_mut().map(|place| {
             let part = &part;
             async move {

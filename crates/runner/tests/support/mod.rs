@@ -1,18 +1,13 @@
-//! A store in memory that does as it is told, and a workload that keeps book over it.
+//! Plans and observers for runs on the scripted store.
 
 #![allow(dead_code, reason = "each test file uses its part of the support")]
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
-
-mod store;
-mod workload;
-
-pub(crate) use store::{Answer, Store};
-pub(crate) use workload::Keys;
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use syncline_runner::{Error, Event, Observer, RunPlan, RunResult, run};
+use syncline_testkit::{Keys, Store};
 
 /// A plan of a few clients over two workers that measures `ms` milliseconds without warm-up.
 pub(crate) fn plan(clients: usize, ms: u64) -> RunPlan {

@@ -44,6 +44,6 @@ mod tests;
 
 pub use session::EngineSession;
 pub(crate) use settings::LISTING;
-pub(crate) use target::open;
 pub use target::{Engine, EngineTarget, TransientEngine};
+pub(crate) use target::{OpenedEngine, open};
 pub use worker::EngineWorker;

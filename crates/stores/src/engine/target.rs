@@ -6,7 +6,6 @@ use super::session::{Begins, EngineSession};
 use super::settings::{LISTING, Settings, word_of};
 use super::store::{EngineDisk, Store};
 use super::worker::EngineWorker;
-use crate::any_target::AnyTarget;
 use crate::error::Error;
 use crate::path;
 use crate::url::Url;
@@ -38,8 +37,17 @@ pub struct EngineTarget<D: EngineDisk> {
     place: Option<DatabaseDirectory>,
 }
 
+/// The engine by the mode that a URL asks for.
+#[derive(Debug)]
+pub(crate) enum OpenedEngine {
+    /// On a disk.
+    OnDisk(Engine),
+    /// In memory alone.
+    Transient(TransientEngine),
+}
+
 /// Opens what an `engine:` URL names; touches nothing yet.
-pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+pub(crate) fn open(url: &Url) -> Result<OpenedEngine, Error> {
     let settings = Settings::parse(&url.given(LISTING)?)?;
     if settings.is_transient {
         if url.path.is_some() {
@@ -49,10 +57,10 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
                 form: "engine?mode=transient",
             });
         }
-        return Ok(AnyTarget::TransientEngine(EngineTarget::new(settings, None)));
+        return Ok(OpenedEngine::Transient(EngineTarget::new(settings, None)));
     }
     let place = place(url)?;
-    Ok(AnyTarget::Engine(EngineTarget::new(settings, Some(place))))
+    Ok(OpenedEngine::OnDisk(EngineTarget::new(settings, Some(place))))
 }
 
 fn place(url: &Url) -> Result<DatabaseDirectory, Error> {

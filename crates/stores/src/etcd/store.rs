@@ -5,7 +5,6 @@ use super::lease::{LASTS_S, Lease};
 use super::metrics::{self, Metrics};
 use super::reported_settings::{self, ServerInfo};
 use super::settings::{LISTING, Settings};
-use crate::any_target::AnyTarget;
 use crate::error::Error;
 use crate::server::{MARK, SchemaName};
 use crate::url::Url;
@@ -51,7 +50,7 @@ struct Shared {
 }
 
 /// Opens what an `etcd:` URL names; touches nothing yet.
-pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+pub(crate) fn open(url: &Url) -> Result<EtcdTarget, Error> {
     let settings = Settings::parse(url)?;
     // Roots that cannot be read are refused here, not when the first client connects.
     settings.encryption.tls(LISTING.name)?;
@@ -63,7 +62,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
         lease: Mutex::new(None),
     };
     let store = Etcd::of(Arc::new(shared));
-    Ok(AnyTarget::Etcd(KeyValueTarget::new(store)))
+    Ok(KeyValueTarget::new(store))
 }
 
 impl Etcd {

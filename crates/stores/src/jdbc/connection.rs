@@ -67,7 +67,7 @@ impl Connection {
         }
         let method = &self.methods.connection_set_autocommit;
         let arguments = [jvalue { z: u8::from(autocommit) }];
-        self.java.run(&self.handle, method, &arguments)?;
+        self.java.call::<()>(&self.handle, method, &arguments)?;
         self.autocommit = autocommit;
         Ok(())
     }
@@ -76,13 +76,13 @@ impl Connection {
     #[inline]
     pub(super) fn commit(&mut self) -> Result<(), Thrown> {
         let method = &self.methods.connection_commit;
-        self.java.run(&self.handle, method, &[])
+        self.java.call::<()>(&self.handle, method, &[])
     }
 
     /// Undoes the transaction.
     pub(super) fn rollback(&mut self) -> Result<(), Thrown> {
         let method = &self.methods.connection_rollback;
-        self.java.run(&self.handle, method, &[])
+        self.java.call::<()>(&self.handle, method, &[])
     }
 
     /// Sets how far transactions are kept apart, and reads it back.
@@ -90,8 +90,8 @@ impl Connection {
         let methods = self.methods;
         let arguments = [jvalue { i: level.number() }];
         let (set, get) = (&methods.connection_set_isolation, &methods.connection_isolation);
-        self.java.run(&self.handle, set, &arguments)?;
-        self.java.int(&self.handle, get, &[])
+        self.java.call::<()>(&self.handle, set, &arguments)?;
+        self.java.call::<i32>(&self.handle, get, &[])
     }
 
     /// Makes a schema the one in which unqualified names stand; a catalog where a product has no
@@ -105,7 +105,7 @@ impl Connection {
             &methods.connection_set_schema
         };
         let arguments = [given(&name)];
-        self.java.run(&self.handle, method, &arguments)
+        self.java.call::<()>(&self.handle, method, &arguments)
     }
 
     /// Prepares a statement.
@@ -113,7 +113,7 @@ impl Connection {
         let method = &self.methods.connection_prepare;
         let text = self.java.text(text)?;
         let arguments = [given(&text)];
-        let prepared = self.java.object(&self.handle, method, &arguments)?;
+        let prepared = self.java.call::<Local>(&self.handle, method, &arguments)?;
         self.java.share(&prepared)
     }
 
@@ -123,8 +123,8 @@ impl Connection {
         let statement = self.statement()?;
         let text = self.java.text(text)?;
         let arguments = [given(&text)];
-        let executed = self.java.truth(&statement, &methods.statement_execute, &arguments);
-        let closed = self.java.run(&statement, &methods.statement_close, &[]);
+        let executed = self.java.call::<bool>(&statement, &methods.statement_execute, &arguments);
+        let closed = self.java.call::<()>(&statement, &methods.statement_close, &[]);
         executed?;
         closed
     }
@@ -136,18 +136,18 @@ impl Connection {
         let text = self.java.text(text)?;
         let arguments = [given(&text)];
         let query = &methods.statement_query;
-        let result = self.java.object(&statement, query, &arguments)?;
+        let result = self.java.call::<Local>(&statement, query, &arguments)?;
         let mut rows = Vec::new();
-        while self.java.truth(&result, &methods.result_next, &[])? {
+        while self.java.call::<bool>(&result, &methods.result_next, &[])? {
             let mut row = Vec::new();
             for column in 1..=columns {
                 let arguments = [jvalue { i: column }];
-                let cell = self.java.object(&result, &methods.result_string, &arguments)?;
+                let cell = self.java.call::<Local>(&result, &methods.result_string, &arguments)?;
                 row.push(self.java.words(&cell)?);
             }
             rows.push(row);
         }
-        self.java.run(&statement, &methods.statement_close, &[])?;
+        self.java.call::<()>(&statement, &methods.statement_close, &[])?;
         Ok(rows)
     }
 
@@ -161,9 +161,9 @@ impl Connection {
     pub(super) fn about(&mut self) -> Result<StoreInfo, Thrown> {
         let methods = self.methods;
         let method = &methods.connection_about;
-        let about = self.java.object(&self.handle, method, &[])?;
+        let about = self.java.call::<Local>(&self.handle, method, &[])?;
         let mut words = |method| {
-            let text = self.java.object(&about, method, &[])?;
+            let text = self.java.call::<Local>(&about, method, &[])?;
             self.java.words(&text)
         };
         let product = words(&methods.about_product)?;
@@ -177,22 +177,22 @@ impl Connection {
     pub(super) fn is_valid(&mut self) -> Result<bool, Thrown> {
         let method = &self.methods.connection_valid;
         let seconds = [jvalue { i: 10 }];
-        self.java.truth(&self.handle, method, &seconds)
+        self.java.call::<bool>(&self.handle, method, &seconds)
     }
 
     /// The names of all schemas, or catalogs.
     pub(super) fn schemas(&mut self, is_catalog: bool) -> Result<Vec<String>, Thrown> {
         let methods = self.methods;
-        let about = self.java.object(&self.handle, &methods.connection_about, &[])?;
+        let about = self.java.call::<Local>(&self.handle, &methods.connection_about, &[])?;
         let asks = if is_catalog { &methods.about_catalogs } else { &methods.about_schemas };
-        let result = self.java.object(&about, asks, &[])?;
+        let result = self.java.call::<Local>(&about, asks, &[])?;
         self.column(&result, 1)
     }
 
     /// The names of the tables in a schema, or catalog.
     pub(super) fn tables(&mut self, schema: &str, is_catalog: bool) -> Result<Vec<String>, Thrown> {
         let methods = self.methods;
-        let about = self.java.object(&self.handle, &methods.connection_about, &[])?;
+        let about = self.java.call::<Local>(&self.handle, &methods.connection_about, &[])?;
         let name = self.java.text(schema)?;
         let (any, kind) = (self.java.text("%")?, self.java.text("TABLE")?);
         let text = self.java.class("java/lang/String")?;
@@ -201,25 +201,25 @@ impl Connection {
         let (catalog, schema) =
             if is_catalog { (given(&name), none) } else { (none, given(&name)) };
         let arguments = [catalog, schema, given(&any), given(&kinds)];
-        let result = self.java.object(&about, &methods.about_tables, &arguments)?;
+        let result = self.java.call::<Local>(&about, &methods.about_tables, &arguments)?;
         self.column(&result, 3)
     }
 
     fn column(&mut self, result: &Local, column: i32) -> Result<Vec<String>, Thrown> {
         let methods = self.methods;
         let mut names = Vec::new();
-        while self.java.truth(result, &methods.result_next, &[])? {
+        while self.java.call::<bool>(result, &methods.result_next, &[])? {
             let place = [jvalue { i: column }];
-            let cell = self.java.object(result, &methods.result_string, &place)?;
+            let cell = self.java.call::<Local>(result, &methods.result_string, &place)?;
             names.push(self.java.words(&cell)?);
         }
-        self.java.run(result, &methods.result_close, &[])?;
+        self.java.call::<()>(result, &methods.result_close, &[])?;
         Ok(names)
     }
 
     fn statement(&mut self) -> Result<Local, Thrown> {
         let method = &self.methods.connection_statement;
-        self.java.object(&self.handle, method, &[])
+        self.java.call::<Local>(&self.handle, method, &[])
     }
 }
 
@@ -231,6 +231,6 @@ impl Drop for Connection {
             drop(self.rollback());
         }
         let close = &self.methods.connection_close;
-        drop(self.java.run(&self.handle, close, &[]));
+        drop(self.java.call::<()>(&self.handle, close, &[]));
     }
 }

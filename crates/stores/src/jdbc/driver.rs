@@ -89,10 +89,10 @@ impl Driver {
         for (name, value) in properties {
             let (name, value) = (java.text(name)?, java.text(value)?);
             let pair = [given(&name), given(&value)];
-            java.object(&named, &methods.properties_set, &pair)?;
+            java.call::<Local>(&named, &methods.properties_set, &pair)?;
         }
         let connect = &methods.driver_connect;
-        java.object(&self.object, connect, &[given(&url), given(&named)])
+        java.call::<Local>(&self.object, connect, &[given(&url), given(&named)])
     }
 }
 
@@ -107,8 +107,8 @@ fn loader(java: &mut Java, jars: &[PathBuf]) -> Result<Local, Thrown> {
     for jar in jars {
         let path = java.text(&jar.to_string_lossy())?;
         let file = java.make(&methods.file_new, &[given(&path)])?;
-        let uri = java.object(&file, &methods.file_to_uri, &[])?;
-        urls.push(java.object(&uri, &methods.uri_to_url, &[])?);
+        let uri = java.call::<Local>(&file, &methods.file_to_uri, &[])?;
+        urls.push(java.call::<Local>(&uri, &methods.uri_to_url, &[])?);
     }
     let url = java.class("java/net/URL")?;
     let urls = java.array(&url, &urls)?;
@@ -118,8 +118,8 @@ fn loader(java: &mut Java, jars: &[PathBuf]) -> Result<Local, Thrown> {
 fn by_name(java: &mut Java, loader: &Local, class: &str) -> Result<Local, Thrown> {
     let methods = methods(java)?;
     let name = java.text(class)?;
-    let class = java.object(loader, &methods.loader_class, &[given(&name)])?;
-    java.object(&class, &methods.class_new, &[])
+    let class = java.call::<Local>(loader, &methods.loader_class, &[given(&name)])?;
+    java.call::<Local>(&class, &methods.class_new, &[])
 }
 
 /// Where a jar names the drivers that it holds, a class a line.
@@ -130,14 +130,14 @@ const SERVICES: &str = "META-INF/services/java.sql.Driver";
 fn by_service(java: &mut Java, loader: &Local, url: &str) -> Result<Option<Local>, Thrown> {
     let methods = methods(java)?;
     let name = java.text(SERVICES)?;
-    let lists = java.object(loader, &methods.loader_resources, &[given(&name)])?;
+    let lists = java.call::<Local>(loader, &methods.loader_resources, &[given(&name)])?;
     let mut bytes = Vec::new();
-    while java.truth(&lists, &methods.enumeration_more, &[])? {
-        let list = java.object(&lists, &methods.enumeration_next, &[])?;
-        let stream = java.object(&list, &methods.url_open, &[])?;
-        let read = java.object(&stream, &methods.stream_bytes, &[])?;
+    while java.call::<bool>(&lists, &methods.enumeration_more, &[])? {
+        let list = java.call::<Local>(&lists, &methods.enumeration_next, &[])?;
+        let stream = java.call::<Local>(&list, &methods.url_open, &[])?;
+        let read = java.call::<Local>(&stream, &methods.stream_bytes, &[])?;
         java.read_bytes(&read, &mut bytes)?;
-        java.run(&stream, &methods.stream_close, &[])?;
+        java.call::<()>(&stream, &methods.stream_close, &[])?;
         let text = String::from_utf8_lossy(&bytes);
         let lines = text.lines().map(|line| line.split('#').next());
         let classes = lines.flatten().map(str::trim);
@@ -154,5 +154,5 @@ fn by_service(java: &mut Java, loader: &Local, url: &str) -> Result<Option<Local
 fn takes(java: &mut Java, driver: &JObject<'_>, url: &str) -> Result<bool, Thrown> {
     let methods = methods(java)?;
     let url = java.text(url)?;
-    java.truth(driver, &methods.driver_accepts, &[given(&url)])
+    java.call::<bool>(driver, &methods.driver_accepts, &[given(&url)])
 }

@@ -5,25 +5,11 @@
 
 use super::jvm::Thrown;
 use super::product::Product;
-use syncline_contract::{Cause, Failure, FailureKind, Operation, OperationId, Stop};
+use crate::transaction_phase::TransactionPhase;
+use syncline_contract::{Cause, Failure, FailureKind, Stop};
 
 /// A state, a number if that matters too, and what was in the way.
 pub(super) type Conflict = (&'static str, Option<i32>, Cause);
-
-/// What was under way.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum During<'a> {
-    /// An operation of the plan.
-    Operation(OperationId, &'a Operation),
-    /// An operation that is its whole transaction, so that its end is a commit.
-    WholeTransaction(OperationId, &'a Operation),
-    /// The start of a transaction.
-    Begin,
-    /// A commit.
-    Commit,
-    /// A bulk load.
-    Load,
-}
 
 /// Conflicts by standard, and by the states of products that are reached without a table of their own.
 const CONFLICTS: [Conflict; 9] = [
@@ -40,12 +26,15 @@ const CONFLICTS: [Conflict; 9] = [
 
 /// How a transaction stops on what was thrown.
 #[cold]
-pub(super) fn stop(thrown: &Thrown, during: During<'_>, product: &Product) -> Stop {
+pub(super) fn stop(thrown: &Thrown, during: TransactionPhase<'_>, product: &Product) -> Stop {
     if let Some(cause) = conflict(thrown, product) {
         return Stop::Conflict(cause);
     }
     let failure = failure(thrown, during, product);
-    let commits = matches!(during, During::Commit | During::WholeTransaction(..) | During::Load);
+    let commits = matches!(
+        during,
+        TransactionPhase::Commit | TransactionPhase::WholeTransaction(..) | TransactionPhase::Load
+    );
     let lost = matches!(
         failure.kind,
         FailureKind::Connection | FailureKind::Storage | FailureKind::DiskFull
@@ -65,7 +54,7 @@ pub(super) fn is_duplicate(thrown: &Thrown) -> bool {
     thrown.state.starts_with("23505") || (thrown.state == "23000" && thrown.code == 1062)
 }
 
-fn failure(thrown: &Thrown, during: During<'_>, product: &Product) -> Failure {
+fn failure(thrown: &Thrown, during: TransactionPhase<'_>, product: &Product) -> Failure {
     let kind = kind(thrown);
     let name = product.name;
     let what = |doing: &str| match kind {
@@ -76,15 +65,7 @@ fn failure(thrown: &Thrown, during: During<'_>, product: &Product) -> Failure {
         }
         _ => format!("{name} refused {doing}: {thrown}"),
     };
-    match during {
-        During::Operation(id, operation) | During::WholeTransaction(id, operation) => {
-            let doing = format!("operation \"{}\"", operation.name);
-            Failure::new(kind, what(&doing)).in_operation(id)
-        }
-        During::Begin => Failure::new(kind, what("begin")),
-        During::Commit => Failure::new(kind, what("commit")),
-        During::Load => Failure::new(kind, what("load")),
-    }
+    during.failure(kind, "begin", what)
 }
 
 fn conflict(thrown: &Thrown, product: &Product) -> Option<Cause> {
@@ -119,9 +100,10 @@ fn kind(thrown: &Thrown) -> FailureKind {
 
 #[cfg(test)]
 mod tests {
-    use super::{During, is_duplicate, stop};
+    use super::{is_duplicate, stop};
     use crate::jdbc::jvm::Thrown;
     use crate::jdbc::product::{DERBY, H2, MARIADB, OTHER, POSTGRES, Product};
+    use crate::transaction_phase::TransactionPhase;
     use syncline_contract::{Cause, FailureKind, Stop};
 
     fn thrown(state: &str, code: i32) -> Thrown {
@@ -129,7 +111,7 @@ mod tests {
     }
 
     fn of(product: &Product, state: &str, code: i32) -> Stop {
-        stop(&thrown(state, code), During::Begin, product)
+        stop(&thrown(state, code), TransactionPhase::Begin, product)
     }
 
     #[test]
@@ -183,9 +165,9 @@ mod tests {
 
     #[test]
     fn a_commit_whose_connection_is_lost_is_unknown() {
-        let lost = stop(&thrown("08006", 0), During::Commit, &POSTGRES);
+        let lost = stop(&thrown("08006", 0), TransactionPhase::Commit, &POSTGRES);
         assert!(matches!(lost, Stop::Unknown(failure) if failure.what.contains("was lost")));
-        let refused = stop(&thrown("23505", 0), During::Commit, &POSTGRES);
+        let refused = stop(&thrown("23505", 0), TransactionPhase::Commit, &POSTGRES);
         assert!(matches!(refused, Stop::Failed(_)));
     }
 }

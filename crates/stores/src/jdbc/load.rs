@@ -1,11 +1,12 @@
 //! The bulk path: batches of JDBC, committed when the load returns.
 
 use super::connection::Connection;
-use super::failure::{During, outside, stop};
+use super::failure::{outside, stop};
 use super::jvm::Thrown;
 use super::prepared::{Prepared, other_scale};
 use super::product::Product;
 use crate::sql::Sql;
+use crate::transaction_phase::TransactionPhase;
 use syncline_contract::{
     Failure, FailureKind, KeyGivenBy, Kind, Plan, Rows, Stop, Table, TableId, TargetResult, Value,
 };
@@ -64,7 +65,7 @@ impl Loads {
             return Err(Failure::new(FailureKind::Statement, what).into());
         }
         let loaded = loading.load(connection, batch);
-        loaded.map_err(|thrown| stop(&thrown, During::Load, self.product))
+        loaded.map_err(|thrown| stop(&thrown, TransactionPhase::Load, self.product))
     }
 }
 

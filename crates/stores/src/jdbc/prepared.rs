@@ -1,11 +1,12 @@
 //! A plan's operations as prepared statements of one connection: values in, rows out.
 
 use super::connection::Connection;
-use super::failure::{During, is_duplicate, outside, stop};
+use super::failure::{is_duplicate, outside, stop};
 use super::jvm::{Local, Methods, Shared, Thrown};
 use super::product::{Product, Put};
 use super::values::{self, Scratch, Texts};
 use crate::sql::{Dialect, Sql, Statement};
+use crate::transaction_phase::TransactionPhase;
 use syncline_contract::{
     Action, Cause, ColumnId, Failure, FailureKind, Kind, Limit, Lock, Operation, OperationId, Plan,
     Replies, Rows, Set, Stop, Table, TableId, TargetResult, Value,
@@ -54,26 +55,26 @@ impl Prepared {
     #[inline]
     fn change(&mut self, connection: &mut Connection) -> Result<i32, Thrown> {
         let update = &connection.methods().prepared_update;
-        connection.java().int(&self.statement, update, &[])
+        connection.java().call::<i32>(&self.statement, update, &[])
     }
 
     /// Executes a read.
     #[inline]
     fn query(&mut self, connection: &mut Connection) -> Result<Local, Thrown> {
         let query = &connection.methods().prepared_query;
-        connection.java().object(&self.statement, query, &[])
+        connection.java().call::<Local>(&self.statement, query, &[])
     }
 
     /// Adds what was bound last to the batch.
     pub(super) fn batch(&mut self, connection: &mut Connection) -> Result<(), Thrown> {
         let add = &connection.methods().prepared_add_batch;
-        connection.java().run(&self.statement, add, &[])
+        connection.java().call::<()>(&self.statement, add, &[])
     }
 
     /// Executes the batch.
     pub(super) fn run_batch(&mut self, connection: &mut Connection) -> Result<(), Thrown> {
         let run = &connection.methods().prepared_run_batch;
-        connection.java().object(&self.statement, run, &[]).map(drop)
+        connection.java().call::<Local>(&self.statement, run, &[]).map(drop)
     }
 }
 
@@ -169,9 +170,9 @@ impl Operations {
             Ok(false) => Err(self.refused(id, "changed no row where its key names one")),
             Err(thrown) => {
                 let during = if whole && operation.action.writes() {
-                    During::WholeTransaction(id, operation)
+                    TransactionPhase::WholeTransaction(id, &operation.name)
                 } else {
-                    During::Operation(id, operation)
+                    TransactionPhase::Operation(id, &operation.name)
                 };
                 Err(stop(&thrown, during, self.product))
             }
@@ -197,7 +198,7 @@ fn read(
     let result = prepared.query(connection)?;
     let methods = connection.methods();
     let filled = fill(connection, methods, &result, answer, scratch, rows);
-    let closed = connection.java().run(&result, &methods.result_close, &[]);
+    let closed = connection.java().call::<()>(&result, &methods.result_close, &[]);
     filled.and(closed)
 }
 
@@ -210,7 +211,7 @@ fn fill(
     rows: &mut Rows,
 ) -> Result<(), Thrown> {
     let java = connection.java();
-    while java.truth(result, &methods.result_next, &[])? {
+    while java.call::<bool>(result, &methods.result_next, &[])? {
         for (place, kind) in (1..).zip(answer) {
             values::take(java, methods, result, place, *kind, scratch, rows)?;
         }
@@ -230,8 +231,8 @@ fn put(
         let methods = connection.methods();
         let result = first.query(connection)?;
         let java = connection.java();
-        let found = java.truth(&result, &methods.result_next, &[])?;
-        java.run(&result, &methods.result_close, &[])?;
+        let found = java.call::<bool>(&result, &methods.result_next, &[])?;
+        java.call::<()>(&result, &methods.result_close, &[])?;
         found
     } else {
         first.change(connection)? > 0

@@ -5,11 +5,12 @@
 //! so before the commit is acknowledged.
 
 use super::connection::Connection;
-use super::failure::{During, stop};
+use super::failure::stop;
 use super::jvm::Thrown;
 use super::load::Loads;
 use super::prepared::Operations;
 use super::product::Product;
+use crate::transaction_phase::TransactionPhase;
 use syncline_contract::{
     AccessPattern, Failure, FailureKind, OperationId, Replies, Rows, Session, Stop, TableId, Value,
 };
@@ -35,7 +36,7 @@ impl JdbcSession {
     fn start(&mut self) -> Result<(), Stop> {
         let single = self.shape == AccessPattern::Single;
         let set = self.connection.set_autocommit(single);
-        set.map_err(|thrown| stop(&thrown, During::Begin, self.product))?;
+        set.map_err(|thrown| stop(&thrown, TransactionPhase::Begin, self.product))?;
         self.started = true;
         Ok(())
     }
@@ -85,7 +86,7 @@ impl Session for JdbcSession {
     async fn commit(&mut self) -> Result<(), Stop> {
         if self.started {
             let committed = self.committed();
-            committed.map_err(|thrown| stop(&thrown, During::Commit, self.product))?;
+            committed.map_err(|thrown| stop(&thrown, TransactionPhase::Commit, self.product))?;
         }
         self.started = false;
         Ok(())
@@ -106,7 +107,7 @@ impl Session for JdbcSession {
         let loaded = loaded.and_then(|()| {
             self.wrote = true;
             let settled = self.settle();
-            settled.map_err(|thrown| stop(&thrown, During::Load, self.product))
+            settled.map_err(|thrown| stop(&thrown, TransactionPhase::Load, self.product))
         });
         if loaded.is_err() {
             // The load's own error says what happened; one of the rollback would only hide it.

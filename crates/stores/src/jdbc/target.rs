@@ -13,7 +13,6 @@ use super::product::Product;
 use super::reported_settings;
 use super::session::JdbcSession;
 use super::settings::{LISTING, Level, Settings};
-use crate::any_target::AnyTarget;
 use crate::error::Error;
 use crate::server::{Host, listener, verified};
 use crate::sql::Sql;
@@ -65,12 +64,12 @@ const CLEANED_WITHIN: Duration = Duration::from_mins(10);
 const ROUND_TRIPS: usize = 200;
 
 /// Opens what a `jdbc:` URL names; touches nothing yet.
-pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+pub(crate) fn open(url: &Url) -> Result<Jdbc, Error> {
     let settings = Settings::parse(url)?;
     let word = url.path.as_deref().unwrap_or_default();
     let product = Product::of(word.split([':', ';']).next().unwrap_or_default());
     let place = DatabaseLocation::of(url, product, &settings)?;
-    Ok(AnyTarget::Jdbc(Jdbc { product, settings, place, state: Mutex::default() }))
+    Ok(Jdbc { product, settings, place, state: Mutex::default() })
 }
 
 impl Jdbc {

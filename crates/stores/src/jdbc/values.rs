@@ -54,10 +54,10 @@ impl Texts {
         let set = &methods.prepared_set_string;
         if let Some((_, kept)) = self.kept.iter().find(|(kept, _)| kept == text) {
             self.misses = 0;
-            return java.run(statement, set, &[place, given(kept)]);
+            return java.call::<()>(statement, set, &[place, given(kept)]);
         }
         let made = java.text(text)?;
-        java.run(statement, set, &[place, given(&made)])?;
+        java.call::<()>(statement, set, &[place, given(&made)])?;
         if self.misses < MISSES_MAX {
             self.misses += 1;
             if self.kept.len() == TEXTS {
@@ -86,35 +86,35 @@ pub(super) fn give(
     match value {
         Value::Null => {
             let number = jvalue { i: type_number(kind) };
-            java.run(statement, &methods.prepared_set_null, &[place, number])
+            java.call::<()>(statement, &methods.prepared_set_null, &[place, number])
         }
         Value::Int(number) => {
             let number = jvalue { j: number };
-            java.run(statement, &methods.prepared_set_long, &[place, number])
+            java.call::<()>(statement, &methods.prepared_set_long, &[place, number])
         }
         Value::Float(number) => {
             let number = jvalue { d: number };
-            java.run(statement, &methods.prepared_set_double, &[place, number])
+            java.call::<()>(statement, &methods.prepared_set_double, &[place, number])
         }
         Value::Text(text) => texts.give(java, methods, statement, place, text),
         Value::Bytes(bytes) => {
             let bytes = java.bytes(bytes)?;
             let set = &methods.prepared_set_bytes;
-            java.run(statement, set, &[place, given(&bytes)])
+            java.call::<()>(statement, set, &[place, given(&bytes)])
         }
         Value::Decimal(Decimal { units, scale }) => {
             let (units, scale) = (jvalue { j: units }, jvalue { i: i32::from(scale) });
             let decimal = java.of_class(&methods.decimal_of, &[units, scale])?;
             let set = &methods.prepared_set_decimal;
-            java.run(statement, set, &[place, given(&decimal)])
+            java.call::<()>(statement, set, &[place, given(&decimal)])
         }
         Value::Timestamp(micros) => {
             let millis = jvalue { j: micros.div_euclid(1_000) };
             let time = java.make(&methods.timestamp_new, &[millis])?;
             let nanos = jvalue { i: (micros.rem_euclid(1_000_000) * 1_000) as i32 };
-            java.run(&time, &methods.timestamp_set_nanos, &[nanos])?;
+            java.call::<()>(&time, &methods.timestamp_set_nanos, &[nanos])?;
             let set = &methods.prepared_set_timestamp;
-            java.run(statement, set, &[place, given(&time)])
+            java.call::<()>(statement, set, &[place, given(&time)])
         }
     }
 }
@@ -139,19 +139,19 @@ pub(super) fn take(
 ) -> Result<(), Thrown> {
     let place = [jvalue { i: place }];
     let was_null = |java: &mut Java| -> Result<bool, Thrown> {
-        Ok(nullable && java.truth(result, &methods.result_was_null, &[])?)
+        Ok(nullable && java.call::<bool>(result, &methods.result_was_null, &[])?)
     };
     let value = match kind {
         Kind::Int => {
-            let number = java.long(result, &methods.result_long, &place)?;
+            let number = java.call::<i64>(result, &methods.result_long, &place)?;
             if was_null(java)? { Value::Null } else { Value::Int(number) }
         }
         Kind::Float => {
-            let number = java.double(result, &methods.result_double, &place)?;
+            let number = java.call::<f64>(result, &methods.result_double, &place)?;
             if was_null(java)? { Value::Null } else { Value::Float(number) }
         }
         Kind::Text => {
-            let text = java.object(result, &methods.result_string, &place)?;
+            let text = java.call::<Local>(result, &methods.result_string, &place)?;
             if text.is_null() {
                 Value::Null
             } else {
@@ -160,7 +160,7 @@ pub(super) fn take(
             }
         }
         Kind::Bytes => {
-            let bytes = java.object(result, &methods.result_bytes, &place)?;
+            let bytes = java.call::<Local>(result, &methods.result_bytes, &place)?;
             if bytes.is_null() {
                 Value::Null
             } else {
@@ -169,25 +169,25 @@ pub(super) fn take(
             }
         }
         Kind::Decimal { scale } => {
-            let decimal = java.object(result, &methods.result_decimal, &place)?;
+            let decimal = java.call::<Local>(result, &methods.result_decimal, &place)?;
             if decimal.is_null() {
                 Value::Null
             } else {
                 // Exact: what does not fit the scale, or 64 bits, is thrown.
                 let digits = [jvalue { i: i32::from(scale) }];
-                let scaled = java.object(&decimal, &methods.decimal_scaled, &digits)?;
-                let units = java.object(&scaled, &methods.decimal_units, &[])?;
-                let units = java.long(&units, &methods.integer_long, &[])?;
+                let scaled = java.call::<Local>(&decimal, &methods.decimal_scaled, &digits)?;
+                let units = java.call::<Local>(&scaled, &methods.decimal_units, &[])?;
+                let units = java.call::<i64>(&units, &methods.integer_long, &[])?;
                 Value::Decimal(Decimal { units, scale })
             }
         }
         Kind::Timestamp => {
-            let time = java.object(result, &methods.result_timestamp, &place)?;
+            let time = java.call::<Local>(result, &methods.result_timestamp, &place)?;
             if time.is_null() {
                 Value::Null
             } else {
-                let millis = java.long(&time, &methods.timestamp_millis, &[])?;
-                let nanos = java.int(&time, &methods.timestamp_nanos, &[])?;
+                let millis = java.call::<i64>(&time, &methods.timestamp_millis, &[])?;
+                let nanos = java.call::<i32>(&time, &methods.timestamp_nanos, &[])?;
                 let seconds = millis.div_euclid(1_000);
                 Value::Timestamp(seconds * 1_000_000 + i64::from(nanos) / 1_000)
             }

@@ -6,31 +6,18 @@
 use super::login::Refused;
 use super::packet::Malformed;
 use super::reply::ServerError;
-use syncline_contract::{Cause, Failure, FailureKind, Name, OperationId, Stop};
-
-/// What was under way.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum During<'a> {
-    /// An operation of the plan, by its name.
-    Operation(OperationId, &'a Name),
-    /// An operation that is its whole transaction, so that its end is a commit.
-    WholeTransaction(OperationId, &'a Name),
-    /// The start of a transaction, or a setting.
-    Begin,
-    /// A commit.
-    Commit,
-    /// A bulk load of a table.
-    Load,
-}
+use crate::transaction_phase::TransactionPhase;
+use syncline_contract::{Cause, Failure, FailureKind, Stop};
 
 /// How a transaction stops on a server's error.
 #[cold]
-pub(super) fn stop(error: &ServerError, during: During<'_>) -> Stop {
+pub(super) fn stop(error: &ServerError, during: TransactionPhase<'_>) -> Stop {
     if let Some(cause) = conflict(error) {
         return Stop::Conflict(cause);
     }
     let failure = failure(error, during);
-    let commits = matches!(during, During::Commit | During::WholeTransaction(..));
+    let commits =
+        matches!(during, TransactionPhase::Commit | TransactionPhase::WholeTransaction(..));
     // After such an error in a commit nobody knows what a later recovery will find. A full disk is
     // another matter: the server rolls back, and says so.
     if commits && matches!(failure.kind, FailureKind::Storage | FailureKind::Connection) {
@@ -40,7 +27,7 @@ pub(super) fn stop(error: &ServerError, during: During<'_>) -> Stop {
     }
 }
 
-fn failure(error: &ServerError, during: During<'_>) -> Failure {
+fn failure(error: &ServerError, during: TransactionPhase<'_>) -> Failure {
     let kind = kind(error);
     let said = said(error);
     let what = |doing: &str| match kind {
@@ -52,14 +39,7 @@ fn failure(error: &ServerError, during: During<'_>) -> Failure {
         FailureKind::Limit => format!("{doing} met a limit of the server: {said}"),
         FailureKind::Statement => format!("the server refused {doing}: {said}"),
     };
-    match during {
-        During::Operation(id, name) | During::WholeTransaction(id, name) => {
-            Failure::new(kind, what(&format!("operation \"{name}\""))).in_operation(id)
-        }
-        During::Begin => Failure::new(kind, what("the start of a transaction")),
-        During::Commit => Failure::new(kind, what("commit")),
-        During::Load => Failure::new(kind, what("load")),
-    }
+    during.failure(kind, "the start of a transaction", what)
 }
 
 /// A failure outside transactions: "could not make the tables of".
@@ -166,9 +146,10 @@ fn says_no_space(message: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{During, kind, outside, refused, stop};
+    use super::{kind, outside, refused, stop};
     use crate::mysql::login::Refused;
     use crate::mysql::reply::ServerError;
+    use crate::transaction_phase::TransactionPhase;
     use syncline_contract::{Cause, FailureKind, Name, OperationId, Stop};
 
     fn error(code: u16, state: &str, message: &str) -> ServerError {
@@ -183,7 +164,7 @@ mod tests {
             (1020, "HY000", Cause::Serialization),
             (9999, "40001", Cause::Serialization),
         ] {
-            let stopped = stop(&error(code, state, ""), During::Commit);
+            let stopped = stop(&error(code, state, ""), TransactionPhase::Commit);
             assert!(matches!(stopped, Stop::Conflict(got) if got == cause), "{code}: {stopped:?}");
         }
     }
@@ -210,7 +191,7 @@ mod tests {
     #[test]
     fn a_refused_statement_names_its_operation() {
         let name = Name::from("insert row");
-        let during = During::Operation(OperationId(3), &name);
+        let during = TransactionPhase::Operation(OperationId(3), &name);
         let Stop::Failed(failure) = stop(&error(1062, "23000", "Duplicate entry"), during) else {
             panic!("it fails");
         };
@@ -224,10 +205,10 @@ mod tests {
     #[test]
     fn an_io_error_in_a_commit_leaves_its_outcome_unknown_and_a_full_disk_does_not() {
         let io = error(1030, "HY000", "Got error 5 from storage engine");
-        assert!(matches!(stop(&io, During::Commit), Stop::Unknown(_)));
-        assert!(matches!(stop(&io, During::Begin), Stop::Failed(_)));
+        assert!(matches!(stop(&io, TransactionPhase::Commit), Stop::Unknown(_)));
+        assert!(matches!(stop(&io, TransactionPhase::Begin), Stop::Failed(_)));
         let full = error(1114, "HY000", "The table is full");
-        assert!(matches!(stop(&full, During::Commit), Stop::Failed(_)));
+        assert!(matches!(stop(&full, TransactionPhase::Commit), Stop::Failed(_)));
     }
 
     #[test]

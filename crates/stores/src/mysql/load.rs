@@ -5,12 +5,13 @@
 //! and one way serves both.
 
 use super::connection::{Connection, command};
-use super::failure::{During, outside, stop};
+use super::failure::{outside, stop};
 use super::packet;
 use super::prepared::{other_scales, put_parameters};
 use super::reply::{End, Form};
 use super::values::wire_type_of;
 use crate::sql::Sql;
+use crate::transaction_phase::TransactionPhase;
 use syncline_contract::{ColumnId, Failure, FailureKind, Kind, Plan, Rows, Stop, TableId, Value};
 
 /// Rows of an insert, largest first.
@@ -105,7 +106,7 @@ async fn answers(connection: &mut Connection, under_way: &mut usize) -> Result<O
     for _ in 0..std::mem::take(under_way) {
         let end = connection.read(Form::Binary, &mut columns, &[], &mut rows).await?;
         if let End::Error(error) = end {
-            failed.get_or_insert_with(|| stop(&error, During::Load));
+            failed.get_or_insert_with(|| stop(&error, TransactionPhase::Load));
         }
     }
     Ok(failed)

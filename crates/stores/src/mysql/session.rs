@@ -17,10 +17,11 @@
 //!    again; one whose connection was lost says so at the next `send`.
 
 use super::connection::{Connection, put_query};
-use super::failure::{During, stop};
+use super::failure::stop;
 use super::load::Loads;
 use super::prepared::{Prepared, Way};
 use super::reply::{End, Form};
+use crate::transaction_phase::TransactionPhase;
 use std::collections::VecDeque;
 use syncline_contract::{
     AccessPattern, AnsweredWrite, Failure, FailureKind, Name, OperationId, Replies, Rows, Session,
@@ -207,7 +208,9 @@ impl MysqlSession {
                 operation.number(&mut self.commands[at..]);
                 Ok(())
             }
-            Ok(Err(error)) => Err(stop(&error, During::Operation(id, &operation.operation.name))),
+            Ok(Err(error)) => {
+                Err(stop(&error, TransactionPhase::Operation(id, &operation.operation.name)))
+            }
             Err(failure) => Err(self.lose(failure)),
         }
     }
@@ -268,9 +271,9 @@ impl MysqlSession {
                 let name: &Name = &operation.operation.name;
                 let whole = self.shape == AccessPattern::Single && !operation.answers;
                 let during = if whole {
-                    During::WholeTransaction(id, name)
+                    TransactionPhase::WholeTransaction(id, name)
                 } else {
-                    During::Operation(id, name)
+                    TransactionPhase::Operation(id, name)
                 };
                 Err(stop(&error, during))
             }
@@ -289,8 +292,8 @@ impl MysqlSession {
             }
             Ok(End::Error(error)) => {
                 let during = match control {
-                    Control::Commit => During::Commit,
-                    Control::Autocommit(_) | Control::Rollback => During::Begin,
+                    Control::Commit => TransactionPhase::Commit,
+                    Control::Autocommit(_) | Control::Rollback => TransactionPhase::Begin,
                 };
                 Err(stop(&error, during))
             }

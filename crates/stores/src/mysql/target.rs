@@ -10,7 +10,6 @@ use super::reported_settings::{self, session_settings, snapshot_by_version};
 use super::server::Server;
 use super::session::MysqlSession;
 use super::settings::{LISTING, MARIADB_LISTING, Settings};
-use crate::any_target::AnyTarget;
 use crate::error::Error;
 use crate::server::{Host, Password, SchemaName};
 use crate::sql::{MYSQL, Sql};
@@ -44,13 +43,13 @@ pub struct Mysql {
 }
 
 /// Opens what a `mysql:` URL names; touches nothing yet.
-pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
-    Mysql::of(url, LISTING).map(AnyTarget::Mysql)
+pub(crate) fn open(url: &Url) -> Result<Mysql, Error> {
+    Mysql::of(url, LISTING)
 }
 
 /// Opens what a `mariadb:` URL names; touches nothing yet.
-pub(crate) fn open_mariadb(url: &Url) -> Result<AnyTarget, Error> {
-    Mysql::of(url, MARIADB_LISTING).map(AnyTarget::Mysql)
+pub(crate) fn open_mariadb(url: &Url) -> Result<Mysql, Error> {
+    Mysql::of(url, MARIADB_LISTING)
 }
 
 impl Mysql {

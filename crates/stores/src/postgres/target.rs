@@ -16,7 +16,6 @@ use super::session::PostgresSession;
 use super::settings::{LISTING, Names, Settings};
 use super::user_view::user_view;
 use super::waits;
-use crate::any_target::AnyTarget;
 use crate::error::Error;
 use crate::libpq::{self, Passwords};
 use crate::server::{Address, AddressForm, Host, Password, SchemaName};
@@ -46,7 +45,7 @@ const ADDRESS: AddressForm = AddressForm {
 };
 
 /// Opens what a `postgres:` URL names; touches nothing yet.
-pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+pub(crate) fn open(url: &Url) -> Result<Postgres, Error> {
     let variable = |name: &str| std::env::var(name).ok();
     let url = &Url { pairs: libpq::translated(&url.pairs, variable)?, ..url.clone() };
     let settings = Settings::parse(url)?;
@@ -77,7 +76,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
     })?;
     let stays = settings.schema.is_some();
     let schema = settings.schema.clone().unwrap_or_else(SchemaName::fresh);
-    Ok(AnyTarget::Postgres(Postgres {
+    Ok(Postgres {
         place: Box::new(ServerLocation { address, endpoint, settings, tls, user, no_password }),
         schema,
         stays,
@@ -87,7 +86,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
         loaded: Arc::default(),
         session_processes: Mutex::default(),
         observing: Mutex::default(),
-    }))
+    })
 }
 
 /// See the module.

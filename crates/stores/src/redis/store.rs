@@ -5,7 +5,6 @@ use super::counters;
 use super::protocol::Reply;
 use super::reported_settings::{self, ServerInfo};
 use super::settings::{LISTING, Settings};
-use crate::any_target::AnyTarget;
 use crate::error::Error;
 use crate::server::{FAREWELL_LOOKS, FAREWELL_PAUSE, MARK, SchemaName};
 use crate::url::Url;
@@ -60,7 +59,7 @@ end
 return pairs";
 
 /// Opens what a `redis:` URL names; touches nothing yet.
-pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+pub(crate) fn open(url: &Url) -> Result<RedisTarget, Error> {
     let settings = Settings::parse(url)?;
     let shared = Shared {
         tls: settings.encryption.tls(LISTING.name)?,
@@ -69,7 +68,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
         met: Mutex::new(None),
     };
     let store = Redis { shared: Arc::new(shared), link: Mutex::new(None), is_client: false };
-    Ok(AnyTarget::Redis(KeyValueTarget::new(store)))
+    Ok(KeyValueTarget::new(store))
 }
 
 impl Redis {

@@ -2,7 +2,6 @@
 
 use super::reported_settings::{Counts, OptionsFile};
 use super::settings::{LISTING, RECYCLED_LOGS, Settings, Wal};
-use crate::any_target::AnyTarget;
 use crate::directory::Directory;
 use crate::directory_store::{DirectoryStore, not_created};
 use crate::error::Error;
@@ -41,12 +40,12 @@ struct Open {
 }
 
 /// Opens what a `rocksdb:` URL names; touches nothing yet.
-pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+pub(crate) fn open(url: &Url) -> Result<RocksdbTarget, Error> {
     let store = Rocksdb {
         settings: Settings::of(url)?,
         home: DirectoryStore::new(Directory::of(url, LISTING, &[FOLDER], LISTING.name)?),
     };
-    Ok(AnyTarget::Rocksdb(KeyValueTarget::new(store)))
+    Ok(KeyValueTarget::new(store))
 }
 
 impl Rocksdb {

@@ -1,10 +1,11 @@
 //! A connection that knows the plan: an operation's values in, its rows out.
 
 use super::connection;
-use super::failure::{During, outside, stop};
+use super::failure::{outside, stop};
 use super::raw::Prepared;
 use super::settings::Settings;
 use super::sql;
+use crate::transaction_phase::TransactionPhase;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Statement, ToSql};
 use std::path::{Path, PathBuf};
@@ -135,7 +136,7 @@ impl Connected {
                 Ok(statement)
             }
             Err(error) => {
-                let during = During::Operation(id, &compiled.operation);
+                let during = TransactionPhase::Operation(id, &compiled.operation.name);
                 Err(stop(&error, during, &self.path))
             }
         }
@@ -166,8 +167,8 @@ impl Connected {
         let done = self.prepared.execute(statement);
         done.map(drop).map_err(|error| {
             let during = match control {
-                Control::Commit => During::Commit,
-                _ => During::Begin,
+                Control::Commit => TransactionPhase::Commit,
+                _ => TransactionPhase::Begin,
             };
             stop(&error, during, &self.path)
         })
@@ -209,9 +210,9 @@ impl Connected {
             Err(error) => {
                 let operation = &compiled.operation;
                 let during = if whole && !compiled.answers {
-                    During::WholeTransaction(id, operation)
+                    TransactionPhase::WholeTransaction(id, &operation.name)
                 } else {
-                    During::Operation(id, operation)
+                    TransactionPhase::Operation(id, &operation.name)
                 };
                 Err(stop(&error, during, &self.path))
             }
@@ -248,7 +249,7 @@ impl Connected {
                 }
                 statement.raw_execute()
             });
-            done.map_err(|error| stop(&error, During::Load, &self.path))?;
+            done.map_err(|error| stop(&error, TransactionPhase::Load, &self.path))?;
         }
         Ok(())
     }

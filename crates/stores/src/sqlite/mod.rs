@@ -42,7 +42,9 @@ mod target;
 pub use queue::{QueueSession, QueueWorker};
 pub use session::SqliteSession;
 pub use settings::{Journal, Settings, Synchronous, Wait};
-pub use target::{Sqlite, SqliteQueue};
+pub use target::{
+    Assignment, ConnectionPerClient, SharedConnection, Sqlite, SqliteQueue, SqliteTarget,
+};
 
 pub(crate) use settings::LISTING;
-pub(crate) use target::open;
+pub(crate) use target::{OpenedSqlite, open};

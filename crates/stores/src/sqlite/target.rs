@@ -9,37 +9,111 @@ use super::queue::{QueueSession, QueueWorker};
 use super::session::SqliteSession;
 use super::settings::{LISTING, Settings, Wait};
 use super::sql;
-use crate::any_target::AnyTarget;
 use crate::error::Error;
 use crate::path;
 use crate::url::Url;
 use rusqlite::Connection;
+use std::fmt::Debug;
+use std::marker::PhantomData;
 use std::path::Path;
 use syncline_contract::{
     Capabilities, ClientModel, DryRunPlan, Durability, Failure, FailureKind, Isolation,
-    LogLocation, Plan, ReportedSettings, Setting, Target, TargetResult,
+    LogLocation, Plan, ReportedSettings, Session, Setting, Target, TargetResult, Worker,
 };
 
 /// SQLite with a connection a client.
-#[derive(Debug)]
-pub struct Sqlite {
-    store: Store,
-}
+pub type Sqlite = SqliteTarget<ConnectionPerClient>;
 
 /// SQLite with one connection for all clients.
+pub type SqliteQueue = SqliteTarget<SharedConnection>;
+
+/// SQLite, with that assignment of connections to clients.
 #[derive(Debug)]
-pub struct SqliteQueue {
+pub struct SqliteTarget<A> {
     store: Store,
+    assignment: PhantomData<A>,
+}
+
+/// Which connection a client uses: what differs between the two targets.
+pub trait Assignment: Debug + Sync {
+    /// A client's session.
+    type Session: Session;
+    /// What the clients of a worker share.
+    type Worker: Worker;
+
+    /// The part of one worker.
+    fn worker(path: &Path, settings: Settings) -> Self::Worker;
+
+    /// The session of one client of that worker.
+    fn connect(
+        path: &Path,
+        settings: &Settings,
+        plan: &Plan,
+        worker: &Self::Worker,
+    ) -> TargetResult<Self::Session>;
+}
+
+/// Each client has a connection of its own.
+#[derive(Debug)]
+pub struct ConnectionPerClient;
+
+impl Assignment for ConnectionPerClient {
+    type Session = SqliteSession;
+    type Worker = ();
+
+    fn worker(_path: &Path, _settings: Settings) {}
+
+    fn connect(
+        path: &Path,
+        settings: &Settings,
+        plan: &Plan,
+        _worker: &(),
+    ) -> TargetResult<SqliteSession> {
+        Connected::open(path, settings, plan).map(SqliteSession::new)
+    }
+}
+
+/// All clients of a worker have one connection.
+#[derive(Debug)]
+pub struct SharedConnection;
+
+impl Assignment for SharedConnection {
+    type Session = QueueSession;
+    type Worker = QueueWorker;
+
+    fn worker(path: &Path, settings: Settings) -> QueueWorker {
+        QueueWorker::new(path.to_owned(), settings)
+    }
+
+    fn connect(
+        _path: &Path,
+        _settings: &Settings,
+        plan: &Plan,
+        worker: &QueueWorker,
+    ) -> TargetResult<QueueSession> {
+        worker.connect(plan)
+    }
+}
+
+/// SQLite by the client model that a URL asks for.
+#[derive(Debug)]
+pub(crate) enum OpenedSqlite {
+    /// A connection a client.
+    Threads(Sqlite),
+    /// One connection for all clients.
+    Queue(SqliteQueue),
 }
 
 /// Opens what a `sqlite:` URL names; touches nothing yet.
-pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+pub(crate) fn open(url: &Url) -> Result<OpenedSqlite, Error> {
     let settings = Settings::parse(&url.given(LISTING)?)?;
     let place = place(url)?;
     let store = Store { settings, place };
     Ok(match settings.client {
-        ClientModel::Queue => AnyTarget::SqliteQueue(SqliteQueue { store }),
-        ClientModel::Threads | ClientModel::Futures => AnyTarget::Sqlite(Sqlite { store }),
+        ClientModel::Queue => OpenedSqlite::Queue(SqliteTarget::new(store)),
+        ClientModel::Threads | ClientModel::Futures => {
+            OpenedSqlite::Threads(SqliteTarget::new(store))
+        }
     })
 }
 
@@ -288,67 +362,15 @@ fn text(connection: &Connection, sql: &str) -> rusqlite::Result<String> {
     })
 }
 
-impl Target for Sqlite {
-    type Session = SqliteSession;
-    type Worker = ();
-
-    fn name(&self) -> String {
-        LISTING.name.to_owned()
-    }
-
-    async fn meet(&self) -> TargetResult<()> {
-        self.store.place.look()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.store.capabilities()
-    }
-
-    fn log_place(&self) -> LogLocation {
-        LogLocation::Directory(self.store.place.directory())
-    }
-
-    fn intent(&self, plan: &Plan, _clients: usize) -> TargetResult<DryRunPlan> {
-        Ok(self.store.intent(plan))
-    }
-
-    async fn create(&self, plan: &Plan) -> TargetResult<()> {
-        self.store.create(plan)
-    }
-
-    async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
-        self.store.reopen(plan)
-    }
-
-    async fn keep(&self) -> TargetResult<()> {
-        self.store.place.let_go()
-    }
-
-    async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
-        self.store.self_check().map(Some)
-    }
-
-    async fn evidence(&self) -> TargetResult<ReportedSettings> {
-        self.store.evidence()
-    }
-
-    fn worker(&self) -> TargetResult<()> {
-        Ok(())
-    }
-
-    async fn connect(&self, plan: &Plan, _worker: &()) -> TargetResult<SqliteSession> {
-        let Store { settings, place } = &self.store;
-        Connected::open(place.database(), settings, plan).map(SqliteSession::new)
-    }
-
-    async fn remove(&self) -> TargetResult<()> {
-        self.store.place.remove()
+impl<A> SqliteTarget<A> {
+    fn new(store: Store) -> SqliteTarget<A> {
+        SqliteTarget { store, assignment: PhantomData }
     }
 }
 
-impl Target for SqliteQueue {
-    type Session = QueueSession;
-    type Worker = QueueWorker;
+impl<A: Assignment> Target for SqliteTarget<A> {
+    type Session = A::Session;
+    type Worker = A::Worker;
 
     fn name(&self) -> String {
         LISTING.name.to_owned()
@@ -390,13 +412,14 @@ impl Target for SqliteQueue {
         self.store.evidence()
     }
 
-    fn worker(&self) -> TargetResult<QueueWorker> {
+    fn worker(&self) -> TargetResult<A::Worker> {
         let Store { settings, place } = &self.store;
-        Ok(QueueWorker::new(place.database().to_owned(), *settings))
+        Ok(A::worker(place.database(), *settings))
     }
 
-    async fn connect(&self, plan: &Plan, worker: &QueueWorker) -> TargetResult<QueueSession> {
-        worker.connect(plan)
+    async fn connect(&self, plan: &Plan, worker: &A::Worker) -> TargetResult<A::Session> {
+        let Store { settings, place } = &self.store;
+        A::connect(place.database(), settings, plan, worker)
     }
 
     async fn remove(&self) -> TargetResult<()> {

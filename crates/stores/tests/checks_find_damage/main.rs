@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
 
+#[path = "../shared/checked_run.rs"]
+mod checked_run;
 mod concurrent_tx;
 mod debit_credit;
 mod group_commit;

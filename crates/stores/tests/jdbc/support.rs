@@ -2,11 +2,11 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use syncline_launcher::{LaunchSpec, PrivateServer, Product};
+use syncline_launcher::{LaunchSpec, Product};
 use syncline_stores::AnyTarget;
+use syncline_testkit::{TestServer, port_of, url_option};
 
 /// The jar files of a product, with colons between them.
 pub(crate) fn jars(names: &[&str]) -> String {
@@ -40,31 +40,20 @@ pub(crate) fn open(url: &str) -> AnyTarget {
 }
 
 /// A private server of a product that is no Java's, in a folder of its own.
-pub(crate) struct NativeServer {
-    private: PrivateServer,
-    _folder: tempfile::TempDir,
-}
+pub(crate) struct NativeServer(TestServer);
 
 impl NativeServer {
     pub(crate) fn start(product: Product) -> NativeServer {
-        let folder = tempfile::tempdir().unwrap();
-        // The server's own user must be able to enter.
-        let open = PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(folder.path(), open).unwrap();
-        let private = PrivateServer::start(&LaunchSpec {
-            directory: Some(folder.path().to_owned()),
-            ..LaunchSpec::new(product)
-        });
-        NativeServer { private: private.unwrap(), _folder: folder }
+        NativeServer(TestServer::start(LaunchSpec::new(product)))
     }
 
     /// The URL by which its JDBC driver meets it.
     pub(crate) fn url(&self, options: &str) -> String {
-        let (_, rest) = self.private.url().rsplit_once("127.0.0.1:").unwrap();
-        let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        let (_, file) = rest.split_once("password-file=").unwrap();
-        let login = format!("&password-file={}", file.split('&').next().unwrap());
-        let (place, driver) = match self.private.product() {
+        let server = &self.0.private;
+        let port = port_of(server.url());
+        let login =
+            format!("&password-file={}", url_option(server.url(), "password-file").unwrap());
+        let (place, driver) = match server.product() {
             Product::Postgres => (
                 format!("postgresql://127.0.0.1:{port}/postgres?user=postgres"),
                 jars(&["postgresql"]),

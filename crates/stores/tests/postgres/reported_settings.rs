@@ -57,7 +57,7 @@ fn its_log_and_its_process_are_found() {
         block_on(&(), target.meet()).unwrap();
         let wal = server.data().join("pg_wal").canonicalize().unwrap();
         assert_eq!(target.log_place(), LogLocation::Directory(wal));
-        assert_eq!(target.process(), StoreProcess::Other(server.private.pid()));
+        assert_eq!(target.process(), StoreProcess::Other(server.0.private.pid()));
     }
 }
 

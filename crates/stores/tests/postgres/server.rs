@@ -7,32 +7,22 @@ use syncline_contract::{
     AccessPattern, Durability, Int, Kind, Lock, OperationId, Plan, Read, Row, Rows, Session, Set,
     Stop, Table, TableId, Target, Value, Write,
 };
-use syncline_launcher::{LaunchSpec, PrivateServer, Product};
+use syncline_launcher::{LaunchSpec, Product};
 use syncline_stores::AnyTarget;
+use syncline_testkit::{TestServer, password_of, port_of, url_option};
 
 /// A server, in a folder of its own.
-pub(crate) struct Server {
-    pub(crate) private: PrivateServer,
-    _folder: tempfile::TempDir,
-}
+pub(crate) struct Server(pub(crate) TestServer);
 
 impl Server {
     /// With the settings for that durability.
     pub(crate) fn start(durability: Durability) -> Server {
-        let folder = tempfile::tempdir().unwrap();
-        let open = PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(folder.path(), open).unwrap();
-        let private = PrivateServer::start(&LaunchSpec {
-            directory: Some(folder.path().to_owned()),
-            durability,
-            ..LaunchSpec::new(Product::Postgres)
-        });
-        Server { private: private.unwrap(), _folder: folder }
+        Server(TestServer::start(LaunchSpec { durability, ..LaunchSpec::new(Product::Postgres) }))
     }
 
     /// The URL over TCP (first) or the socket, with more options.
     pub(crate) fn url(&self, number: usize, options: &str) -> String {
-        let url = &self.private.urls()[number];
+        let url = &self.0.private.urls()[number];
         let sign = if url.contains('?') { '&' } else { '?' };
         if options.is_empty() { url.clone() } else { format!("{url}{sign}{options}") }
     }
@@ -44,28 +34,22 @@ impl Server {
 
     /// The port over TCP.
     pub(crate) fn port(&self) -> u16 {
-        let (_, rest) = self.private.url().rsplit_once("127.0.0.1:").unwrap();
-        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        digits.parse().unwrap()
+        port_of(self.0.private.url())
     }
 
     /// The password of its superuser.
     pub(crate) fn password(&self) -> String {
-        let (_, rest) = self.private.url().split_once("password-file=").unwrap();
-        let file = rest.split('&').next().unwrap();
-        std::fs::read_to_string(file).unwrap().trim().to_owned()
+        password_of(self.0.private.url())
     }
 
     /// The directory of its Unix socket.
     pub(crate) fn socket_directory(&self) -> String {
-        let url = self.url(1, "");
-        let (_, rest) = url.split_once("socket=").unwrap();
-        rest.split('&').next().unwrap().replace("%2F", "/")
+        url_option(&self.url(1, ""), "socket").unwrap().replace("%2F", "/")
     }
 
     /// The directory of its data.
     pub(crate) fn data(&self) -> std::path::PathBuf {
-        self.private.directory().join("data")
+        self.0.private.directory().join("data")
     }
 
     /// Gives a file to the server's user.

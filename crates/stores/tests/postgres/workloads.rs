@@ -173,7 +173,7 @@ fn a_server_killed_in_mid_run_leaves_a_result_that_says_so() {
         interval: Duration::from_millis(200),
         ..RunPlan::default()
     };
-    let killer = Killer { pid: server.private.pid() };
+    let killer = Killer { pid: server.0.private.pid() };
     let load = workload("insert", &[]);
     let result = run(&target, &load, &plan, &AtomicBool::new(false), &killer).unwrap();
     assert!(result.outcomes.committed > 0);

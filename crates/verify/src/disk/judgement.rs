@@ -47,7 +47,7 @@ pub struct Judgement {
     pub kind: Kind,
     /// Number of promised blocks.
     pub promised: u64,
-    /// Blocks checked: those promised or provably synced that no later block replaced.
+    /// Blocks checked: those promised or certainly synced that no later block replaced.
     pub looked: u64,
     /// Bad blocks by class.
     pub bad: BTreeMap<Class, u64>,

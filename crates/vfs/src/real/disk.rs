@@ -1,14 +1,14 @@
 //! The operating system's file systems as a disk.
 //!
-//! Paths are taken as the operating system takes them: relative ones begin at the working directory.
-//! Names in [`Disk::list`] are without the directory.
+//! Paths are used as the operating system interprets them: relative ones begin at the working directory.
+//! Names in [`Disk::list`] do not include the directory.
 
 use super::file::RealFile;
 use crate::{Disk, Error, OpenOptions, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The operating system's file systems. Holds nothing; every copy is the same disk.
+/// The operating system's file systems. It has no state; every copy is the same disk.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealDisk;
 

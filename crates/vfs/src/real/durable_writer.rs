@@ -1,8 +1,8 @@
-//! One writer with one sync outstanding: what the probe times.
+//! One writer with one sync outstanding: the operation that the probe measures.
 //!
-//! What a file system or kernel refuses is found when the writer is opened, by asking the kernel,
-//! never by its version; the reason stands in [`Error::NotPossible`]. Direct methods take bytes in an
-//! [`AlignedBuffer`], at offsets and in lengths that are multiples of [`block_size`].
+//! Opening a writer detects what the file system or kernel refuses, by asking the kernel, never by its
+//! version; [`Error::NotPossible`] holds the reason. Direct methods take bytes in an [`AlignedBuffer`], at
+//! offsets and in lengths that are multiples of [`block_size`].
 
 use super::file::RealFile;
 use super::file_range::sync_file_range;
@@ -16,7 +16,7 @@ use std::io::{ErrorKind, IoSliceMut};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// The sizes a device's block may have, in bytes, smallest first.
+/// The possible block sizes of a device, in bytes, smallest first.
 const BLOCK_BYTES: [usize; 4] = [512, 1024, 2048, 4096];
 
 /// One writer with one sync outstanding: writes a block and makes it stable by one method.
@@ -26,7 +26,7 @@ pub struct DurableWriter {
     sync: Sync,
 }
 
-/// What follows, or accompanies, each write.
+/// The sync that follows, or accompanies, each write.
 enum Sync {
     /// `fsync`.
     All,
@@ -45,8 +45,8 @@ enum Sync {
 }
 
 impl DurableWriter {
-    /// Opens an existing file for one method. Fails with [`Error::NotPossible`] and the reason where
-    /// kernel or file system do not offer it.
+    /// Opens an existing file for one method. Fails with [`Error::NotPossible`] and the reason if the kernel
+    /// or the file system does not offer it.
     pub fn open(path: &Path, method: SyncMethod) -> Result<DurableWriter> {
         let file = RealFile::open(path, open_options(method)).map_err(|error| {
             let refused = method.is_direct() && error.kind() == Some(ErrorKind::InvalidInput);
@@ -107,9 +107,9 @@ impl fmt::Debug for DurableWriter {
     }
 }
 
-/// The smallest direct write that an existing file takes, in bytes: what the kernel states, or where
-/// it states nothing (before Linux 6.1), the smallest direct read that succeeds; for that trial the
-/// file must hold 8 KiB. Fails with [`Error::NotPossible`] if the file system refuses direct writes.
+/// The smallest direct write that an existing file accepts, in bytes: the kernel's value, or without one
+/// (before Linux 6.1) the smallest direct read that succeeds; for that trial the file must hold 8 KiB. Fails
+/// with [`Error::NotPossible`] if the file system refuses direct writes.
 pub fn block_size(path: &Path) -> Result<u64> {
     match rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::DIOALIGN) {
         Ok(answer) if answer.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => {
@@ -119,7 +119,7 @@ pub fn block_size(path: &Path) -> Result<u64> {
             }
         }
         Ok(_) | Err(Errno::NOSYS) => smallest_direct_read(path),
-        Err(error) => Err(Error::io("ask the block size of", path, error.into())),
+        Err(error) => Err(Error::io("get the block size of", path, error.into())),
     }
 }
 
@@ -151,7 +151,7 @@ fn open_options(method: SyncMethod) -> OpenOptions {
     OpenOptions { access: Access::ReadWrite, create: Create::Never, direct, write_sync }
 }
 
-/// Asks whether `RWF_DSYNC` exists, with a read: the kernel checks the flag alike for reads and
+/// Checks whether `RWF_DSYNC` exists, with a read: the kernel checks the flag in the same way for reads and
 /// writes, and a read changes nothing.
 fn try_rwf_dsync(file: &RealFile, method: SyncMethod) -> Result<()> {
     let mut buffer = AlignedBuffer::zeroed(4096);
@@ -218,7 +218,7 @@ mod tests {
             expected[4096..4096 + 8192].fill(index as u8 + 1);
             assert!(std::fs::read(&path).unwrap() == expected, "{}", method.name());
         }
-        // These need nothing but a POSIX file system.
+        // These need only a POSIX file system.
         assert!(possible >= 4, "only {possible} methods were possible");
     }
 
@@ -242,8 +242,8 @@ mod tests {
     }
 
     #[test]
-    fn the_sync_call_is_made_after_the_write() {
-        // The null device takes every write and refuses every sync call.
+    fn the_sync_call_follows_the_write() {
+        // The null device accepts every write and refuses every sync call.
         let outcome = |method| {
             let mut writer = DurableWriter::open(Path::new("/dev/null"), method).unwrap();
             writer.write(b"abc", 0).map_err(|error| error.to_string())
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_takes_no_rwf_dsync_is_named_with_the_reason() {
+    fn a_file_that_refuses_rwf_dsync_is_named_with_the_reason() {
         let path = Path::new("/proc/self/oom_score_adj");
         let error = DurableWriter::open(path, SyncMethod::RwfDsync).unwrap_err();
         let Error::NotPossible { method, reason, .. } = error else { panic!("{error}") };
@@ -314,7 +314,7 @@ mod tests {
         };
         let block = AlignedBuffer::zeroed(bytes);
         writer.write(&block, bytes as u64).unwrap();
-        // A memory file system takes direct writes of any size: its block is one byte or a page.
+        // A memory file system accepts direct writes of any size: its block is one byte or a page.
         if bytes >= 512 && rustix::fs::statfs(&path).unwrap().f_type != 0x0102_1994 {
             writer.write(&block[..bytes / 2], 0).unwrap_err();
         }

@@ -1,7 +1,7 @@
 //! An open file of the operating system.
 //!
-//! Syncs are the plain system calls; a sync that was interrupted by a signal is begun again, any
-//! other failure is handed up as it came, because trying again could report a success that is none.
+//! Syncs are the plain system calls. A sync interrupted by a signal is repeated; any other failure is
+//! returned unchanged, because a retry could report a false success.
 
 use crate::aligned::AlignedBuffer;
 use crate::{Access, Create, Error, File, OpenOptions, Result, WriteSync};
@@ -14,10 +14,11 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How many zeros one write of [`File::preallocate`] carries.
+/// Bytes of zeros per write of [`File::preallocate`].
 const ZEROS_BYTES: usize = 1 << 20;
 
-/// The smallest block of any device, in bytes; a direct read that ends elsewhere met the file's end.
+/// The smallest block of any device, in bytes; a direct read that ends elsewhere has reached the end of the
+/// file.
 const SECTOR_BYTES: usize = 512;
 
 /// An open file of the operating system.
@@ -29,8 +30,8 @@ pub struct RealFile {
     is_locked: AtomicBool,
 }
 
-/// Unlocks by name: a process that is being started has the file open until it runs its program, and the
-/// lock with it.
+/// Unlocks explicitly: a child process that is being started has the file, and with it the lock, open until
+/// it runs its program.
 impl Drop for RealFile {
     fn drop(&mut self) {
         if self.is_locked.load(Ordering::Relaxed) {
@@ -54,14 +55,14 @@ impl RealFile {
         })
     }
 
-    /// The path that the file was opened by.
+    /// The path that the file was opened with.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Allocates the blocks of the first `bytes` bytes without writing them, and grows the file to
-    /// that length: the first write of each block then changes metadata too ("unwritten extents").
-    /// Fails where the file system cannot do it.
+    /// Allocates the blocks of the first `bytes` bytes without writing them, and grows the file to that
+    /// length: the first write of each block then also changes metadata ("unwritten extents"). Fails if the
+    /// file system does not support it.
     pub fn allocate_unwritten(&self, bytes: u64) -> Result<()> {
         let failed = |error: Errno| self.failed(format!("allocate {bytes} bytes of"), error);
         retry_on_intr(|| rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, bytes))
@@ -92,8 +93,8 @@ impl RealFile {
         self.failed(format!("write {} bytes at {offset} of", bytes.len()), error)
     }
 
-    /// Reserves blocks past the end without growing the file; where that is not offered, the zeros
-    /// written afterwards allocate them one by one.
+    /// Reserves blocks past the end without growing the file; if that is not supported, the zeros written
+    /// afterwards allocate them one by one.
     fn reserve(&self, from: u64, bytes: u64) -> io::Result<()> {
         let keep_size = FallocateFlags::KEEP_SIZE;
         match retry_on_intr(|| rustix::fs::fallocate(&self.file, keep_size, from, bytes)) {
@@ -133,7 +134,7 @@ impl File for RealFile {
                     return Err(self.failed(action, error));
                 }
             }
-            // Going on from here would be refused as unaligned, and there is nothing more.
+            // A further read would be refused as unaligned, and there are no more bytes.
             if self.direct && !done.is_multiple_of(SECTOR_BYTES) {
                 break;
             }
@@ -158,7 +159,7 @@ impl File for RealFile {
 
     fn len(&self) -> Result<u64> {
         let metadata = self.file.metadata();
-        Ok(metadata.map_err(|error| self.failed("ask the length of", error))?.len())
+        Ok(metadata.map_err(|error| self.failed("get the length of", error))?.len())
     }
 
     fn set_len(&self, bytes: u64) -> Result<()> {
@@ -212,21 +213,21 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     #[test]
-    fn each_write_sync_asks_the_kernel_for_its_own_flag() {
+    fn each_write_sync_sets_its_own_flag() {
         let folder = tempfile::tempdir().unwrap();
-        for (write_sync, asked) in
+        for (write_sync, expected) in
             [(WriteSync::No, 0), (WriteSync::Data, libc::O_DSYNC), (WriteSync::Full, libc::O_SYNC)]
         {
             let options = OpenOptions { write_sync, ..OpenOptions::READ_WRITE };
             let file = RealDisk.open(&folder.path().join("flags"), options).unwrap();
             let flags = rustix::fs::fcntl_getfl(&file).unwrap().bits().cast_signed();
-            assert_eq!(flags & libc::O_SYNC, asked, "{write_sync:?}");
+            assert_eq!(flags & libc::O_SYNC, expected, "{write_sync:?}");
         }
     }
 
     #[test]
     fn the_dsync_flag_reaches_the_kernel() {
-        // This file takes plain writes and refuses flags; its value stays what it is.
+        // This file accepts plain writes and refuses flags; its value does not change.
         let path = std::path::Path::new("/proc/self/oom_score_adj");
         let value = std::fs::read(path).unwrap();
         let file = RealFile::open(path, OpenOptions::READ_WRITE).unwrap();
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_is_given_up_although_a_process_that_starts_has_the_file_open() {
+    fn a_lock_is_released_although_a_starting_process_has_the_file_open() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
         let options = OpenOptions { create: Create::IfMissing, ..OpenOptions::READ_WRITE };

@@ -1,6 +1,6 @@
-//! `sync_file_range`, which no safe interface offers: measured as what it is, not durable.
+//! `sync_file_range`, for which no safe interface exists: measured as not durable.
 
-#![allow(unsafe_code, reason = "the system call has no safe form")]
+#![allow(unsafe_code, reason = "the system call has no safe interface")]
 
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, BorrowedFd};

@@ -1,7 +1,7 @@
 //! The machine's own disk, through Linux system calls.
 //!
-//! [`RealDisk`] and [`RealFile`] are what the engine and the targets use; [`DurableWriter`] is what
-//! the probe measures: one writer, one sync outstanding, every method that Linux offers.
+//! The engine and the stores use [`RealDisk`] and [`RealFile`]; the probe measures [`DurableWriter`]: one
+//! writer, one sync outstanding, every method that Linux offers.
 
 mod disk;
 mod durable_writer;

@@ -1,15 +1,15 @@
 //! io_uring for one write and its sync.
 //!
 //! Invariants of [`Ring`]:
-//! 1. At most one chain is in flight, and no call returns before every submitted operation has
-//!    completed: so the kernel never reads a caller's bytes after the call.
-//! 2. If waiting itself fails, the ring is broken: every later call is refused, and what is still
-//!    queued is never submitted.
-//! 3. A write that moved fewer bytes than asked may or may not have cancelled the sync linked to it
-//!    (this differs between kernels). The rest is written with a sync of its own, so the promise
-//!    rests on a sync that began after the last byte was written.
+//! 1. At most one chain is in flight, and no call returns before every submitted operation has completed: so
+//!    the kernel never reads a caller's bytes after the call.
+//! 2. If waiting itself fails, the ring is broken: every later call is refused, and operations still queued
+//!    are never submitted.
+//! 3. A write that wrote fewer bytes than requested may or may not have cancelled the sync linked to it
+//!    (kernels differ). The rest is written with a sync of its own, so the promise relies on a sync that
+//!    began after the last byte was written.
 
-#![allow(unsafe_code, reason = "io_uring submissions name memory that the kernel reads later")]
+#![allow(unsafe_code, reason = "io_uring submissions point to memory that the kernel reads later")]
 
 use io_uring::squeue::{Entry, Flags};
 use io_uring::{IoUring, Probe, opcode, types};
@@ -28,7 +28,7 @@ pub(super) struct Ring {
     broken: bool,
 }
 
-/// What the kernel answered to the operations of one submission; `None` where none was asked for.
+/// The kernel's results of one submission; `None` for an operation that was not part of it.
 #[derive(Clone, Copy, Default)]
 struct Completions {
     write: Option<i32>,
@@ -36,7 +36,7 @@ struct Completions {
 }
 
 impl Ring {
-    /// Sets up a ring; the error is the reason in words where the kernel refuses.
+    /// Sets up a ring; the error is the reason in words.
     pub(super) fn new() -> Result<Ring, String> {
         let ring = IoUring::new(2).map_err(|error| refusal(&error))?;
         let mut probe = Probe::new();
@@ -85,13 +85,13 @@ impl Ring {
 
     /// Submits the entries and returns when all of them have completed.
     ///
-    /// The entries' bytes must live until this returns, which the callers' borrows ensure.
+    /// The entries' bytes must stay valid until this returns, which the callers' borrows ensure.
     fn run(&mut self, entries: &[Entry]) -> io::Result<Completions> {
         if self.broken {
             return Err(io::Error::other("the io_uring failed before and is not used again"));
         }
-        // SAFETY: the entries point into bytes borrowed by our callers for longer than this call,
-        // and by invariant 1 the kernel is done with them when it returns.
+        // SAFETY: the entries point into bytes borrowed by the callers for longer than this call, and by
+        // invariant 1 the kernel no longer uses them when it returns.
         let pushed = unsafe { self.ring.submission().push_multiple(entries) };
         assert!(pushed.is_ok(), "the ring is empty between calls and holds two entries");
         let (mut answers, mut completed) = (Completions::default(), 0);
@@ -129,10 +129,10 @@ fn sync_entry(file: BorrowedFd<'_>) -> Entry {
         .user_data(SYNC)
 }
 
-/// How many bytes a write moved; an answer of none would repeat for ever.
-fn written(answer: Option<i32>, asked: usize) -> io::Result<usize> {
+/// How many bytes a write wrote; zero is an error, since retrying could loop forever.
+fn written(answer: Option<i32>, requested: usize) -> io::Result<usize> {
     match outcome(answer)? as usize {
-        0 if asked > 0 => Err(ErrorKind::WriteZero.into()),
+        0 if requested > 0 => Err(ErrorKind::WriteZero.into()),
         bytes => Ok(bytes),
     }
 }
@@ -144,12 +144,12 @@ fn outcome(answer: Option<i32>) -> io::Result<i32> {
     }
 }
 
-/// True if waiting may simply go on: a signal, or resources that completions give back.
+/// True if waiting may simply continue: a signal, or resources that completions release.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::ResourceBusy)
 }
 
-/// Why the kernel gives no ring, in words.
+/// Why the kernel refuses a ring, in words.
 fn refusal(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
@@ -171,9 +171,9 @@ mod tests {
 
     #[test]
     fn both_forms_sync_after_the_write_and_the_ring_survives_a_failure() {
-        // Where io_uring is blocked there is nothing to test; the refusal is tested below.
+        // If io_uring is blocked there is nothing to test; the refusal is tested below.
         let Ok(mut ring) = Ring::new() else { return };
-        // The null device takes every write and refuses every sync.
+        // The null device accepts every write and refuses every sync.
         let null = std::fs::OpenOptions::new().write(true).open("/dev/null").unwrap();
         for _ in 0..3 {
             let linked = ring.write_linked(null.as_fd(), b"abc", 0).unwrap_err();
@@ -183,7 +183,7 @@ mod tests {
                 (ErrorKind::InvalidInput, ErrorKind::InvalidInput)
             );
         }
-        // A failed write: the full device, and the sync that was linked to it must not be taken for one.
+        // A failed write, to the full device: the sync linked to it must not be mistaken for the write.
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let error = ring.write_linked(full.as_fd(), b"abc", 0).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StorageFull);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_told_apart() {
+    fn refusals_are_distinguished() {
         assert!(refusal(&Error::from_raw_os_error(libc::EPERM)).contains("io_uring_disabled"));
         assert!(refusal(&Error::from_raw_os_error(libc::ENOSYS)).contains("no io_uring"));
         assert!(refusal(&Error::from_raw_os_error(libc::EMFILE)).contains("refuses a ring"));

@@ -1,4 +1,4 @@
-//! What a crash does to each pending change.
+//! The effect of a crash on each pending change.
 
 use super::names::Metadata;
 
@@ -9,8 +9,8 @@ pub enum Crash {
     DropAll,
     /// All, whole.
     KeepAll,
-    /// One alone, whole: its index among the pending changes, from 0. With
-    /// [`Metadata::OrderedJournal`] a change of names comes with those before it.
+    /// Only one, whole: its index among the pending changes, from 0. With [`Metadata::OrderedJournal`] a
+    /// change of names comes with those before it.
     Only(usize),
     /// A random selection, each whole.
     Subset {
@@ -25,7 +25,7 @@ pub enum Crash {
     },
 }
 
-/// What becomes of one pending change.
+/// The fate of one pending change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Lost,
@@ -36,7 +36,7 @@ pub(super) enum Fate {
     },
 }
 
-/// A pending change, as far as its fate is concerned.
+/// A pending change as far as it matters for its fate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     pub(super) sequence: u64,
@@ -48,7 +48,7 @@ pub(super) struct Pending {
 pub(super) struct Fates(Vec<(u64, Fate)>);
 
 impl Fates {
-    /// Decides for each of the pending changes, given in order.
+    /// Decides the fate of each of the pending changes, given in order.
     pub(super) fn choose(crash: Crash, model: Metadata, pending: &[Pending]) -> Fates {
         let mut random = fastrand::Rng::with_seed(match crash {
             Crash::Subset { seed } | Crash::Torn { seed } => seed,
@@ -78,7 +78,7 @@ impl Fates {
         Fates(fates)
     }
 
-    /// What becomes of the pending change with this sequence.
+    /// The fate of the pending change with this sequence.
     pub(super) fn of(&self, sequence: u64) -> Fate {
         let found = self.0.binary_search_by_key(&sequence, |(sequence, _)| *sequence);
         self.0[found.expect("every pending change has a fate")].1

@@ -1,4 +1,4 @@
-//! The simulated disk as tests hold it.
+//! The handle of a simulated disk for tests.
 
 use super::crash::Crash;
 use super::fault::FaultRule;
@@ -24,8 +24,8 @@ impl SimulatedDisk {
         SimulatedDisk::of(State::new(seed, metadata))
     }
 
-    /// The disk as a crash could leave it now: another disk, with power, without locks, faults or
-    /// pending changes, its operations counted from zero. This one goes on as it was.
+    /// The disk as a crash could leave it now: another disk, with power, without locks, faults or pending
+    /// changes, its operations counted from zero. This disk continues unchanged.
     #[must_use]
     pub fn crash(&self, how: Crash) -> SimulatedDisk {
         SimulatedDisk::of(self.state().crash(how))
@@ -36,15 +36,15 @@ impl SimulatedDisk {
         self.state().pending().len()
     }
 
-    /// How many operations there have been that change something or sync: creating opens, writes,
-    /// preallocations, changes of length, syncs, and all that is done to names but listing them.
+    /// The number of operations so far that change something or sync: opens that create, writes,
+    /// preallocations, changes of length, syncs, and all operations on names except listing them.
     pub fn operations(&self) -> u64 {
         self.state().power.operations()
     }
 
-    /// Lets `operations` more of those pass. During the next one the power goes off: it fails, its
-    /// change is pending (may have reached the disk or not), and everything later fails without any
-    /// effect. On a fresh disk every cut of a run is found with `operations` from zero up.
+    /// Lets `operations` more of those succeed. During the next one the power fails: that operation fails,
+    /// its change is pending (it may or may not have reached the disk), and all later ones fail without any
+    /// effect. On a fresh disk, `operations` from zero up covers every power loss of a run.
     pub fn crash_after(&self, operations: u64) {
         self.state().power.off_after(operations);
     }
@@ -59,9 +59,9 @@ impl SimulatedDisk {
         self.state().faults.disarm();
     }
 
-    /// How many times a fault has struck: a test of faults that saw none has tested nothing.
+    /// How many faults were injected: a test of faults that injected none has tested nothing.
     pub fn faults_injected(&self) -> u64 {
-        self.state().faults.struck()
+        self.state().faults.injected()
     }
 
     /// Clean pages leave the cache of every file: see
@@ -74,7 +74,7 @@ impl SimulatedDisk {
         SimulatedDisk { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// The state. A panic of another thread does not spoil it further: tests go on to report.
+    /// The state. A panic of another thread does not corrupt it: tests continue and report.
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }

@@ -1,4 +1,4 @@
-//! Faults that a simulated disk shows when they are armed, and when each of them strikes.
+//! Faults that can be armed on a simulated disk, and when each of them is injected.
 
 use super::names::normal;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 pub enum Fault {
     /// A read fails with an I/O error.
     ReadError,
-    /// A read returns its bytes with one bit flipped; what is stored stays right.
+    /// A read returns its bytes with one bit flipped; the stored bytes stay right.
     FlippedBit,
-    /// A write, a preallocation or a change of length fails with an I/O error; of the bytes any first
-    /// part may have been written.
+    /// A write, a preallocation or a change of length fails with an I/O error; any first part of the bytes
+    /// may have been written.
     WriteError,
     /// A write or a preallocation finds the disk full; any first part may have been written.
     WriteFull,
@@ -19,48 +19,48 @@ pub enum Fault {
     PreallocateFull,
     /// A sync, or the sync within a synced write, fails with an I/O error.
     SyncError(SyncFailure),
-    /// A sync finds the disk full, because blocks were promised and not allocated; the pages are
-    /// dropped, as in [`SyncFailure::PagesDropped`].
+    /// A sync finds the disk full, because blocks were promised and not allocated; the pages are dropped, as
+    /// in [`SyncFailure::PagesDropped`].
     SyncFull,
     /// A directory sync fails with an I/O error and makes nothing stable.
     DirectorySyncError,
 }
 
-/// What a failed sync leaves behind. In every case the writes that it should have covered count as
-/// clean: a later sync succeeds without making them stable.
+/// The effect of a failed sync. In every case the writes that it should have covered count as clean: a later
+/// sync succeeds without making them stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncFailure {
-    /// The pages are dropped: reads see the old bytes, or zeros where the file has grown. Every handle
-    /// of the file is told once.
+    /// The pages are dropped: reads see the old bytes, or zeros where the file has grown. Every handle of the
+    /// file reports the error once.
     PagesDropped,
-    /// The pages stay: reads see the new bytes until
-    /// [`SimulatedDisk::evict`](super::SimulatedDisk::evict). Every handle of the file is told once.
+    /// The pages stay: reads see the new bytes until [`SimulatedDisk::evict`](super::SimulatedDisk::evict).
+    /// Every handle of the file reports the error once.
     PagesKeptUntilEviction,
-    /// The pages stay, and only the handle that synced is told.
+    /// The pages stay, and only the handle that synced reports the error.
     OneHandleOnly,
 }
 
-/// When a fault strikes.
+/// When a fault is injected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultRule {
     /// What goes wrong.
     pub fault: Fault,
-    /// The file, or the directory with all that is below it; empty means the whole disk.
+    /// The file, or the directory with everything below it; empty means the whole disk.
     pub under: PathBuf,
-    /// How many matching operations pass before it strikes.
+    /// How many matching operations succeed before the fault.
     pub skip: u64,
-    /// Whether it strikes at every matching operation from then on, or once.
+    /// Whether every matching operation fails from then on, or only one.
     pub repeat: bool,
 }
 
 impl FaultRule {
-    /// The fault strikes once, at the next operation that matches.
+    /// Injects the fault once, at the next matching operation.
     pub fn next(fault: Fault, under: impl Into<PathBuf>) -> FaultRule {
         FaultRule { fault, under: under.into(), skip: 0, repeat: false }
     }
 }
 
-/// What an operation is, to a fault.
+/// The kind of an operation, for matching faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Read,
@@ -75,7 +75,7 @@ pub(super) enum Kind {
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     rules: Vec<FaultRule>,
-    struck: u64,
+    injected: u64,
 }
 
 impl Faults {
@@ -88,26 +88,26 @@ impl Faults {
         self.rules.clear();
     }
 
-    pub(super) fn struck(&self) -> u64 {
-        self.struck
+    pub(super) fn injected(&self) -> u64 {
+        self.injected
     }
 
-    /// The fault that strikes this operation, if one does; the rule armed first goes first.
-    pub(super) fn strike(&mut self, kind: Kind, path: &Path) -> Option<Fault> {
-        let mut struck = None;
+    /// The fault to inject into this operation, if any; the rule armed first has priority.
+    pub(super) fn inject(&mut self, kind: Kind, path: &Path) -> Option<Fault> {
+        let mut injected = None;
         self.rules.retain_mut(|rule| {
-            if struck.is_some() || !rule.fault.concerns(kind) || !path.starts_with(&rule.under) {
+            if injected.is_some() || !rule.fault.concerns(kind) || !path.starts_with(&rule.under) {
                 return true;
             }
             if rule.skip > 0 {
                 rule.skip -= 1;
                 return true;
             }
-            struck = Some(rule.fault);
+            injected = Some(rule.fault);
             rule.repeat
         });
-        self.struck += u64::from(struck.is_some());
-        struck
+        self.injected += u64::from(injected.is_some());
+        injected
     }
 }
 

@@ -7,13 +7,13 @@ use parking_lot::{Mutex, MutexGuard};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An open file of a [`SimulatedDisk`]. Dropping it frees its lock and makes nothing stable.
+/// An open file of a [`SimulatedDisk`]. Dropping it releases its lock and makes nothing stable.
 #[derive(Debug)]
 pub struct SimulatedFile {
     disk: SimulatedDisk,
-    /// Locked only while the disk's state is, so there is one order.
+    /// Locked only while the disk's state is locked, so there is one lock order.
     handle: Mutex<Handle>,
-    /// As the caller wrote it, for messages.
+    /// The path as the caller wrote it, for messages.
     path: PathBuf,
 }
 
@@ -56,7 +56,7 @@ impl File for SimulatedFile {
 
     fn len(&self) -> Result<u64> {
         let len = self.disk.state().len(&self.handle());
-        len.map_err(|error| self.failed("ask the length of", error))
+        len.map_err(|error| self.failed("get the length of", error))
     }
 
     fn set_len(&self, bytes: u64) -> Result<()> {

@@ -1,7 +1,7 @@
-//! What handles do to the bytes of their files: reads, writes, lengths, syncs, locks.
+//! The operations of handles on the bytes of their files: reads, writes, lengths, syncs, locks.
 //!
-//! Each operation goes the same way: refuse what the handle may not do, begin (the power may go off
-//! here), let a fault strike, change, and sync if the handle's writes are syncs.
+//! Each operation takes the same steps: refuse what the handle does not allow, begin (the power may fail
+//! here), inject a fault, change, and sync if the handle's writes are syncs.
 
 use super::content::Change;
 use super::fault::{Fault, Kind, SyncFailure};
@@ -12,12 +12,12 @@ use crate::WriteSync;
 use rustix::io::Errno;
 use std::io;
 
-/// What a sync is about.
+/// The changes that a sync covers.
 #[derive(Clone, Copy)]
 enum Covered {
-    /// All that was written to the file.
+    /// All changes of the file.
     All,
-    /// The newest change, of this sequence.
+    /// The newest change, with this sequence.
     Newest(u64),
 }
 
@@ -30,7 +30,7 @@ impl State {
     ) -> io::Result<usize> {
         self.power.check()?;
         handle.check_aligned(buffer.as_ptr().addr(), buffer.len() as u64, offset)?;
-        let fault = self.faults.strike(Kind::Read, &handle.path);
+        let fault = self.faults.inject(Kind::Read, &handle.path);
         if fault == Some(Fault::ReadError) {
             return Err(Errno::IO.into());
         }
@@ -54,7 +54,7 @@ impl State {
         handle.check_aligned(bytes.as_ptr().addr(), bytes.len() as u64, offset)?;
         check_end(offset.saturating_add(bytes.len() as u64))?;
         let begun = self.power.begin()?;
-        let fault = self.strike_unless_cut(begun, Kind::Write, handle);
+        let fault = self.inject_unless_interrupted(begun, Kind::Write, handle);
         let len = self.part(bytes.len(), fault, handle);
         let change = Change::Write { offset: offset as usize, bytes: bytes[..len].into() };
         self.change(handle, change, len > 0, fault, begun)
@@ -70,7 +70,7 @@ impl State {
         handle.check_aligned(0, bytes, from as u64)?;
         check_end(bytes)?;
         let begun = self.power.begin()?;
-        let fault = self.strike_unless_cut(begun, Kind::Preallocate, handle);
+        let fault = self.inject_unless_interrupted(begun, Kind::Preallocate, handle);
         let len = self.part(bytes as usize - from, fault, handle);
         self.change(handle, Change::Zeros(from..from + len), len > 0, fault, begun)
     }
@@ -79,7 +79,7 @@ impl State {
         handle.check_writable(Errno::INVAL)?;
         check_end(bytes)?;
         let begun = self.power.begin()?;
-        if self.strike_unless_cut(begun, Kind::SetLen, handle).is_some() {
+        if self.inject_unless_interrupted(begun, Kind::SetLen, handle).is_some() {
             return Err(Errno::IO.into());
         }
         let sequence = self.take();
@@ -92,7 +92,7 @@ impl State {
 
     pub(super) fn sync(&mut self, handle: &mut Handle) -> io::Result<()> {
         self.power.begin()?.finish()?;
-        self.settle(handle, Covered::All)
+        self.sync_covered(handle, Covered::All)
     }
 
     pub(super) fn len(&mut self, handle: &Handle) -> io::Result<u64> {
@@ -100,15 +100,15 @@ impl State {
         Ok(self.file(handle.file).content.visible().len() as u64)
     }
 
-    /// Takes the file's lock; false if another handle has it.
+    /// Takes the file's lock; false if another handle holds it.
     pub(super) fn try_lock(&mut self, handle: &Handle) -> io::Result<bool> {
         self.power.check()?;
         let holder = self.file(handle.file).locked_by.get_or_insert(handle.id);
         Ok(*holder == handle.id)
     }
 
-    /// Makes a change that may have been struck by a fault (then it is the part that was written), may
-    /// be cut, and is synced at once if the handle says so.
+    /// Makes a change, possibly the partial one of an injected fault; the power may fail during it, and it is
+    /// synced at once if the handle's writes are syncs.
     fn change(
         &mut self,
         handle: &mut Handle,
@@ -130,7 +130,7 @@ impl State {
         if handle.options.write_sync == WriteSync::No || !is_change {
             return Ok(());
         }
-        self.settle(handle, Covered::Newest(sequence))
+        self.sync_covered(handle, Covered::Newest(sequence))
     }
 
     /// How many of `bytes` are written: all, or with a fault any first part.
@@ -145,10 +145,10 @@ impl State {
         }
     }
 
-    /// Syncs what is covered, or fails to. Names follow as the model says, and so does the news of an
-    /// earlier failure that this handle has not been told of.
-    fn settle(&mut self, handle: &mut Handle, covered: Covered) -> io::Result<()> {
-        if let Some(fault) = self.faults.strike(Kind::Sync, &handle.path) {
+    /// Syncs the covered changes, or fails. Names become stable as the model defines. The handle also reports
+    /// an earlier failure that it has not reported yet.
+    fn sync_covered(&mut self, handle: &mut Handle, covered: Covered) -> io::Result<()> {
+        if let Some(fault) = self.faults.inject(Kind::Sync, &handle.path) {
             return Err(self.fail_sync(handle, fault, covered));
         }
         let content = &mut self.file(handle.file).content;
@@ -159,8 +159,8 @@ impl State {
         self.names.sync_file(handle.file);
         self.forget_unreachable();
         let failed_syncs = self.file(handle.file).failed_syncs;
-        if handle.told < failed_syncs {
-            handle.told = failed_syncs;
+        if handle.reported_failures < failed_syncs {
+            handle.reported_failures = failed_syncs;
             return Err(Errno::IO.into());
         }
         Ok(())
@@ -180,17 +180,17 @@ impl State {
         file.content.fail_sync(first, !keeps_pages, sequence);
         if fault != Fault::SyncError(SyncFailure::OneHandleOnly) {
             file.failed_syncs += 1;
-            handle.told = file.failed_syncs;
+            handle.reported_failures = file.failed_syncs;
         }
         if fault == Fault::SyncFull { Errno::NOSPC.into() } else { Errno::IO.into() }
     }
 
-    fn strike_unless_cut(
+    fn inject_unless_interrupted(
         &mut self,
         begun: PowerState,
         kind: Kind,
         handle: &Handle,
     ) -> Option<Fault> {
-        if begun == PowerState::Cut { None } else { self.faults.strike(kind, &handle.path) }
+        if begun == PowerState::Interrupted { None } else { self.faults.inject(kind, &handle.path) }
     }
 }

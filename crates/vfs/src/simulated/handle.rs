@@ -1,4 +1,4 @@
-//! What the simulated disk knows of an open handle, and what it refuses to it.
+//! The state of an open handle, and the operations that it refuses.
 
 use super::state::FileId;
 use crate::{Access, OpenOptions};
@@ -6,25 +6,25 @@ use rustix::io::Errno;
 use std::io;
 use std::path::PathBuf;
 
-/// The longest file, so that a wrong offset is an error and not the end of the machine's memory.
+/// The longest file, so that a wrong offset causes an error instead of exhausting the machine's memory.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// What a direct file's addresses, offsets and lengths are multiples of.
+/// The alignment of a direct file's addresses, offsets and lengths.
 pub(super) const DIRECT_BYTES: u64 = 512;
 
-/// What the disk knows of an open handle; the handle holds it.
+/// The disk's state of an open handle, owned by the handle.
 #[derive(Debug)]
 pub(super) struct Handle {
     pub(super) file: FileId,
     pub(super) path: PathBuf,
     pub(super) options: OpenOptions,
     pub(super) id: u64,
-    /// How many failed syncs of the file this handle has been told of.
-    pub(super) told: u64,
+    /// How many failed syncs of the file this handle has reported.
+    pub(super) reported_failures: u64,
 }
 
 impl Handle {
-    /// Refuses what changes a file to a handle that only reads.
+    /// Refuses changes through a read-only handle.
     pub(super) fn check_writable(&self, refusal: Errno) -> io::Result<()> {
         match self.options.access {
             Access::ReadWrite => Ok(()),
@@ -32,7 +32,7 @@ impl Handle {
         }
     }
 
-    /// Refuses to a direct handle what is no whole number of blocks.
+    /// Refuses unaligned accesses through a direct handle.
     pub(super) fn check_aligned(&self, address: usize, bytes: u64, offset: u64) -> io::Result<()> {
         let values = [address as u64, bytes, offset];
         let is_aligned = values.iter().all(|value| value.is_multiple_of(DIRECT_BYTES));

@@ -1,8 +1,8 @@
-//! The names of the simulated disk: which path leads to which file, for certain and as seen.
+//! The names of the simulated disk: which path leads to which file, stable and visible.
 //!
-//! A pending operation holds the entries as they shall be, not the step that led there, so any
-//! selection of operations can be applied. Operations on one path are in one directory and become
-//! stable together, so what is stable is folded into `stable` at once.
+//! A pending operation holds the resulting entries, not the step that led to them, so any selection of
+//! operations can be applied. Operations on one path are in one directory and become stable together, so
+//! stable operations are folded into `stable` at once.
 
 use super::state::FileId;
 use rustix::io::Errno;
@@ -14,15 +14,15 @@ use std::sync::Arc;
 /// How names become stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metadata {
-    /// What POSIX promises: a name is stable after a sync of its directory and not before, names are
+    /// As POSIX promises: a name is stable after a sync of its directory and not before, names are
     /// lost or kept one by one, and of a rename between directories either half may be lost.
     Strict,
     /// Like ext4: names survive in the order in which they were changed, a rename is one step, and
-    /// syncing a file makes its own name stable, with every change of names before it.
+    /// syncing a file makes its own name stable, with every earlier change of names.
     OrderedJournal,
 }
 
-/// What a name leads to.
+/// The target of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     Directory,
@@ -32,7 +32,7 @@ pub(super) enum Entry {
 #[derive(Debug)]
 struct Operation {
     sequence: u64,
-    /// The entries as they shall be; `None` is no entry.
+    /// The resulting entries; `None` is no entry.
     entries: Vec<(PathBuf, Option<Entry>)>,
     /// The file that was created, renamed or removed.
     file: Option<FileId>,
@@ -40,7 +40,7 @@ struct Operation {
 
 type Tree = BTreeMap<PathBuf, Entry>;
 
-/// The names of a disk. Paths given to it are normal: see [`normal`].
+/// The names of a disk. Paths must be normal: see [`normal`].
 #[derive(Debug)]
 pub(super) struct Names {
     pub(super) model: Metadata,
@@ -50,7 +50,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// No names but the root's, which always exists.
+    /// Only the root's name, which always exists.
     pub(super) fn new(model: Metadata) -> Names {
         Names::survived(model, Tree::from([(PathBuf::new(), Entry::Directory)]))
     }
@@ -90,7 +90,7 @@ impl Names {
         }
     }
 
-    /// Names a new file or directory; nothing may be there.
+    /// Names a new file or directory; the path must be free.
     pub(super) fn create(&mut self, sequence: u64, path: &Path, entry: Entry) -> io::Result<()> {
         if self.get(path)?.is_some() {
             return Err(Errno::EXIST.into());
@@ -110,7 +110,7 @@ impl Names {
         Ok(file)
     }
 
-    /// Gives a file another name; returns the file that had that name.
+    /// Renames a file; returns the file that the new name replaced.
     pub(super) fn rename(
         &mut self,
         sequence: u64,
@@ -127,7 +127,7 @@ impl Names {
         let added = (to.to_owned(), Some(Entry::File(file)));
         let gone = (from.to_owned(), None);
         if self.model == Metadata::Strict && from.parent() != to.parent() {
-            // Two directories, each written by itself.
+            // Two directories, each written separately.
             self.change(sequence, Some(file), vec![added]);
             self.change(sequence + 1, Some(file), vec![gone]);
         } else {
@@ -145,7 +145,7 @@ impl Names {
         Ok(children.filter_map(|(path, _)| path.file_name()).map(PathBuf::from).collect())
     }
 
-    /// The names in a directory become stable.
+    /// Makes the names in a directory stable.
     pub(super) fn sync_directory(&mut self, directory: &Path) -> io::Result<()> {
         self.directory(directory)?;
         let touches = |operation: &Operation| {
@@ -160,7 +160,7 @@ impl Names {
         Ok(())
     }
 
-    /// What the sync of a file does for its name.
+    /// Applies the effect of a file's sync on its name.
     pub(super) fn sync_file(&mut self, file: FileId) {
         if self.model == Metadata::OrderedJournal && !self.operations.is_empty() {
             self.fold_until(|operation| operation.file == Some(file));
@@ -172,7 +172,7 @@ impl Names {
         self.operations.iter().map(|operation| operation.sequence)
     }
 
-    /// The names that a crash leaves if it keeps the operations of these sequences.
+    /// The names that a crash leaves if it keeps the operations with these sequences.
     pub(super) fn image(&self, keeps: impl Fn(u64) -> bool) -> Tree {
         let mut tree = Tree::clone(&self.stable);
         for operation in self.operations.iter().filter(|operation| keeps(operation.sequence)) {
@@ -180,7 +180,7 @@ impl Names {
         }
         let mut reachable = Tree::new();
         for (path, entry) in tree {
-            // A tree is in order of its paths, so a directory comes before what is in it.
+            // A tree is sorted by path, so a directory precedes its contents.
             let in_directory = |parent| reachable.get(parent) == Some(&Entry::Directory);
             if path.parent().is_none_or(in_directory) {
                 reachable.insert(path, entry);
@@ -189,7 +189,7 @@ impl Names {
         reachable
     }
 
-    /// True if a path leads to the file, or a crash could leave one that does.
+    /// True if a path leads to the file, or could do so after a crash.
     pub(super) fn mention(&self, file: FileId) -> bool {
         let leads = |entry: &Entry| *entry == Entry::File(file);
         self.visible.values().any(leads)

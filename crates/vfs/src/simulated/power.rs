@@ -2,22 +2,21 @@
 
 use std::io;
 
-/// Counts operations and goes off during one of them.
+/// Counts operations and fails during one of them.
 #[derive(Debug, Default)]
 pub(super) struct Power {
     operations: u64,
-    /// How many more operations pass whole; `None` is no end.
+    /// How many more operations complete; `None` for all.
     left: Option<u64>,
     is_off: bool,
 }
 
-/// Whether an operation is the one during which the power goes off: its change is made, but neither
-/// synced nor answered.
+/// Whether the power fails during an operation: then its change is made, but neither synced nor acknowledged.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PowerState {
     Whole,
-    Cut,
+    Interrupted,
 }
 
 impl Power {
@@ -25,7 +24,7 @@ impl Power {
         self.operations
     }
 
-    /// Lets so many operations more pass; the next one is cut.
+    /// Lets `operations` more operations complete; the power fails during the next one.
     pub(super) fn off_after(&mut self, operations: u64) {
         self.left = Some(operations);
     }
@@ -43,7 +42,7 @@ impl Power {
             None => {}
             Some(0) => {
                 self.is_off = true;
-                return Ok(PowerState::Cut);
+                return Ok(PowerState::Interrupted);
             }
             Some(left) => *left -= 1,
         }
@@ -52,11 +51,11 @@ impl Power {
 }
 
 impl PowerState {
-    /// The end of what a cut operation still does.
+    /// Ends an operation; fails if the power failed during it.
     pub(super) fn finish(self) -> io::Result<()> {
         match self {
             PowerState::Whole => Ok(()),
-            PowerState::Cut => Err(power_is_off()),
+            PowerState::Interrupted => Err(power_is_off()),
         }
     }
 }

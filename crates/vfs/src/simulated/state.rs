@@ -1,4 +1,4 @@
-//! The whole state of a simulated disk, and what is done to names; one operation at a time.
+//! The whole state of a simulated disk, and operations on names; one operation at a time.
 
 use super::content::Content;
 use super::crash::{Crash, Fate, Fates, Pending};
@@ -12,18 +12,18 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file of the disk, whatever its names.
+/// Identifies a file of the disk, independently of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FileId(u64);
 
-/// A file, whatever leads to it.
+/// A file, independently of its names.
 #[derive(Debug, Default)]
 pub(super) struct File {
     pub(super) content: Content,
     /// The handle that holds the lock.
     pub(super) locked_by: Option<u64>,
     handles: usize,
-    /// Failed syncs that each handle is to be told of once.
+    /// Failed syncs that each handle must report once.
     pub(super) failed_syncs: u64,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct File {
 pub(super) struct State {
     pub(super) names: Names,
     files: BTreeMap<FileId, File>,
-    /// Files that have lost a name, and may be forgotten once nothing leads to them.
+    /// Files that have lost a name, and may be dropped once nothing leads to them.
     unnamed: Vec<FileId>,
     pub(super) faults: Faults,
     pub(super) seed: u64,
@@ -107,10 +107,16 @@ impl State {
         let id = self.take();
         let entry = self.file(file);
         entry.handles += 1;
-        Ok(Handle { file, path: path.to_owned(), options, id, told: entry.failed_syncs })
+        Ok(Handle {
+            file,
+            path: path.to_owned(),
+            options,
+            id,
+            reported_failures: entry.failed_syncs,
+        })
     }
 
-    /// Ends a handle: its lock is free, and nothing becomes stable.
+    /// Closes a handle: its lock is released, and nothing becomes stable.
     pub(super) fn close(&mut self, handle: &Handle) {
         let file = self.file(handle.file);
         file.handles -= 1;
@@ -153,7 +159,7 @@ impl State {
     pub(super) fn sync_directory(&mut self, directory: &Path) -> io::Result<()> {
         self.power.begin()?.finish()?;
         self.names.directory(directory)?;
-        if self.faults.strike(Kind::SyncDirectory, directory).is_some() {
+        if self.faults.inject(Kind::SyncDirectory, directory).is_some() {
             return Err(Errno::IO.into());
         }
         self.names.sync_directory(directory)?;
@@ -174,7 +180,7 @@ impl State {
         self.files.get_mut(&id).expect("a file with a handle or a name is kept")
     }
 
-    /// Forgets files that have no handle and no name, now or in any crash image.
+    /// Drops files that have no handle and no name, now or in any crash image.
     pub(super) fn forget_unreachable(&mut self) {
         let (names, files) = (&self.names, &mut self.files);
         self.unnamed.retain(|id| {
@@ -186,7 +192,7 @@ impl State {
         });
     }
 
-    /// The next number: of a change, a file or a handle.
+    /// The next number of a change, a file or a handle.
     pub(super) fn take(&mut self) -> u64 {
         self.next += 1;
         self.next

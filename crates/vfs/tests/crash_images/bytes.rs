@@ -1,9 +1,8 @@
-//! What each byte of a file may be after a crash.
+//! The possible values of each byte of a file after a crash.
 //!
-//! The model keeps, for each file, the bytes at its last sync and what was done since. It follows every
-//! byte through these steps: a step that is stable decides the byte, one that is pending adds a
-//! possibility, a torn one adds any value where it wrote. For crashes without chance it also knows the
-//! one image that must result.
+//! The model keeps, for each file, the bytes at its last sync and the steps since. It follows every byte
+//! through these steps: a stable step decides the byte, a pending one adds a possibility, a torn one adds any
+//! value where it wrote. For crashes without randomness it also knows the one image that must result.
 
 use crate::mutated_disk::{MutatedDisk, MutatedFile, Mutation};
 use fastrand::Rng;
@@ -14,14 +13,14 @@ use syncline_vfs::{Disk, File, OpenOptions, SimulatedDisk, WriteSync};
 const FILES: usize = 3;
 const FILE_BYTES: usize = 3000;
 
-/// Something done to a file since its last sync.
+/// An operation on a file since its last sync.
 struct Step {
-    what: What,
-    /// In the order of all files, as the disk numbers what is pending; `None` is stable.
+    operation: Operation,
+    /// In the order of all files, as the disk numbers pending changes; `None` is stable.
     pending: Option<u64>,
 }
 
-enum What {
+enum Operation {
     Write(usize, Vec<u8>),
     SetLen(usize),
 }
@@ -34,9 +33,9 @@ struct Model {
     steps: Vec<Step>,
 }
 
-/// What was seen over all images, so that a test that exercised nothing is noticed.
+/// What occurred over all images, so that a test that exercised nothing fails.
 #[derive(Debug, Default)]
-struct Seen {
+struct Coverage {
     images: usize,
     old_bytes: usize,
     new_bytes: usize,
@@ -46,27 +45,29 @@ struct Seen {
 
 #[test]
 fn every_byte_of_every_crash_image_is_explained() {
-    let mut seen = Seen::default();
+    let mut coverage = Coverage::default();
     for seed in 0..200 {
         let metadata = [Metadata::Strict, Metadata::OrderedJournal][seed as usize % 2];
-        if let Err(reason) = run(Mutation::Nothing, metadata, seed, &mut seen) {
+        if let Err(reason) = run(Mutation::Nothing, metadata, seed, &mut coverage) {
             panic!("seed {seed}: {reason}");
         }
     }
-    let least = [seen.old_bytes, seen.new_bytes, seen.garbled_bytes, seen.lengths_lost];
-    assert!(seen.images > 10_000 && least.iter().all(|&count| count > 1000), "{seen:?}");
+    let least =
+        [coverage.old_bytes, coverage.new_bytes, coverage.garbled_bytes, coverage.lengths_lost];
+    assert!(coverage.images > 10_000 && least.iter().all(|&count| count > 1000), "{coverage:?}");
 }
 
 #[test]
-fn a_disk_that_breaks_a_promise_is_noticed() {
-    for plant in
+fn a_disk_that_breaks_a_promise_is_detected() {
+    for mutation in
         [Mutation::NoSync, Mutation::SyncSometimes, Mutation::NoSyncedWrite, Mutation::SyncOnClose]
     {
-        let noticed = (0..100)
-            .filter(|&seed| run(plant, Metadata::Strict, seed, &mut Seen::default()).is_err());
-        // Not by luck: most runs notice.
+        let noticed = (0..100).filter(|&seed| {
+            run(mutation, Metadata::Strict, seed, &mut Coverage::default()).is_err()
+        });
+        // Not by luck: most runs detect it.
         let noticed = noticed.count();
-        assert!(noticed > 50, "{plant:?}: {noticed}");
+        assert!(noticed > 50, "{mutation:?}: {noticed}");
     }
 }
 
@@ -74,9 +75,14 @@ fn path(file: usize) -> PathBuf {
     PathBuf::from(format!("file-{file}"))
 }
 
-fn run(plant: Mutation, metadata: Metadata, seed: u64, seen: &mut Seen) -> Result<(), String> {
+fn run(
+    mutation: Mutation,
+    metadata: Metadata,
+    seed: u64,
+    coverage: &mut Coverage,
+) -> Result<(), String> {
     let mut random = Rng::with_seed(seed);
-    let disk = MutatedDisk { disk: SimulatedDisk::new(seed, metadata), plant };
+    let disk = MutatedDisk { disk: SimulatedDisk::new(seed, metadata), mutation };
     let mut models: Vec<Model> = (0..FILES).map(|_| Model::default()).collect();
     let mut handles: Vec<MutatedFile> =
         (0..FILES).map(|file| disk.open(&path(file), OpenOptions::READ_WRITE).unwrap()).collect();
@@ -85,14 +91,14 @@ fn run(plant: Mutation, metadata: Metadata, seed: u64, seen: &mut Seen) -> Resul
         let file = random.usize(..FILES);
         step(&disk, &mut handles[file], file, &mut models[file], number, &mut random);
         if random.u8(..3) == 0 {
-            check_crashes(&disk.disk, &models, &mut random, seen)
+            check_crashes(&disk.disk, &models, &mut random, coverage)
                 .map_err(|reason| format!("after step {number}: {reason}"))?;
         }
     }
     Ok(())
 }
 
-/// Does one thing to a file and to its model.
+/// Applies one random operation to a file and to its model.
 fn step(
     disk: &MutatedDisk,
     handle: &mut MutatedFile,
@@ -105,7 +111,7 @@ fn step(
         0..5 => {
             let (offset, bytes) = random_write(random);
             handle.write_at(&bytes, offset as u64).unwrap();
-            model.push(What::Write(offset, bytes), Some(number));
+            model.push(Operation::Write(offset, bytes), Some(number));
         }
         5 => {
             let (offset, bytes) = random_write(random);
@@ -117,14 +123,14 @@ fn step(
             let len = random.usize(..FILE_BYTES);
             handle.set_len(len as u64).unwrap();
             if len != model.visible.len() {
-                model.push(What::SetLen(len), Some(number));
+                model.push(Operation::SetLen(len), Some(number));
             }
         }
         7 => {
             let (from, to) = (model.visible.len(), random.usize(..FILE_BYTES));
             handle.preallocate(to as u64).unwrap();
             if to > from {
-                model.push(What::Write(from, vec![0; to - from]), Some(number));
+                model.push(Operation::Write(from, vec![0; to - from]), Some(number));
             }
         }
         8 => {
@@ -137,10 +143,10 @@ fn step(
         }
         _ => *handle = disk.open(&path(file), OpenOptions::READ_WRITE).unwrap(),
     }
-    assert!(read(&disk.disk, file) == model.visible, "reads see the newest bytes");
+    assert!(read(&disk.disk, file) == model.visible, "reads must see the newest bytes");
 }
 
-/// Whole sectors or any range, never a zero byte, so that zeros come from growth alone.
+/// Whole sectors or any range, never a zero byte, so that zeros come only from growth.
 fn random_write(random: &mut Rng) -> (usize, Vec<u8>) {
     let unit = [1, 512][random.usize(..2)];
     let offset = random.usize(..FILE_BYTES / 2 / unit) * unit;
@@ -160,7 +166,7 @@ fn check_crashes(
     disk: &SimulatedDisk,
     models: &[Model],
     random: &mut Rng,
-    seen: &mut Seen,
+    coverage: &mut Coverage,
 ) -> Result<(), String> {
     let mut pending: Vec<u64> =
         models.iter().flat_map(|model| &model.steps).filter_map(|step| step.pending).collect();
@@ -184,33 +190,33 @@ fn check_crashes(
                 Crash::DropAll => model.check_exact(&bytes, |_| false),
                 Crash::KeepAll => model.check_exact(&bytes, |_| true),
                 Crash::Only(index) => model.check_exact(&bytes, |step| step == pending[index]),
-                Crash::Subset { .. } => model.check_possible(&bytes, &whole[file], seen),
-                Crash::Torn { .. } => model.check_possible(&bytes, &torn[file], seen),
+                Crash::Subset { .. } => model.check_possible(&bytes, &whole[file], coverage),
+                Crash::Torn { .. } => model.check_possible(&bytes, &torn[file], coverage),
             };
             explained.map_err(|reason| format!("{crash:?}, file {file}: {reason}"))?;
         }
-        seen.images += 1;
+        coverage.images += 1;
     }
     Ok(())
 }
 
 impl Model {
-    fn push(&mut self, what: What, pending: Option<u64>) {
-        what.apply(&mut self.visible);
-        self.steps.push(Step { what, pending });
+    fn push(&mut self, operation: Operation, pending: Option<u64>) {
+        operation.apply(&mut self.visible);
+        self.steps.push(Step { operation, pending });
     }
 
-    /// A synced write needs the length changes before it, up to the last that would cut it.
+    /// A synced write needs the earlier length changes, up to the last one that would truncate it.
     fn push_synced_write(&mut self, offset: usize, bytes: Vec<u8>) {
         let end = offset + bytes.len();
-        let cuts = |step: &Step| matches!(step.what, What::SetLen(len) if len < end);
+        let cuts = |step: &Step| matches!(step.operation, Operation::SetLen(len) if len < end);
         let needed = self.steps.iter().rposition(cuts).map_or(0, |last| last + 1);
         for step in &mut self.steps[..needed] {
-            if matches!(step.what, What::SetLen(_)) {
+            if matches!(step.operation, Operation::SetLen(_)) {
                 step.pending = None;
             }
         }
-        self.push(What::Write(offset, bytes), None);
+        self.push(Operation::Write(offset, bytes), None);
     }
 
     fn sync(&mut self) {
@@ -223,7 +229,7 @@ impl Model {
         let mut expected = self.synced.clone();
         for step in &self.steps {
             if step.pending.is_none_or(&survives) {
-                step.what.apply(&mut expected);
+                step.operation.apply(&mut expected);
             }
         }
         if image == expected {
@@ -238,51 +244,51 @@ impl Model {
         &self,
         image: &[u8],
         possible: &[Possible],
-        seen: &mut Seen,
+        coverage: &mut Coverage,
     ) -> Result<(), String> {
         if image.len() > possible.len() {
-            return Err(format!("{} bytes are more than ever were", image.len()));
+            return Err(format!("{} bytes are more than the file ever had", image.len()));
         }
-        seen.lengths_lost += usize::from(image.len() != self.visible.len());
+        coverage.lengths_lost += usize::from(image.len() != self.visible.len());
         for (at, possible) in possible.iter().enumerate() {
             let (found, old) = (image.get(at).copied(), self.synced.get(at).copied());
             let is_explained = possible.holds(found) || (possible.any && found.is_some());
             if !is_explained {
-                return Err(format!("byte {at} is {found:?}, which nothing explains"));
+                return Err(format!("byte {at} is {found:?}, which no step explains"));
             }
             if found == old {
-                seen.old_bytes += usize::from(possible.is_open);
+                coverage.old_bytes += usize::from(possible.is_open);
             } else if possible.holds(found) {
-                seen.new_bytes += 1;
+                coverage.new_bytes += 1;
             } else {
-                seen.garbled_bytes += 1;
+                coverage.garbled_bytes += 1;
             }
         }
         Ok(())
     }
 
-    /// What may be found at each position after a crash that picks at random.
+    /// The possible values at each position after a random crash.
     fn possible(&self, torn: bool) -> Vec<Possible> {
-        let ends = self.steps.iter().map(|step| step.what.end());
+        let ends = self.steps.iter().map(|step| step.operation.end());
         let longest = ends.chain([self.synced.len()]).max().unwrap_or(0);
         let mut all: Vec<_> =
             (0..longest).map(|at| Possible::only(self.synced.get(at).copied())).collect();
         for step in &self.steps {
             let is_pending = step.pending.is_some();
-            let start = match &step.what {
-                What::Write(offset, _) => *offset,
-                What::SetLen(len) => *len,
+            let start = match &step.operation {
+                Operation::Write(offset, _) => *offset,
+                Operation::SetLen(len) => *len,
             };
             for possible in &mut all[..start] {
                 possible.grow(is_pending);
             }
-            match &step.what {
-                What::Write(_, bytes) => {
+            match &step.operation {
+                Operation::Write(_, bytes) => {
                     for (possible, byte) in all[start..].iter_mut().zip(bytes) {
                         possible.write(*byte, is_pending, torn);
                     }
                 }
-                What::SetLen(len) => {
+                Operation::SetLen(len) => {
                     for possible in &mut all[*len..] {
                         possible.put(None, is_pending);
                     }
@@ -293,18 +299,18 @@ impl Model {
     }
 }
 
-impl What {
+impl Operation {
     fn end(&self) -> usize {
         match self {
-            What::Write(offset, bytes) => offset + bytes.len(),
-            What::SetLen(len) => *len,
+            Operation::Write(offset, bytes) => offset + bytes.len(),
+            Operation::SetLen(len) => *len,
         }
     }
 
     fn apply(&self, image: &mut Vec<u8>) {
         match self {
-            What::SetLen(len) => image.resize(*len, 0),
-            What::Write(offset, bytes) => {
+            Operation::SetLen(len) => image.resize(*len, 0),
+            Operation::Write(offset, bytes) => {
                 image.resize(image.len().max(self.end()), 0);
                 image[*offset..self.end()].copy_from_slice(bytes);
             }
@@ -312,7 +318,7 @@ impl What {
     }
 }
 
-/// What may be found at one position.
+/// The possible values at one position.
 #[derive(Clone)]
 struct Possible {
     /// One bit for each value.
@@ -321,7 +327,7 @@ struct Possible {
     absent: bool,
     /// Garbled: any value.
     any: bool,
-    /// Something pending touches it.
+    /// A pending step touches it.
     is_open: bool,
 }
 
@@ -346,7 +352,7 @@ impl Possible {
         }
     }
 
-    /// A value is put in place of the others, or beside them if that is pending.
+    /// Sets a value, or adds it to the others if it is pending.
     fn put(&mut self, value: Option<u8>, is_pending: bool) {
         if is_pending {
             self.add(value);
@@ -365,7 +371,7 @@ impl Possible {
         self.any |= is_pending && torn;
     }
 
-    /// The file now goes beyond this position: where there was nothing there are zeros.
+    /// The file now extends beyond this position: a missing byte becomes zero.
     fn grow(&mut self, is_pending: bool) {
         if self.absent {
             self.add(Some(0));

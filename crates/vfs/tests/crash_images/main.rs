@@ -1,7 +1,7 @@
-//! Every crash image is explainable: random operations on a simulated disk, crashes of every kind
-//! after any of them, and a model that knows what each byte and each name may be.
+//! Every crash image is explainable: random operations on a simulated disk, crashes of every kind after any
+//! of them, and a model that knows the possible values of each byte and each name.
 //!
-//! The same check must fail when the disk is planted with a fault (`planted`): else it tests nothing.
+//! The same check must fail on a disk with a mutation (`mutated_disk`): otherwise it tests nothing.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 

@@ -1,4 +1,4 @@
-//! A disk that breaks one promise, to see whether the check of crash images notices.
+//! A disk that breaks one promise, to test whether the check of crash images detects it.
 
 use std::path::{Path, PathBuf};
 use syncline_vfs::{Disk, File, OpenOptions, Result, SimulatedDisk, SimulatedFile, WriteSync};
@@ -6,7 +6,7 @@ use syncline_vfs::{Disk, File, OpenOptions, Result, SimulatedDisk, SimulatedFile
 /// A broken promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mutation {
-    /// None: the disk as it is.
+    /// None: the disk unchanged.
     Nothing,
     /// Syncs of files do nothing.
     NoSync,
@@ -14,29 +14,29 @@ pub(crate) enum Mutation {
     SyncSometimes,
     /// Synced writes are plain writes.
     NoSyncedWrite,
-    /// Closing a file syncs it: this hides missing syncs.
+    /// Closing a file syncs it, which hides missing syncs.
     SyncOnClose,
     /// Directory syncs do nothing.
     NoDirectorySync,
 }
 
-/// A simulated disk with a plant.
+/// A simulated disk with a mutation.
 #[derive(Clone, Debug)]
 pub(crate) struct MutatedDisk {
     pub(crate) disk: SimulatedDisk,
-    pub(crate) plant: Mutation,
+    pub(crate) mutation: Mutation,
 }
 
 #[derive(Debug)]
 pub(crate) struct MutatedFile {
     file: SimulatedFile,
     disk: SimulatedDisk,
-    plant: Mutation,
+    mutation: Mutation,
 }
 
 impl MutatedFile {
     fn skips_sync(&self) -> bool {
-        match self.plant {
+        match self.mutation {
             Mutation::NoSync => true,
             Mutation::SyncSometimes => self.disk.operations().is_multiple_of(3),
             _ => false,
@@ -48,11 +48,11 @@ impl Disk for MutatedDisk {
     type File = MutatedFile;
 
     fn open(&self, path: &Path, mut options: OpenOptions) -> Result<MutatedFile> {
-        if self.plant == Mutation::NoSyncedWrite {
+        if self.mutation == Mutation::NoSyncedWrite {
             options.write_sync = WriteSync::No;
         }
         let file = self.disk.open(path, options)?;
-        Ok(MutatedFile { file, disk: self.disk.clone(), plant: self.plant })
+        Ok(MutatedFile { file, disk: self.disk.clone(), mutation: self.mutation })
     }
 
     fn create_directory(&self, path: &Path) -> Result<()> {
@@ -72,7 +72,7 @@ impl Disk for MutatedDisk {
     }
 
     fn sync_directory(&self, directory: &Path) -> Result<()> {
-        match self.plant {
+        match self.mutation {
             Mutation::NoDirectorySync => Ok(()),
             _ => self.disk.sync_directory(directory),
         }
@@ -115,7 +115,7 @@ impl File for MutatedFile {
 
 impl Drop for MutatedFile {
     fn drop(&mut self) {
-        if self.plant == Mutation::SyncOnClose {
+        if self.mutation == Mutation::SyncOnClose {
             self.file.sync_all().unwrap();
         }
     }

@@ -1,9 +1,8 @@
-//! Where each name may lead after a crash.
+//! The possible targets of each name after a crash.
 //!
-//! Every file carries its own number as content and is synced before anything else happens to it, so
-//! only names are in question. For strict names the model keeps the possibilities of each path since
-//! its directory was synced; for a journal it keeps every state of all names since the last one that
-//! is stable.
+//! Every file carries its own number as contents and is synced before any other operation on it, so only
+//! names are uncertain. For strict names the model keeps the possibilities of each path since its directory
+//! was synced; for a journal it keeps every state of all names since the last stable one.
 
 use crate::mutated_disk::{MutatedDisk, Mutation};
 use fastrand::Rng;
@@ -19,11 +18,11 @@ type Tree = BTreeMap<PathBuf, u8>;
 
 struct Model {
     metadata: Metadata,
-    /// All states of the names, the first of them stable as far as a journal goes.
+    /// All states of the names; with a journal the first of them is stable.
     states: Vec<Tree>,
-    /// Which directories each state but the first changed, and which file.
+    /// Which directories and which file each state but the first changed.
     changed: Vec<(BTreeSet<PathBuf>, u8)>,
-    /// What each path may lead to, since its directory was synced.
+    /// The possible targets of each path, since its directory was synced.
     possible: BTreeMap<PathBuf, Vec<Option<u8>>>,
 }
 
@@ -41,17 +40,17 @@ fn every_name_of_every_crash_image_is_explained() {
 }
 
 #[test]
-fn directory_syncs_that_do_nothing_are_noticed() {
+fn directory_syncs_that_do_nothing_are_detected() {
     for metadata in [Metadata::Strict, Metadata::OrderedJournal] {
-        let plant = Mutation::NoDirectorySync;
+        let mutation = Mutation::NoDirectorySync;
         let noticed =
-            (0..100).filter(|&seed| run(plant, metadata, seed, &mut BTreeSet::new()).is_err());
+            (0..100).filter(|&seed| run(mutation, metadata, seed, &mut BTreeSet::new()).is_err());
         assert!(noticed.count() > 50, "{metadata:?}");
     }
 }
 
 fn run(
-    plant: Mutation,
+    mutation: Mutation,
     metadata: Metadata,
     seed: u64,
     images: &mut BTreeSet<Tree>,
@@ -62,7 +61,7 @@ fn run(
         simulated.create_directory(Path::new(directory)).unwrap();
     }
     simulated.sync_directory(Path::new("")).unwrap();
-    let disk = MutatedDisk { disk: simulated, plant };
+    let disk = MutatedDisk { disk: simulated, mutation };
     let (states, changed) = (vec![Tree::new()], Vec::new());
     let mut model = Model { metadata, states, changed, possible: BTreeMap::new() };
     for number in 1..30 {
@@ -86,7 +85,7 @@ fn random_path(random: &mut Rng) -> PathBuf {
     Path::new(DIRECTORIES[random.usize(..2)]).join(["x", "y", "z"][random.usize(..3)])
 }
 
-/// Does one thing to a name and to its model.
+/// Applies one random operation to a name and to its model.
 fn step(disk: &MutatedDisk, model: &mut Model, number: u8, random: &mut Rng) {
     let path = random_path(random);
     let current = model.current().get(&path).copied();
@@ -116,7 +115,7 @@ fn step(disk: &MutatedDisk, model: &mut Model, number: u8, random: &mut Rng) {
         }
         _ => {}
     }
-    assert_eq!(&tree(&disk.disk), model.current(), "lists see the newest names");
+    assert_eq!(&tree(&disk.disk), model.current(), "lists must show the newest names");
 }
 
 /// All names with the numbers of their files.
@@ -180,7 +179,7 @@ impl Model {
             (Metadata::OrderedJournal, _) => self.states.contains(found),
             (Metadata::Strict, _) => self.each_is_possible(crash, found),
         };
-        if is_possible { Ok(()) } else { Err(format!("nothing explains {found:?}")) }
+        if is_possible { Ok(()) } else { Err(format!("no state explains {found:?}")) }
     }
 
     fn each_is_possible(&self, crash: Crash, found: &Tree) -> bool {

@@ -19,5 +19,6 @@ mod schema;
 mod transactions;
 mod wisconsin_rows;
 
-pub use schema::{By, Join, Options};
+pub use crate::lookup::By;
+pub use schema::{Join, Options};
 pub use transactions::{JoinClient, Tally};

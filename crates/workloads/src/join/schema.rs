@@ -3,6 +3,7 @@
 use super::transactions::{JoinClient, Tally};
 use super::wisconsin_rows::{COLUMNS, INTEGERS, TEXT_BYTES, TEXTS, permuted, push};
 use crate::error::Error;
+use crate::lookup::By;
 use crate::violations::Violations;
 use syncline_contract::{
     Any, By as Walk, Check, Kind, Load, Many, OptionArgs, OptionListing, Path, Plan, Range, Read,
@@ -10,28 +11,6 @@ use syncline_contract::{
 };
 
 const ANSWERED: &str = "every join answered each row of the small table once, with equal keys";
-
-/// The access path of the join.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// The primary key.
-    Key,
-    /// A unique secondary index.
-    Index,
-}
-
-impl By {
-    /// Every way.
-    pub const ALL: [By; 2] = [By::Key, By::Index];
-
-    /// The word of the option.
-    pub fn word(self) -> &'static str {
-        match self {
-            By::Key => "key",
-            By::Index => "index",
-        }
-    }
-}
 
 /// What a user may choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 //! 1. Every loaded or inserted row exists, unless its delete was acknowledged; a row with an unknown outcome
 //!    may exist or not.
 //! 2. Every text is one that was written for its row.
-//! 3. A row's `k` minus its initial value is the number of its additions. In a table their sum has grown since
-//!    the run began by the number of acknowledged additions, plus at most the unknown ones.
+//! 3. A row's `k` minus its initial value is the number of its additions. In a table their sum has grown
+//!    since the run began by the number of acknowledged additions, plus at most the unknown ones.
 //! 4. If rows are replaced or deleted, their additions are lost, so only the maximum of the sum is known. A
 //!    row that was added to and not replaced must still show it, unless an earlier run may have added to it
 //!    too.

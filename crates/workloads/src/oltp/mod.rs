@@ -3,8 +3,8 @@
 //! Source: sysbench 1.0.20, `oltp_common.lua` and the nine scripts that use it, `bulk_insert.lua`,
 //! `sb_rand.c`; Zipf from its development version, since 1.0 has none. Rules:
 //!
-//! 1. `tables` tables sbtest1, sbtest2, ... have rows with `id` (1 to `table_size`), `k` (a random id, with an
-//!    index if `create_secondary` is on), `c` (ten groups of eleven digits) and `pad` (five).
+//! 1. `tables` tables sbtest1, sbtest2, ... have rows with `id` (1 to `table_size`), `k` (a random id, with
+//!    an index if `create_secondary` is on), `c` (ten groups of eleven digits) and `pad` (five).
 //! 2. An event is a sequence of statements in a fixed order ([`Event`]). Each kind of statement draws its
 //!    table once per event, uniformly, and each statement its id by `rand_type`.
 //! 3. `read_only`, `write_only` and `read_write` wrap an event in a transaction. In the others, and with

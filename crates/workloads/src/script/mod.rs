@@ -5,8 +5,8 @@
 //! 1. A transaction is one run of one script. Scripts are drawn by weight; a weight of 0 disables a script.
 //! 2. A script's own `BEGIN` and `END` are sent as written. A statement outside them is a transaction of the
 //!    store; a request of several statements (`\;`) is one transaction.
-//! 3. Statements are prepared once, and `:name` is a parameter, as with `-M prepared`; or they are sent by the
-//!    extended or the simple protocol, as with `-M extended` and `-M simple`, if the target supports it.
+//! 3. Statements are prepared once, and `:name` is a parameter, as with `-M prepared`; or they are sent by
+//!    the extended or the simple protocol, as with `-M extended` and `-M simple`, if the target supports it.
 //! 4. A conflict rolls back the script's open transaction; a retry restores variables and random numbers to
 //!    the start of the script.
 //! 5. Expressions and functions give pgbench's values; random numbers have its distributions, but not its

@@ -6,8 +6,8 @@
 //!
 //! 1. `tables` tables have `rows` rows: a key from 0, a count, and `indexes` integer columns, each with a
 //!    unique index.
-//! 2. A transaction draws a number and accesses the row with that number in every table. `do=read` reads it by
-//!    its key, and again through each index. `do=update` adds one to its count and changes every indexed
+//! 2. A transaction draws a number and accesses the row with that number in every table. `do=read` reads it
+//!    by its key, and again through each index. `do=update` adds one to its count and changes every indexed
 //!    column, so that each index must be updated.
 //! 3. The values of the indexed columns are the row's number plus a multiple of `rows`, the same in all
 //!    columns and tables. So they stay unique, and a partial transaction is detected.

@@ -3,11 +3,12 @@
 //! The order in which transactions of several clients changed a row is unknown, so the row may hold the text
 //! of any of them; but not the loaded text, once a change was acknowledged.
 
-use super::options::{Access, By, Options};
+use super::options::{Access, Options};
 use super::schema::{PAGE_ROWS, SingleRecord};
 use super::transactions::Tally;
 use super::written_texts::{TextBitmaps, may_hold};
 use crate::check_reader::CheckReader;
+use crate::lookup::By;
 use crate::violations::Violations;
 use syncline_contract::{Check, Session, Stop};
 

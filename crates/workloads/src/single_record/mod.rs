@@ -22,6 +22,7 @@ mod schema;
 mod transactions;
 mod written_texts;
 
-pub use options::{Access, By, Options, Reads, Select, Update, Writes};
+pub use crate::lookup::By;
+pub use options::{Access, Options, Reads, Select, Update, Writes};
 pub use schema::SingleRecord;
 pub use transactions::{SingleRecordClient, Tally};

@@ -2,6 +2,7 @@
 
 use super::schema::SingleRecord;
 use crate::error::Error;
+use crate::lookup::By;
 use std::fmt::Debug;
 use syncline_contract::{OptionArgs, OptionListing};
 
@@ -36,28 +37,6 @@ pub type Select = SingleRecord<Reads>;
 
 /// A random row gets another text.
 pub type Update = SingleRecord<Writes>;
-
-/// How a row is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// By its primary key.
-    Key,
-    /// Through a unique secondary index.
-    Index,
-}
-
-impl By {
-    /// Every way.
-    pub const ALL: [By; 2] = [By::Key, By::Index];
-
-    /// The word of the option.
-    pub fn word(self) -> &'static str {
-        match self {
-            By::Key => "key",
-            By::Index => "index",
-        }
-    }
-}
 
 /// What a user may choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! The two workloads: their tables, rows and operations.
 
 use super::check;
-use super::options::{Access, By, Options};
+use super::options::{Access, Options};
 use super::transactions::{SingleRecordClient, Tally};
 use super::written_texts::WrittenTexts;
 use crate::distributions::Stream;
+use crate::lookup::By;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use syncline_contract::{

@@ -1,9 +1,10 @@
 //! The client: draws and performs transactions.
 
-use super::options::{Access, By};
+use super::options::Access;
 use super::schema::{OfTable, SingleRecord, TEXTS, indexed};
 use super::written_texts::{TextBitmaps, note};
 use crate::distributions::Stream;
+use crate::lookup::By;
 use std::sync::Arc;
 use syncline_contract::{AccessPattern, Client, Ending, Session, Stop, Transaction};
 

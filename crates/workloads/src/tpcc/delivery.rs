@@ -1,8 +1,8 @@
 //! Delivery: the oldest new order of each of ten districts goes to its customer (clause 2.7).
 //!
 //! A delivery is performed in batches of districts, one transaction each. A district without a new order is
-//! skipped. In profile k2 districts are districts with repetition; one that is districts again within a batch is
-//! served again after the first round, so that it delivers the next order.
+//! skipped. In profile k2 districts are districts with repetition; one that is districts again within a
+//! batch is served again after the first round, so that it delivers the next order.
 
 use super::inputs::{Inputs, money};
 use super::options::Profile;

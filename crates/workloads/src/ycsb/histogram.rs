@@ -4,10 +4,10 @@
 //! number, counted from zero, and its count, separated by a tab. As an option it is one word:
 //! `BLOCK:COUNT,COUNT,...`.
 //!
-//! Draws follow YCSB, including its oddities. A uniform number below the sum of all counts is number, starting
-//! at zero; the first bucket whose cumulative count reaches the number is selected, and the length is the
-//! bucket's number plus one, in blocks. So the first bucket is selected once more often than its count, even
-//! if that is zero. The last bucket gives the same length as the one before it.
+//! Draws follow YCSB, including its oddities. A uniform number below the sum of all counts is number,
+//! starting at zero; the first bucket whose cumulative count reaches the number is selected, and the length
+//! is the bucket's number plus one, in blocks. So the first bucket is selected once more often than its
+//! count, even if that is zero. The last bucket gives the same length as the one before it.
 
 use crate::distributions::Stream;
 use crate::error::Error;

@@ -3,12 +3,12 @@
 use super::record;
 use crate::args::{CutArg, DiskArgs, MethodArg};
 use crate::commands::environment;
-use crate::exit::{CannotRun, Outcome, Verdict};
-use crate::{interrupt, terminal};
+use crate::interrupt;
 use rustix::fs::statfs;
 use std::fs;
 use std::path::Path;
-use syncline_report::units::plural;
+use syncline_console::{CannotRun, Outcome, Verdict, terminal};
+use syncline_record::units::plural;
 use syncline_verify::disk::{self, Cut, Limit, Method, Plan, Subject, WitnessClient};
 use syncline_vfs::{RealDisk, SyncMethod};
 

@@ -6,13 +6,13 @@ use super::scratch::ScratchDir;
 use crate::args::DurabilityArgs;
 use crate::commands::environment;
 use crate::commands::live_option::with_live_option;
-use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::interrupt;
 use crate::registry::TargetRegistry;
-use crate::{interrupt, terminal};
 use std::path::{Path, PathBuf};
+use syncline_console::{CannotRun, Outcome, Verdict, terminal};
 use syncline_contract::Target;
 use syncline_contract::conformance::block_on;
-use syncline_report::record::prepare_folder;
+use syncline_record::prepare_folder;
 use syncline_stores::server::shown;
 use syncline_verify::durability::{self, ChildProgram, Class, FaultVerdict, Finding, Request};
 

@@ -1,11 +1,10 @@
 //! The record of a finding: written first, then shown.
 
 use crate::commands::environment;
-use crate::exit::{CannotRun, Verdict};
-use crate::terminal;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use syncline_report::record::{self, Record, VerificationBody, VerificationRecord, Writer};
+use syncline_console::{CannotRun, Verdict, terminal};
+use syncline_record::{Record, VerificationBody, VerificationRecord, Writer};
 use syncline_report::table;
 
 /// What was found of what, for a record.
@@ -31,7 +30,7 @@ pub(super) struct RecordOutput<'s> {
     /// The record itself, in place of sentences.
     pub(super) json: bool,
     /// The record's identity, made when the verification began.
-    pub(super) identity: record::Identity,
+    pub(super) identity: syncline_record::Identity,
 }
 
 /// A private store with the options of its URL: "sqlite?durability=os".
@@ -43,7 +42,7 @@ pub(super) fn setting(store: &str, options: &str) -> String {
 }
 
 /// The identity of a verification that begins now.
-pub(super) fn identity() -> record::Identity {
+pub(super) fn identity() -> syncline_record::Identity {
     environment::identity("verification", 0)
 }
 
@@ -82,7 +81,7 @@ impl RecordOutput<'_> {
         };
         let kept = self.keep(&record);
         if self.json {
-            terminal::print(&(record::json(&[Record::from(record)]) + "\n"))?;
+            terminal::print(&(syncline_record::json(&[Record::from(record)]) + "\n"))?;
         } else {
             terminal::print(&drawn(&record.body.sentences))?;
         }

@@ -5,11 +5,10 @@
 //! long as it lives, so that another's is never taken, not even that of a process of another container.
 
 use crate::commands::environment;
-use crate::exit::CannotRun;
-use crate::terminal;
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use syncline_console::{CannotRun, terminal};
 use syncline_verify::power;
 
 const PREFIX: &str = "syncline-verify-";

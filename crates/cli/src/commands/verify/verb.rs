@@ -2,8 +2,8 @@
 
 use super::{disk, durability, isolation, witness};
 use crate::args::{VerifyArgs, VerifyVerb};
-use crate::exit::Outcome;
 use crate::registry::TargetRegistry;
+use syncline_console::Outcome;
 
 /// The argument that tells this program to be a child of a verification.
 pub(crate) const CHILD: &str = "verify-child";

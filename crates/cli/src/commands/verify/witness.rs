@@ -1,8 +1,8 @@
 //! `syncline verify witness`.
 
 use crate::args::WitnessArgs;
-use crate::exit::{Outcome, Verdict};
-use crate::{interrupt, terminal};
+use crate::interrupt;
+use syncline_console::{Outcome, Verdict, terminal};
 use syncline_verify::disk::Witness;
 use syncline_vfs::RealDisk;
 

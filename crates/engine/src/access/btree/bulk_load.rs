@@ -1,11 +1,11 @@
-//! Building a tree from sorted rows, from the bottom up: leaves filled one after the other, then the
-//! levels above them.
+//! Builds a tree from sorted rows, bottom up: leaves are filled one after the other, then the levels above
+//! them.
 //!
-//! Nothing leads to the pages before the root is placed, and nobody knows the root before the build ends:
-//! so it needs no section, and runs beside commits and checkpoints. A checkpoint may contain some of the
-//! pages; opening frees pages of trees that its tree directory does not name.
+//! Nothing leads to the pages before the root is placed, and only the builder knows the root before the build
+//! ends: so it needs no section, and runs concurrently with commits and checkpoints. A checkpoint may contain
+//! some of the pages; opening frees pages of trees that its tree directory does not name.
 //!
-//! At the cap on memory the builder's owner makes room, at each page anew, with no page latched and no epoch
+//! At the cap on memory the builder's owner makes room, for each page anew, with no page latched and no epoch
 //! pinned.
 
 use super::overflow::{self, ChainSize, OverflowPointer};
@@ -41,11 +41,11 @@ impl Tree {
     }
 }
 
-/// Makes memory for so many pages of a kind free; false if it cannot.
+/// Frees memory for pages of a kind; false if it cannot.
 type Reclaim<'a> = Box<dyn Fn((Kind, u64)) -> Result<bool> + 'a>;
 
-/// A tree under construction. If it is dropped before [`BulkLoader::finish`], or that fails, the pages
-/// placed so far stay, and are found by their label: [`Buffer::pages_of`].
+/// A tree under construction. If it is dropped before [`BulkLoader::finish`], or that fails, the pages placed
+/// so far stay; their label finds them: [`Buffer::pages_of`].
 pub(crate) struct BulkLoader<'a> {
     id: TreeId,
     buffer: &'a Buffer,
@@ -56,11 +56,11 @@ pub(crate) struct BulkLoader<'a> {
     root_is_placed: bool,
     /// Rows of the leaf that is being filled.
     rows: Vec<Row>,
-    /// What those rows would take with whole keys, in bytes.
+    /// Bytes of those rows with whole keys.
     rows_bytes: usize,
     /// The lower fence of the leaf that is being filled.
     lower: Vec<u8>,
-    /// The levels above the leaves, from the bottom up, each with the node that is being filled.
+    /// The levels above the leaves, bottom up, each with the node that is being filled.
     levels: Vec<Branches>,
     /// The separator left of the open node of each level; empty for the first node.
     behind: Vec<Vec<u8>>,
@@ -77,8 +77,8 @@ struct Row {
 }
 
 impl<'a> BulkLoader<'a> {
-    /// An empty tree. Rows are stamped with `csn`, leaves and inner nodes filled to that percentage
-    /// (50 to 100). `reclaim` is called where memory for pages is refused.
+    /// An empty tree. Rows carry `csn`; leaves and inner nodes are filled to that percentage (50 to 100).
+    /// `reclaim` is called if memory for pages is refused.
     pub(crate) fn new(
         id: TreeId,
         buffer: &'a Buffer,
@@ -104,7 +104,7 @@ impl<'a> BulkLoader<'a> {
         })
     }
 
-    /// Appends a row, whose key is not less than those before; false if it is that of the row before.
+    /// Appends a row, whose key must not be less than those before; false if it equals the last key.
     pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         let bytes_max = Tree::key_bytes_max(self.buffer);
         if key.len() > bytes_max {
@@ -112,13 +112,13 @@ impl<'a> BulkLoader<'a> {
             return Err(Error::TooLong { what: "a key", bytes, bytes_max });
         }
         let before = self.rows.last().map(|row| row.key.as_slice());
-        assert!(before.is_none_or(|before| before <= key), "rows for a new tree ascend");
+        assert!(before.is_none_or(|before| before <= key), "rows for a bulk load must ascend");
         if before == Some(key) {
             return Ok(false);
         }
         let row = self.row(key, value)?;
         let row_bytes = Leaf::row_bytes_in_page(row.key.len(), row.value.len());
-        // All keys of the leaf will begin as its lower fence and this key do, or nearly so.
+        // All keys of the leaf will share about the prefix of its lower fence and this key.
         let prefix = common_bytes(&self.lower, key);
         let saved = (self.rows.len() + 1) * prefix;
         let all = HEADER_BYTES + self.lower.len() + key.len() + self.rows_bytes + row_bytes - saved;
@@ -135,9 +135,9 @@ impl<'a> BulkLoader<'a> {
         if !overflow::is_needed(self.buffer, value.len()) {
             return Ok(Row { key: key.to_vec(), value: value.to_vec(), word });
         }
-        let stub = self.write_overflow(value)?;
-        overflow::attach(self.buffer, stub);
-        let (key, value) = (key.to_vec(), stub.to_value().to_vec());
+        let pointer = self.write_overflow(value)?;
+        overflow::attach(self.buffer, pointer);
+        let (key, value) = (key.to_vec(), pointer.to_value().to_vec());
         Ok(Row { key, value, word: word.overflow() })
     }
 
@@ -154,8 +154,8 @@ impl<'a> BulkLoader<'a> {
         allocate(self.buffer, kind, &self.reclaim)
     }
 
-    /// Places leaves of the rows so far, up to `next`, the key behind them. Rows that do not fit once
-    /// the upper fence is known stay for the next leaf.
+    /// Places leaves of the rows so far, up to `next`, the following key. Rows that do not fit once the upper
+    /// fence is known stay for the next leaf.
     fn close(&mut self, next: &[u8]) -> Result<()> {
         let mut count = self.rows.len();
         loop {
@@ -178,7 +178,7 @@ impl<'a> BulkLoader<'a> {
         Ok(())
     }
 
-    /// A leaf of the first rows, under that number or a new one; none if they do not fit.
+    /// A leaf of the first rows, with that number or a new one; none if they do not fit.
     fn leaf(
         &mut self,
         count: usize,
@@ -200,11 +200,11 @@ impl<'a> BulkLoader<'a> {
     fn place_leaf(&mut self, leaf: Leaf) -> Result<()> {
         let (page, separator) = (leaf.page(), leaf.lower_fence().to_vec());
         self.buffer.place(Content::Leaf(leaf));
-        self.lead_to(0, &separator, page)
+        self.add_child(0, &separator, page)
     }
 
-    /// Puts a page behind the others of that level; a full node is placed and a new one begun.
-    fn lead_to(&mut self, level: usize, separator: &[u8], page: PageId) -> Result<()> {
+    /// Adds a child to the open node of that level; a full node is placed and a new one begun.
+    fn add_child(&mut self, level: usize, separator: &[u8], page: PageId) -> Result<()> {
         let Some(node) = self.levels.get_mut(level) else {
             self.levels.push(Branches::of(page));
             return Ok(());
@@ -219,15 +219,14 @@ impl<'a> BulkLoader<'a> {
         self.raise(level, first, separator)
     }
 
-    /// Leads from the level above to a node that is full, and keeps the separator behind it for the
-    /// next one.
+    /// Adds a full node to the level above, and keeps the separator after it for the next node.
     fn raise(&mut self, level: usize, page: PageId, behind: &[u8]) -> Result<()> {
         let before = self.behind.get(level).cloned().unwrap_or_default();
         if self.behind.len() <= level {
             self.behind.push(Vec::new());
         }
         self.behind[level] = behind.to_vec();
-        self.lead_to(level + 1, &before, page)
+        self.add_child(level + 1, &before, page)
     }
 
     fn place_node(&mut self, branches: &Branches, level: usize) -> Result<PageId> {
@@ -239,11 +238,11 @@ impl<'a> BulkLoader<'a> {
     fn place_node_as(&self, branches: &Branches, level: usize, page: PageId) {
         let level = u8::try_from(level + 1).expect("no tree is that high");
         let node = branches.node(self.buffer.page_bytes(), page, self.id, level);
-        let node = node.expect("a node is placed before it is over full");
+        let node = node.expect("a node is placed before it overflows");
         self.buffer.place(Content::Inner(node));
     }
 
-    /// Places what is still open, the root last.
+    /// Places the open nodes, the root last.
     pub(crate) fn finish(mut self) -> Result<Tree> {
         self.place_rest()?;
         self.root_is_placed = true;
@@ -251,7 +250,7 @@ impl<'a> BulkLoader<'a> {
     }
 
     fn place_rest(&mut self) -> Result<()> {
-        // With no upper fence nothing is truncated: the rows may need more than one leaf.
+        // Without an upper fence nothing is truncated: the rows may need more than one leaf.
         let last = loop {
             let page = self.levels.is_empty().then_some(self.root);
             if let Some(leaf) = self.leaf(self.rows.len(), None, page)? {

@@ -1,4 +1,4 @@
-//! Changing a leaf, and making room in it beforehand.
+//! Changes a leaf, and makes room in it beforehand.
 
 use super::descend::{Goal, Tries};
 use super::overflow;
@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::ids::PageId;
 use crate::planted_bug::{PlantedBug, planted};
 
-/// Why room could not be made now.
+/// Why room could not be made.
 #[derive(Debug)]
 pub(crate) enum Blocked {
     /// That page is absent: leave the section, load it, and start again.
@@ -17,7 +17,7 @@ pub(crate) enum Blocked {
     PreImages,
     /// Another thread changes the tree's structure: leave the section, and start again.
     Busy,
-    /// It cannot be made: memory is at its cap, or the key is too long.
+    /// Impossible: memory is at its cap, or the key is too long.
     Failed(Error),
 }
 
@@ -54,8 +54,8 @@ impl Tree {
         let mut tries = Tries::new(self);
         loop {
             let guard = crossbeam_epoch::pin();
-            let found = self.descend(buffer, Goal::Of(key), &guard)?;
-            if let Some((frame, page)) = found
+            let leaf = self.descend(buffer, Goal::Of(key), &guard)?;
+            if let Some((frame, page)) = leaf
                 && let Some(latch) = frame.leaf()
             {
                 let mut leaf = latch.write();
@@ -69,7 +69,7 @@ impl Tree {
         }
     }
 
-    /// The same, at first at the page that a hint names (see `scout`), right or not.
+    /// The same, starting at the page that a hint names (see `prefetch`), right or not.
     #[inline]
     pub(crate) fn change_at<R>(
         &self,
@@ -86,7 +86,7 @@ impl Tree {
                 && let Some(latch) = frame.leaf()
             {
                 let mut leaf = latch.write();
-                // A leaf that is gone has no bytes left to ask.
+                // A retired leaf has no content.
                 if !leaf.is_gone()
                     && leaf.tree() == self.id
                     && (leaf.covers(key) || planted(PlantedBug::TrustHint))
@@ -99,9 +99,9 @@ impl Tree {
         self.change(buffer, key, change)
     }
 
-    /// Splits until the leaf that covers the key can take a value of so many bytes under it, as a new
-    /// row or for the row that is there. In a section, in prepare. Nothing is reserved: rows of others
-    /// may take the room, then the leaf refuses and this is called again.
+    /// Splits until the leaf that covers the key can hold a value of this length for it, in a new or existing
+    /// row. In a section, in prepare. Nothing is reserved: other rows may take the room, then the leaf
+    /// refuses and this is called again.
     pub(crate) fn make_room(
         &self,
         buffer: &Buffer,

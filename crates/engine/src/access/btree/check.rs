@@ -1,4 +1,4 @@
-//! Is a tree sound? Walks everything below the root and tells what is wrong, in sentences.
+//! Checks that a tree is sound: walks everything below the root and describes each problem in a sentence.
 
 use super::overflow::{self, OverflowPointer};
 use super::tree::Tree;
@@ -7,27 +7,26 @@ use crate::ids::PageId;
 use crossbeam_epoch::Guard;
 use std::collections::BTreeSet;
 
-/// The walk so far.
+/// The state of a walk.
 struct Walk<'a> {
     tree: &'a Tree,
     buffer: &'a Buffer,
     guard: &'a Guard,
-    seen: BTreeSet<PageId>,
-    found: Vec<String>,
-    /// Keys below this are passed over.
+    visited: BTreeSet<PageId>,
+    problems: Vec<String>,
+    /// Keys below this are skipped.
     from: &'a [u8],
-    /// So many leaves are still to be walked over.
+    /// Leaves still to be walked.
     leaves_left: usize,
-    /// Where the walk has stopped for that.
+    /// The start of the next part, if the walk stopped for that.
     next: Option<Vec<u8>>,
 }
 
-/// A set of pages, a bit each.
+/// A set of pages as a bitmap.
 #[derive(Default)]
 pub(crate) struct PageSet(Vec<u64>);
 
 impl PageSet {
-    /// True if the page is in the set.
     pub(crate) fn contains(&self, page: PageId) -> bool {
         let word = self.0.get((page.0 / 64) as usize);
         word.is_some_and(|word| word >> (page.0 % 64) & 1 == 1)
@@ -42,7 +41,7 @@ impl PageSet {
     }
 }
 
-/// Where a page must stand: its level, none for the root, and the keys that its parents leave it.
+/// The level that a page must have, none for the root, and the range of keys that its parents leave it.
 #[derive(Clone, Copy)]
 struct ExpectedPosition<'a> {
     level: Option<u8>,
@@ -51,27 +50,31 @@ struct ExpectedPosition<'a> {
 }
 
 impl Tree {
-    /// What is wrong with the tree; empty if it is sound. No section may be active meanwhile.
+    /// The problems of the tree; empty if it is sound. No section may be active meanwhile.
     #[cfg(test)]
     pub(crate) fn check(&self, buffer: &Buffer) -> Vec<String> {
-        self.check_beside(buffer, &BTreeSet::new())
+        self.check_with_versions(buffer, &BTreeSet::new())
     }
 
-    /// The same, where these pages belong to old versions of rows.
-    pub(crate) fn check_beside(&self, buffer: &Buffer, held: &BTreeSet<PageId>) -> Vec<String> {
+    /// The same, but pages in `held` belong to old versions of rows.
+    pub(crate) fn check_with_versions(
+        &self,
+        buffer: &Buffer,
+        held: &BTreeSet<PageId>,
+    ) -> Vec<String> {
         let guard = crossbeam_epoch::pin();
         let walk = self.walk_pages(buffer, &guard, (&[], usize::MAX));
-        let Walk { seen, mut found, .. } = walk;
+        let Walk { visited, mut problems, .. } = walk;
         for page in buffer.pages_of(self.id) {
-            if !seen.contains(&page) && !held.contains(&page) {
-                found.push(format!("{page} belongs to {}, but nothing leads to it", self.id));
+            if !visited.contains(&page) && !held.contains(&page) {
+                problems.push(format!("{page} belongs to {}, but nothing leads to it", self.id));
             }
         }
-        found
+        problems
     }
 
-    /// The same for so many leaves, the first of which covers `from`, and the nodes above them; adds the
-    /// pages that it has come to. What is wrong, and where the next part begins, if there is one. No
+    /// The same for a number of leaves, the first of which covers `from`, and the nodes above them. Adds the
+    /// visited pages to `reached`. Returns the problems and the start of the next part, if there is one. No
     /// section may be active meanwhile.
     pub(crate) fn check_part(
         &self,
@@ -82,10 +85,10 @@ impl Tree {
     ) -> (Vec<String>, Option<Vec<u8>>) {
         let guard = crossbeam_epoch::pin();
         let walk = self.walk_pages(buffer, &guard, (from, leaves));
-        for page in &walk.seen {
+        for page in &walk.visited {
             reached.insert(*page);
         }
-        (walk.found, walk.next)
+        (walk.problems, walk.next)
     }
 
     fn walk_pages<'a>(
@@ -98,8 +101,8 @@ impl Tree {
             tree: self,
             buffer,
             guard,
-            seen: BTreeSet::new(),
-            found: Vec::new(),
+            visited: BTreeSet::new(),
+            problems: Vec::new(),
             from,
             leaves_left: leaves,
             next: None,
@@ -110,74 +113,74 @@ impl Tree {
 }
 
 impl<'a> Walk<'a> {
-    fn page(&mut self, page: PageId, place: ExpectedPosition<'_>) {
+    fn page(&mut self, page: PageId, expected: ExpectedPosition<'_>) {
         let Some(frame) = self.visit(page) else {
             return;
         };
         if let Some(inner) = frame.inner() {
-            self.inner(page, inner, place);
+            self.inner(page, inner, expected);
         } else if let Some(latch) = frame.leaf() {
-            if place.level.is_some_and(|level| level != 0) {
-                self.tell(page, "it is a leaf where an inner node must be");
+            if expected.level.is_some_and(|level| level != 0) {
+                self.report(page, "it is a leaf where an inner node must be");
             }
-            let stubs = self.leaf(page, &latch.read(), place);
-            // With no leaf latched: a damaged overflow pointer may lead to one.
-            for (slot, stub) in stubs {
-                self.chain(page, slot, stub);
+            let pointers = self.leaf(page, &latch.read(), expected);
+            // With no leaf latched: a damaged overflow pointer may name a leaf.
+            for (slot, pointer) in pointers {
+                self.chain(page, slot, pointer);
             }
         } else {
-            self.tell(page, "it is an overflow page where a node must be");
+            self.report(page, "it is an overflow page where a node must be");
         }
     }
 
-    /// The page's frame, if it is there, met for the first time, and labelled as this tree's.
+    /// The page's frame, if it exists, is visited for the first time, and is labelled as this tree's.
     fn visit(&mut self, page: PageId) -> Option<&'a Frame> {
-        if !self.seen.insert(page) {
-            self.tell(page, "two ways lead to it");
+        if !self.visited.insert(page) {
+            self.report(page, "two parents lead to it");
             return None;
         }
         let Some(frame) = self.buffer.frame(page, self.guard) else {
-            self.tell(page, "it is not there");
+            self.report(page, "it does not exist");
             return None;
         };
         let Some((number, tree)) = frame.label() else {
-            self.tell(page, "it is a leaf that was freed");
+            self.report(page, "it is a leaf that was freed");
             return None;
         };
         if number != page {
-            self.tell(page, &format!("it carries the number of {number}"));
+            self.report(page, &format!("it carries the number of {number}"));
         }
         if tree != self.tree.id {
-            self.tell(page, &format!("it belongs to {tree}"));
+            self.report(page, &format!("it belongs to {tree}"));
             return None;
         }
         Some(frame)
     }
 
-    fn inner(&mut self, page: PageId, inner: &Inner, place: ExpectedPosition<'_>) {
+    fn inner(&mut self, page: PageId, inner: &Inner, expected: ExpectedPosition<'_>) {
         let level = inner.level();
-        if level == 0 || place.level.is_some_and(|expected| level != expected) {
-            self.tell(page, &format!("it is an inner node of level {level}"));
+        if level == 0 || expected.level.is_some_and(|expected| level != expected) {
+            self.report(page, &format!("it is an inner node of level {level}"));
             return;
         }
         if let Err(what) = inner.check_frame() {
-            self.tell(page, &what);
+            self.report(page, &what);
             return;
         }
         let branches = inner.branches();
         let separator = |index: usize| branches.separator(index);
         let count = branches.count();
         for index in 0..count {
-            let below = if index == 0 { place.lower } else { separator(index - 1) };
-            let is_above = place.upper.is_some_and(|upper| separator(index) >= upper);
+            let below = if index == 0 { expected.lower } else { separator(index - 1) };
+            let is_above = expected.upper.is_some_and(|upper| separator(index) >= upper);
             if separator(index) <= below || is_above {
-                self.tell(page, &format!("separator {index} is out of order"));
+                self.report(page, &format!("separator {index} is out of order"));
                 return;
             }
         }
         for (index, child) in branches.children().iter().enumerate() {
-            let lower = if index == 0 { place.lower } else { separator(index - 1) };
-            let upper = if index == count { place.upper } else { Some(separator(index)) };
+            let lower = if index == 0 { expected.lower } else { separator(index - 1) };
+            let upper = if index == count { expected.upper } else { Some(separator(index)) };
             if upper.is_some_and(|upper| upper <= self.from) {
                 continue;
             }
@@ -194,34 +197,34 @@ impl<'a> Walk<'a> {
         &mut self,
         page: PageId,
         leaf: &Leaf,
-        place: ExpectedPosition<'_>,
+        expected: ExpectedPosition<'_>,
     ) -> Vec<(usize, OverflowPointer)> {
         self.leaves_left = self.leaves_left.saturating_sub(1);
-        let mut stubs = Vec::new();
+        let mut pointers = Vec::new();
         let damage = leaf.check();
         let is_sound = damage.is_empty();
         for what in &damage {
-            self.tell(page, what);
+            self.report(page, what);
         }
         if !is_sound {
-            return stubs;
+            return pointers;
         }
-        if leaf.lower_fence() != place.lower || leaf.upper_fence() != place.upper {
-            self.tell(page, "its fences are not what its parents say");
+        if leaf.lower_fence() != expected.lower || leaf.upper_fence() != expected.upper {
+            self.report(page, "its fences differ from its parents' separators");
         }
         for slot in 0..leaf.count() {
             if leaf.word(slot).is_overflow() {
                 match OverflowPointer::from_value(leaf.value(slot)) {
-                    Some(stub) => stubs.push((slot, stub)),
-                    None => self.tell(page, &format!("slot {slot} holds no stub")),
+                    Some(pointer) => pointers.push((slot, pointer)),
+                    None => self.report(page, &format!("slot {slot} holds no overflow pointer")),
                 }
             }
         }
-        stubs
+        pointers
     }
 
-    fn chain(&mut self, owner: PageId, slot: usize, stub: OverflowPointer) {
-        let (mut next, mut bytes) = (stub.first, 0);
+    fn chain(&mut self, owner: PageId, slot: usize, pointer: OverflowPointer) {
+        let (mut next, mut bytes) = (pointer.first, 0);
         while next.0 != 0 {
             let piece = self.visit(next).map(|frame| {
                 let piece = frame.overflow().and_then(overflow::piece_of);
@@ -230,21 +233,22 @@ impl<'a> Walk<'a> {
             match piece {
                 Some(Some((piece, behind))) => (bytes, next) = (bytes + piece, behind),
                 Some(None) => {
-                    self.tell(next, "it is no overflow page, but a chain leads to it");
+                    self.report(next, "it is not an overflow page, but a chain leads to it");
                     return;
                 }
                 None => return,
             }
         }
-        if bytes != stub.bytes {
-            let told = stub.bytes;
-            let what =
-                format!("the chain of slot {slot} holds {bytes} bytes, its stub says {told}");
-            self.tell(owner, &what);
+        if bytes != pointer.bytes {
+            let expected = pointer.bytes;
+            let what = format!(
+                "the chain of slot {slot} holds {bytes} bytes, but its overflow pointer says {expected}"
+            );
+            self.report(owner, &what);
         }
     }
 
-    fn tell(&mut self, page: PageId, what: &str) {
-        self.found.push(format!("{page} of {}: {what}", self.tree.id));
+    fn report(&mut self, page: PageId, what: &str) {
+        self.problems.push(format!("{page} of {}: {what}", self.tree.id));
     }
 }

@@ -1,4 +1,4 @@
-//! From the root to a leaf, without a latch on the way, and looking at what is there.
+//! The descent from the root to a leaf, without latches on the way, and reads of the leaf.
 
 use super::tree::Tree;
 use crate::buffer::{Buffer, Frame, Inner, Leaf, Miss};
@@ -6,15 +6,15 @@ use crate::ids::PageId;
 use crate::planted_bug::{PlantedBug, planted};
 use crossbeam_epoch::Guard;
 
-/// Tries before a reader lets others run between two of them.
+/// Tries before a reader yields between two of them.
 const TRIES_BEFORE_YIELD: u32 = 8;
 
-/// Tries after which no change of the tree can be the reason any more.
+/// After this many tries no change of the tree can be the reason.
 const TRIES_MAX: u32 = 10_000_000;
 
 impl Tree {
-    /// Looks at the leaf whose fences cover the key, under its shared latch. `look` must not access
-    /// any tree; overflow pages it may read.
+    /// Reads the leaf whose fences cover the key, under its shared latch. `look` must not access any tree,
+    /// except to read overflow pages.
     #[inline]
     pub(crate) fn view<R>(
         &self,
@@ -25,7 +25,7 @@ impl Tree {
         self.view_by(buffer, Goal::Of(key), |leaf| leaf.covers(key), look)
     }
 
-    /// The same, at first at the page that a hint names (see `scout`), right or not.
+    /// The same, starting at the page that a hint names (see `prefetch`), right or not.
     #[inline]
     pub(crate) fn view_at<R>(
         &self,
@@ -42,7 +42,7 @@ impl Tree {
                 && let Some(latch) = frame.leaf()
             {
                 let leaf = latch.read();
-                // A leaf that is gone has no bytes left to ask.
+                // A retired leaf has no content.
                 let covers = || leaf.covers(key) || planted(PlantedBug::TrustHint);
                 if !leaf.is_gone() && leaf.tree() == self.id && covers() {
                     return Ok(look(&leaf, page));
@@ -52,8 +52,8 @@ impl Tree {
         self.view(buffer, key, look)
     }
 
-    /// Looks at the leaf that holds the greatest keys below `key`; without a key at the last leaf.
-    /// The leaf may have no such key: then go on with its lower fence, which is empty at the end.
+    /// Reads the leaf that holds the greatest keys below `key`; without a key the last leaf. The leaf may
+    /// have no such key: then continue with its lower fence, which is empty at the end.
     #[inline]
     pub(crate) fn view_before<R>(
         &self,
@@ -92,7 +92,7 @@ impl Tree {
         }
     }
 
-    /// The frame of the leaf that the goal is in; none if the way ended elsewhere.
+    /// The frame of the leaf that covers the goal; none if the descent ended elsewhere.
     #[inline]
     pub(super) fn descend<'g>(
         &self,
@@ -100,11 +100,11 @@ impl Tree {
         goal: Goal<'_>,
         guard: &'g Guard,
     ) -> Result<Option<(&'g Frame, PageId)>, Miss> {
-        let mut found = buffer.find(self.root, guard)?;
+        let mut next = buffer.find(self.root, guard)?;
         let mut page = self.root;
         let mut level = u8::MAX;
         loop {
-            let Some(frame) = found else {
+            let Some(frame) = next else {
                 return Ok(None);
             };
             let Some(inner) = frame.inner() else {
@@ -116,7 +116,7 @@ impl Tree {
             level = inner.level();
             let index = goal.index_in(inner);
             page = inner.child(index);
-            found = if level == 1 {
+            next = if level == 1 {
                 buffer.find_leaf(page, || goal.part_in(inner, index), guard)?
             } else {
                 buffer.find(page, guard)?
@@ -125,7 +125,7 @@ impl Tree {
     }
 }
 
-/// What a descent looks for.
+/// The goal of a descent.
 #[derive(Clone, Copy)]
 pub(super) enum Goal<'k> {
     /// The key.
@@ -135,7 +135,7 @@ pub(super) enum Goal<'k> {
 }
 
 impl Goal<'_> {
-    /// Which child it is in.
+    /// The child that covers it.
     #[inline]
     fn index_in(self, inner: &Inner) -> usize {
         match self {
@@ -144,7 +144,7 @@ impl Goal<'_> {
         }
     }
 
-    /// In which part of that child's range it lies, as far as that shows.
+    /// Its estimated relative position in that child's range.
     #[inline]
     fn part_in(self, inner: &Inner, index: usize) -> Option<f64> {
         match self {
@@ -154,7 +154,7 @@ impl Goal<'_> {
     }
 }
 
-/// Counts how often a descent started again.
+/// Counts how often a descent has started again.
 pub(super) struct Tries<'a> {
     tree: &'a Tree,
     count: u32,
@@ -166,7 +166,7 @@ impl Tries<'_> {
         Tries { tree, count: 0 }
     }
 
-    /// One more: gives way to whoever is changing the tree. A dropped tree answers a miss.
+    /// Counts one more, and lets the thread that is changing the tree go on. A dropped tree is a miss.
     #[cold]
     pub(super) fn again(&mut self) -> Result<(), Miss> {
         let (tree, count) = (self.tree, self.count);

@@ -1,9 +1,9 @@
-//! Freeing a whole tree, in steps.
+//! Frees a whole tree, in steps.
 //!
-//! The first step runs behind the closed gate: it marks the tree and frees its root, so that nobody finds
-//! a way into it any more. The rest may be done in any number of sections; they hold the structure
-//! mutex, so that nobody tidies what is being freed. A checkpoint in between contains pages of a tree that
-//! its tree directory does not name; opening frees those.
+//! The first step runs behind the closed gate: it marks the tree and frees its root, so that no descent
+//! enters it any more. The rest may be done in any number of sections; they hold the structure mutex, so that
+//! no other thread merges the pages being freed. A checkpoint in between contains pages of a tree that its
+//! tree directory does not name; opening frees those.
 
 use super::overflow::{self, OverflowPointer};
 use super::tree::Tree;
@@ -12,23 +12,23 @@ use crate::ids::PageId;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// A tree whose root is gone, with pages that are still to be freed.
+/// A tree whose root is freed, with pages still to be freed.
 #[must_use = "the pages below the root are freed by its steps"]
 pub(crate) struct TreeDrop {
     tree: Arc<Tree>,
-    /// Pages whose subtrees are to be freed: those beside the way down at most.
+    /// Pages whose subtrees are still to be freed: at most the siblings along one path.
     pages: Vec<PageId>,
 }
 
 impl Tree {
-    /// Frees every page of the tree, chains of long values included. In a section that no other one
-    /// runs beside. Readers that come later, or are on their way, get a miss of the root.
+    /// Frees every page of the tree, chains of long values included. In a section that excludes all others.
+    /// Later readers, and those on their way, get a miss of the root.
     pub(crate) fn drop_pages(self: &Arc<Self>, buffer: &Buffer) {
         let mut dropping = self.begin_drop(buffer);
         while dropping.free_some(buffer, usize::MAX) {}
     }
 
-    /// Marks the tree as dropped and frees its root, in a section that no other one runs beside.
+    /// Marks the tree as dropped and frees its root, in a section that excludes all others.
     pub(crate) fn begin_drop(self: &Arc<Self>, buffer: &Buffer) -> TreeDrop {
         let _structure = self.structure.lock();
         let was_dropped = self.is_dropped.swap(true, Ordering::AcqRel);
@@ -57,10 +57,10 @@ impl TreeDrop {
         let Some(page) = self.pages.pop() else {
             return;
         };
-        let (children, stubs) = below(buffer, page);
+        let (children, pointers) = below(buffer, page);
         buffer.free(page);
-        for stub in stubs {
-            overflow::free(buffer, stub);
+        for pointer in pointers {
+            overflow::free(buffer, pointer);
         }
         self.pages.extend(children);
     }
@@ -74,11 +74,11 @@ fn below(buffer: &Buffer, page: PageId) -> (Vec<PageId>, Vec<OverflowPointer>) {
         return (inner.branches().children().to_vec(), Vec::new());
     }
     let leaf = frame.leaf().expect("a tree consists of inner nodes and leaves").read();
-    (Vec::new(), stubs(&leaf))
+    (Vec::new(), pointers(&leaf))
 }
 
 /// The chains that the leaf's rows own.
-fn stubs(leaf: &Leaf) -> Vec<OverflowPointer> {
+fn pointers(leaf: &Leaf) -> Vec<OverflowPointer> {
     (0..leaf.count())
         .filter(|slot| leaf.word(*slot).is_overflow())
         .filter_map(|slot| OverflowPointer::from_value(leaf.value(slot)))

@@ -1,9 +1,8 @@
-//! A tree under a new handle, when what its rows mean has changed.
+//! A new handle for a tree whose rows have got another meaning.
 //!
-//! Whoever still holds the old handle is told at its next access or at its commit, as if the tree had
-//! been dropped: a table with another index or column would else be written without it. What has to be
-//! done in the tree nevertheless, such as removing ghosts that wait, finds the new handle through the
-//! old one.
+//! A transaction that still holds the old handle gets a conflict at its next access or at its commit, as if
+//! the tree had been dropped: otherwise it would write the table without its new index or column. Work that
+//! the tree still needs, such as removing waiting ghosts, finds the new handle through the old one.
 
 use super::tree::Tree;
 use crate::ids::Csn;
@@ -11,13 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 impl Tree {
-    /// The same pages under a handle of their own; the old one is good for nothing any more. Once for
-    /// each handle, with the gate closed.
+    /// The same pages under a new handle; the old one becomes unusable. Once for each handle, with the gate
+    /// closed.
     pub(crate) fn renewed(&self) -> Arc<Tree> {
         self.renewed_since(self.since)
     }
 
-    /// The same, where that commit makes the tree known: it was built under the old handle.
+    /// The same for a tree that was built under the old handle; that commit makes it known.
     pub(crate) fn renewed_since(&self, since: Csn) -> Arc<Tree> {
         let heir = Arc::new(Tree {
             id: self.id,
@@ -34,7 +33,7 @@ impl Tree {
         heir
     }
 
-    /// The tree's handle of this moment, by any that it ever had. The tree may be dropped.
+    /// The tree's current handle, given any that it ever had. The tree may be dropped.
     pub(crate) fn newest(&self) -> &Tree {
         let mut newest = self;
         while let Some(heir) = newest.heir.get() {

@@ -1,16 +1,16 @@
-//! Giving pages back: leaves that are empty or poor, inner nodes that are, and roots with a single child.
+//! Frees pages: empty or poor leaves, poor inner nodes, and roots with a single child.
 //!
-//! An empty leaf is unlinked. The lowest ancestor with another child loses the one that leads to it; the
-//! nodes between have no other child and go too. The keys that the leaf covered fall to the neighbour
-//! below the same ancestor, so the neighbour's leaf gets the fence of the empty one.
+//! An empty leaf is unlinked. The lowest ancestor with another child loses the child that leads to it; the
+//! nodes in between have no other child and are freed too. The neighbour below the same ancestor takes over
+//! the key range, so its leaf gets the fence of the empty one.
 //!
 //! A poor leaf is merged with a neighbour below the same parent, if both together leave a part of a page
-//! free, so that the next inserts do not split it again. The left one of the two takes the rows of both,
-//! locked ones with their room, as a split moves them; the right one goes. An inner node that has become
-//! poor is merged in the same way.
+//! free, so that the next inserts do not split it again. The left leaf takes the rows of both; locked ones
+//! keep their reserved room, as in a split. The right one is freed. A poor inner node is merged in the same
+//! way.
 //!
-//! Who looked at one of the two leaves before sees that: the left one has a new counter, the right one is
-//! gone. A cut that has yet to capture them gets their images first, or is handed the one that goes.
+//! A reader that remembers one of the two leaves notices: the left one has a new counter, the right one is
+//! retired. A snapshot that has yet to capture them gets their images first, or is handed the retired page.
 
 use super::change::Blocked;
 use super::split::{DescentPath, Step};
@@ -21,29 +21,28 @@ use crate::sync::rank::LATCH;
 use crate::sync::ranked::{RwLock, RwLockWriteGuard};
 use crossbeam_epoch::Guard;
 
-/// Two nodes are merged if they then take no more than this part of a page.
+/// Two nodes are merged if the result takes no more than this part of a page.
 const MERGED: (usize, usize) = (4, 5);
 
-/// Whether a leaf is tidied when it has just become empty or poor, or again, since that was not possible
-/// then.
+/// Why a leaf is checked: it has just become empty or poor, or an earlier attempt was not possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MergeTrigger {
     First,
-    /// Nodes above the leaf are looked at even if the leaf is in order by now.
+    /// Nodes above the leaf are checked even if the leaf itself needs nothing by now.
     Again,
 }
 
-/// What came of it.
+/// The result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a leaf that is not tidied must be looked at again"]
 pub(crate) enum MergeOutcome {
     Done,
-    /// It is not possible at this moment: try again. Some of it may be done.
+    /// Not possible at this moment: try again. Some of it may be done.
     Later,
 }
 
-/// Why pages cannot be given back at this moment: the structure is busy, a page misses, or the pool of
-/// pre-images is full.
+/// Pages cannot be freed at this moment: the structure is busy, a page misses, or the pool of pre-images is
+/// full.
 struct MergeBlocked;
 
 impl From<Blocked> for MergeBlocked {
@@ -59,21 +58,21 @@ impl From<Stop> for MergeBlocked {
 }
 
 impl Tree {
-    /// Unlinks and frees the leaf that covers the key if it is empty, or merges it with a neighbour if
-    /// it is poor, in a section. Done, too, if it is neither or the neighbours have no room for its rows.
+    /// Unlinks and frees the leaf that covers the key if it is empty, or merges it with a neighbour if it is
+    /// poor, in a section. Also done if it is neither, or if the neighbours have no room for its rows.
     pub(crate) fn merge_leaf(
         &self,
         buffer: &Buffer,
         key: &[u8],
         tidying: MergeTrigger,
     ) -> MergeOutcome {
-        match self.try_tidy(buffer, key, tidying) {
+        match self.try_merge(buffer, key, tidying) {
             Ok(()) => MergeOutcome::Done,
             Err(MergeBlocked) => MergeOutcome::Later,
         }
     }
 
-    fn try_tidy(
+    fn try_merge(
         &self,
         buffer: &Buffer,
         key: &[u8],
@@ -84,12 +83,12 @@ impl Tree {
         if self.is_dropped() {
             return Ok(());
         }
-        let way = self.way(buffer, key, &guard)?;
-        let is_empty = way.latch.read().count() == 0;
+        let path = self.path(buffer, key, &guard)?;
+        let is_empty = path.latch.read().count() == 0;
         let done = if is_empty {
-            self.unlink(buffer, &way, &guard)?
+            self.unlink(buffer, &path, &guard)?
         } else {
-            self.merge(buffer, &way, &guard)?
+            self.merge(buffer, &path, &guard)?
         };
         if done || tidying == MergeTrigger::Again {
             while self.merge_above(buffer, key, &guard)? {}
@@ -102,15 +101,15 @@ impl Tree {
     fn unlink(
         &self,
         buffer: &Buffer,
-        way: &DescentPath<'_>,
+        path: &DescentPath<'_>,
         guard: &Guard,
     ) -> Result<bool, MergeBlocked> {
-        let above = way.steps.iter().rposition(|step| step.inner.count() > 0);
+        let above = path.steps.iter().rposition(|step| step.inner.count() > 0);
         let Some(above) = above else {
             return Ok(false);
         };
-        let step = &way.steps[above];
-        let mut empty = way.latch.write();
+        let step = &path.steps[above];
+        let mut empty = path.latch.write();
         if empty.count() > 0 {
             return Ok(false);
         }
@@ -134,10 +133,10 @@ impl Tree {
         buffer.touch_inner(step.frame)?;
         buffer.replace(Content::Inner(parent), guard);
         other.become_leaf(heir);
-        buffer.retire_leaf(way.frame, &mut empty);
+        buffer.retire_leaf(path.frame, &mut empty);
         drop((other, empty));
-        buffer.forget(way.page, guard);
-        for between in &way.steps[above + 1..] {
+        buffer.forget(path.page, guard);
+        for between in &path.steps[above + 1..] {
             buffer.free(between.inner.page());
         }
         Ok(true)
@@ -147,27 +146,39 @@ impl Tree {
     fn merge(
         &self,
         buffer: &Buffer,
-        way: &DescentPath<'_>,
+        path: &DescentPath<'_>,
         guard: &Guard,
     ) -> Result<bool, MergeBlocked> {
-        let Some(step) = way.steps.last() else {
+        let Some(step) = path.steps.last() else {
             return Ok(false);
         };
-        let mut poor = way.latch.write();
+        let mut poor = path.latch.write();
         if !poor.is_poor() {
             return Ok(false);
         }
         for (left, right) in pairs(step) {
-            let beside = step.inner.child(if left == step.index { right } else { left });
-            let frame = frame_of(buffer, beside, guard);
+            let sibling = step.inner.child(if left == step.index { right } else { left });
+            let frame = frame_of(buffer, sibling, guard);
             let Some(latch) = frame.leaf() else {
                 return Ok(false);
             };
             let mut other = latch.write();
             let merged = if left == step.index {
-                self.merge_leaves(buffer, step, (way.frame, &mut poor), (frame, &mut other), guard)?
+                self.merge_leaves(
+                    buffer,
+                    step,
+                    (path.frame, &mut poor),
+                    (frame, &mut other),
+                    guard,
+                )?
             } else {
-                self.merge_leaves(buffer, step, (frame, &mut other), (way.frame, &mut poor), guard)?
+                self.merge_leaves(
+                    buffer,
+                    step,
+                    (frame, &mut other),
+                    (path.frame, &mut poor),
+                    guard,
+                )?
             };
             if merged {
                 drop((poor, other));
@@ -178,7 +189,7 @@ impl Tree {
         Ok(false)
     }
 
-    /// The left leaf takes the rows of both; the right one is retired, to be forgotten once unlatched.
+    /// The left leaf takes the rows of both; the right one is retired, and must be forgotten once unlatched.
     fn merge_leaves(
         &self,
         buffer: &Buffer,
@@ -206,21 +217,21 @@ impl Tree {
         Ok(true)
     }
 
-    /// Merges the lowest poor inner node above the key's leaf that can be. False if there is none.
+    /// Merges the lowest poor inner node above the key's leaf that has room. False if there is none.
     fn merge_above(
         &self,
         buffer: &Buffer,
         key: &[u8],
         guard: &Guard,
     ) -> Result<bool, MergeBlocked> {
-        let way = self.way(buffer, key, guard)?;
+        let path = self.path(buffer, key, guard)?;
         let is_poor =
             |step: &Step<'_>| step.inner.branches().bytes() * POOR.1 < buffer.page_bytes() * POOR.0;
-        for depth in (1..way.steps.len()).rev() {
-            if !is_poor(&way.steps[depth]) {
+        for depth in (1..path.steps.len()).rev() {
+            if !is_poor(&path.steps[depth]) {
                 continue;
             }
-            let above = &way.steps[depth - 1];
+            let above = &path.steps[depth - 1];
             for pair in pairs(above) {
                 if self.merge_nodes(buffer, above, pair, guard)? {
                     return Ok(true);
@@ -230,8 +241,8 @@ impl Tree {
         Ok(false)
     }
 
-    /// The left one of two neighbours below a node takes the children of both. Readers on their way
-    /// find the same leaves through the old nodes.
+    /// The left one of two neighbours below a node takes the children of both. Readers in the old nodes still
+    /// find the same leaves.
     fn merge_nodes(
         &self,
         buffer: &Buffer,
@@ -267,7 +278,8 @@ impl Tree {
         Ok(true)
     }
 
-    /// If the root has a single child, the root takes its content and the child goes. False if it has more.
+    /// If the root has a single child, the root takes its content and the child is freed. False if it has
+    /// more.
     fn collapse(&self, buffer: &Buffer, guard: &Guard) -> Result<bool, MergeBlocked> {
         let root = frame_of(buffer, self.root, guard);
         let Some(inner) = root.inner().filter(|inner| inner.count() == 0) else {
@@ -307,7 +319,7 @@ impl Tree {
     }
 }
 
-/// The pairs of neighbours, left and right, that the child which the step took belongs to.
+/// The pairs of neighbours, left and right, that contain the child taken by the step.
 fn pairs(step: &Step<'_>) -> impl Iterator<Item = (usize, usize)> + use<> {
     let (at, last) = (step.index, step.inner.count());
     let with_left = at.checked_sub(1).map(|left| (left, at));
@@ -315,16 +327,16 @@ fn pairs(step: &Step<'_>) -> impl Iterator<Item = (usize, usize)> + use<> {
     with_left.into_iter().chain(with_right)
 }
 
-/// The leaf beside the child that the step took: the last one left of it, or, for the first child,
-/// the first one right of it.
+/// The leaf next to the child taken by the step: the last one left of it or, for the first child, the first
+/// one right of it.
 fn neighbour<'g>(
     buffer: &Buffer,
     step: &Step<'_>,
     guard: &'g Guard,
 ) -> (&'g Frame, &'g RwLock<Leaf, LATCH>) {
     let goes_left = step.index > 0;
-    let beside = if goes_left { step.index - 1 } else { 1 };
-    let mut page = step.inner.child(beside);
+    let sibling = if goes_left { step.index - 1 } else { 1 };
+    let mut page = step.inner.child(sibling);
     loop {
         let frame = frame_of(buffer, page, guard);
         if let Some(latch) = frame.leaf() {
@@ -336,8 +348,8 @@ fn neighbour<'g>(
     }
 }
 
-/// The frame of a page to which a node leads; under the structure mutex it is there.
+/// The frame of a page that a node leads to; under the structure mutex it exists.
 fn frame_of<'g>(buffer: &Buffer, page: PageId, guard: &'g Guard) -> &'g Frame {
     let frame = buffer.frame(page, guard);
-    frame.expect("a node leads to pages that are there")
+    frame.expect("a node leads only to existing pages")
 }

@@ -1,26 +1,37 @@
-//! Trees of bytes: values found, changed and scanned by key, in pages of the buffer.
+//! Trees of bytes: values are found, changed and scanned by key, in pages of the buffer.
 //!
-//! A B+tree: rows in leaves, inner nodes above them. Readers descend without a latch over inner nodes
-//! that never change, and latch one leaf. Who changes the structure holds the tree's structure mutex,
-//! which is only tried, never waited for, as it is taken inside commit sections.
+//! A B+tree: rows in leaves, inner nodes above them. Readers descend without a latch over inner nodes that
+//! never change, and latch one leaf. A thread that changes the structure holds the tree's structure mutex;
+//! since that happens inside commit sections, the mutex is only tried, never waited for.
 //!
 //! Invariants:
 //! 1. The number of a tree's root page never changes. A root that splits moves its content to two new
 //!    pages and becomes their parent.
-//! 2. A leaf knows its fences. A reader whose key they do not cover, or who meets a page of another
-//!    kind, tree or level, came through an old inner node and starts again: the new one is there, or
+//! 2. A leaf knows its fences. A reader whose key they do not cover, or that meets a page of another
+//!    kind, tree or level, came through an old inner node and starts again: the new node is installed, or
 //!    will be in an instant.
-//! 3. Nobody latches two leaves but who holds the structure mutex.
-//! 4. A split installs the right leaf, replaces the parents from the top down, cuts the left leaf, and
+//! 3. Only the holder of the structure mutex latches two leaves.
+//! 4. A split installs the right leaf, replaces the parents from the top down, truncates the left leaf, and
 //!    only then unlatches it. New pages are in the table before anything leads to them; pages leave
 //!    the table after nothing leads to them.
-//! 5. Whatever can be refused (memory, pre-images) is asked for before the first change.
+//! 5. Everything that can be refused (memory, pre-images) is requested before the first change.
 //!
-//! Values longer than a quarter of a page lie in [`overflow`] pages, with an overflow pointer in the leaf.
 //!
-//! Leaves that are empty or poor after rows have gone are given back by `merge`, if their neighbours have
-//! room; one that cannot be at that moment is for the caller to come back to. A tree that is only read or
-//! inserted into stays as it is.
+//! Values longer than a quarter of a page are in [`overflow`] pages, with an overflow pointer in the leaf.
+//!
+//! `merge` frees leaves that become empty or poor when rows are removed, if their neighbours have room; if
+//! that is not possible at the moment, the caller must retry. A tree that is only read or inserted into never
+//! merges.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `tree.rs`, `handle_renewal.rs` | a tree's handle; a new handle for the same pages |
+//! | `descend.rs` | the descent to a leaf, and reads |
+//! | `change.rs`, `split.rs`, `merge.rs` | changes of leaves and of the structure |
+//! | `overflow.rs` | chains of overflow pages |
+//! | `prefetch.rs` | batched prefetch |
+//! | `bulk_load.rs`, `drop_tree.rs` | building and freeing whole trees |
+//! | `walk.rs`, `check.rs` | all rows of a tree at rest; checks of its structure |
 
 mod bulk_load;
 mod change;

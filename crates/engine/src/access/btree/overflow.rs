@@ -1,4 +1,4 @@
-//! Overflow pages: values that are too long for a leaf, in immutable pages chained one to the next.
+//! Overflow pages: values too long for a leaf, in immutable pages that form a chain.
 //!
 //! After the header of every page, little endian:
 //!
@@ -8,15 +8,15 @@
 //! | 32 | 8 | number of the next page; 0 = this is the last |
 //! | 40 | | those bytes, zeros behind them |
 //!
-//! The leaf's value is an overflow pointer of 16 bytes, length (8) and first page (8), and the row's word
-//! says so.
+//! The leaf's value is an overflow pointer of 16 bytes, length (8) and first page (8), and the row's word has
+//! the overflow bit.
 //!
-//! States of a chain: written by prepare it is detached, so that no checkpoint holds what may never be
-//! committed; attached in the section that writes the overflow pointer; freed in the section that replaces
-//! or removes the overflow pointer, or while still detached, if the transaction ends without it.
+//! States of a chain: *detached* after prepare has written it, so that no checkpoint contains a value that
+//! may never be committed; *attached* in the section that writes the overflow pointer; *freed* in the section
+//! that replaces or removes the overflow pointer, or while still detached if the transaction ends without it.
 //!
-//! An overflow pointer may be read under the latch of its leaf: who frees the chain must change the row
-//! first. Who reads it later may find the chain gone, and looks at the row again.
+//! An overflow pointer may be followed under the latch of its leaf: a thread that frees the chain must change
+//! the row first. A reader that follows it later may find the chain freed, and reads the row again.
 
 use crate::buffer::page::{self, HEADER_BYTES, Kind, put_u32, put_u64, u32_at, u64_at};
 use crate::buffer::{Buffer, Content, Leaf, Miss};
@@ -29,12 +29,12 @@ const NEXT_AT: usize = 32;
 /// Bytes of an overflow pointer in a leaf.
 pub(crate) const STUB_BYTES: usize = 16;
 
-/// Where a long value lies.
+/// A value in overflow pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OverflowPointer {
     /// The value's length in bytes.
     pub(crate) bytes: u64,
-    /// The page that it begins in.
+    /// Its first page.
     pub(crate) first: PageId,
 }
 
@@ -54,7 +54,7 @@ impl OverflowPointer {
     }
 }
 
-/// What chains take in memory.
+/// The memory of chains.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChainSize {
     /// Bytes of a value in a page.
@@ -72,18 +72,18 @@ impl ChainSize {
         }
     }
 
-    /// How many pages a value of that length takes.
+    /// The number of pages of a value of that length.
     pub(crate) fn pages(self, value_bytes: u64) -> u64 {
         value_bytes.div_ceil(self.piece_bytes).max(1)
     }
 
-    /// How much memory the pages of a value of that length take, in bytes.
+    /// The memory of the pages of a value of that length, in bytes.
     pub(crate) fn bytes(self, value_bytes: u64) -> u64 {
         self.pages(value_bytes) * self.frame_bytes
     }
 }
 
-/// For pages of 8 KiB, whose frames take a little more.
+/// For pages of 8 KiB, whose frames take slightly more.
 #[cfg(test)]
 impl Default for ChainSize {
     fn default() -> ChainSize {
@@ -96,12 +96,12 @@ pub(crate) fn is_needed(buffer: &Buffer, value_bytes: usize) -> bool {
     value_bytes > Leaf::value_bytes_max(buffer.page_bytes())
 }
 
-/// What a value of that length takes in its leaf, in bytes.
+/// The bytes that a value of that length takes in its leaf.
 pub(crate) fn leaf_bytes(buffer: &Buffer, value_bytes: usize) -> usize {
     if is_needed(buffer, value_bytes) { STUB_BYTES } else { value_bytes }
 }
 
-/// Writes a value into new detached pages. Nothing is left behind if memory is at its cap.
+/// Writes a value into new detached pages. Leaves nothing behind if memory is at its cap.
 pub(crate) fn write(buffer: &Buffer, tree: TreeId, value: &[u8]) -> Result<OverflowPointer> {
     let piece_bytes = buffer.page_bytes() - HEADER_BYTES;
     let mut pages = Vec::new();
@@ -131,21 +131,21 @@ pub(crate) fn write(buffer: &Buffer, tree: TreeId, value: &[u8]) -> Result<Overf
 }
 
 /// Ends the detached state of a chain, in the section that writes its overflow pointer.
-pub(crate) fn attach(buffer: &Buffer, stub: OverflowPointer) {
-    for page in pages(buffer, stub) {
+pub(crate) fn attach(buffer: &Buffer, pointer: OverflowPointer) {
+    for page in pages(buffer, pointer) {
         buffer.attach(page);
     }
 }
 
-/// Appends the value to `out`. False, with `out` as it was, if the chain is gone.
+/// Appends the value to `out`. False, with `out` unchanged, if the chain is freed.
 pub(crate) fn read(
     buffer: &Buffer,
-    stub: OverflowPointer,
+    pointer: OverflowPointer,
     out: &mut Vec<u8>,
 ) -> std::result::Result<bool, Miss> {
     let start = out.len();
     let guard = crossbeam_epoch::pin();
-    let (mut next, mut left) = (stub.first, stub.bytes);
+    let (mut next, mut left) = (pointer.first, pointer.bytes);
     loop {
         let frame = buffer.find(next, &guard).inspect_err(|_| out.truncate(start))?;
         let piece = frame.and_then(|frame| frame.overflow()).and_then(piece_of);
@@ -167,20 +167,20 @@ pub(crate) fn read(
 }
 
 /// Frees a chain, detached or not. In a section, if it was attached.
-pub(crate) fn free(buffer: &Buffer, stub: OverflowPointer) {
-    for page in pages(buffer, stub) {
+pub(crate) fn free(buffer: &Buffer, pointer: OverflowPointer) {
+    for page in pages(buffer, pointer) {
         buffer.free(page);
     }
 }
 
-/// The pages of a chain that must be whole.
-pub(crate) fn pages(buffer: &Buffer, stub: OverflowPointer) -> Vec<PageId> {
+/// The pages of a chain that must be complete.
+pub(crate) fn pages(buffer: &Buffer, pointer: OverflowPointer) -> Vec<PageId> {
     let guard = crossbeam_epoch::pin();
-    let mut pages = vec![stub.first];
+    let mut pages = vec![pointer.first];
     loop {
         let last = pages[pages.len() - 1];
         let bytes = buffer.frame(last, &guard).and_then(|frame| frame.overflow());
-        let (_, next) = bytes.and_then(piece_of).expect("a chain with an owner is whole");
+        let (_, next) = bytes.and_then(piece_of).expect("a chain with an owner is complete");
         if next.0 == 0 {
             return pages;
         }

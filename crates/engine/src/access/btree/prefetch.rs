@@ -1,16 +1,16 @@
-//! Going ahead of reads: many descents in step, so that they wait for memory together. Commits of many
-//! rows go ahead of those that they lock, too.
+//! Batched prefetch: many descents in step, so that their cache misses overlap. Commits of many rows use it
+//! too, before they lock.
 //!
-//! A read of a large tree waits for memory some four times, each time for what the step before has
-//! led to: the entry of the leaf's page, its frame and heads, the row. One read alone cannot do better.
-//! Many can: each step is made for all of them, and only asks the processor for what the next one will
-//! look at. When the reads themselves come, everything lies in the caches.
+//! A read of a large tree waits for memory about four times, each time for an address from the step before:
+//! the entry of the leaf's page, its frame and heads, the row. A single read cannot avoid that. Many can:
+//! each step is made for all of them, and only prefetches the memory of the next step. When the reads
+//! themselves follow, everything is in the caches.
 //!
 //! Invariants:
-//! 1. What a scout learns is a hint. Who goes by it ([`Tree::view_at`], [`Tree::change_at`]) looks under
-//!    the leaf's latch whether the leaf is there, is of the tree and covers the key, as every descent
-//!    does, and descends from the root if not. So it may be wrong or out of date.
-//! 2. A scout waits for no latch and holds one at a time; it brings no page in and misses none.
+//! 1. The result is a hint. A call that uses it ([`Tree::view_at`], [`Tree::change_at`]) checks under the
+//!    leaf's latch that the leaf exists, belongs to the tree and covers the key, as every descent does, and
+//!    otherwise descends from the root. So a hint may be wrong or out of date.
+//! 2. A prefetch waits for no latch and holds one at a time; it loads no page and reports no miss.
 
 use super::tree::Tree;
 use crate::buffer::{Buffer, Frame, Inner};
@@ -18,10 +18,10 @@ use crate::ids::{PageId, TreeId};
 use crossbeam_epoch::Guard;
 use std::ops::Range;
 
-/// So many descents are made in step: about as many as the processor can have lines under way.
-const STEP: usize = 32;
+/// Descents made in step: about as many as the processor can have cache misses in flight.
+const BATCH: usize = 32;
 
-/// A key to be read, and where it was found to be.
+/// A key to be read, and the leaf found for it.
 #[derive(Clone, Debug)]
 pub(crate) struct PrefetchTarget {
     tree: TreeId,
@@ -31,35 +31,35 @@ pub(crate) struct PrefetchTarget {
 }
 
 impl PrefetchTarget {
-    /// The key at that place of the keys given to [`scout`].
+    /// The key in that range of the keys passed to [`prefetch_leaves`].
     pub(crate) fn new(tree: &Tree, key: Range<usize>) -> PrefetchTarget {
         PrefetchTarget { tree: tree.id, root: tree.root, key, leaf: None }
     }
 
-    /// The leaf that likely covers the key; none if the scout did not get there.
+    /// The leaf that likely covers the key; none if the descent did not get there.
     pub(crate) fn leaf(&self) -> Option<PageId> {
         self.leaf
     }
 }
 
-/// Where a descent is.
+/// The position of a descent.
 #[derive(Clone, Copy)]
 struct DescentState<'g> {
     page: PageId,
     frame: Option<&'g Frame>,
-    /// Of the frame's node, which child.
+    /// The chosen child of the frame's node.
     child: usize,
-    /// The level of the node above; levels fall on the way down.
+    /// The level of the node above; levels decrease on the way down.
     above: u8,
-    /// The page is likely a leaf; or the way ends here.
+    /// The page is likely a leaf, or the descent ends here.
     is_below: bool,
 }
 
-/// Goes ahead of the reads of all targets.
+/// Prefetches the leaves and rows of all targets.
 pub(crate) fn prefetch_leaves(buffer: &Buffer, keys: &[u8], targets: &mut [PrefetchTarget]) {
-    for targets in targets.chunks_mut(STEP) {
+    for targets in targets.chunks_mut(BATCH) {
         let guard = crossbeam_epoch::pin();
-        let mut places = [DescentState::nowhere(); STEP];
+        let mut places = [DescentState::nowhere(); BATCH];
         let places = &mut places[..targets.len()];
         for (at, target) in places.iter_mut().zip(&*targets) {
             *at = DescentState::root_of(target);
@@ -76,7 +76,7 @@ pub(crate) fn prefetch_leaves(buffer: &Buffer, keys: &[u8], targets: &mut [Prefe
     }
 }
 
-/// One level down, all of them.
+/// Moves all of them one level down.
 fn step_down<'g>(
     buffer: &Buffer,
     keys: &[u8],
@@ -110,14 +110,14 @@ impl DescentState<'_> {
         DescentState { page: target.root, is_below: false, ..DescentState::nowhere() }
     }
 
-    /// Asks for what the search of an inner node looks at first.
+    /// Prefetches the memory where the search of an inner node begins.
     fn prefetch_separator_index(&self) {
         if let Some(inner) = self.frame.and_then(Frame::inner) {
             inner.prefetch_separator_index();
         }
     }
 
-    /// Which child the key is in. What is no inner node of the tree ends the way.
+    /// Chooses the child that covers the key. Anything but an inner node of the tree ends the descent.
     fn choose(&mut self, target: &PrefetchTarget, key: &[u8]) {
         let inner = self.frame.and_then(Frame::inner);
         let is_on_the_way =
@@ -139,12 +139,12 @@ impl DescentState<'_> {
         }
     }
 
-    /// Asks for the row in the leaf; false if there is no leaf.
+    /// Prefetches the row in the leaf; false if there is no leaf.
     fn prefetch_row(&self, buffer: &Buffer, key: &[u8]) -> bool {
         let Some(latch) = self.frame.and_then(Frame::leaf) else {
             return false;
         };
-        // Whoever holds it changes the leaf, and has it in a cache.
+        // A latched leaf is being changed by another thread, so it is in a cache already.
         if let Some(leaf) = latch.try_read()
             && !leaf.is_gone()
         {

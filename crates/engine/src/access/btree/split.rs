@@ -1,8 +1,8 @@
-//! Splitting a leaf, and the inner nodes above it as far as they are full.
+//! Splits a leaf, and the full inner nodes above it.
 //!
-//! First everything is planned and all new pages are built aside; then memory and pre-images are
-//! asked for; then, with the leaf latched, the new pages are placed, the parents replaced from the top
-//! down, and the leaf cut. A reader sees the tree before or after, or starts again.
+//! First everything is planned and all new pages are built privately; then memory and pre-images are
+//! requested; then, with the leaf latched, the new pages are placed, the parents replaced from the top down,
+//! and the leaf truncated. A reader sees the tree before or after, or starts again.
 
 use super::change::Blocked;
 use super::descend::Tries;
@@ -15,17 +15,17 @@ use crate::sync::rank::LATCH;
 use crate::sync::ranked::{RwLock, RwLockWriteGuard};
 use crossbeam_epoch::Guard;
 
-/// A split takes so many new pages at most, or nearly so: one at each level of the tree, and a root.
+/// About the maximum of new pages in a split: one at each level of the tree, and a root.
 pub(crate) const SPLIT_PAGES: u64 = 8;
 
-/// An inner node on the way to a leaf, and which child was taken.
+/// An inner node on the path to a leaf, and the child taken.
 pub(super) struct Step<'g> {
     pub(super) frame: &'g Frame,
     pub(super) inner: &'g Inner,
     pub(super) index: usize,
 }
 
-/// The way to a leaf: inner nodes from the root down, then the leaf's frame, latch and page.
+/// The path to a leaf: inner nodes from the root down, then the leaf's frame, latch and page.
 pub(super) struct DescentPath<'g> {
     pub(super) steps: Vec<Step<'g>>,
     pub(super) frame: &'g Frame,
@@ -33,15 +33,15 @@ pub(super) struct DescentPath<'g> {
     pub(super) page: PageId,
 }
 
-/// What a split will do.
+/// The plan of a split.
 struct Plan<'a> {
     tree: &'a Tree,
     buffer: &'a Buffer,
-    /// Numbers taken so far, given back if the split cannot go on.
-    taken: Vec<PageId>,
+    /// Page numbers allocated so far, released if the split cannot go on.
+    allocated: Vec<PageId>,
     /// New inner nodes.
     fresh: Vec<Inner>,
-    /// Replaced inner nodes, from the bottom up.
+    /// Replaced inner nodes, bottom up.
     replaced: Vec<Inner>,
 }
 
@@ -54,27 +54,32 @@ impl Tree {
         capacity: usize,
     ) -> Result<(), Blocked> {
         let guard = crossbeam_epoch::pin();
-        let way = self.way(buffer, key, &guard)?;
-        let leaf = way.latch.write();
+        let path = self.path(buffer, key, &guard)?;
+        let leaf = path.latch.write();
         if leaf.has_room(key, capacity) {
             return Ok(());
         }
-        let cut = leaf.split_plan(key, capacity).expect("a row alone in its leaf has room");
-        let mut plan =
-            Plan { tree: self, buffer, taken: Vec::new(), fresh: Vec::new(), replaced: Vec::new() };
-        let outcome = if way.steps.is_empty() {
-            plan.split_root_leaf(&way, leaf, &cut, &guard)
+        let split = leaf.split_plan(key, capacity).expect("a single row has room in its leaf");
+        let mut plan = Plan {
+            tree: self,
+            buffer,
+            allocated: Vec::new(),
+            fresh: Vec::new(),
+            replaced: Vec::new(),
+        };
+        let outcome = if path.steps.is_empty() {
+            plan.split_root_leaf(&path, leaf, &split, &guard)
         } else {
-            plan.split_leaf(&way, leaf, &cut, &guard)
+            plan.split_leaf(&path, leaf, &split, &guard)
         };
         if outcome.is_err() {
-            plan.taken.drain(..).for_each(|page| buffer.release(page));
+            plan.allocated.drain(..).for_each(|page| buffer.release(page));
         }
         outcome
     }
 
-    /// The way to the leaf that covers the key. Under the structure mutex, so that it stays the way.
-    pub(super) fn way<'g>(
+    /// The path to the leaf that covers the key. Under the structure mutex, so that it stays valid.
+    pub(super) fn path<'g>(
         &self,
         buffer: &Buffer,
         key: &[u8],
@@ -86,7 +91,7 @@ impl Tree {
             let Some(frame) = buffer.find(page, guard)? else {
                 // Under the structure mutex only a dropped tree lacks a page.
                 Tries::new(self).again()?;
-                panic!("{page} of {} is not there", self.id);
+                panic!("{page} of {} does not exist", self.id);
             };
             if let Some(latch) = frame.leaf() {
                 return Ok(DescentPath { steps, frame, latch, page });
@@ -103,52 +108,52 @@ impl Plan<'_> {
     /// The root is a leaf: its halves go to two new leaves, and it becomes their parent.
     fn split_root_leaf(
         &mut self,
-        way: &DescentPath<'_>,
+        path: &DescentPath<'_>,
         mut leaf: RwLockWriteGuard<'_, Leaf, LATCH>,
-        cut: &SplitPlan,
+        split: &SplitPlan,
         guard: &Guard,
     ) -> Result<(), Blocked> {
-        let (left, right) = (self.take(Kind::Leaf)?, self.take(Kind::Leaf)?);
+        let (left, right) = (self.allocate(Kind::Leaf)?, self.allocate(Kind::Leaf)?);
         let mut branches = Branches::of(left);
-        branches.insert(0, &cut.separator, right);
-        let root = self.node(&branches, way.page, 1);
-        self.buffer.touch_leaf(way.frame, &leaf)?;
-        self.buffer.place(Content::Leaf(leaf.left_half(cut, left)));
-        self.buffer.place(Content::Leaf(leaf.right_half(cut, right)));
-        self.buffer.retire_leaf(way.frame, &mut leaf);
+        branches.insert(0, &split.separator, right);
+        let root = self.node(&branches, path.page, 1);
+        self.buffer.touch_leaf(path.frame, &leaf)?;
+        self.buffer.place(Content::Leaf(leaf.left_half(split, left)));
+        self.buffer.place(Content::Leaf(leaf.right_half(split, right)));
+        self.buffer.retire_leaf(path.frame, &mut leaf);
         self.buffer.replace(Content::Inner(root), guard);
         Ok(())
     }
 
     fn split_leaf<'a>(
         &mut self,
-        way: &DescentPath<'a>,
+        path: &DescentPath<'a>,
         mut leaf: RwLockWriteGuard<'a, Leaf, LATCH>,
-        cut: &SplitPlan,
+        split: &SplitPlan,
         guard: &Guard,
     ) -> Result<(), Blocked> {
-        let right = self.take(Kind::Leaf)?;
-        self.plan_parents(&way.steps, cut.separator.clone(), right)?;
-        self.buffer.touch_leaf(way.frame, &leaf)?;
-        let touched = way.steps.iter().rev().take(self.replaced.len());
+        let right = self.allocate(Kind::Leaf)?;
+        self.plan_parents(&path.steps, split.separator.clone(), right)?;
+        self.buffer.touch_leaf(path.frame, &leaf)?;
+        let touched = path.steps.iter().rev().take(self.replaced.len());
         touched.map(|step| step.frame).try_for_each(|frame| self.buffer.touch_inner(frame))?;
-        self.buffer.place(Content::Leaf(leaf.right_half(cut, right)));
-        let left = leaf.left_half(cut, way.page);
+        self.buffer.place(Content::Leaf(leaf.right_half(split, right)));
+        let left = leaf.left_half(split, path.page);
         if planted(PlantedBug::SplitUnlatched) {
             drop(leaf);
             std::thread::yield_now();
-            leaf = way.latch.write();
+            leaf = path.latch.write();
         }
         self.fresh.drain(..).for_each(|inner| self.buffer.place(Content::Inner(inner)));
         for inner in self.replaced.drain(..).rev() {
             self.buffer.replace(Content::Inner(inner), guard);
         }
         leaf.become_leaf(left);
-        self.buffer.refresh_hint(way.page, &leaf);
+        self.buffer.refresh_hint(path.page, &leaf);
         Ok(())
     }
 
-    /// Puts the separator and the page right of it into the parent, and splits parents that are full.
+    /// Puts the separator and the page right of it into the parent, and splits full parents.
     fn plan_parents(
         &mut self,
         steps: &[Step<'_>],
@@ -168,7 +173,7 @@ impl Plan<'_> {
                 return Ok(());
             }
             let (low, middle, high) = branches.split_at(branches.split_index(step.index));
-            let sibling = self.take(Kind::Inner)?;
+            let sibling = self.allocate(Kind::Inner)?;
             let node = self.node(&high, sibling, level);
             self.fresh.push(node);
             if height == 0 {
@@ -181,7 +186,7 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// The root is full: its lower part goes to a new page as well, and it stands above both.
+    /// The root is full: its lower part goes to a new page as well, and it becomes the parent of both.
     fn grow(
         &mut self,
         low: &Branches,
@@ -189,7 +194,7 @@ impl Plan<'_> {
         right: PageId,
         level: u8,
     ) -> Result<(), Blocked> {
-        let left = self.take(Kind::Inner)?;
+        let left = self.allocate(Kind::Inner)?;
         let node = self.node(low, left, level);
         self.fresh.push(node);
         let mut branches = Branches::of(left);
@@ -199,9 +204,9 @@ impl Plan<'_> {
         Ok(())
     }
 
-    fn take(&mut self, kind: Kind) -> Result<PageId, Blocked> {
+    fn allocate(&mut self, kind: Kind) -> Result<PageId, Blocked> {
         let page = self.buffer.allocate(kind)?;
-        self.taken.push(page);
+        self.allocated.push(page);
         Ok(page)
     }
 

@@ -1,4 +1,4 @@
-//! A tree: what is known about it outside its pages.
+//! A tree's handle: its number, its root page, and its state outside its pages.
 
 use crate::buffer::page::Kind;
 use crate::buffer::{Buffer, Content, Leaf};
@@ -12,20 +12,20 @@ use std::sync::{Arc, OnceLock};
 /// The number of the next handle.
 static HANDLES: AtomicU64 = AtomicU64::new(1);
 
-/// A tree of bytes. Keys up to [`Tree::key_bytes_max`], the empty key included.
+/// A tree of bytes. Keys may have up to [`Tree::key_bytes_max`] bytes, or none.
 pub(crate) struct Tree {
     /// Its number.
     pub(crate) id: TreeId,
-    /// The number of this handle among all of the process, of any database; never 0.
+    /// The number of this handle, unique in the process and across databases; never 0.
     pub(crate) handle: u64,
     pub(super) root: PageId,
-    /// Held by who splits, unlinks or collapses. Only tried inside sections. All handles of a tree share
-    /// it: some may still be in use when the tree is renewed.
+    /// Held during splits, merges and collapses. Only tried inside sections. All handles of a tree share it:
+    /// some may still be in use when the tree is renewed.
     pub(super) structure: Arc<Mutex<(), STRUCTURE>>,
     pub(super) is_dropped: AtomicBool,
     /// The commit that made the tree.
     pub(super) since: Csn,
-    /// The handle that has taken this one's place.
+    /// The handle that replaced this one.
     pub(super) heir: OnceLock<Arc<Tree>>,
 }
 
@@ -37,7 +37,7 @@ impl Tree {
         Ok(Tree::existing(id, root))
     }
 
-    /// A tree whose pages are there already.
+    /// A tree whose pages exist.
     pub(crate) fn existing(id: TreeId, root: PageId) -> Tree {
         Tree {
             id,
@@ -54,13 +54,13 @@ impl Tree {
         HANDLES.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The same, which that commit makes, or is about to make: before anybody else has the handle.
+    /// The same tree with the commit that makes it, before any other thread has the handle.
     pub(crate) fn made_by(self, csn: Csn) -> Tree {
         Tree { since: csn, ..self }
     }
 
-    /// The commit that made the tree. Zero if it was there when the database was opened: nobody reads
-    /// at a point before that.
+    /// The commit that made the tree. Zero if it existed when the database was opened: no read point is
+    /// before that.
     #[inline]
     pub(crate) fn since(&self) -> Csn {
         self.since
@@ -71,19 +71,19 @@ impl Tree {
         self.root
     }
 
-    /// True once [`Tree::drop_pages`] has begun: every access answers a miss of the root from then
-    /// on. Ask this after a miss, before loading.
+    /// True once [`Tree::drop_pages`] has begun: from then on every access is a miss of the root. Check this
+    /// after a miss, before loading.
     pub(crate) fn is_dropped(&self) -> bool {
         self.is_dropped.load(Ordering::Acquire)
     }
 
-    /// Keeps the structure busy until the answer is dropped, as another thread's change does.
+    /// Keeps the structure busy until the guard is dropped, like a change by another thread.
     #[cfg(test)]
     pub(crate) fn hold_structure(&self) -> crate::sync::ranked::MutexGuard<'_, (), STRUCTURE> {
         self.structure.lock()
     }
 
-    /// The longest key that a tree takes, in bytes.
+    /// The longest key of a tree, in bytes.
     pub(crate) fn key_bytes_max(buffer: &Buffer) -> usize {
         Leaf::key_bytes_max(buffer.page_bytes())
     }

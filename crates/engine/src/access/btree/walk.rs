@@ -1,17 +1,17 @@
 //! A walk over all rows of a tree at rest: behind the closed gate, in recovery, or to verify.
 //!
-//! Ghosts are passed over. Long values are read from their overflow pages.
+//! Ghosts are skipped. Long values are read from their overflow pages.
 
 use super::overflow::{self, OverflowPointer};
 use super::tree::Tree;
 use crate::buffer::{Buffer, Leaf, Miss};
 use crate::error::Result;
 
-/// What a walk calls with key and value of a row.
+/// Receives key and value of a row.
 pub(crate) type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'v;
 
 impl Tree {
-    /// How many pages there are at each level, leaves first; overflow pages are of no level.
+    /// The number of pages at each level, leaves first; overflow pages have no level.
     pub(crate) fn pages_by_level(&self, buffer: &Buffer) -> Vec<u64> {
         let guard = crossbeam_epoch::pin();
         let mut counts = Vec::new();
@@ -41,8 +41,8 @@ impl Tree {
         Ok(())
     }
 
-    /// The same for the rows of one leaf, which covers `from`; the key at which the next one begins. The
-    /// rows are copied first: `visit` may look into other trees, and change this one.
+    /// The same for the rows of one leaf, which covers `from`. Returns the key at which the next leaf begins.
+    /// The rows are copied first: `visit` may read other trees, and change this one.
     pub(crate) fn walk_leaf(
         &self,
         buffer: &Buffer,
@@ -66,14 +66,14 @@ impl Tree {
 struct Rows {
     /// Key and value of each, one after another.
     bytes: Vec<u8>,
-    /// A key on its way.
+    /// Buffer for a key.
     key: Vec<u8>,
     /// Where each row's key and value end.
     ends: Vec<(usize, usize)>,
 }
 
 impl Rows {
-    /// Becomes the rows of a leaf; gives the key at which the next one begins.
+    /// Copies the rows of a leaf. Returns the key at which the next leaf begins.
     fn copy(&mut self, buffer: &Buffer, leaf: &Leaf) -> Option<Vec<u8>> {
         self.bytes.clear();
         self.ends.clear();
@@ -86,9 +86,9 @@ impl Rows {
             self.bytes.extend_from_slice(&self.key);
             let key_end = self.bytes.len();
             if word.is_overflow() {
-                let stub = OverflowPointer::from_value(leaf.value(slot));
-                let stub = stub.expect("an overflow row holds a stub");
-                read_long(buffer, stub, &mut self.bytes);
+                let pointer = OverflowPointer::from_value(leaf.value(slot));
+                let pointer = pointer.expect("an overflow row holds an overflow pointer");
+                read_long(buffer, pointer, &mut self.bytes);
             } else {
                 self.bytes.extend_from_slice(leaf.value(slot));
             }
@@ -107,11 +107,11 @@ impl Rows {
     }
 }
 
-fn read_long(buffer: &Buffer, stub: OverflowPointer, value: &mut Vec<u8>) {
+fn read_long(buffer: &Buffer, pointer: OverflowPointer, value: &mut Vec<u8>) {
     loop {
-        match overflow::read(buffer, stub, value) {
+        match overflow::read(buffer, pointer, value) {
             Ok(whole) => {
-                assert!(whole, "a tree at rest has whole chains");
+                assert!(whole, "a tree at rest has complete chains");
                 return;
             }
             Err(Miss(page)) => buffer.load(Miss(page)),

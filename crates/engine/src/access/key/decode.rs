@@ -1,20 +1,20 @@
-//! From a key's bytes back to values.
+//! Decodes keys.
 //!
-//! Text and bytes cannot be lent out of a key as they lie there: they may hold escapes and may be
-//! turned over. So a key is *unfolded* once, and then lends any of its values. The unfolded form holds
-//! for each text or bytes column that is not null its end in the key (u32), its length (u32), and its
-//! plain bytes. It is empty for keys of fixed columns.
+//! Text and bytes cannot be borrowed directly from a key: they may contain escapes, and may be inverted. So a
+//! key is *unfolded* once, after which any of its values can be borrowed. The unfolded form holds for each
+//! non-null text or bytes column its end in the key (u32), its length (u32), and its plain bytes. It is empty
+//! for keys of fixed columns.
 
 use super::encode::{END, ESCAPE, NULL_FIRST, NULL_LAST, PRESENT, SIGN, first_low, ordered};
 use crate::access::schema::{KeyShape, Kind, Part, Value};
 
-/// Bytes that this engine did not write, and what is wrong with them.
+/// Why bytes cannot be decoded: this engine did not write them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed(pub(crate) &'static str);
 
 const SHORT: Malformed = Malformed("a key ends too early");
 
-/// A key that was unfolded.
+/// A key after unfolding.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyView<'a> {
     pub(crate) shape: &'a KeyShape,
@@ -61,8 +61,8 @@ impl<'a> KeyView<'a> {
     }
 }
 
-/// Unfolds the columns of a key into `plain`, which is emptied before. Returns how many bytes they
-/// take: what follows them is not looked at.
+/// Unfolds the columns of a key into `plain`, which is cleared first. Returns their length in bytes; later
+/// bytes are ignored.
 #[inline]
 pub(crate) fn unfold(
     shape: &KeyShape,
@@ -76,14 +76,14 @@ pub(crate) fn unfold(
     unfold_parts(shape, bytes, plain)
 }
 
-/// How many bytes the columns of a plain key take.
+/// The length of the columns of a plain key, in bytes.
 #[inline]
 fn plain_bytes(shape: &KeyShape, bytes: &[u8]) -> Result<usize, Malformed> {
-    let taken = 8 * shape.parts.len();
-    if bytes.len() < taken {
+    let length = 8 * shape.parts.len();
+    if bytes.len() < length {
         return Err(SHORT);
     }
-    Ok(taken)
+    Ok(length)
 }
 
 fn unfold_parts(shape: &KeyShape, bytes: &[u8], plain: &mut Vec<u8>) -> Result<usize, Malformed> {
@@ -105,7 +105,7 @@ fn unfold_parts(shape: &KeyShape, bytes: &[u8], plain: &mut Vec<u8>) -> Result<u
     Ok(at)
 }
 
-/// How many bytes the columns take at the beginning of a key.
+/// The length of the columns at the beginning of a key, in bytes.
 pub(crate) fn skip(shape: &KeyShape, bytes: &[u8]) -> Result<usize, Malformed> {
     if shape.is_plain {
         return plain_bytes(shape, bytes);
@@ -132,7 +132,7 @@ pub(crate) fn skip(shape: &KeyShape, bytes: &[u8]) -> Result<usize, Malformed> {
     Ok(at)
 }
 
-/// What follows the byte for null; none if the column is null.
+/// The bytes after the tag for null; none if the column is null.
 #[inline]
 fn past_tag<'a>(part: &Part, bytes: &'a [u8]) -> Result<Option<&'a [u8]>, Malformed> {
     if !part.nullable {
@@ -158,11 +158,11 @@ fn fixed<'a>(part: &Part, bytes: &[u8]) -> Result<Value<'a>, Malformed> {
     if ordered(value) == bits {
         Ok(Value::Float(value))
     } else {
-        Err(Malformed("a number in a key is not in its one form"))
+        Err(Malformed("a number in a key is not normalized"))
     }
 }
 
-/// The end in the key, the plain bytes, and what follows them.
+/// The end in the key, the plain bytes, and the rest.
 fn next_plain(plain: &[u8]) -> Result<(usize, &[u8], &[u8]), Malformed> {
     const LACKS: Malformed = Malformed("a key was not unfolded");
     let (end, rest) = plain.split_first_chunk().ok_or(LACKS)?;
@@ -172,12 +172,12 @@ fn next_plain(plain: &[u8]) -> Result<(usize, &[u8], &[u8]), Malformed> {
     Ok((u32::from_le_bytes(*end) as usize, bytes, rest))
 }
 
-/// Adds one column to the unfolded form; `at` is where its value begins in the key. Returns how many
-/// bytes the value takes there.
+/// Adds one column to the unfolded form; `at` is where its value begins in the key. Returns the length of the
+/// value there.
 fn unescape(part: &Part, value: &[u8], at: usize, plain: &mut Vec<u8>) -> Result<usize, Malformed> {
     let head = plain.len();
     plain.extend_from_slice(&[0; 8]);
-    // Mostly nothing is escaped or turned over, and all is copied at once.
+    // Most values have no escapes and are not inverted: they are copied at once.
     if !part.descending
         && let Some(end) = first_low(value)
         && value[end] == END
@@ -208,8 +208,8 @@ fn unescape(part: &Part, value: &[u8], at: usize, plain: &mut Vec<u8>) -> Result
     Ok(close(plain, head, at, end))
 }
 
-/// Writes what stands before the plain bytes of a column whose value ends there; answers how many bytes it
-/// takes in the key.
+/// Writes the head before the plain bytes of a column whose value ends at `end`. Returns the length of the
+/// value in the key.
 #[inline]
 fn close(plain: &mut [u8], head: usize, at: usize, end: usize) -> usize {
     let length = (plain.len() - head - 8) as u32;

@@ -1,33 +1,33 @@
-//! From a value to its bytes in a key.
+//! Encodes values as bytes of a key.
 
 use crate::access::schema::{Kind, Part, Value};
 
-/// Null comes first.
+/// Tag: null, before all values.
 pub(super) const NULL_FIRST: u8 = 0;
-/// A value follows.
+/// Tag: a value follows.
 pub(super) const PRESENT: u8 = 1;
-/// Null comes last.
+/// Tag: null, after all values.
 pub(super) const NULL_LAST: u8 = 2;
 /// Ends text and bytes.
 pub(super) const END: u8 = 0;
-/// Begins the two bytes that stand for a 0 or a 1.
+/// Begins the two bytes that encode a 0 or a 1.
 pub(super) const ESCAPE: u8 = 1;
-/// The sign of a number, and what it is turned over by.
+/// The sign bit of a number, which is inverted.
 pub(super) const SIGN: u64 = 1 << 63;
 
-/// Why a value cannot stand in a column.
+/// Why a column cannot hold a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unfit {
-    /// It is of another kind.
+    /// The value is of another kind.
     Kind,
-    /// It is null, and the column is never null.
+    /// The value is null, but the column must not be.
     Null,
 }
 
-/// Writes a value behind `out`.
+/// Appends a value to `out`.
 #[inline]
 pub(crate) fn push(part: &Part, value: Value<'_>, out: &mut Vec<u8>) -> Result<(), Unfit> {
-    // What most key columns are stands where it is called.
+    // The most common kind of key column is inlined into the caller.
     if let (Kind::Int, Value::Int(value), false) = (part.kind, value, part.nullable) {
         push_fixed(part, value as u64 ^ SIGN, out);
         return Ok(());
@@ -87,7 +87,7 @@ fn push_variable(part: &Part, bytes: &[u8], out: &mut Vec<u8>) {
             if *byte <= ESCAPE {
                 out.push(ESCAPE);
             }
-            // 0 becomes 1 and 1 becomes 2; both then follow the byte that announces them.
+            // 0 becomes 1 and 1 becomes 2, each after the escape byte.
             out.push(byte + u8::from(*byte <= ESCAPE));
         }
     }
@@ -99,7 +99,7 @@ fn push_variable(part: &Part, bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Where the first byte stands that is an end or an escape; bytes are looked at eight at a time.
+/// The position of the first end or escape byte; compares eight bytes at a time.
 #[inline]
 pub(super) fn first_low(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
@@ -108,7 +108,7 @@ pub(super) fn first_low(bytes: &[u8]) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<8>();
     for (place, word) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
-        // The lowest bit that is left stands in the first byte below two; those above may be wrong.
+        // The lowest remaining bit is in the first byte below two; bits above it may be wrong.
         let low = word.wrapping_sub(TWOS) & !word & HIGHS;
         if low != 0 {
             return Some(8 * place + low.trailing_zeros() as usize / 8);
@@ -123,7 +123,7 @@ mod tests {
     use super::{ESCAPE, first_low};
 
     #[test]
-    fn the_first_low_byte_is_found_wherever_it_stands() {
+    fn first_low_returns_the_first_low_byte_at_any_position() {
         let mut random = fastrand::Rng::with_seed(3);
         for _ in 0..20_000 {
             let mut bytes: Vec<u8> = (0..random.usize(..40)).map(|_| random.u8(2..)).collect();

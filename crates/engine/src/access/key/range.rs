@@ -1,15 +1,14 @@
-//! Whole keys and ranges of keys from the leading columns' values.
+//! Encodes complete keys, and ranges given by values of the leading columns.
 
 use super::encode::{Unfit, push};
 use crate::access::schema::{KeyShape, Schema, Value};
 use crate::error::{Error, Result};
 use std::ops::Bound;
 
-/// A part of a key's order, named by values of the key's leading columns. A bound that names fewer
-/// columns than the key has means all keys that begin so: included they all are, excluded none is.
+/// A range of keys, given by values of the key's leading columns. A bound with fewer columns than the key
+/// covers all keys that begin with it: an included bound includes them all, an excluded one none.
 ///
-/// Bounds follow the order of the key: where a column is descending, its greater value is the lower
-/// bound.
+/// Bounds follow the order of the key: in a descending column the greater value is the lower bound.
 ///
 /// ```
 /// use syncline_engine::{KeyRange, Value};
@@ -21,14 +20,14 @@ use std::ops::Bound;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeyRange<'v> {
-    /// Where it begins.
+    /// The lower bound.
     pub lower: Bound<&'v [Value<'v>]>,
-    /// Where it ends.
+    /// The upper bound.
     pub upper: Bound<&'v [Value<'v>]>,
 }
 
 impl<'v> KeyRange<'v> {
-    /// Everything.
+    /// The whole key space.
     pub const ALL: KeyRange<'static> =
         KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
 
@@ -48,19 +47,19 @@ impl<'v> KeyRange<'v> {
     }
 }
 
-/// A range of bytes that is kept in reused memory.
+/// A range of encoded keys, in reused memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ByteRange {
     /// The first key that may be in it; empty: from the beginning.
     pub(crate) lower: Vec<u8>,
-    /// The first key that is no longer in it, if `has_upper`.
+    /// The first key after it, if `has_upper`.
     pub(crate) upper: Vec<u8>,
-    /// False if it goes on to the end.
+    /// False if it has no end.
     pub(crate) has_upper: bool,
 }
 
 impl ByteRange {
-    /// Becomes the bytes of a range of keys. False if no key can be in it.
+    /// Encodes a range of keys. Returns false if no key can be in it.
     pub(crate) fn set(
         &mut self,
         schema: &Schema,
@@ -100,7 +99,7 @@ impl ByteRange {
     }
 }
 
-/// Writes the values of a key's leading columns, or of all, behind `out`.
+/// Appends the values of all or of the leading columns of a key to `out`.
 ///
 /// # Errors
 ///
@@ -122,8 +121,8 @@ pub(crate) fn encode<'v>(
     Ok(count)
 }
 
-/// Makes of the bytes of leading columns the least bytes above every key that begins with them. False
-/// if there are none above: then the range has no end.
+/// Turns encoded leading columns into the least bytes above every key that begins with them. Returns false if
+/// there are none: then the range has no end.
 pub(crate) fn after_prefix(prefix: &mut Vec<u8>) -> bool {
     while let Some(last) = prefix.last_mut() {
         if *last < u8::MAX {
@@ -148,7 +147,7 @@ pub(crate) fn check_length(object: &str, bytes: usize, bytes_max: usize) -> Resu
 }
 
 impl Schema {
-    /// The error of a number of values that does not fit.
+    /// The error for a wrong number of values.
     pub(crate) fn wrong_count(&self, expected: usize, found: usize) -> Error {
         Error::WrongCount { table: self.name().to_owned(), expected, found }
     }
@@ -166,7 +165,7 @@ impl Schema {
         })
     }
 
-    /// The error of a value that does not fit its column.
+    /// The error for a value that its column cannot hold.
     pub(crate) fn unfit(&self, column: usize, unfit: Unfit, value: Value<'_>) -> Error {
         let table = self.name().to_owned();
         let about = &self.columns()[column];
@@ -182,7 +181,7 @@ impl Schema {
         }
     }
 
-    /// The error of a column that was not read with the key.
+    /// The error for a column that was not read with the key.
     pub(crate) fn only_key(&self, column: usize) -> Error {
         Error::OnlyKey {
             table: self.name().to_owned(),
@@ -190,7 +189,7 @@ impl Schema {
         }
     }
 
-    /// The error of bytes that this engine did not write.
+    /// The error for bytes that this engine did not write.
     pub(crate) fn damaged(&self, what: super::Malformed) -> Error {
         Error::DamagedRow { object: format!("table {}", self.name()), what: what.0 }
     }

@@ -1,4 +1,4 @@
-//! Keys against the values they stand for: order, return, prefixes, and bytes of any kind.
+//! Keys against their values: order, decoding, prefixes, and arbitrary bytes.
 
 use super::{ByteRange, KeyRange, KeyView, encode, push, skip, unfold};
 use crate::access::schema::random::{self, Cell, from_key, lend, lend_all, same};
@@ -35,7 +35,7 @@ fn bytes(shape: &KeyShape, tuple: &[Cell]) -> Vec<u8> {
     out
 }
 
-/// The order of two values as the module's head states it, by other means.
+/// The order of two values as the module describes it, computed independently.
 fn order(part: &Part, one: Value<'_>, other: Value<'_>) -> Ordering {
     let null = |first: bool| {
         if first { Ordering::Less } else { Ordering::Greater }
@@ -68,24 +68,24 @@ fn order_of(shape: &KeyShape, one: &[Cell], other: &[Cell]) -> Ordering {
 #[test]
 fn bytes_are_ordered_as_the_values_are() {
     let mut rng = Rng::with_seed(1);
-    let mut seen = [0; 3];
+    let mut orders = [0; 3];
     for _ in 0..3_000 {
         let shape = shape(&mut rng);
         let tuples: Vec<_> = (0..12).map(|_| tuple(&mut rng, &shape)).collect();
         for one in &tuples {
             for other in &tuples {
                 let expected = order_of(&shape, one, other);
-                let found = bytes(&shape, one).cmp(&bytes(&shape, other));
-                assert_eq!(found, expected, "{one:?} {other:?} {shape:?}");
-                seen[(expected as i8 + 1) as usize] += 1;
+                let actual = bytes(&shape, one).cmp(&bytes(&shape, other));
+                assert_eq!(actual, expected, "{one:?} {other:?} {shape:?}");
+                orders[(expected as i8 + 1) as usize] += 1;
             }
         }
     }
-    assert!(seen.iter().all(|count| *count > 20_000), "{seen:?}");
+    assert!(orders.iter().all(|count| *count > 20_000), "{orders:?}");
 }
 
 #[test]
-fn keys_come_back_as_the_values_they_were() {
+fn keys_are_decoded_to_their_values() {
     let mut rng = Rng::with_seed(2);
     let mut plain = Vec::new();
     for _ in 0..50_000 {
@@ -98,13 +98,13 @@ fn keys_come_back_as_the_values_they_were() {
         assert_eq!(skip(&shape, &bytes), Ok(length));
         let key = KeyView { shape: &shape, bytes: &bytes, plain: &plain };
         for (position, cell) in tuple.iter().enumerate() {
-            let found = key.value(position).expect("the key is whole");
-            assert!(same(found, from_key(lend(cell))), "{found:?} {cell:?}");
+            let actual = key.value(position).expect("the key is whole");
+            assert!(same(actual, from_key(lend(cell))), "{actual:?} {cell:?}");
         }
     }
 }
 
-/// A schema whose primary key, or else whose first index, has such a shape.
+/// A schema whose first index has such a key.
 fn schema_of(shape: &KeyShape) -> Schema {
     let mut builder = Schema::table("t").column("id", Kind::Int).key(["id"]);
     let mut columns = Vec::new();
@@ -118,7 +118,7 @@ fn schema_of(shape: &KeyShape) -> Schema {
         let column = if part.descending { desc(name) } else { asc(name) };
         columns.push(if part.nulls_first { column.nulls_first() } else { column.nulls_last() });
     }
-    builder.index("i", columns).build().expect("the shape is a good one")
+    builder.index("i", columns).build().expect("the schema is valid")
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn a_range_holds_exactly_the_keys_between_its_bounds() {
         for tuple in &tuples {
             let key = bytes(&shape, tuple);
             let below = bytes_range.upper().is_none_or(|upper| key.as_slice() < upper);
-            let found = may_hold && key >= bytes_range.lower && below;
+            let actual = may_hold && key >= bytes_range.lower && below;
             let order = |at: usize| order_of(&shape, tuple, &bounds[at].0);
             let expected = match bounds[0].1 {
                 0 => true,
@@ -158,8 +158,8 @@ fn a_range_holds_exactly_the_keys_between_its_bounds() {
                 1 => order(1).is_le(),
                 _ => order(1).is_lt(),
             };
-            assert_eq!(found, expected, "{range:?} {tuple:?} {shape:?}");
-            inside += u32::from(found);
+            assert_eq!(actual, expected, "{range:?} {tuple:?} {shape:?}");
+            inside += u32::from(actual);
         }
     }
     assert!(inside > 10_000 && empty > 300, "{inside} {empty}");
@@ -192,7 +192,7 @@ fn values_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn no_bytes_make_reading_a_key_panic() {
+fn decoding_arbitrary_bytes_as_a_key_never_panics() {
     let mut rng = Rng::with_seed(4);
     let mut plain = Vec::new();
     let (mut whole, mut refused) = (0, 0);
@@ -200,23 +200,23 @@ fn no_bytes_make_reading_a_key_panic() {
         let shape = shape(&mut rng);
         let tuple = tuple(&mut rng, &shape);
         let bytes = random::mutated(&mut rng, &bytes(&shape, &tuple));
-        let Ok(taken) = unfold(&shape, &bytes, &mut plain) else {
+        let Ok(length) = unfold(&shape, &bytes, &mut plain) else {
             refused += 1;
             continue;
         };
-        assert!(skip(&shape, &bytes) == Ok(taken) && taken <= bytes.len());
+        assert!(skip(&shape, &bytes) == Ok(length) && length <= bytes.len());
         whole += 1;
         let key = KeyView { shape: &shape, bytes: &bytes, plain: &plain };
         let values = (0..shape.parts.len()).map(|position| key.value(position));
         let Ok(values) = values.collect::<Result<Vec<_>, _>>() else {
             continue;
         };
-        // What was read writes the same bytes again: one value has one form.
+        // Encoding the values again gives the same bytes: each value has one encoding.
         let mut again = Vec::new();
         for (part, value) in shape.parts.iter().zip(values) {
             push(part, value, &mut again).expect("the value was read from such a column");
         }
-        assert_eq!(again, bytes[..taken]);
+        assert_eq!(again, bytes[..length]);
     }
     assert!(whole > 10_000 && refused > 10_000, "{whole} {refused}");
 }

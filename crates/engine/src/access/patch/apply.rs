@@ -1,4 +1,4 @@
-//! A patch applied to a row's bytes.
+//! Applies a patch to a row's bytes.
 
 use super::block::Block;
 use super::build::{
@@ -11,7 +11,7 @@ use crate::access::schema::Layout;
 use crate::planted_bug::{PlantedBug, planted};
 use std::ops::Range;
 
-/// Why a patch cannot be applied to this row.
+/// Why a patch cannot be applied to a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PatchFailure {
     /// The sum does not fit the column's type.
@@ -19,12 +19,12 @@ pub(crate) enum PatchFailure {
         /// The column's position in the table.
         column: u16,
     },
-    /// The sum lies outside of the bounds that came with it.
+    /// The sum violates the bounds of its step.
     OutOfBounds {
         /// The column's position in the table.
         column: u16,
     },
-    /// The row or the patch is none.
+    /// The row or the patch cannot be decoded.
     Malformed(Malformed),
 }
 
@@ -35,9 +35,10 @@ impl From<Malformed> for PatchFailure {
 }
 
 const SHORT: Malformed = Malformed("a patch ends too early");
-const NO_PLACE: Malformed = Malformed("a patch names a place that rows do not have");
+const NO_SLOT: Malformed = Malformed("a patch names a column slot that rows do not have");
 
-/// Makes of the row `old` the row `new`, which is emptied before. On a failure `new` holds anything.
+/// Writes the patched `old` row to `new`, which is cleared first. After a failure the contents of `new` are
+/// undefined.
 pub(crate) fn apply(patch: &[u8], old: &[u8], new: &mut Vec<u8>) -> Result<(), PatchFailure> {
     let (block, mut steps) = Block::of(patch)?;
     let row = Raw::open(old, |version| block.layout(version))?;
@@ -64,7 +65,7 @@ pub(super) struct Step<'p> {
 }
 
 impl<'p> Step<'p> {
-    /// Takes the next step off.
+    /// Decodes and removes the next step.
     pub(super) fn next(steps: &mut &'p [u8]) -> Result<Option<Step<'p>>, Malformed> {
         if steps.is_empty() {
             return Ok(None);
@@ -99,7 +100,7 @@ impl<'p> Step<'p> {
         let places = if is_variable { row.layout.variable } else { row.layout.fixed };
         let has_bit = self.null_bit == NEVER_NULL || self.null_bit < row.layout.nullable;
         if self.ordinal >= places || !has_bit {
-            return Err(NO_PLACE.into());
+            return Err(NO_SLOT.into());
         }
         let was_null = self.null_bit != NEVER_NULL && row.is_null(self.null_bit);
         match self.code {
@@ -127,7 +128,7 @@ impl<'p> Step<'p> {
     fn put_null(&self, new: &mut [u8]) -> Result<(), Malformed> {
         let is_null = matches!(self.code, NULL_FIXED | NULL_VARIABLE);
         if self.null_bit == NEVER_NULL {
-            return if is_null { Err(NO_PLACE) } else { Ok(()) };
+            return if is_null { Err(NO_SLOT) } else { Ok(()) };
         }
         let byte = &mut new[2 + usize::from(self.null_bit / 8)];
         *byte &= !(1 << (self.null_bit % 8));
@@ -136,7 +137,7 @@ impl<'p> Step<'p> {
     }
 
     fn put_fixed(&self, new: &mut [u8], block: &Block<'_>, bits: u64) -> Result<(), PatchFailure> {
-        let layout = block.layout(block.version()).ok_or(NO_PLACE)?;
+        let layout = block.layout(block.version()).ok_or(NO_SLOT)?;
         let at = layout.fixed_start() + 8 * usize::from(self.ordinal);
         new[at..at + 8].copy_from_slice(&bits.to_le_bytes());
         Ok(())
@@ -172,7 +173,7 @@ impl<'p> Step<'p> {
         if old.is_finite() && delta.is_finite() && !sum.is_finite() {
             return Err(PatchFailure::Overflow { column });
         }
-        // What is not a number lies within no bounds.
+        // A sum that is not a number satisfies no bounds.
         let holds = lower.is_none_or(|lower| sum >= f64::from_bits(lower))
             && upper.is_none_or(|upper| sum <= f64::from_bits(upper));
         if holds { Ok(sum) } else { Err(PatchFailure::OutOfBounds { column }) }
@@ -212,7 +213,7 @@ fn put_variable(
     Ok(())
 }
 
-/// Refuses ends that lie before the one to be moved: they could not be moved along with it.
+/// Refuses ends before the one to be moved: they could not be moved with it.
 fn check_ends(row: &Raw<'_>, later: Range<u16>, end: usize) -> Result<(), Malformed> {
     let start = row.layout.bytes_start(row.wide);
     let mut least = end - start;
@@ -226,7 +227,7 @@ fn check_ends(row: &Raw<'_>, later: Range<u16>, end: usize) -> Result<(), Malfor
     Ok(())
 }
 
-/// Gives a row wide ends.
+/// Converts a row to wide ends.
 fn widen(row: &mut Vec<u8>, layout: Layout) {
     let length = row.len();
     let (narrow, wide) = (layout.bytes_start(false), layout.bytes_start(true));

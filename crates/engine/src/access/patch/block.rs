@@ -1,4 +1,4 @@
-//! The layout block of a patch, read; and rows of older versions made current with it.
+//! Reads the layout block of a patch, and uses it to upgrade rows of older versions.
 
 use crate::access::key::Malformed;
 use crate::access::row::{Raw, WIDE, set_end};
@@ -21,7 +21,7 @@ struct Added<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Reads the block of a patch; also returns the steps behind it.
+    /// Reads the block of a patch. Also returns the steps after it.
     pub(super) fn of(patch: &'a [u8]) -> Result<(Block<'a>, &'a [u8]), Malformed> {
         let (length, rest) = patch.split_first_chunk().ok_or(SHORT)?;
         let length = u32::from_le_bytes(*length) as usize;
@@ -47,7 +47,7 @@ impl<'a> Block<'a> {
         Some(Layout { nullable: count(0), fixed: count(2), variable: count(4) })
     }
 
-    /// Writes a row of an older version into `new` as one of the current version.
+    /// Writes a row of an older version to `new` as one of the current version.
     pub(super) fn upgrade(&self, old: &Raw<'_>, new: &mut Vec<u8>) -> Result<(), Malformed> {
         const WRONG: Malformed = Malformed("a patch's versions do not follow each other");
         let to = self.layout(self.version).ok_or(WRONG)?;
@@ -109,13 +109,13 @@ fn next_added<'a>(rest: &mut &'a [u8]) -> Result<Added<'a>, Malformed> {
     Ok(Added { flags, default })
 }
 
-/// Copies what the old row has; returns how many columns of each sort are there now.
+/// Copies the columns of the old row. Returns the new counts of columns of each sort.
 fn copy_old(old: &Raw<'_>, new: &mut Vec<u8>, to: Layout, wide: bool) -> Result<Layout, Malformed> {
     let from = old.layout;
     new[2..from.fixed_start()].copy_from_slice(&old.bytes[2..from.fixed_start()]);
     for bit in from.nullable..from.nullable.next_multiple_of(8) {
         if old.is_null(bit) {
-            return Err(Malformed("a row has a bit set for a column that is not there"));
+            return Err(Malformed("a row has a bit set for a column that does not exist"));
         }
     }
     let fixed = &old.bytes[from.fixed_start()..from.ends_start()];

@@ -1,4 +1,4 @@
-//! Patches written step by step.
+//! Builds patches step by step.
 
 use crate::access::row::check;
 use crate::access::schema::{ColumnSlot, Kind, Schema, Value};
@@ -12,28 +12,28 @@ pub(super) const ADD_INTEGER: u8 = 5;
 pub(super) const ADD_FLOAT: u8 = 6;
 /// Code, column, ordinal, null bit.
 pub(super) const HEAD_BYTES: usize = 7;
-/// Stands for the null bit of a column that is never null.
+/// The null bit of a column that is never null.
 pub(super) const NEVER_NULL: u16 = 0xffff;
-/// The sum has a least value.
+/// The sum has a lower bound.
 pub(super) const LOWER: u8 = 1;
-/// The sum has a greatest value.
+/// The sum has an upper bound.
 pub(super) const UPPER: u8 = 2;
 
-/// What a sum may be at least and at most, both inclusive.
+/// Inclusive bounds of a sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Bounds<'v> {
     pub(crate) lower: Option<Value<'v>>,
     pub(crate) upper: Option<Value<'v>>,
 }
 
-/// Begins a patch for rows of a table behind `out`, without a step.
+/// Appends the beginning of a patch for a table's rows to `out`, without steps.
 pub(crate) fn begin(schema: &Schema, out: &mut Vec<u8>) {
     let block = schema.block();
     out.extend_from_slice(&(block.len() as u32).to_le_bytes());
     out.extend_from_slice(block);
 }
 
-/// Adds a step that sets a column to a value.
+/// Adds a step that sets a column.
 ///
 /// # Errors
 ///
@@ -72,11 +72,11 @@ pub(crate) fn set(
     }
 }
 
-/// Adds a step that adds to a number; the sum must lie within the bounds.
+/// Adds a step that adds to a number; the sum must satisfy the bounds.
 ///
 /// # Errors
 ///
-/// [`Error::WrongKind`] of the delta or a bound, [`Error::IsNull`] where one is null,
+/// [`Error::WrongKind`] of the delta or a bound, [`Error::IsNull`] if one of them is null,
 /// [`Error::Unchangeable`] for a key column, text, bytes, and a bound that is not a number.
 pub(crate) fn add(
     schema: &Schema,
@@ -92,7 +92,7 @@ pub(crate) fn add(
             return Err(unchangeable(schema, column, what));
         }
         (_, Kind::Text | Kind::Bytes) => {
-            let what = "is no number and cannot be added to; set it";
+            let what = "is not a number, so nothing can be added to it; set it";
             return Err(unchangeable(schema, column, what));
         }
         (place, _) => place,
@@ -101,7 +101,7 @@ pub(crate) fn add(
     let bound = |bound: Option<Value<'_>>| bound.map(|value| number(schema, column, value));
     let (lower, upper) = (bound(bounds.lower).transpose()?, bound(bounds.upper).transpose()?);
     if kind == Kind::Float && [lower, upper].into_iter().flatten().any(is_nan) {
-        let what = "cannot be bounded by what is not a number";
+        let what = "cannot have not-a-number as a bound";
         return Err(unchangeable(schema, column, what));
     }
     let code = if kind == Kind::Float { ADD_FLOAT } else { ADD_INTEGER };
@@ -130,7 +130,7 @@ fn head(code: u8, column: usize, place: ColumnSlot, out: &mut Vec<u8>) {
         ColumnSlot::Fixed { ordinal, null_bit } | ColumnSlot::Variable { ordinal, null_bit } => {
             (ordinal, null_bit.unwrap_or(NEVER_NULL))
         }
-        ColumnSlot::Key { .. } => unreachable!("key columns were refused before"),
+        ColumnSlot::Key { .. } => unreachable!("key columns are refused earlier"),
     };
     out.push(code);
     for number in [column as u16, ordinal, null_bit] {

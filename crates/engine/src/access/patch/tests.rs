@@ -7,14 +7,14 @@ use crate::access::schema::{Decimal, Kind, OwnedValue, Schema, Value};
 use crate::planted_bug::{PlantedBug, with};
 use fastrand::Rng;
 
-/// A step, by other means than bytes.
+/// A step of the model.
 #[derive(Clone, Debug)]
 enum Step {
     Set(usize, Cell),
     Add(usize, Cell, Cell, Cell),
 }
 
-/// What a model step does to its cell.
+/// Applies a step to its cell.
 fn act(step: &Step, cells: &mut [Cell]) -> Result<(), PatchFailure> {
     let (column, delta, lower, upper) = match step {
         Step::Set(column, cell) => {
@@ -125,32 +125,32 @@ fn holds(schema: &Schema, key: &[u8], row: &[u8], cells: &[Cell]) -> bool {
     })
 }
 
-/// One random patch on one random row; true if it did what the model does.
-fn patches_do_what_they_say(seed: u64) -> bool {
+/// Applies one random patch to one random row. True if the result equals the model's.
+fn patch_equals_model(seed: u64) -> bool {
     let mut rng = Rng::with_seed(seed);
     let (schema, mut cells, key, old) = row(&mut rng);
     let steps = steps(&mut rng, &schema);
     let patch = patch(&schema, &steps);
     let mut new = b"left over".to_vec();
-    let found = apply(&patch, &old, &mut new);
+    let outcome = apply(&patch, &old, &mut new);
     let expected = steps.iter().try_for_each(|step| act(step, &mut cells));
-    if found != expected {
+    if outcome != expected {
         return false;
     }
-    found.is_err() || holds(&schema, &key, &new, &cells)
+    outcome.is_err() || holds(&schema, &key, &new, &cells)
 }
 
 #[test]
-fn patches_do_what_the_model_does() {
+fn patches_equal_the_model() {
     for seed in 0..60_000 {
-        assert!(patches_do_what_they_say(seed), "seed {seed}");
+        assert!(patch_equals_model(seed), "seed {seed}");
     }
 }
 
 #[test]
 fn a_bound_on_the_old_value_is_found() {
-    let missed = (0..2_000)
-        .all(|seed| with(Some(PlantedBug::BoundOfOldValue), || patches_do_what_they_say(seed)));
+    let missed =
+        (0..2_000).all(|seed| with(Some(PlantedBug::BoundOfOldValue), || patch_equals_model(seed)));
     assert!(!missed, "the planted bug was not found");
 }
 
@@ -176,7 +176,7 @@ fn a_column_that_outgrows_short_ends_gets_wide_ones() {
 }
 
 #[test]
-fn what_cannot_be_changed_is_refused() {
+fn impossible_changes_are_refused() {
     let schema = Schema::table("t").column("id", Kind::Int).column("name", Kind::Text);
     let schema = schema.column("ratio", Kind::Float).key(["id"]).build().unwrap();
     let none = Bounds::default();
@@ -188,13 +188,13 @@ fn what_cannot_be_changed_is_refused() {
     );
     assert_eq!(
         text(add(&schema, 1, Value::Int(1), none, out)),
-        "column name of table t is no number and cannot be added to; set it"
+        "column name of table t is not a number, so nothing can be added to it; set it"
     );
     assert_eq!(text(set(&schema, 1, Value::Null, out)), "column name of table t may not be null");
     let bounds = Bounds { lower: Some(Value::Float(f64::NAN)), upper: None };
     assert_eq!(
         text(add(&schema, 2, Value::Float(1.0), bounds, out)),
-        "column ratio of table t cannot be bounded by what is not a number"
+        "column ratio of table t cannot have not-a-number as a bound"
     );
     let decimal = Value::Decimal(Decimal { units: 1, scale: 0 });
     assert_eq!(
@@ -205,7 +205,7 @@ fn what_cannot_be_changed_is_refused() {
 }
 
 #[test]
-fn no_bytes_make_applying_panic() {
+fn applying_arbitrary_bytes_never_panics() {
     let mut rng = Rng::with_seed(2);
     let mut new = Vec::new();
     let mut count = [0; 3];

@@ -1,4 +1,4 @@
-//! Secondary indexes: the entries that a row has in them, and what changes with the row.
+//! Secondary indexes: the entries of a row, and how they change with it.
 //!
 //! An entry is a row of the index's tree:
 //!
@@ -8,8 +8,8 @@
 //! | unique, no column null | index columns | primary key |
 //! | unique, some column null | index columns, primary key | primary key |
 //!
-//! The primary key stands in both as the very bytes that it has in the table's tree. Two rows with
-//! equal values in a unique index meet at one key; a null keeps them apart, as it equals nothing.
+//! The primary key in an entry has the same bytes as in the table's tree. Two rows with equal values in a
+//! unique index would have the same key; a null keeps them apart, since it equals nothing.
 
 use super::read::RowView;
 use crate::access::key::{self, Malformed};
@@ -24,7 +24,7 @@ pub(crate) struct Entry<'a> {
     pub(crate) value: &'a [u8],
 }
 
-/// Finds what of the indexes changes with a row; keeps its memory from row to row.
+/// Computes the changes of index entries for changed rows; reuses its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
     old: Vec<u8>,
@@ -32,9 +32,9 @@ pub(crate) struct Entries {
 }
 
 impl Entries {
-    /// Calls `change` for each index in which `new` stands otherwise than `old`, with its position, the
-    /// entry to delete and the entry to insert. No row (none) has no entries. Both are the same row,
-    /// so their primary keys are equal.
+    /// Calls `change` for each index whose entry differs between `old` and `new`, with the position of the
+    /// index, the entry to delete and the entry to insert. An absent row has no entries. Both are versions of
+    /// one row, so their primary keys are equal.
     pub(crate) fn changes(
         &mut self,
         schema: &Schema,
@@ -70,12 +70,12 @@ impl Entries {
     }
 }
 
-/// How much of the primary key an entry has as its value: all or nothing.
+/// How many bytes of the primary key an entry has as its value: all or none.
 fn entry_value(schema: &Schema, index: usize, key_bytes: usize) -> usize {
     if schema.indexes()[index].is_unique() { key_bytes } else { 0 }
 }
 
-/// Writes the key of a row's entry in an index behind `out`.
+/// Appends the key of a row's entry in an index to `out`.
 pub(crate) fn entry_key(
     schema: &Schema,
     index: usize,
@@ -94,7 +94,7 @@ pub(crate) fn entry_key(
     Ok(())
 }
 
-/// The primary key that an entry leads to.
+/// The primary key in an entry.
 pub(crate) fn primary_key_of<'a>(
     schema: &Schema,
     index: usize,
@@ -103,6 +103,6 @@ pub(crate) fn primary_key_of<'a>(
     if schema.indexes()[index].is_unique() {
         return Ok(entry.value);
     }
-    let taken = key::skip(schema.index_shape(index), entry.key)?;
-    Ok(&entry.key[taken..])
+    let length = key::skip(schema.index_shape(index), entry.key)?;
+    Ok(&entry.key[length..])
 }

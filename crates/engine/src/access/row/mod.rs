@@ -1,22 +1,22 @@
-//! Rows: the columns that are not in the key, as the value of the table's tree.
+//! Rows: the columns outside the key, as the value in the table's tree.
 //!
 //! Format, numbers little-endian; n, f and v are the counts of nullable, fixed and variable columns of
 //! the version (see `schema/layout.rs`):
 //!
-//! | bytes | what |
+//! | bytes | contents |
 //! |---|---|
 //! | 2 | the schema's version in the lower 15 bits; the highest bit: ends are wide |
-//! | (n + 7) / 8 | a bit for each nullable column, least first, 1 = null; bits left over are 0 |
+//! | (n + 7) / 8 | a bit for each nullable column, least first, 1 = null; unused bits are 0 |
 //! | 8 f | the fixed columns; zero where null |
 //! | (v - 1) w | where each variable column but the last ends, from the end of this part; w is 2, or 4 if wide |
 //! | the rest | the variable columns' bytes; none where null |
 //!
 //! Invariants:
-//! 1. A column is read from its place alone, whatever the others hold; a fixed one is changed there.
+//! 1. A column is read from its own slot, whatever the others hold; a fixed one is changed in place.
 //! 2. The row ends where its last variable column does, or with the fixed ones if there is none.
-//! 3. Key columns are not in the row: the key has them.
+//! 3. Key columns are not in the row: they are in the key.
 //! 4. A row of an older version is read as if it held the defaults of the columns added since.
-//! 5. No bytes, whoever wrote them, make reading panic: what cannot be is [`Malformed`].
+//! 5. No bytes make reading panic: undecodable ones are [`Malformed`].
 //!
 //! [`Malformed`]: super::key::Malformed
 

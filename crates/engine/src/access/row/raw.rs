@@ -1,4 +1,4 @@
-//! A row's bytes and its layout, without the schema: where each place lies.
+//! A row's bytes and its layout, without the schema.
 
 use crate::access::key::Malformed;
 use crate::access::schema::Layout;
@@ -6,10 +6,10 @@ use std::ops::Range;
 
 /// The bits of the first two bytes that hold the version.
 pub(crate) const VERSION_MASK: u16 = 0x7fff;
-/// The bit that says that ends take four bytes.
+/// The bit for ends of four bytes.
 pub(crate) const WIDE: u16 = 0x8000;
 
-/// A row whose beginning was checked: all but its variable columns lies within its bytes.
+/// A row whose beginning was checked: everything except its variable columns is within its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Raw<'a> {
     pub(crate) bytes: &'a [u8],
@@ -19,19 +19,19 @@ pub(crate) struct Raw<'a> {
 }
 
 impl Layout {
-    /// Where the fixed columns begin.
+    /// Offset of the fixed columns.
     #[inline]
     pub(crate) fn fixed_start(self) -> usize {
         2 + usize::from(self.nullable).div_ceil(8)
     }
 
-    /// Where the ends of the variable columns begin.
+    /// Offset of the ends of the variable columns.
     #[inline]
     pub(crate) fn ends_start(self) -> usize {
         self.fixed_start() + 8 * usize::from(self.fixed)
     }
 
-    /// Where the variable columns' bytes begin.
+    /// Offset of the variable columns' bytes.
     #[inline]
     pub(crate) fn bytes_start(self, wide: bool) -> usize {
         let width = if wide { 4 } else { 2 };
@@ -40,7 +40,7 @@ impl Layout {
 }
 
 impl<'a> Raw<'a> {
-    /// Looks at a row; `layout_of` knows the layout of each version.
+    /// Opens a row; `layout_of` returns the layout of a version.
     #[inline]
     pub(crate) fn open(
         bytes: &'a [u8],
@@ -56,17 +56,17 @@ impl<'a> Raw<'a> {
             return Err(Malformed("a row ends before its fixed columns do"));
         }
         if layout.variable == 0 && bytes.len() > start {
-            return Err(Malformed("a row goes on behind its last column"));
+            return Err(Malformed("a row continues after its last column"));
         }
         Ok(Raw { bytes, version, layout, wide })
     }
 
-    /// No row: of a version before the first, without columns.
+    /// An absent row: of a version before the first, without columns.
     pub(crate) fn none() -> Raw<'a> {
         Raw { bytes: &[], version: 0, layout: Layout::default(), wide: false }
     }
 
-    /// True if there is no row.
+    /// True for an absent row.
     #[inline]
     pub(crate) fn is_none(&self) -> bool {
         self.version == 0
@@ -83,10 +83,10 @@ impl<'a> Raw<'a> {
     pub(crate) fn fixed(&self, ordinal: u16) -> u64 {
         let at = self.layout.fixed_start() + 8 * usize::from(ordinal);
         let bytes = self.bytes[at..].first_chunk();
-        u64::from_le_bytes(*bytes.expect("`open` saw all fixed columns"))
+        u64::from_le_bytes(*bytes.expect("`open` has checked all fixed columns"))
     }
 
-    /// Where in the row a variable column's bytes lie.
+    /// The range of a variable column's bytes in the row.
     #[inline]
     pub(crate) fn variable(&self, ordinal: u16) -> Result<Range<usize>, Malformed> {
         let begin = self.layout.bytes_start(self.wide);
@@ -103,7 +103,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// Where in the row the bytes of neighbouring variable columns lie, as a whole.
+    /// The range of the bytes of neighbouring variable columns in the row.
     #[inline]
     pub(crate) fn run(&self, first: u16, count: u16) -> Result<Range<usize>, Malformed> {
         let start = self.variable(first)?.start;
@@ -115,8 +115,8 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The stored ends of so many neighbouring variable columns of which the last is not stored or not asked
-    /// for.
+    /// The stored ends of `count` neighbouring variable columns; the end of the last one is not stored or not
+    /// needed.
     #[inline]
     pub(crate) fn ends(&self, first: u16, count: u16) -> Ends<'a> {
         let width = if self.wide { 4 } else { 2 };
@@ -135,14 +135,14 @@ impl<'a> Raw<'a> {
 /// Stored ends of neighbouring variable columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ends<'a> {
-    /// Of two bytes each.
+    /// Two bytes each.
     Narrow(&'a [[u8; 2]]),
-    /// Of four.
+    /// Four bytes each.
     Wide(&'a [[u8; 4]]),
 }
 
 impl Ends<'_> {
-    /// One of them; none behind the last.
+    /// One of them; none after the last.
     #[inline]
     pub(crate) fn get(self, at: usize) -> Option<usize> {
         match self {
@@ -152,21 +152,21 @@ impl Ends<'_> {
     }
 }
 
-/// The stored end of a variable column, in the part of a checked row that holds the ends.
+/// The stored end of a variable column, in the ends of a checked row.
 #[inline]
 pub(crate) fn end_at(ends: &[u8], ordinal: u16, wide: bool) -> usize {
     let ordinal = usize::from(ordinal);
-    let seen = "a row that was opened holds all its ends";
+    let checked = "a row that was opened holds all its ends";
     if wide {
-        let end = ends[4 * ordinal..].first_chunk().expect(seen);
+        let end = ends[4 * ordinal..].first_chunk().expect(checked);
         u32::from_le_bytes(*end) as usize
     } else {
-        let end = ends[2 * ordinal..].first_chunk().expect(seen);
+        let end = ends[2 * ordinal..].first_chunk().expect(checked);
         usize::from(u16::from_le_bytes(*end))
     }
 }
 
-/// Writes it.
+/// Writes the stored end of a variable column.
 #[inline]
 pub(crate) fn set_end(ends: &mut [u8], ordinal: u16, end: usize, wide: bool) {
     let ordinal = usize::from(ordinal);

@@ -1,4 +1,4 @@
-//! Reading a row: any column of it, wherever it lies.
+//! Reads any column of a row.
 
 use super::raw::Raw;
 use crate::access::key::{KeyView, Malformed, unfold};
@@ -13,7 +13,7 @@ pub(crate) struct RowView<'a> {
 }
 
 impl<'a> RowView<'a> {
-    /// Looks at a row. The key is unfolded into `plain`.
+    /// Opens a row. The key is unfolded into `plain`.
     pub(crate) fn open(
         schema: &'a Schema,
         key: &'a [u8],
@@ -24,7 +24,7 @@ impl<'a> RowView<'a> {
         RowView::with(schema, key, plain, raw)
     }
 
-    /// Looks at a row of which only the key is known: its other columns cannot be read.
+    /// Opens a row of which only the key is known: its other columns cannot be read.
     pub(crate) fn of_key(
         schema: &'a Schema,
         key: &'a [u8],
@@ -33,7 +33,7 @@ impl<'a> RowView<'a> {
         RowView::with(schema, key, plain, Ok(Raw::none()))
     }
 
-    /// What is wrong with the key is said before what is wrong with the rest.
+    /// Reports problems of the key before those of the row.
     #[inline]
     fn with(
         schema: &'a Schema,
@@ -41,9 +41,9 @@ impl<'a> RowView<'a> {
         plain: &'a mut Vec<u8>,
         raw: Result<Raw<'a>, Malformed>,
     ) -> Result<RowView<'a>, Malformed> {
-        let taken = unfold(schema.key_shape(), key, plain)?;
-        if taken < key.len() {
-            return Err(Malformed("a key goes on behind its last column"));
+        let length = unfold(schema.key_shape(), key, plain)?;
+        if length < key.len() {
+            return Err(Malformed("a key continues after its last column"));
         }
         Ok(RowView {
             schema,
@@ -84,7 +84,7 @@ impl<'a> RowView<'a> {
             return Ok(about.default());
         }
         match place {
-            ColumnSlot::Key { .. } => unreachable!("key columns were answered above"),
+            ColumnSlot::Key { .. } => unreachable!("key columns were handled above"),
             ColumnSlot::Fixed { null_bit, .. } | ColumnSlot::Variable { null_bit, .. }
                 if null_bit.is_some_and(|bit| self.raw.is_null(bit)) =>
             {
@@ -100,13 +100,13 @@ impl<'a> RowView<'a> {
         }
     }
 
-    /// Reads everything and checks what reading alone would not see: bits left over, and what stands
-    /// where a column is null.
+    /// Reads every column, and checks what reading alone would not notice: unused bits, and the slots of null
+    /// columns.
     pub(crate) fn check(&self) -> Result<(), Malformed> {
         let layout = self.raw.layout;
         for bit in layout.nullable..layout.nullable.next_multiple_of(8) {
             if self.raw.is_null(bit) {
-                return Err(Malformed("a row has a bit set for a column that is not there"));
+                return Err(Malformed("a row has a bit set for a column that does not exist"));
             }
         }
         for column in 0..self.schema.columns().len() {

@@ -1,4 +1,4 @@
-//! Rows and index entries against the values they were made of.
+//! Rows and index entries against the values that they were made from.
 
 use super::{Entries, RowView, encode, entry_key, primary_key_of};
 use crate::access::row::Entry;
@@ -14,7 +14,7 @@ fn encoded(schema: &Schema, cells: &[Cell]) -> (Vec<u8>, Vec<u8>) {
     (key, row)
 }
 
-/// What a column of a row is read as.
+/// The expected value of a column.
 fn expected<'a>(schema: &'a Schema, cells: &'a [Cell], column: usize) -> Value<'a> {
     let in_key = schema.key().iter().any(|part| part.column == column);
     match cells.get(column) {
@@ -39,9 +39,9 @@ fn rows_of_any_version_are_read_by_the_newest() {
             let mut columns: Vec<usize> = (0..schema.columns().len()).collect();
             rng.shuffle(&mut columns);
             for column in columns {
-                let found = view.value(column).expect("the column is whole");
+                let value = view.value(column).expect("the column is whole");
                 let expected = expected(&schema, &cells, column);
-                assert!(same(found, expected), "{column}: {found:?} {expected:?}");
+                assert!(same(value, expected), "{column}: {value:?} {expected:?}");
             }
             texts_are_the_values(&schema, &view);
             schema = random::grown(&mut rng, &schema);
@@ -49,7 +49,7 @@ fn rows_of_any_version_are_read_by_the_newest() {
     }
 }
 
-/// Every run of neighbouring texts says what the columns say one by one.
+/// Every run of neighbouring texts must equal the columns read one by one.
 fn texts_are_the_values(schema: &Schema, view: &RowView<'_>) {
     let count = schema.columns().len();
     for (first, end) in
@@ -86,7 +86,7 @@ fn neighbouring_texts_are_a_run_and_others_are_not() {
         .build()
         .unwrap();
     let is_run = |columns: &[usize]| schema.text_run(columns).is_some();
-    assert!(is_run(&[1, 3]), "what lies between has eight bytes");
+    assert!(is_run(&[1, 3]), "the column in between is fixed");
     assert!(!is_run(&[]) && !is_run(&[1]) && !is_run(&[3, 1]));
     assert!(!is_run(&[3, 4]) && !is_run(&[0, 1]) && !is_run(&[3, 5]));
     let values = [
@@ -156,7 +156,7 @@ fn values_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn no_bytes_make_reading_a_row_panic() {
+fn reading_arbitrary_bytes_as_a_row_never_panics() {
     let mut rng = Rng::with_seed(2);
     let mut plain = Vec::new();
     let (mut whole, mut refused) = (0, 0);
@@ -183,14 +183,14 @@ fn no_bytes_make_reading_a_row_panic() {
             Ok(()) => whole += 1,
             Err(_) => refused += 1,
         }
-        assert!(read || view.check().is_err(), "a check sees what reading sees");
+        assert!(read || view.check().is_err(), "the check must notice what reading notices");
     }
     assert!(whole > 10_000 && refused > 10_000, "{whole} {refused}");
 }
 
 type Trees = Vec<BTreeMap<Vec<u8>, Vec<u8>>>;
 
-/// The entries of all rows, made anew.
+/// The entries of all rows, computed from scratch.
 fn all_entries(schema: &Schema, rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> Trees {
     let mut trees = vec![BTreeMap::new(); schema.indexes().len()];
     let mut plain = Vec::new();
@@ -203,13 +203,14 @@ fn all_entries(schema: &Schema, rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> Trees {
             let value = if unique { key.clone() } else { Vec::new() };
             let led = primary_key_of(schema, index, Entry { key: &entry, value: &value });
             assert_eq!(led, Ok(key.as_slice()));
-            assert_eq!(tree.insert(entry, value), None, "entries are told apart");
+            assert_eq!(tree.insert(entry, value), None, "two rows have the same entry");
         }
     }
     trees
 }
 
-/// Random rows inserted, changed and deleted, with their entries kept by `Entries`; the seed's verdict.
+/// Random inserts, changes and deletes of rows, with entries maintained by `Entries`. Returns true if they
+/// are right.
 fn entries_follow_rows(seed: u64) -> bool {
     let mut rng = Rng::with_seed(seed);
     let schema = random::schema(&mut rng);

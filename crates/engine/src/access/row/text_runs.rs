@@ -1,14 +1,14 @@
-//! Neighbouring text columns read at once: one look at their bytes in place of one for each.
+//! Reads neighbouring text columns at once, instead of one by one.
 //!
-//! Invariant: the ends of [`Texts`] ascend and lie between characters of its text, whatever bytes the
-//! row held; else there is no [`Texts`].
+//! Invariant: the ends of [`Texts`] ascend and are at character boundaries of its text, whatever bytes the
+//! row held; otherwise there is no [`Texts`].
 
 use super::raw::Raw;
 use super::read::RowView;
 use crate::access::key::Malformed;
 use crate::access::schema::{ColumnSlot, Kind, Schema};
 
-/// Text columns that are never null and follow one another in every row that has them all.
+/// Text columns that are never null and are adjacent in every row that has them all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextRun {
     first: u16,
@@ -17,19 +17,19 @@ pub struct TextRun {
     since: u16,
 }
 
-/// The texts of a row's [`TextRun`], back to back.
+/// The texts of a row's [`TextRun`], concatenated.
 #[derive(Clone, Copy, Debug)]
 pub struct Texts<'a> {
     text: &'a str,
     raw: Raw<'a>,
     run: TextRun,
-    /// Where the ends of columns count from, and where the text begins.
+    /// The base of the columns' ends, and the start of the text.
     start: usize,
 }
 
 impl Schema {
-    /// These columns as a run, if they are one: two or more texts that are never null, and neighbours
-    /// in this order among the columns of changing length.
+    /// These columns as a run, if they are one: two or more texts that are never null, adjacent in this order
+    /// among the columns of variable length.
     pub fn text_run(&self, columns: &[usize]) -> Option<TextRun> {
         let first = self.text_ordinal(*columns.first()?)?;
         let is_next = |(place, column): (usize, &usize)| {
@@ -44,7 +44,7 @@ impl Schema {
         })
     }
 
-    /// The column's place among those of changing length, if it is a text that is never null.
+    /// The column's position among those of variable length, if it is a text that is never null.
     fn text_ordinal(&self, column: usize) -> Option<u16> {
         match (self.columns().get(column)?.kind, self.place(column)) {
             (Kind::Text, ColumnSlot::Variable { ordinal, null_bit: None }) => Some(ordinal),
@@ -79,19 +79,19 @@ impl<'a> RowView<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// All of them, back to back.
+    /// All of them, concatenated.
     #[inline]
     pub fn text(&self) -> &'a str {
         self.text
     }
 
-    /// Where in it each of them ends.
+    /// The end of each of them in that text.
     #[inline]
     pub fn ends(&self) -> impl ExactSizeIterator<Item = usize> {
         let base = self.raw.layout.bytes_start(self.raw.wide);
         let (start, whole, count) = (self.start, self.text.len(), usize::from(self.run.count));
         let ends = self.raw.ends(self.run.first, self.run.count - 1);
-        // Below the start if the row is damaged: that wraps, and `check` refuses it.
+        // Below the start if the row is damaged: the subtraction wraps, and `check` refuses it.
         let end_of = move |end: usize| (base + end).wrapping_sub(start);
         (0..count).map(move |place| ends.get(place).map_or(whole, end_of))
     }
@@ -101,7 +101,7 @@ impl<'a> Texts<'a> {
         let mut before = 0;
         for end in self.ends() {
             if end < before || !self.text.is_char_boundary(end) {
-                return Err(Malformed("a text of a row ends where no character does"));
+                return Err(Malformed("a text of a row ends within a character"));
             }
             before = end;
         }

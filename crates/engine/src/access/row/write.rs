@@ -1,15 +1,15 @@
-//! Writing a row from its values.
+//! Encodes a row from its values.
 
 use super::raw::{WIDE, set_end};
 use crate::access::key::{self, Unfit};
 use crate::access::schema::{ColumnSlot, Schema, Value};
 use crate::error::Result;
 
-/// Writes the key and the row of `values`, one for each column in order, behind `key` and `row`.
+/// Appends the key and the row of `values`, one for each column in order, to `key` and `row`.
 ///
 /// # Errors
 ///
-/// [`WrongCount`], [`WrongKind`], [`IsNull`], the two buffers then hold anything.
+/// [`WrongCount`], [`WrongKind`], [`IsNull`]; then the contents of the two buffers are undefined.
 ///
 /// [`WrongCount`]: crate::Error::WrongCount
 /// [`WrongKind`]: crate::Error::WrongKind

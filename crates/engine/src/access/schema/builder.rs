@@ -1,9 +1,9 @@
-//! How a schema is written down: a chain of calls that ends in `build`.
+//! The builder of schemas: a chain of calls that ends in `build`.
 
 use crate::access::schema::{Collation, Column, Definition, Index, KeyColumn, Kind, Schema};
 use crate::error::{Error, Result};
 
-/// A column of a key, by name, with its order; [`asc`], [`desc`] and `&str` make one.
+/// A column of a key, by name, with its order. Made by [`asc`], [`desc`], or from a `&str`.
 #[derive(Clone, Debug)]
 pub struct KeyPart {
     name: String,
@@ -11,12 +11,12 @@ pub struct KeyPart {
     nulls_first: Option<bool>,
 }
 
-/// Small values first; null, where allowed, before them.
+/// Ascending; null, if allowed, comes first.
 pub fn asc(column: impl Into<String>) -> KeyPart {
     KeyPart { name: column.into(), descending: false, nulls_first: None }
 }
 
-/// Great values first; null, where allowed, after them.
+/// Descending; null, if allowed, comes last.
 pub fn desc(column: impl Into<String>) -> KeyPart {
     KeyPart { descending: true, ..asc(column) }
 }
@@ -53,7 +53,7 @@ impl From<&str> for KeyPart {
     }
 }
 
-/// A schema in the making; see [`Schema::table`].
+/// A schema under construction; see [`Schema::table`].
 #[derive(Clone, Debug)]
 #[must_use = "a schema is made by `build`"]
 pub struct Builder {
@@ -100,7 +100,7 @@ impl Builder {
         self.with_column(name.into(), kind, true)
     }
 
-    /// Sets the primary key: by which rows are told apart, and in which order they lie.
+    /// Sets the primary key, which identifies rows and orders them.
     pub fn key<K: Into<KeyPart>>(mut self, columns: impl IntoIterator<Item = K>) -> Builder {
         self.key = columns.into_iter().map(Into::into).collect();
         self
@@ -115,7 +115,7 @@ impl Builder {
         self.with_index(name.into(), columns, false)
     }
 
-    /// Adds an index in which no two rows share all values; a null is equal to nothing.
+    /// Adds an index in which no two rows share all values; a null equals nothing.
     pub fn unique<K: Into<KeyPart>>(
         self,
         name: impl Into<String>,
@@ -124,12 +124,12 @@ impl Builder {
         self.with_index(name.into(), columns, true)
     }
 
-    /// Checks it all and makes the schema.
+    /// Checks the definition and makes the schema.
     ///
     /// # Errors
     ///
-    /// [`Error::Schema`]: a name is empty, too long or given twice; the key lacks columns, or one of
-    /// them is not there, twice there or nullable; more columns or indexes than the caps allow.
+    /// [`Error::Schema`]: a name is empty, too long or used twice; the key lacks columns, or one of them does
+    /// not exist, is named twice or is nullable; more columns or indexes than the caps allow.
     pub fn build(self) -> Result<Schema> {
         let table = self.name.clone();
         self.resolve().map_err(|what| Error::Schema { table, what }).and_then(Schema::checked)
@@ -173,6 +173,6 @@ pub(super) fn resolve(
 ) -> std::result::Result<Vec<KeyColumn>, String> {
     let resolved = parts.into_iter().map(|part| part.resolve(columns));
     resolved
-        .map(|part| part.map_err(|name| format!("{of} names column {name}, which is not there")))
+        .map(|part| part.map_err(|name| format!("{of} names column {name}, which does not exist")))
         .collect()
 }

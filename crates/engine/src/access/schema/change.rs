@@ -1,12 +1,12 @@
-//! How a schema becomes the next one: a column more at the end, an index more or less.
+//! Derives the next schema: with one more column at the end, one more index, or one less.
 
 use crate::access::schema::builder::resolve;
 use crate::access::schema::{Column, Definition, Index, KeyPart, Kind, OwnedValue, Schema, Value};
 use crate::error::{Error, Result};
 
 impl Schema {
-    /// The next version, with a column more at the end that may be null. Rows written before hold
-    /// `default` in it, which may be null.
+    /// The next version, with one more column at the end, which may be null. Existing rows hold `default` in
+    /// it, which may be null.
     ///
     /// # Errors
     ///
@@ -15,8 +15,8 @@ impl Schema {
         self.with(name, kind, true, default)
     }
 
-    /// The next version, with a column more at the end that is never null. Rows written before hold
-    /// `default` in it.
+    /// The next version, with one more column at the end, which is never null. Existing rows hold `default`
+    /// in it.
     ///
     /// ```
     /// use syncline_engine::{Kind, Schema, Value};
@@ -36,11 +36,11 @@ impl Schema {
         self.with(name, kind, false, default)
     }
 
-    /// The same with an index more.
+    /// The same schema with one more index.
     ///
     /// # Errors
     ///
-    /// [`Error::Schema`]: the name is taken, or a column is not there.
+    /// [`Error::Schema`]: the name is taken, or a column does not exist.
     pub fn with_index<K: Into<KeyPart>>(
         &self,
         name: &str,
@@ -55,7 +55,7 @@ impl Schema {
         Schema::checked(definition)
     }
 
-    /// The same without an index.
+    /// The same schema without an index.
     ///
     /// # Errors
     ///

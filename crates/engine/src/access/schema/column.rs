@@ -18,7 +18,7 @@ impl Column {
         &self.name
     }
 
-    /// What it holds.
+    /// The kind of its values.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -28,18 +28,18 @@ impl Column {
         self.nullable
     }
 
-    /// The version of the schema that it came with; 1 for those the table was made with.
+    /// The version of the schema that added it; 1 for the original columns.
     pub fn since(&self) -> u16 {
         self.since
     }
 
-    /// What rows hold that were written before the column was added.
+    /// Its value in rows that were written before it was added.
     pub fn default(&self) -> Value<'_> {
         self.default.as_ref().map_or(Value::Null, OwnedValue::borrow)
     }
 }
 
-/// How text is compared. One rule exists; others will have ids of their own.
+/// How text is compared. There is one rule so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Collation {
@@ -51,11 +51,11 @@ pub enum Collation {
 /// A column of a key, with its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyColumn {
-    /// Its position in the table.
+    /// The column's position in the table.
     pub column: usize,
     /// True if great values come first.
     pub descending: bool,
-    /// True if null comes before all values, whatever their direction.
+    /// True if null comes before all values, in either direction.
     pub nulls_first: bool,
     /// How text is compared.
     pub collation: Collation,
@@ -80,14 +80,13 @@ impl Index {
         &self.columns
     }
 
-    /// True if no two rows may have the same values in its columns. Null is no value: rows that have a
-    /// null there never collide.
+    /// True if no two rows may have the same values in its columns. Rows with a null there never collide.
     pub fn is_unique(&self) -> bool {
         self.unique
     }
 }
 
-/// A value with its own bytes.
+/// A value that owns its bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum OwnedValue {
     /// Of a fixed kind, by its bits.
@@ -99,7 +98,7 @@ pub(crate) enum OwnedValue {
 }
 
 impl OwnedValue {
-    /// A copy; none of null.
+    /// A copy; none for null.
     pub(crate) fn of(value: Value<'_>) -> Option<OwnedValue> {
         match value {
             Value::Null => None,
@@ -111,7 +110,7 @@ impl OwnedValue {
         }
     }
 
-    /// Lends it.
+    /// The value, borrowed.
     pub(crate) fn borrow(&self) -> Value<'_> {
         match self {
             OwnedValue::Fixed { kind, bits } => Value::of_bits(*kind, *bits),

@@ -1,4 +1,4 @@
-//! A table's definition, checked and made ready for use.
+//! A table's definition, checked and prepared for use.
 
 use crate::access::schema::layout;
 use crate::access::schema::{
@@ -7,22 +7,22 @@ use crate::access::schema::{
 use crate::error::{Error, Result};
 use std::collections::HashSet;
 
-/// The most columns of a table: row and patch formats count them in 16 bits, and a row is read whole.
+/// Maximum columns of a table: row and patch formats count them in 16 bits, and a row is read whole.
 const COLUMNS_MAX: usize = 1024;
-/// The most columns of a key: more would not fit its bytes anyway.
+/// Maximum columns of a key: more would not fit its bytes anyway.
 const KEY_COLUMNS_MAX: usize = 32;
-/// The most indexes of a table: each is written with every row.
+/// Maximum indexes of a table: each is written with every row.
 const INDEXES_MAX: usize = 64;
-/// The longest name, in bytes.
+/// Maximum bytes of a name.
 const NAME_BYTES_MAX: usize = 128;
-/// The longest default value, in bytes: it goes with every patch.
+/// Maximum bytes of a default value: it goes with every patch.
 const DEFAULT_BYTES_MAX: usize = 1024;
-/// The most digits after the point that 63 bits can bear.
+/// Maximum digits after the point that 63 bits can hold.
 const SCALE_MAX: u8 = 18;
 /// The highest version: the row format has 15 bits for it.
 const VERSION_MAX: u16 = 0x7fff;
 
-/// A definition as it was asked for or read, not checked yet.
+/// A definition as requested or read, not checked yet.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Definition {
     pub(crate) name: String,
@@ -68,11 +68,11 @@ impl PartialEq for Schema {
 }
 
 impl Schema {
-    /// Checks a definition and makes it ready.
+    /// Checks a definition and prepares it for use.
     ///
     /// # Errors
     ///
-    /// [`Error::Schema`], which says what cannot be.
+    /// [`Error::Schema`], with the reason.
     pub(crate) fn checked(definition: Definition) -> Result<Schema> {
         check(&definition)
             .map_err(|what| Error::Schema { table: definition.name.clone(), what })?;
@@ -123,7 +123,7 @@ impl Schema {
         indexes.position(|index| index.name == name)
     }
 
-    /// How often columns were added, counted from 1; each row says at which version it was written.
+    /// The number of column additions, counted from 1; each row carries the version at which it was written.
     pub fn version(&self) -> u16 {
         self.layouts.len() as u16
     }
@@ -144,7 +144,7 @@ impl Schema {
         self.layouts.get(index).copied()
     }
 
-    /// What goes with every patch; see `layout.rs`.
+    /// The layout block that goes with every patch; see `layout.rs`.
     pub(crate) fn block(&self) -> &[u8] {
         &self.block
     }
@@ -165,10 +165,10 @@ impl Schema {
         &self.index_shapes[index]
     }
 
-    /// True if an index stands on that column.
+    /// True if that column is indexed.
     pub(crate) fn is_indexed(&self, column: usize) -> bool {
-        let stands_on = |index: &Index| index.columns.iter().any(|part| part.column == column);
-        self.definition.indexes.iter().any(stands_on)
+        let has_column = |index: &Index| index.columns.iter().any(|part| part.column == column);
+        self.definition.indexes.iter().any(has_column)
     }
 }
 
@@ -230,7 +230,7 @@ fn check_column(column: &Column) -> Check {
     }
     if column.since > 1 && !column.nullable && default.is_null() {
         return Err(format!(
-            "column {name} is added to rows that exist: give it a default, or let it be null"
+            "column {name} is added to existing rows: give it a default, or allow null"
         ));
     }
     Ok(())
@@ -246,7 +246,7 @@ fn check_key(of: &str, key: &[KeyColumn], columns: &[Column]) -> Check {
     let mut seen = HashSet::new();
     for part in key {
         let Some(column) = columns.get(part.column) else {
-            return Err(format!("{of} names column {}, which is not there", part.column));
+            return Err(format!("{of} names column {}, which does not exist", part.column));
         };
         if !seen.insert(part.column) {
             return Err(format!("{of} names column {} twice", column.name));

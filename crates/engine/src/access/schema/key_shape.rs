@@ -1,4 +1,4 @@
-//! The shape of a key: for each of its columns the kind and the order, ready for encoding.
+//! The shape of a key: kind and order of each of its columns, prepared for encoding.
 
 use crate::access::schema::{Column, KeyColumn, Kind};
 
@@ -17,7 +17,8 @@ pub(crate) struct Part {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyShape {
     pub(crate) parts: Box<[Part]>,
-    /// True if each column takes eight bytes and all bytes mean something: none is null or floating point.
+    /// True if each column takes exactly eight bytes and every bit pattern is valid: none is nullable or
+    /// floating point.
     pub(crate) is_plain: bool,
 }
 

@@ -1,52 +1,52 @@
-//! Layouts: where the columns of a row lie, for each version of the schema.
+//! Layouts: the slots of the columns of a row, for each version of the schema.
 //!
-//! Columns are only added, and only at the end. So a column has one place for ever (its place among
-//! the fixed ones or among the variable ones, and its bit among the nullable ones), and a version of
-//! the schema is told by three counts.
+//! Columns are only added, and only at the end. So a column has one slot forever (its position among the
+//! fixed or the variable columns, and its bit among the nullable ones), and three counts describe a version
+//! of the schema.
 //!
-//! The *layout block* holds all that a function without the schema needs to change a row of any
+//! The *layout block* holds everything that a function without the schema needs to change a row of any
 //! version: it goes with every patch. Numbers are little-endian.
 //!
-//! | bytes | what |
+//! | bytes | contents |
 //! |---|---|
 //! | 2 | the current version, v |
 //! | 6 each, v times | counts of nullable, fixed and variable columns of versions 1 to v |
-//! | 2 | how many columns were added after version 1, key columns apart |
+//! | 2 | count of columns added after version 1, without key columns |
 //! | each: 1 | bit 0: variable, bit 1: nullable, bit 2: has a default |
 //! | 8, or 4 + n | if it has a default: its bits, or its length and bytes |
 
 use crate::access::schema::{Column, KeyColumn, Kind};
 
-/// Where a column's value lies.
+/// The slot of a column's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnSlot {
     /// In the key, at that position among its columns.
     Key { position: u16 },
-    /// In the row, that many eight bytes into its fixed part.
+    /// In the row, as that 8-byte value of its fixed part.
     Fixed { ordinal: u16, null_bit: Option<u16> },
     /// In the row, at that position among its variable columns.
     Variable { ordinal: u16, null_bit: Option<u16> },
 }
 
-/// What a row of one version holds, in counts of columns.
+/// The counts of columns in a row of one version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Those that may be null.
+    /// Nullable columns.
     pub(crate) nullable: u16,
-    /// Those of eight bytes.
+    /// Columns of eight bytes.
     pub(crate) fixed: u16,
-    /// Those of any length.
+    /// Columns of variable length.
     pub(crate) variable: u16,
 }
 
-/// What of a column a [`ColumnSlot`] does not say: only the block needs it.
+/// Flag of a column in the block: it is variable.
 pub(crate) const BLOCK_VARIABLE: u8 = 1;
-/// See [`BLOCK_VARIABLE`].
+/// Flag of a column in the block: it is nullable.
 pub(crate) const BLOCK_NULLABLE: u8 = 2;
-/// See [`BLOCK_VARIABLE`].
+/// Flag of a column in the block: it has a default.
 pub(crate) const BLOCK_DEFAULT: u8 = 4;
 
-/// The places of all columns, and the layout of every version from 1 on.
+/// The slots of all columns, and the layout of every version from 1 on.
 pub(crate) fn places(columns: &[Column], key: &[KeyColumn]) -> (Vec<ColumnSlot>, Vec<Layout>) {
     let mut layouts: Vec<Layout> = Vec::new();
     let mut counts = Layout::default();
@@ -79,7 +79,8 @@ fn place(position: usize, column: &Column, key: &[KeyColumn], counts: &mut Layou
     }
 }
 
-/// For each variable column in the order of rows, how many never null texts stand together from it on.
+/// For each variable column in the order of rows: how many consecutive texts that are never null begin with
+/// it.
 pub(crate) fn text_runs(columns: &[Column], places: &[ColumnSlot]) -> Box<[u16]> {
     let mut runs: Vec<u16> = Vec::new();
     for (column, place) in columns.iter().zip(places) {
@@ -94,7 +95,7 @@ pub(crate) fn text_runs(columns: &[Column], places: &[ColumnSlot]) -> Box<[u16]>
     runs.into()
 }
 
-/// The layout block; see the module.
+/// The layout block described in the module.
 pub(crate) fn block(columns: &[Column], places: &[ColumnSlot], layouts: &[Layout]) -> Box<[u8]> {
     let mut out = Vec::new();
     out.extend_from_slice(&(layouts.len() as u16).to_le_bytes());

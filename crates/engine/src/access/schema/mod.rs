@@ -1,13 +1,13 @@
-//! Schemas: what a table's rows hold, by which key they are found, and which indexes go with them.
+//! Schemas: the columns of a table's rows, the primary key, and the indexes.
 //!
-//! A [`Schema`] is a table's whole definition. It is built with [`Schema::table`], checked once, and
-//! never changes; a column or an index more makes a new schema. Rows keep the version that they were
-//! written at, so that columns can be added without touching a single row.
+//! A [`Schema`] is a table's whole definition. It is built with [`Schema::table`], checked once, and never
+//! changes; adding a column or an index makes a new schema. Rows keep the version at which they were written,
+//! so that columns can be added without touching a row.
 //!
 //! Invariants, checked when a schema is made and when one is read back:
 //! 1. Names of columns are unique in the table, names of indexes too; no name is empty or too long.
-//! 2. The primary key has a column at least, names none twice, and none of its columns may be null.
-//! 3. Versions of columns never fall from one column to the next: what is added stands at the end.
+//! 2. The primary key has at least one column, names none twice, and none of its columns may be null.
+//! 3. Versions never decrease from one column to the next: additions are at the end.
 //! 4. A column that was added later may be null or has a default; no default is null.
 
 mod builder;

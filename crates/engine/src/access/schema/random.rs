@@ -1,19 +1,19 @@
-//! Random schemas and values for the tests of everything that stands on schemas.
+//! Random schemas and values for tests.
 
 use crate::access::schema::{
     Builder, Decimal, KeyPart, Kind, OwnedValue, Schema, Value, asc, desc,
 };
 use fastrand::Rng;
 
-/// A value or null, with its own bytes.
+/// An owned value or null.
 pub(crate) type Cell = Option<OwnedValue>;
 
-/// What a cell lends.
+/// The value of a cell.
 pub(crate) fn lend(cell: &Cell) -> Value<'_> {
     cell.as_ref().map_or(Value::Null, OwnedValue::borrow)
 }
 
-/// What a row of cells lends.
+/// The values of a row of cells.
 pub(crate) fn lend_all(cells: &[Cell]) -> Vec<Value<'_>> {
     cells.iter().map(lend).collect()
 }
@@ -29,7 +29,7 @@ pub(crate) fn kind(rng: &mut Rng) -> Kind {
     }
 }
 
-/// A value of a kind: often a small one, so that values meet, sometimes an extreme one.
+/// A value of a kind: often a small one, so that values collide, sometimes an extreme one.
 pub(crate) fn value(rng: &mut Rng, kind: Kind) -> OwnedValue {
     let integer = match rng.u8(..6) {
         0 => [i64::MIN, i64::MAX, -1, 0, 1, 255, 256][rng.usize(..7)],
@@ -126,10 +126,10 @@ pub(crate) fn schema(rng: &mut Rng) -> Schema {
         builder =
             if rng.bool() { builder.index(name, columns) } else { builder.unique(name, columns) };
     }
-    builder.build().expect("a random schema is a good one")
+    builder.build().expect("a random schema is valid")
 }
 
-/// The same with a column more.
+/// The same schema with one more column.
 pub(crate) fn grown(rng: &mut Rng, schema: &Schema) -> Schema {
     let name = format!("c{}", schema.columns().len());
     let kind = kind(rng);
@@ -139,7 +139,7 @@ pub(crate) fn grown(rng: &mut Rng, schema: &Schema) -> Schema {
         1 => schema.with_nullable(&name, kind, default.borrow()),
         _ => schema.with_column(&name, kind, default.borrow()),
     };
-    grown.expect("the column is a good one")
+    grown.expect("the column is valid")
 }
 
 /// True if two values are the same, not-a-number included.
@@ -150,7 +150,7 @@ pub(crate) fn same(one: Value<'_>, other: Value<'_>) -> bool {
     }
 }
 
-/// What a value comes back as from a key: zero without a sign, one form of not-a-number.
+/// The value after a round trip through a key: zero without a sign, one form of not-a-number.
 pub(crate) fn from_key(value: Value<'_>) -> Value<'_> {
     match value {
         Value::Float(0.0) => Value::Float(0.0),
@@ -159,7 +159,7 @@ pub(crate) fn from_key(value: Value<'_>) -> Value<'_> {
     }
 }
 
-/// Bytes with a few of them changed, left out or put in.
+/// Bytes with a few of them changed, removed or inserted.
 pub(crate) fn mutated(rng: &mut Rng, bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..rng.usize(1..4) {

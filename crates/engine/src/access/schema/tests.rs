@@ -1,31 +1,31 @@
-//! Schemas: what is refused and how it is said, and how they grow.
+//! Schemas: refusals with their messages, and additions.
 
 use super::random;
 use crate::access::schema::{Kind, Schema, Value, asc};
 use fastrand::Rng;
 
 fn refused(schema: crate::Result<Schema>) -> String {
-    let text = schema.expect_err("it is no good schema").to_string();
+    let text = schema.expect_err("the schema is invalid").to_string();
     let begin = "the schema of table t cannot be used: ";
     text.strip_prefix(begin).expect("it names the table").to_owned()
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_its_reason() {
+fn an_invalid_schema_is_refused_with_its_reason() {
     let t = || Schema::table("t").column("a", Kind::Int).nullable("b", Kind::Text);
     assert_eq!(refused(t().build()), "the primary key has no column");
     assert_eq!(refused(t().key(["b"]).build()), "key column b may not be null");
     assert_eq!(refused(t().key(["a", "a"]).build()), "the primary key names column a twice");
     assert_eq!(
         refused(t().key(["c"]).build()),
-        "the primary key names column c, which is not there"
+        "the primary key names column c, which does not exist"
     );
     let twice = t().column("a", Kind::Int).key(["a"]);
     assert_eq!(refused(twice.build()), "column a is named twice");
     let index = t().key(["a"]).index("i", ["a"]).unique("i", ["b"]);
     assert_eq!(refused(index.build()), "index i is named twice");
     let index = t().key(["a"]).index("i", ["x"]);
-    assert_eq!(refused(index.build()), "index i names column x, which is not there");
+    assert_eq!(refused(index.build()), "index i names column x, which does not exist");
     let scale = t().column("d", Kind::Decimal { scale: 19 }).key(["a"]);
     assert_eq!(refused(scale.build()), "column d has scale 19, above 18");
     let long = t().column("n".repeat(129), Kind::Int).key(["a"]);
@@ -42,7 +42,7 @@ fn a_column_that_is_added_needs_a_value_for_old_rows() {
     let t = Schema::table("t").column("a", Kind::Int).key(["a"]).build().unwrap();
     assert_eq!(
         refused(t.with_column("b", Kind::Int, Value::Null)),
-        "column b is added to rows that exist: give it a default, or let it be null"
+        "column b is added to existing rows: give it a default, or allow null"
     );
     assert_eq!(
         refused(t.with_nullable("b", Kind::Int, Value::Text("x"))),
@@ -54,7 +54,7 @@ fn a_column_that_is_added_needs_a_value_for_old_rows() {
 }
 
 #[test]
-fn indexes_come_and_go() {
+fn indexes_are_added_and_removed() {
     let t = Schema::table("t").column("a", Kind::Int).key(["a"]).build().unwrap();
     let with = t.with_index("i", [asc("a")], true).unwrap();
     assert_eq!(with.index("i"), Some(0));
@@ -64,7 +64,7 @@ fn indexes_come_and_go() {
 }
 
 #[test]
-fn random_schemas_have_a_place_for_every_column_and_version() {
+fn random_schemas_have_a_slot_for_every_column_and_version() {
     let mut rng = Rng::with_seed(1);
     for _ in 0..200 {
         let mut schema = random::schema(&mut rng);

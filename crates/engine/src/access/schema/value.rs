@@ -1,4 +1,4 @@
-//! Values: what one column of one row can hold.
+//! Values: the contents of one column of one row.
 
 use std::fmt;
 
@@ -43,7 +43,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// An exact number: `units * 10^-scale`. A column takes only its own scale.
+/// An exact number: `units * 10^-scale`. A column accepts only its own scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Decimal {
     /// The number without its point: 1234 is 12.34 at scale 2.
@@ -52,7 +52,7 @@ pub struct Decimal {
     pub scale: u8,
 }
 
-/// One value, borrowed from whoever holds its bytes.
+/// One value, borrowed.
 ///
 /// ```
 /// use syncline_engine::{Decimal, Kind, Value};
@@ -140,7 +140,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value of a fixed kind that those bits are.
+    /// The value of a fixed kind with those bits.
     #[inline]
     pub(crate) fn of_bits(kind: Kind, bits: u64) -> Value<'a> {
         match kind {
@@ -162,7 +162,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value of a variable kind that those bytes are; none if they are to be text and are not.
+    /// The value of a variable kind with those bytes; none if they should be text and are not UTF-8.
     #[inline]
     pub(crate) fn of_bytes(kind: Kind, bytes: &'a [u8]) -> Option<Value<'a>> {
         if kind == Kind::Text {

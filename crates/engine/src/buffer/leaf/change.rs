@@ -1,4 +1,4 @@
-//! Changing a leaf's rows: insert, grow, write, remove, and compaction of what dead rows leave.
+//! Changing a leaf's rows: insert, grow, write, remove, and compaction of the space of dead rows.
 
 use super::counter;
 use super::view::{
@@ -9,18 +9,18 @@ use crate::buffer::VersionWord;
 use crate::buffer::page::{put_u16, put_u32, put_u64, u16_at};
 use std::cmp::Ordering;
 
-/// A node is poor if less than this part of its page is in use: a numerator and a denominator.
+/// A node is poor if less than this fraction of its page is in use: numerator and denominator.
 pub(crate) const POOR: (usize, usize) = (2, 5);
 
-/// The leaf cannot take the row, not even compacted: the tree must split it.
+/// The leaf cannot hold the row, even after compaction: the tree must split it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoRoom;
 
 impl Leaf {
     /// Inserts a row with an empty value and room for one of `capacity` bytes.
     ///
-    /// `at` is where [`Leaf::search`] said that the key belongs. Room that rows keep beyond their
-    /// values, but for locked rows, counts as free.
+    /// `at` is the slot that [`Leaf::search`] returned for the key. Space that rows reserve beyond their
+    /// values counts as free, except for locked rows.
     pub(crate) fn insert(
         &mut self,
         at: usize,
@@ -42,7 +42,7 @@ impl Leaf {
         Ok(())
     }
 
-    /// Makes room for a value of that length; the value stays, and so do the slots.
+    /// Reserves room for a value of that length; the value and the slots do not change.
     pub(crate) fn reserve(&mut self, slot: usize, capacity: usize) -> Result<(), NoRoom> {
         if capacity <= self.capacity(slot) {
             return Ok(());
@@ -69,18 +69,18 @@ impl Leaf {
     /// Writes the row's value, for which room must have been reserved.
     pub(crate) fn set_value(&mut self, slot: usize, value: &[u8]) {
         let capacity = self.capacity(slot);
-        assert!(value.len() <= capacity, "{} bytes into room for {capacity}", value.len());
+        assert!(value.len() <= capacity, "{} bytes do not fit into {capacity}", value.len());
         let row = self.row(slot);
         let start = row + ROW_BYTES + self.tail_bytes(row);
         let before = u16_at(&self.bytes, row + LENGTH_AT);
         let spare = u32::from(self.spare_max) + u32::from(before);
-        // It is an upper bound, and no less than what this row alone kept.
+        // This is an upper bound, and at least what this row alone reserved.
         self.spare_max = spare.saturating_sub(value.len() as u32).min(u32::from(u16::MAX)) as u16;
         self.bytes[start..start + value.len()].copy_from_slice(value);
         put_u16(&mut self.bytes, row + LENGTH_AT, value.len() as u16);
     }
 
-    /// The row's value, to be changed in place.
+    /// The row's value, for changes in place.
     #[inline]
     pub(crate) fn value_mut(&mut self, slot: usize) -> &mut [u8] {
         let row = self.row(slot);
@@ -96,7 +96,7 @@ impl Leaf {
         put_u64(&mut self.bytes, row, word.0);
     }
 
-    /// Removes the row; those behind it move one slot down.
+    /// Removes the row; later rows move one slot down.
     pub(crate) fn remove(&mut self, slot: usize) {
         let (row, row_bytes) = (self.row(slot), self.row_bytes_at(slot));
         let (heads, places) = (self.heads_at(), self.places_at());
@@ -108,11 +108,11 @@ impl Leaf {
         self.bury(row, row_bytes);
         self.counter = counter::fresh();
         if slot == 0 {
-            self.look_at_first();
+            self.update_first_number();
         }
     }
 
-    /// True if the leaf can take that value under that key, as a new row or for the row that is there.
+    /// True if the leaf can hold that value under that key, as a new row or for the existing row.
     pub(crate) fn has_room(&self, key: &[u8], capacity: usize) -> bool {
         let found = self.search(key);
         let need = match found {
@@ -126,7 +126,7 @@ impl Leaf {
         self.free_bytes_max() >= need && self.free_bytes_compacted() >= need
     }
 
-    /// True if so little of the page is in use that a neighbour should take the rows.
+    /// True if so little of the page is in use that a neighbour should take over the rows.
     #[inline]
     pub(crate) fn is_poor(&self) -> bool {
         let dead = usize::from(u16_at(&self.bytes, DEAD_AT));
@@ -140,13 +140,13 @@ impl Leaf {
         self.heap() - (self.places_at() + PLACE_BYTES * self.count())
     }
 
-    /// Bytes that would be free after a compaction at most, by what is known without looking at rows.
+    /// An upper bound of the free bytes after a compaction, computed without reading rows.
     fn free_bytes_max(&self) -> usize {
         let dead = usize::from(u16_at(&self.bytes, DEAD_AT));
         self.gap_bytes() + dead + usize::from(self.spare_max)
     }
 
-    /// Bytes that would be free after a compaction.
+    /// The free bytes after a compaction.
     pub(super) fn free_bytes_compacted(&self) -> usize {
         let dead = usize::from(u16_at(&self.bytes, DEAD_AT));
         let slack: usize =
@@ -154,12 +154,12 @@ impl Leaf {
         self.gap_bytes() + dead + slack
     }
 
-    /// The capacity that the row keeps when it moves: a locked row's was reserved for what comes.
+    /// The capacity that the row keeps when it moves: a locked row has reserved it for its next value.
     pub(super) fn capacity_kept(&self, slot: usize) -> usize {
         if self.word(slot).is_locked() { self.capacity(slot) } else { self.value(slot).len() }
     }
 
-    /// Writes a row without asking for room. `at` must be the key's place.
+    /// Writes a row without checking the room. `at` must be the key's slot.
     pub(super) fn push(&mut self, at: usize, key: &[u8], word: VersionWord, capacity: usize) {
         self.spare_max = self.spare_max.saturating_add(capacity as u16);
         let suffix = &key[usize::from(self.prefix)..];
@@ -172,7 +172,7 @@ impl Leaf {
         self.bytes[row + ROW_BYTES..row + ROW_BYTES + tail.len()].copy_from_slice(tail);
         self.open_slot(at, head_of(suffix), row);
         if at == 0 {
-            self.look_at_first();
+            self.update_first_number();
         }
     }
 
@@ -187,16 +187,15 @@ impl Leaf {
         self.set_count(self.count + 1);
     }
 
-    /// Compacts the page if that frees so many bytes. With `grown` that slot gets that capacity,
-    /// which is what the bytes are for.
+    /// Compacts the page if that frees `need` bytes. `grown` is a slot and its new capacity, for which the
+    /// bytes are needed.
     fn gain(&mut self, need: usize, grown: Option<(usize, usize)>) -> Result<(), NoRoom> {
         if self.free_bytes_max() < need {
             return Err(NoRoom);
         }
         let mut free_bytes = self.free_bytes_compacted();
         if let Some((slot, _)) = grown {
-            // What the row keeps beyond its value was counted as free, but `need` starts from its
-            // capacity.
+            // The row's reserved space was counted as free, but `need` starts from its capacity.
             free_bytes -= self.capacity(slot) - self.capacity_kept(slot);
         }
         if free_bytes < need {
@@ -220,7 +219,7 @@ impl Leaf {
         row_bytes(self.suffix_bytes(slot), self.capacity(slot))
     }
 
-    /// The row at that place is dead.
+    /// Marks the row at that position as dead.
     fn bury(&mut self, row: usize, row_bytes: usize) {
         if row == self.heap() {
             put_u16(&mut self.bytes, HEAP_AT, (row + row_bytes) as u16);

@@ -1,4 +1,4 @@
-//! Is a leaf sound? Looks at everything in it and believes nothing, so that damage is told, not met.
+//! Checks whether a leaf is sound. It trusts nothing in the page, so that damage is reported and not used.
 
 use super::change::row_bytes;
 use super::view::{
@@ -8,7 +8,7 @@ use super::view::{
 use crate::buffer::page::{HEADER_BYTES, u16_at};
 
 impl Leaf {
-    /// What is wrong inside the page, in sentences; empty if it is sound.
+    /// The problems inside the page, one sentence each; empty if it is sound.
     pub(crate) fn check(&self) -> Vec<String> {
         let mut found = Vec::new();
         let header = [
@@ -19,13 +19,13 @@ impl Leaf {
         ];
         for (at, copy, what) in header {
             if u16_at(&self.bytes, at) != copy {
-                found.push(format!("the header's {what} changed behind its copy's back"));
+                found.push(format!("the header's {what} differs from its copy in memory"));
             }
         }
         if let Err(what) = self.check_frame() {
             found.push(what);
         }
-        // Keys and rows can be read only where the page's own frame of fences and slots holds.
+        // Keys and rows can be read only if the page's own frame of fences and slots is sound.
         if found.is_empty() {
             self.check_rows(&mut found);
         }
@@ -88,13 +88,13 @@ impl Leaf {
             .sum();
         if found.is_empty() && spare > usize::from(self.spare_max) {
             found.push(format!(
-                "rows keep {spare} bytes beyond their values, thought to be {} at most",
+                "rows reserve {spare} bytes beyond their values, more than the known maximum of {}",
                 self.spare_max
             ));
         }
         if found.is_empty() && heap + living + dead != end {
             found.push(format!(
-                "{living} living and {dead} dead bytes do not make the {} of the rows",
+                "{living} living and {dead} dead bytes do not add up to the {} of the rows",
                 end - heap
             ));
         }
@@ -102,14 +102,14 @@ impl Leaf {
 
     fn check_keys(&self, found: &mut Vec<String>) {
         if self.first_number != self.number_of_first() {
-            found.push("another row became the first behind its number's back".to_owned());
+            found.push("the number of the first row is out of date".to_owned());
         }
         let (mut key, mut before) = (Vec::new(), Vec::new());
         for slot in 0..self.count() {
             let unused = self.head(slot).to_be_bytes();
             let padding = unused.get(self.suffix_bytes(slot)..).unwrap_or_default();
             if padding.iter().any(|byte| *byte != 0) {
-                found.push(format!("the head of slot {slot} goes on behind its key"));
+                found.push(format!("the head of slot {slot} continues after its key"));
             }
             self.key_into(slot, &mut key);
             if !self.covers(&key) {

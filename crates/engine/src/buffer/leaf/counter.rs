@@ -1,6 +1,6 @@
-//! The source of leaf counters: numbers that never come twice while the program runs.
+//! The source of leaf counters: numbers that never repeat while the program runs.
 //!
-//! Each thread takes them in blocks, so that threads that insert at once do not share a cache line.
+//! Each thread takes them in blocks, so that threads that insert concurrently do not share a cache line.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ thread_local! {
     static NEXT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A number that was not given out before.
+/// A number that was never returned before.
 #[inline]
 pub(super) fn fresh() -> u64 {
     let mut next = NEXT.get();
@@ -30,7 +30,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn no_number_comes_twice_on_any_thread() {
+    fn no_number_repeats_on_any_thread() {
         let many = || (0..BLOCK + 10).map(|_| fresh()).collect::<Vec<_>>();
         let other = std::thread::spawn(many);
         let mut all = many();

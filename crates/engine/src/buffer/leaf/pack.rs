@@ -1,33 +1,34 @@
-//! A leaf packed: its rows behind one another, as they lie on the disk.
+//! A packed leaf: its rows back to back, as stored on the disk.
 //!
 //! In memory a row has a head, a place, and lengths of a fixed size, so that it is found and changed without
-//! moving anything. On the disk nobody searches: it has what tells it apart from its neighbours, no room for
-//! growth, and no hole before it. Little endian:
+//! moving anything. On the disk no search takes place: the packed form has no slots, no room for growth, and
+//! no gaps. Little endian:
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 40 | the header, in which the places of the lowest row and of dead rows are zero |
+//! | 40 | the header, in which the positions of the lowest row and of dead rows are zero |
 //! | | lower fence, upper fence |
 //! | 8 | the latest csn of any row |
 //! | | the rows in key order, up to the end |
 //!
-//! A row; a *number* has seven bits a byte, the lowest first, and the highest bit of all bytes but the last:
+//! A row; a *number* has seven bits per byte, the lowest first, and the highest bit set in all bytes but the
+//! last:
 //!
 //! | field |
 //! |---|
-//! | number: length of the key behind the prefix |
+//! | number: length of the key after the prefix |
 //! | number: length of the value |
 //! | number: how many commits the row is older than the latest one, times 4; 1 more for a ghost, 2 for an overflow pointer |
-//! | the key behind the prefix |
+//! | the key after the prefix |
 //! | the value |
 //!
 //! Invariants:
-//! 1. A leaf that is unpacked has the rows, words and fences of the one that was packed; what it has not is
-//!    dead rows and room beyond values.
-//! 2. A packed leaf is not longer than its page: a row's three numbers have twelve bytes at most, the fields
-//!    for which they stand sixteen; and a leaf of a row or none has room for the latest csn.
-//! 3. Unpacking believes nothing: any bytes give a leaf or a sentence. Whether it is sound tells
-//!    [`Leaf::check`].
+//! 1. An unpacked leaf has the rows, words and fences of the packed one, but no dead rows and no room beyond
+//!    values.
+//! 2. A packed leaf is not longer than its page: a row's three numbers have at most twelve bytes, the fields
+//!    that they replace sixteen; and a leaf of one row or none has room for the latest csn.
+//! 3. Unpacking trusts nothing: any bytes give a leaf or an error. [`Leaf::check`] then checks whether it is
+//!    sound.
 
 use super::view::{
     CAPACITY_AT, COUNT_AT, DEAD_AT, HEAD_BYTES, HEAP_AT, LENGTH_AT, LOWER_AT, Leaf, NO_FENCE,
@@ -38,15 +39,15 @@ use crate::buffer::page::{HEADER_BYTES, put_u16, put_u32, put_u64, u16_at, u64_a
 use crate::ids::Csn;
 
 const GHOST: u64 = 1;
-const STUB: u64 = 2;
+const OVERFLOW: u64 = 2;
 const AGE_SHIFT: u32 = 2;
 
 /// Bytes of the latest csn.
 const LATEST_BYTES: usize = 8;
 
 impl Leaf {
-    /// Packs a leaf's image into `out`, which is as long, and tells how much of it that fills. The image must
-    /// be sound and of a moment in which no row is locked.
+    /// Packs a leaf's image into `out`, which is as long, and returns the length of the packed form. The
+    /// image must be sound and have no locked row.
     pub(in crate::buffer) fn pack(image: &[u8], out: &mut [u8]) -> usize {
         let frame = Frame::of(image).expect("a leaf in memory is sound");
         let rows = frame.start + HEAD_BYTES * frame.count;
@@ -69,7 +70,7 @@ impl Leaf {
             out.number(value as u64);
             out.number((latest.0 - word.csn().0) << AGE_SHIFT | flags);
             let head = &image[frame.start + HEAD_BYTES * slot..][..HEAD_BYTES];
-            // In memory it is a number of that order.
+            // In memory the head is a little-endian number.
             let head = [head[3], head[2], head[1], head[0]];
             out.put(&head[..suffix.min(HEAD_BYTES)]);
             out.put(&image[row + ROW_BYTES..][..suffix.saturating_sub(HEAD_BYTES) + value]);
@@ -77,9 +78,9 @@ impl Leaf {
         out.at
     }
 
-    /// Unpacks a leaf into `page`, which is all zeros and a page long; or tells why that is no packed leaf.
+    /// Unpacks a leaf into `page`, which is all zeros and a page long. The error says what is wrong.
     pub(in crate::buffer) fn unpack(packed: &[u8], page: &mut [u8]) -> Result<(), &'static str> {
-        let frame = Frame::of(packed).ok_or("its fences do not fit")?;
+        let frame = Frame::of(packed).ok_or("its fences do not fit into it")?;
         let places = frame.start + HEAD_BYTES * frame.count;
         let (slots_end, end) = (places + PLACE_BYTES * frame.count, page.len());
         if slots_end > end || frame.start + LATEST_BYTES > packed.len() {
@@ -90,7 +91,7 @@ impl Leaf {
         let mut from = In(&packed[frame.start + LATEST_BYTES..]);
         let mut heap = end;
         for slot in 0..frame.count {
-            let row = from.row(latest).ok_or("a row goes beyond its end")?;
+            let row = from.row(latest).ok_or("a row continues beyond its end")?;
             let (key, tail) = (row.suffix, row.suffix.get(HEAD_BYTES..).unwrap_or_default());
             let bytes = ROW_BYTES + tail.len() + row.value.len();
             if heap < slots_end + bytes {
@@ -108,7 +109,7 @@ impl Leaf {
             put_u16(page, places + PLACE_BYTES * slot, heap as u16);
         }
         if !from.0.is_empty() {
-            return Err("it goes on behind its rows");
+            return Err("it continues after its rows");
         }
         put_u16(page, HEAP_AT, heap as u16);
         put_u16(page, DEAD_AT, 0);
@@ -116,7 +117,7 @@ impl Leaf {
     }
 }
 
-/// What the header says that packing and unpacking need.
+/// The header fields that packing and unpacking need.
 struct Frame {
     count: usize,
     /// Where the fences end.
@@ -124,7 +125,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// None if the fences do not lie within the image, or keys cannot begin as it says.
+    /// None if the fences do not lie within the image, or the prefix is longer than the lower fence.
     fn of(image: &[u8]) -> Option<Frame> {
         if image.len() < HEADER_BYTES {
             return None;
@@ -139,14 +140,14 @@ impl Frame {
 
 fn flags_of(word: VersionWord) -> u64 {
     let ghost = if word.is_ghost() { GHOST } else { 0 };
-    let stub = if word.is_overflow() { STUB } else { 0 };
-    ghost | stub
+    let overflow = if word.is_overflow() { OVERFLOW } else { 0 };
+    ghost | overflow
 }
 
 fn word_of(csn: Csn, flags: u64) -> VersionWord {
     let word = VersionWord::of(csn);
     let word = if flags & GHOST != 0 { word.ghost() } else { word };
-    if flags & STUB != 0 { word.overflow() } else { word }
+    if flags & OVERFLOW != 0 { word.overflow() } else { word }
 }
 
 /// A row as it is read.
@@ -156,7 +157,7 @@ struct Row<'a> {
     value: &'a [u8],
 }
 
-/// Where packing writes.
+/// The output of packing.
 struct Out<'a> {
     bytes: &'a mut [u8],
     at: usize,
@@ -177,7 +178,7 @@ impl Out<'_> {
     }
 }
 
-/// What is left to be unpacked.
+/// The input that is left to unpack.
 struct In<'a>(&'a [u8]);
 
 impl<'a> In<'a> {
@@ -187,7 +188,7 @@ impl<'a> In<'a> {
         Some(taken)
     }
 
-    /// None if it does not end, or is greater than any that is written.
+    /// None if it does not end, or is greater than any number that packing writes.
     fn number(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..56).step_by(7) {
@@ -239,8 +240,8 @@ mod tests {
         Ok(Leaf::from_image(page.as_slice().into()))
     }
 
-    /// A leaf that inserts, updates and removals have left as they leave one.
-    fn lived_in(random: &mut fastrand::Rng) -> Leaf {
+    /// A leaf after random inserts, updates and removals.
+    fn used_leaf(random: &mut fastrand::Rng) -> Leaf {
         let page_bytes = [512, 1024, 8192, 32_768][random.usize(0..4)];
         let prefix = vec![b'k'; random.usize(0..9)];
         let fence = |last: u8| [prefix.as_slice(), &[last]].concat();
@@ -274,10 +275,10 @@ mod tests {
     }
 
     #[test]
-    fn a_leaf_comes_back_with_all_that_its_rows_are() {
+    fn a_packed_leaf_unpacks_to_the_same_rows() {
         let mut rows = 0;
         for seed in 0..300 {
-            let leaf = lived_in(&mut fastrand::Rng::with_seed(seed));
+            let leaf = used_leaf(&mut fastrand::Rng::with_seed(seed));
             let page_bytes = leaf.image().len();
             let mut packed = vec![0xaa; page_bytes];
             let bytes = Leaf::pack(leaf.image(), &mut packed);
@@ -293,7 +294,7 @@ mod tests {
             for slot in 0..leaf.count() {
                 assert_eq!(row_of(&again, slot), row_of(&leaf, slot), "seed {seed}");
             }
-            // What was packed once packs to the same.
+            // Packing the unpacked leaf gives the same bytes.
             let mut twice = vec![0x55; page_bytes];
             let bytes_again = Leaf::pack(again.image(), &mut twice);
             assert_eq!(twice[..bytes_again], packed[..bytes], "seed {seed}");
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_a_hundred_bytes_has_six_beside_key_and_value() {
+    fn a_packed_row_has_few_bytes_in_addition_to_key_and_value() {
         let mut leaf = Leaf::empty(8192, PAGE, TreeId(3), b"", None);
         let value = [7; 100];
         for slot in 0..50 {
@@ -318,8 +319,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_packed_leaf_is_told() {
-        let leaf = lived_in(&mut fastrand::Rng::with_seed(3));
+    fn bytes_that_are_not_a_packed_leaf_are_refused() {
+        let leaf = used_leaf(&mut fastrand::Rng::with_seed(3));
         assert!(leaf.count() > 3);
         let page_bytes = leaf.image().len();
         let mut packed = vec![0; page_bytes];
@@ -332,7 +333,7 @@ mod tests {
         assert!(unpacked(&packed, page_bytes).is_err());
         packed.pop();
         assert!(unpacked(&packed, 512.min(page_bytes / 2)).is_err());
-        // Any other byte gives a leaf, sound or not, or a sentence.
+        // Any other byte gives a leaf, sound or not, or an error.
         for at in 0..bytes {
             let before = packed[at];
             packed[at] = !before;

@@ -1,26 +1,25 @@
 //! Finding a row of a numbered table without a search.
 //!
-//! Most tables are numbered, and in a leaf without gaps the number of a row less that of the first is its
-//! slot. A search among heads takes a step that depends on the one before for each doubling of the rows; and
-//! where heads are equal, as in small tables, whose only leaf has no fences and so no prefix, each step
-//! looks at a row, in a line that another core may have written last.
+//! Most tables are numbered, and in a leaf without gaps the slot of a row is its number minus that of the
+//! first row. A binary search over heads takes dependent steps, one for each doubling of the rows; and if
+//! heads are equal, as in small tables, whose only leaf has no fences and so no prefix, each step reads a
+//! row, whose cache line another core may have written last.
 //!
-//! A number is the last four bytes of a key, which fit into the frame's line; a guess that is wrong for what
-//! they leave out is as wrong as any other.
+//! The number is the last four bytes of a key, which fit into the frame's cache line; if the guess is wrong
+//! because of the omitted bytes, it is rejected like any other wrong guess.
 //!
-//! 1. What [`Leaf::guess`] says is tried, never believed: a guessed slot counts if its key is the one that
-//!    was asked for.
-//! 2. The number of the first row is kept beside the page, so that a guess looks at nothing in it. It is
-//!    looked at again whenever another row becomes the first.
+//! 1. A slot from [`Leaf::guess`] is checked, never trusted: it counts only if its key is the requested one.
+//! 2. The number of the first row is kept outside the page, so that a guess reads nothing in it. It is
+//!    updated whenever another row becomes the first.
 
 use super::view::{HEAD_BYTES, Leaf, ROW_BYTES, SUFFIX_AT};
 use crate::buffer::page::HEADER_BYTES;
 
-/// A key of more bytes behind the prefix is not taken for a number.
+/// Keys with more bytes after the prefix are not treated as numbers.
 const NUMBER_BYTES: usize = 8;
 
 impl Leaf {
-    /// The slot of the key if no number between the first row's and its own is left out.
+    /// The slot of the key if all numbers between the first row's and its own exist.
     #[inline]
     pub(super) fn guess(&self, key: &[u8]) -> Option<usize> {
         let suffix_bytes = key.len() - usize::from(self.prefix);
@@ -29,17 +28,17 @@ impl Leaf {
         (suffix_bytes <= NUMBER_BYTES && slot < u32::from(self.count)).then_some(slot as usize)
     }
 
-    /// Looks at the first row, as another one became it.
-    pub(super) fn look_at_first(&mut self) {
+    /// Updates the number of the first row after another row became the first.
+    pub(super) fn update_first_number(&mut self) {
         self.first_number = self.number_of_first();
     }
 
-    /// The first row's number, or any where it has none. The page may be damaged: it was not checked yet.
+    /// The first row's number, or 0 if it has none. The page may be damaged: it has not been checked yet.
     pub(super) fn number_of_first(&self) -> u32 {
         self.end_of_first_key().unwrap_or_default()
     }
 
-    /// The last four bytes of the first key, which stands in prefix, head and row.
+    /// The last four bytes of the first key, which is split into prefix, head and row.
     fn end_of_first_key(&self) -> Option<u32> {
         let first = (self.count > 0).then(|| self.places_at())?;
         let row = usize::from(u16::from_le_bytes(self.chunk(first)?));
@@ -67,7 +66,7 @@ mod tests {
     use crate::buffer::VersionWord;
     use crate::ids::{Csn, PageId, TreeId};
 
-    /// How long a key is before its number.
+    /// The bytes of a key before its number.
     type Before = &'static [u8];
 
     fn insert(leaf: &mut Leaf, key: &[u8]) {
@@ -79,20 +78,20 @@ mod tests {
         [before, &number.to_be_bytes()].concat()
     }
 
-    /// Rows of those numbers in a leaf that has them all, its first and last keys being its fences, or none.
+    /// A leaf with rows of those numbers; its fences are its first key and the one after its last, or none.
     fn leaf(before: Before, numbers: std::ops::Range<u32>, has_fences: bool) -> Leaf {
         let (lower, upper) = (key(before, numbers.start), key(before, numbers.end));
         let (lower, upper): (&[u8], _) =
             if has_fences { (&lower, Some(upper.as_slice())) } else { (&[], None) };
         let mut leaf = Leaf::empty(4096, PageId(1), TreeId(1), lower, upper);
-        // The first comes last, and so does what is known of it.
+        // The first row is inserted last, so its number is set last.
         numbers.rev().for_each(|number| insert(&mut leaf, &key(before, number)));
         leaf
     }
 
     #[test]
-    fn rows_that_are_numbered_are_guessed() {
-        // Wherever a byte of the number goes over: at 256 the prefix of two fences is a byte shorter.
+    fn numbered_rows_are_guessed() {
+        // Numbers on both sides of a carry: at 256 the prefix of two fences is a byte shorter.
         for (before, has_fences) in [
             (&[0x80, 0, 0, 0][..], false),
             (&[0x80, 0, 0, 0], true),
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn another_first_row_is_what_is_counted_from() {
+    fn guesses_follow_a_new_first_row() {
         let before: Before = &[0x80, 0, 0, 0];
         let mut leaf = leaf(before, 10..20, false);
         leaf.remove(0);
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_guess_is_seen_to_be_wrong() {
+    fn a_wrong_guess_is_rejected() {
         let before: Before = &[0x80, 0, 0, 0];
         let mut leaf = leaf(before, 10..20, false);
         leaf.remove(3);
@@ -137,7 +136,7 @@ mod tests {
             assert_eq!(leaf.search(&key(before, number)), Ok(slot));
         }
         assert_eq!(leaf.search(&key(before, 13)), Err(3));
-        // The last four bytes are alike, and the rest is not.
+        // The last four bytes are equal, and the rest differs.
         assert_eq!(leaf.search(&key(&[0x80, 0, 0, 1], 12)), Err(9));
         assert_eq!(leaf.search(&[10]), Err(0));
     }

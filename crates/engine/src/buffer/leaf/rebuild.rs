@@ -1,13 +1,12 @@
 //! Making leaves from leaves: empty ones, compaction, splitting, merging, and moving a fence.
 //!
-//! A split puts the rows below a separator into one leaf and the others into a second. The separator
-//! is the shortest string that tells the two neighbours apart. Where it falls: in the middle of the
-//! bytes; but a row that goes to the end of its leaf, or goes on with an ascending run in the leaf's
-//! second half, leaves the rows before it together, so that sorted inserts fill leaves up.
+//! A split puts the rows below a separator into one leaf and the others into a second. The separator is the
+//! shortest string that distinguishes the two neighbours. It falls in the middle of the bytes; but a row that
+//! goes to the end of its leaf, or continues an ascending run in the leaf's second half, leaves the rows
+//! before it together, so that sorted inserts fill leaves.
 //!
-//! There is always a place: with caps as [`Leaf::key_bytes_max`] gives them one row fits beside any
-//! two fences, and what follows the first row fits with a lower fence that is no longer than that
-//! row's key and one byte.
+//! A split is always possible: with the caps of [`Leaf::key_bytes_max`] one row fits with any two fences, and
+//! the rows after the first fit with a lower fence that is at most one byte longer than the first row's key.
 
 use super::change::row_bytes;
 use super::view::{
@@ -54,18 +53,18 @@ impl Leaf {
         leaf
     }
 
-    /// The longest key that trees on such pages take, in bytes: what makes every split possible.
+    /// The longest key in bytes that trees on such pages accept: it makes every split possible.
     pub(crate) fn key_bytes_max(page_bytes: usize) -> usize {
         let row = SLOT_BYTES + row_bytes(0, Leaf::value_bytes_max(page_bytes));
         ((page_bytes - HEADER_BYTES - row) / 3).min(1024)
     }
 
-    /// The longest value that stands in a leaf, in bytes; longer ones go to overflow pages.
+    /// The longest value in a leaf, in bytes; longer ones go to overflow pages.
     pub(crate) fn value_bytes_max(page_bytes: usize) -> usize {
         page_bytes / 4
     }
 
-    /// What a row takes in a leaf that truncates nothing of its key, in bytes.
+    /// The bytes of a row in a leaf without a key prefix.
     pub(crate) fn row_bytes_in_page(key_bytes: usize, value_bytes: usize) -> usize {
         SLOT_BYTES + row_bytes(key_bytes, value_bytes)
     }
@@ -81,8 +80,8 @@ impl Leaf {
         Some(leaf)
     }
 
-    /// The rows of this leaf and of the one behind it, under this leaf's number; none if that takes more
-    /// of a page than so many bytes.
+    /// The rows of this leaf and of the following one, under this leaf's number; none if they take more than
+    /// `bytes_max` bytes of a page.
     pub(crate) fn merged(&self, behind: &Leaf, bytes_max: usize) -> Option<Leaf> {
         if self.rows_bytes_min() + behind.rows_bytes_min() > bytes_max {
             return None;
@@ -99,7 +98,8 @@ impl Leaf {
         Some(leaf)
     }
 
-    /// The least that the rows take in a leaf with this prefix or a shorter one, without looking at them.
+    /// A lower bound of the bytes that the rows take with this prefix or a shorter one, computed without
+    /// reading them.
     fn rows_bytes_min(&self) -> usize {
         let dead = usize::from(u16_at(&self.bytes, DEAD_AT));
         let heap = usize::from(u16_at(&self.bytes, HEAP_AT));
@@ -107,7 +107,7 @@ impl Leaf {
         SLOT_BYTES * self.count() + rows.saturating_sub(usize::from(self.spare_max))
     }
 
-    /// The same content under another number, for a root that becomes an inner node or a leaf.
+    /// The same contents under another number, for a root that becomes an inner node or a leaf.
     pub(crate) fn renumbered(&self, page: PageId) -> Leaf {
         let mut image = PageBytes::from(&*self.bytes);
         page::label(&mut image, page, self.tree, Kind::Leaf, 0);
@@ -130,18 +130,18 @@ impl Leaf {
         left
     }
 
-    /// Becomes `other`, which holds this page's new content; the counter is renewed.
+    /// Takes over the contents of `other`, which is the new version of this page; the counter is renewed.
     pub(crate) fn become_leaf(&mut self, other: Leaf) {
         debug_assert_eq!(self.page(), other.page());
-        // The bytes stay where they are: the translation table knows their address.
+        // The bytes keep their address, which the translation table knows.
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.copy_from_slice(&other.bytes);
         *self = other;
         self.bytes = bytes;
     }
 
-    /// Where to split so that the key's row, with a value of `capacity` bytes, comes nearer to its
-    /// room. None if there is nothing to split: a single row that is the key's own.
+    /// Where to split so that the key's row, with a value of `capacity` bytes, gets closer to fitting. None
+    /// if there is nothing to split: a single row that is the key's own.
     pub(crate) fn split_plan(&self, key: &[u8], capacity: usize) -> Option<SplitPlan> {
         let found = self.search(key);
         let merged = Merged { leaf: self, key, capacity, at: found };
@@ -170,15 +170,15 @@ impl Leaf {
         None
     }
 
-    /// The plan that leaves all rows where they are and puts the key's row into the right leaf alone,
-    /// which is what we would like for a row behind all others; none if only a look at the rows can tell
-    /// whether they fit beside their new fence.
+    /// The plan that keeps all rows where they are and puts only the key's row into the right leaf, the
+    /// preferred one for a row after all others; none if fitting the new fence can only be decided by reading
+    /// the rows.
     fn plan_behind(&self, key: &[u8], capacity: usize) -> Option<SplitPlan> {
         let mut last = Vec::new();
         self.key_into(self.count() - 1, &mut last);
         let separator = &key[..=common_bytes(&last, key)];
         let upper = self.upper_fence();
-        // The fences come nearer, so the keys have no less in common and rows do not grow.
+        // The fences come closer, so the keys share at least as many bytes and rows do not grow.
         let dead = usize::from(u16_at(&self.bytes, DEAD_AT));
         let used = self.bytes.len() - self.gap_bytes() - dead;
         let left = used - upper.map_or(0, <[u8]>::len) + separator.len();
@@ -188,21 +188,21 @@ impl Leaf {
             .then(|| SplitPlan { left_count: self.count(), separator: separator.to_vec() })
     }
 
-    /// Moves all rows to the page's end, in key order, dead ones gone.
+    /// Moves all rows to the page's end, in key order, and drops dead ones.
     pub(super) fn compact(&mut self, grown: Option<(usize, usize)>) {
         let (lower, upper) = (self.lower_fence(), self.upper_fence());
         let mut leaf = Leaf::empty(self.bytes.len(), self.page(), self.tree, lower, upper);
         leaf.fill(&[(self, 0..self.count())], grown);
-        // No row came, went or changed its slot, and what checkpoints wrote stays known.
+        // No row was added, removed or moved to another slot, so the counter stays valid.
         leaf.counter = self.counter;
         leaf.last_insert = self.last_insert;
         self.become_leaf(leaf);
     }
 
-    /// Copies rows of leaves into this one, which has none; `grown` is a slot of the only leaf and the
-    /// room that it gets. The caller knows that they fit.
+    /// Copies rows of leaves into this one, which is empty; `grown` is a slot of the only source leaf and its
+    /// new capacity. The caller knows that they fit.
     fn fill(&mut self, parts: &[(&Leaf, Range<usize>)], grown: Option<(usize, usize)>) {
-        debug_assert!(self.count == 0, "an empty leaf is filled");
+        debug_assert!(self.count == 0, "only an empty leaf may be filled");
         let mut key = Vec::new();
         let heads = self.heads_at();
         let count: usize = parts.iter().map(|(_, slots)| slots.len()).sum();
@@ -234,10 +234,10 @@ impl Leaf {
         put_u16(&mut self.bytes, HEAP_AT, row as u16);
         self.set_count(count as u16);
         self.spare_max = spare as u16;
-        self.look_at_first();
+        self.update_first_number();
     }
 
-    /// Bytes of those rows with their slots under a prefix of that length.
+    /// Bytes of those rows with their slots, for a prefix of that length.
     fn rows_bytes(&self, prefix: usize, slots: Range<usize>) -> usize {
         slots
             .map(|slot| {
@@ -260,7 +260,7 @@ impl Merged<'_> {
         self.leaf.count() + usize::from(self.at.is_err())
     }
 
-    /// The cut that we would like: how many merged rows go left.
+    /// The preferred split: how many merged rows go left.
     fn preferred(&self) -> usize {
         if self.at == Err(self.leaf.count()) {
             return self.leaf.count();
@@ -271,7 +271,7 @@ impl Merged<'_> {
         if goes_on { at } else { middle }
     }
 
-    /// The cut that comes nearest to half of the bytes.
+    /// The split closest to half of the bytes.
     fn middle(&self) -> usize {
         let prefix = usize::from(self.leaf.prefix);
         let all: usize = (0..self.count()).map(|index| self.row_bytes(index, prefix)).sum();
@@ -314,8 +314,8 @@ impl Merged<'_> {
         key
     }
 
-    /// The plan of that cut, if both sides fit: the rows as they are, and `with_new` the new or grown
-    /// one as well.
+    /// The plan for a split after `cut` rows, if both sides fit: the existing rows, and with `with_new` also
+    /// the new or grown one.
     fn plan(&self, cut: usize, with_new: bool) -> Option<SplitPlan> {
         let (left, mut separator) = (self.key_of(cut - 1), self.key_of(cut));
         separator.truncate(common_bytes(&left, &separator) + 1);
@@ -353,7 +353,7 @@ fn fixed_bytes(lower: &[u8], upper: Option<&[u8]>) -> usize {
     HEADER_BYTES + lower.len() + upper.map_or(0, <[u8]>::len)
 }
 
-/// What all keys between two fences begin with, in bytes.
+/// The length of the common prefix of all keys between two fences, in bytes.
 fn prefix_bytes(lower: &[u8], upper: Option<&[u8]>) -> usize {
     upper.map_or(0, |upper| common_bytes(lower, upper))
 }

@@ -17,10 +17,10 @@ pub(super) const UPPER_AT: usize = 34;
 pub(super) const HEAP_AT: usize = 36;
 pub(super) const DEAD_AT: usize = 38;
 
-/// Length of an upper fence that is not there.
+/// The length of an upper fence that does not exist.
 pub(super) const NO_FENCE: u16 = u16::MAX;
 
-/// Bytes of a head and a row's place.
+/// Bytes of a head and of a row's place.
 pub(super) const HEAD_BYTES: usize = 4;
 pub(super) const PLACE_BYTES: usize = 2;
 pub(super) const SLOT_BYTES: usize = HEAD_BYTES + PLACE_BYTES;
@@ -32,19 +32,20 @@ pub(super) const SUFFIX_AT: usize = 8;
 pub(super) const LENGTH_AT: usize = 10;
 pub(super) const CAPACITY_AT: usize = 12;
 
-/// How far behind the page's header [`Leaf::search_end`] may be: ten lines.
+/// The maximum of [`Leaf::search_end`] after the page's header: ten lines.
 const LINES_BYTES: usize = 640;
 
-/// A leaf with fewer rows is not worth being called even.
+/// A leaf with fewer rows is never treated as even.
 const EVEN_MIN: usize = 8;
 
-/// An insert before so few rows is one near the end, where several threads insert rows that go up.
+/// An insert at most this many rows before the end counts as an ascending one, since several threads may
+/// insert ascending rows.
 const NEARLY: usize = 8;
 
-/// What for a row is looked up, which is in no cache of this core.
+/// Why a row, which is in no cache of this core, is looked up.
 #[derive(Clone, Copy)]
 enum LookupPurpose {
-    /// To know where it is.
+    /// To find its slot.
     Nothing,
     /// To read it.
     Read,
@@ -52,7 +53,7 @@ enum LookupPurpose {
     Write,
 }
 
-/// A leaf, under its latch. Slots are places in key order, from 0.
+/// A leaf, under its latch. Slots number its rows in key order, from 0.
 pub(crate) struct Leaf {
     pub(super) bytes: PageBytes,
     pub(super) counter: u64,
@@ -61,9 +62,9 @@ pub(crate) struct Leaf {
     pub(super) prefix: u16,
     pub(super) lower: u16,
     pub(super) upper: u16,
-    /// The slot of the last insert, to see ascending runs. Not in the page.
+    /// The slot of the last insert, to detect ascending runs. Not in the page.
     pub(super) last_insert: u16,
-    /// See invariant 5 of the module. Not in the page; of an image from elsewhere it is the page's length.
+    /// See invariant 5 of the module. Not in the page; for an image from elsewhere it is the page's length.
     pub(super) spare_max: u16,
     /// See [`super::position_guess`]. Not in the page.
     pub(super) first_number: u32,
@@ -85,11 +86,11 @@ impl Leaf {
             first_number: 0,
             bytes: image,
         };
-        leaf.look_at_first();
+        leaf.update_first_number();
         leaf
     }
 
-    /// True if a row is locked in a leaf's image.
+    /// True if a leaf's image has a locked row.
     pub(in crate::buffer) fn has_locked_row(image: &[u8]) -> bool {
         let upper = match u16_at(image, UPPER_AT) {
             NO_FENCE => 0,
@@ -102,28 +103,28 @@ impl Leaf {
         rows.any(|row| VersionWord(u64_at(image, usize::from(row))).is_locked())
     }
 
-    /// The page as it would stand on the disk.
+    /// The page image.
     #[inline]
     pub(in crate::buffer) fn image(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// True if the page was freed or is no leaf any more: its bytes have left. Whoever waited for the
+    /// True if the page was freed or is no longer a leaf: its bytes are gone. A thread that waited for the
     /// latch looks the page up again.
     #[inline]
     pub(crate) fn is_gone(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Marks the leaf as gone and hands its image out.
+    /// Marks the leaf as gone and returns its image.
     pub(in crate::buffer) fn leave(&mut self) -> PageBytes {
-        assert!(!self.is_gone(), "a leaf leaves once");
+        assert!(!self.is_gone(), "a leaf must leave only once");
         self.count = 0;
         std::mem::take(&mut self.bytes)
     }
 
-    /// Moves the bytes into a cell of a block, if there is one for them or a block `may_come`. Before anybody
-    /// knows where they lie.
+    /// Moves the bytes into a cell of a block, if there is one for them or a block `may_come`. Called before
+    /// any other thread knows their address.
     pub(in crate::buffer) fn move_to(&mut self, blocks: &Blocks, may_come: bool) {
         if let Some(bytes) = blocks.copy(&self.bytes, may_come) {
             self.bytes = bytes;
@@ -153,13 +154,13 @@ impl Leaf {
         self.counter
     }
 
-    /// No key is less; empty if the leaf is the tree's first.
+    /// The inclusive lower bound of all keys; empty if the leaf is the tree's first.
     #[inline]
     pub(crate) fn lower_fence(&self) -> &[u8] {
         &self.bytes[HEADER_BYTES..HEADER_BYTES + usize::from(self.lower)]
     }
 
-    /// Every key is less; none if the leaf is the tree's last.
+    /// The exclusive upper bound of all keys; none if the leaf is the tree's last.
     #[inline]
     pub(crate) fn upper_fence(&self) -> Option<&[u8]> {
         if self.upper == NO_FENCE {
@@ -169,17 +170,17 @@ impl Leaf {
         Some(&self.bytes[start..start + usize::from(self.upper)])
     }
 
-    /// Where what a search looks at ends, but for a row; of very many rows not all. For who looks for the
-    /// leaf the next time: it would wait for one line after the other, as each step depends on the one
-    /// before.
+    /// The end of the bytes that a search reads, without the row itself; limited for leaves with very many
+    /// rows. The next search prefetches them: otherwise it would miss on one line after the other, as each
+    /// step depends on the one before.
     #[inline]
     pub(in crate::buffer) fn search_end(&self) -> usize {
         let end = self.places_at() + PLACE_BYTES * self.count();
         end.min(HEADER_BYTES + LINES_BYTES)
     }
 
-    /// How rows lie if the leaf is even (see [`crate::buffer::prefetch_hint`]), as far as a look at some of
-    /// them tells. The bytes may be damaged: they were not checked yet.
+    /// The layout of the rows if the leaf is even (see [`crate::buffer::prefetch_hint`]), judged by some of
+    /// the rows. The bytes may be damaged: they have not been checked yet.
     pub(in crate::buffer) fn even(&self) -> Option<EvenRows> {
         let (count, end) = (self.count(), self.bytes.len());
         if count < EVEN_MIN || self.places_at() + PLACE_BYTES * count > end {
@@ -203,8 +204,8 @@ impl Leaf {
         is_even.then_some(EvenRows { rows_bytes, row_bytes })
     }
 
-    /// Asks the processor for the row that likely has the key: the first whose head is the key's, as long
-    /// as rows of this leaf are on the average. Looks at no row.
+    /// Prefetches the row that probably has the key: the first one with the key's head, for the average row
+    /// length of this leaf. Reads no row.
     #[inline]
     pub(crate) fn prefetch_row(&self, key: &[u8]) {
         let Some(suffix) = key.strip_prefix(self.prefix()) else {
@@ -213,14 +214,14 @@ impl Leaf {
         let head = head_of(suffix);
         let slot = self.heads().partition_point(|other| u32::from_le_bytes(*other) < head);
         if slot < self.count() {
-            self.ask_for(slot, LookupPurpose::Read);
+            self.prefetch_slot(slot, LookupPurpose::Read);
         }
     }
 
-    /// Asks for a row as long as rows of this leaf are on the average: how long it is says its first line.
+    /// Prefetches a row for the average row length of this leaf: its real length is in its first line.
     #[inline]
-    fn ask_for(&self, slot: usize, wants: LookupPurpose) {
-        let ask = match wants {
+    fn prefetch_slot(&self, slot: usize, purpose: LookupPurpose) {
+        let ask = match purpose {
             LookupPurpose::Nothing => return,
             LookupPurpose::Read => prefetch,
             LookupPurpose::Write => prefetch_to_write,
@@ -242,7 +243,7 @@ impl Leaf {
         is_above && self.upper_is_above(key, first)
     }
 
-    /// True if the key, whose first bytes are given, too, is below the upper fence.
+    /// True if the key, whose first eight bytes are `first`, is below the upper fence.
     #[inline]
     fn upper_is_above(&self, key: &[u8], first: u64) -> bool {
         if self.upper == NO_FENCE {
@@ -254,8 +255,8 @@ impl Leaf {
         }
     }
 
-    /// The first eight bytes of a fence that begins so far behind the header and is so long; zeros beyond its
-    /// end. Of two strings for which they differ they say which is less.
+    /// The first eight bytes of the fence at that offset after the header and of that length, padded with
+    /// zeros. If they differ for two strings, they determine the order.
     #[inline]
     fn eight_of_fence(&self, at: u16, length: u16) -> u64 {
         let rest = &self.bytes[HEADER_BYTES + usize::from(at)..];
@@ -264,9 +265,9 @@ impl Leaf {
         eight & !beyond
     }
 
-    /// True if the key begins as all keys of the leaf do.
+    /// True if the key has the common prefix of the leaf's keys.
     #[inline]
-    fn begins_alike(&self, key: &[u8]) -> bool {
+    fn has_prefix(&self, key: &[u8]) -> bool {
         if self.prefix > 8 || key.len() < 8 {
             return key.starts_with(self.prefix());
         }
@@ -274,13 +275,13 @@ impl Leaf {
         (eight_at(key, 0) ^ self.eight_of_fence(0, self.lower)) & !beyond == 0
     }
 
-    /// The same of a key above one that does.
+    /// The same for a key above one that the leaf covers.
     #[inline]
     pub(crate) fn covers_behind(&self, key: &[u8]) -> bool {
         self.upper_fence().is_none_or(|upper| key < upper)
     }
 
-    /// True if the greatest keys below `key` (none: of all) lie between the fences.
+    /// True if the greatest keys below `key` (none: of all keys) lie between the fences.
     pub(crate) fn covers_before(&self, key: Option<&[u8]>) -> bool {
         match (key, self.upper_fence()) {
             (None, upper) => upper.is_none(),
@@ -297,28 +298,28 @@ impl Leaf {
         self.find(key, LookupPurpose::Nothing)
     }
 
-    /// The same for who will change the row: asks for all of it at once, to be written.
+    /// The same before a change of the row: prefetches all of it for writing.
     #[inline]
     pub(crate) fn seek_to_change(&self, key: &[u8]) -> Result<usize, usize> {
         self.find(key, LookupPurpose::Write)
     }
 
-    /// The same for who will read the row, of which nothing is in a cache: asks for all of it at once. Its
-    /// lines would else be waited for one after the other, as where its value lies stands in the first.
+    /// The same before a read of the row: prefetches all of it. Otherwise its lines would be fetched one
+    /// after the other, as the position of its value is in the first.
     #[inline]
     pub(crate) fn seek(&self, key: &[u8]) -> Result<usize, usize> {
         self.find(key, LookupPurpose::Read)
     }
 
     #[inline]
-    fn find(&self, key: &[u8], wants: LookupPurpose) -> Result<usize, usize> {
-        if !self.begins_alike(key) {
+    fn find(&self, key: &[u8], purpose: LookupPurpose) -> Result<usize, usize> {
+        if !self.has_prefix(key) {
             return Err(if key < self.prefix() { 0 } else { self.count() });
         }
         let suffix = &key[usize::from(self.prefix)..];
         let head = head_of(suffix);
         if let Some(slot) = self.guess(key).filter(|slot| self.head(*slot) == head) {
-            self.ask_for(slot, wants);
+            self.prefetch_slot(slot, purpose);
             if self.compare_tail(slot, suffix) == Ordering::Equal {
                 return Ok(slot);
             }
@@ -326,7 +327,7 @@ impl Leaf {
         let heads = self.heads();
         let first = heads.partition_point(|other| u32::from_le_bytes(*other) < head);
         if first < heads.len() {
-            self.ask_for(first, wants);
+            self.prefetch_slot(first, purpose);
         }
         let equal = heads[first..].iter().take_while(|other| u32::from_le_bytes(**other) == head);
         match equal.take(2).count() {
@@ -340,7 +341,7 @@ impl Leaf {
         }
     }
 
-    /// The same for a key above that of a slot: often it is, or belongs, in the next one.
+    /// The same for a key above that of a slot: it often belongs in the next slot.
     #[inline]
     pub(crate) fn search_behind(&self, slot: usize, key: &[u8]) -> Result<usize, usize> {
         debug_assert!(self.compare_key(slot, key) == Ordering::Less);
@@ -355,14 +356,14 @@ impl Leaf {
         }
     }
 
-    /// Searches among rows whose heads are equal, from `first`.
+    /// Searches among rows with equal heads, from `first`.
     fn search_tails(&self, first: usize, head: u32, suffix: &[u8]) -> Result<usize, usize> {
         let equal =
             self.heads()[first..].partition_point(|other| u32::from_le_bytes(*other) == head);
         let (mut low, mut high) = (first, first + equal);
-        // Where rows are put behind one another, the next belongs there, too: from the end on, in steps that
-        // double, instead of through all rows, each in a cache line of its own.
-        let mut steps = self.goes_up().then_some(1);
+        // If rows are appended, the next one belongs at the end, too: search from the end, in doubling steps,
+        // instead of over all rows, each in a cache line of its own.
+        let mut steps = self.is_ascending().then_some(1);
         while low < high {
             let middle = match &mut steps {
                 Some(step) => high - (*step).min(high - low),
@@ -378,24 +379,24 @@ impl Leaf {
         Err(low)
     }
 
-    /// True if the last insert was at the end, or nearly so, as far as that is known.
+    /// True if the last known insert was at the end, or nearly so.
     #[inline]
-    fn goes_up(&self) -> bool {
+    fn is_ascending(&self) -> bool {
         let (last, count) = (usize::from(self.last_insert), self.count());
         last < count && last + NEARLY >= count
     }
 
-    /// The row's key beside `key`.
+    /// Compares the row's key with `key`.
     pub(crate) fn compare_key(&self, slot: usize, key: &[u8]) -> Ordering {
         let prefix = self.prefix();
         let Some(suffix) = key.strip_prefix(prefix) else {
-            // All keys begin with the prefix; one that does not is beside them all, or a piece of it.
+            // All keys begin with the prefix; one without it is below or above all of them, or a part of it.
             return prefix.cmp(key);
         };
         self.head(slot).cmp(&head_of(suffix)).then_with(|| self.compare_tail(slot, suffix))
     }
 
-    /// Puts the row's key into `out`, which is emptied first.
+    /// Writes the row's key into `out`, which is cleared first.
     pub(crate) fn key_into(&self, slot: usize, out: &mut Vec<u8>) {
         out.clear();
         out.extend_from_slice(self.prefix());
@@ -404,7 +405,7 @@ impl Leaf {
         out.extend_from_slice(self.tail(slot));
     }
 
-    /// The row's key in bytes.
+    /// The length of the row's key in bytes.
     pub(crate) fn key_bytes(&self, slot: usize) -> usize {
         usize::from(self.prefix) + self.suffix_bytes(slot)
     }
@@ -415,7 +416,7 @@ impl Leaf {
         VersionWord(u64_at(&self.bytes, self.row(slot)))
     }
 
-    /// The row's value; empty for a row that reserves room only.
+    /// The row's value; empty for a row that only reserves room.
     #[inline]
     pub(crate) fn value(&self, slot: usize) -> &[u8] {
         let row = self.row(slot);
@@ -464,12 +465,12 @@ impl Leaf {
         usize::from(u16_at(&self.bytes, self.places_at() + PLACE_BYTES * slot))
     }
 
-    /// The row's key behind the prefix, in bytes.
+    /// The length of the row's key after the prefix, in bytes.
     pub(super) fn suffix_bytes(&self, slot: usize) -> usize {
         usize::from(u16_at(&self.bytes, self.row(slot) + SUFFIX_AT))
     }
 
-    /// The key's bytes that stand in the row at that place: those behind prefix and head.
+    /// The number of key bytes stored in the row at that position: those after prefix and head.
     #[inline]
     pub(super) fn tail_bytes(&self, row: usize) -> usize {
         usize::from(u16_at(&self.bytes, row + SUFFIX_AT)).saturating_sub(HEAD_BYTES)
@@ -480,7 +481,7 @@ impl Leaf {
         &self.bytes[row + ROW_BYTES..row + ROW_BYTES + self.tail_bytes(row)]
     }
 
-    /// The row's key beside one with the same prefix and an equal head.
+    /// Compares the row's key with one that has the same prefix and an equal head.
     #[inline]
     fn compare_tail(&self, slot: usize, suffix: &[u8]) -> Ordering {
         let tail = suffix.get(HEAD_BYTES..).unwrap_or_default();
@@ -488,16 +489,16 @@ impl Leaf {
         let suffix_bytes = usize::from(u16_at(&self.bytes, row + SUFFIX_AT));
         let start = row + ROW_BYTES;
         let own = &self.bytes[start..start + suffix_bytes.saturating_sub(HEAD_BYTES)];
-        // Heads are padded with zeros: keys of up to four bytes may differ in length only.
+        // Heads are padded with zeros: keys of up to four bytes may differ only in length.
         let order = if own.is_empty() && tail.is_empty() { Ordering::Equal } else { own.cmp(tail) };
         order.then(suffix_bytes.cmp(&suffix.len()))
     }
 }
 
-/// The first four bytes as a number of the same order.
+/// The first four bytes, padded with zeros, as a number of the same order.
 #[inline]
 pub(in crate::buffer) fn head_of(suffix: &[u8]) -> u32 {
-    // Put together in registers: bytes copied one by one and read back as a number would stall.
+    // Assembled in registers: bytes copied one by one and read back as a number would stall.
     match *suffix {
         [a, b, c, d, ..] => u32::from_be_bytes([a, b, c, d]),
         [a, b, c] => u32::from_be_bytes([a, b, c, 0]),
@@ -507,7 +508,7 @@ pub(in crate::buffer) fn head_of(suffix: &[u8]) -> u32 {
     }
 }
 
-/// How many bytes two strings begin with in common.
+/// The length of the common prefix of two strings.
 pub(crate) fn common_bytes(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).take_while(|(a, b)| a == b).count()
 }

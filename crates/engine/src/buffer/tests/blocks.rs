@@ -1,4 +1,4 @@
-//! Pages in blocks: each cell has one owner, and what nobody uses goes back.
+//! Pages in blocks: each cell has one owner, and unused memory goes back.
 
 use crate::buffer::blocks::{BLOCK_BYTES, Blocks, CellsOf, PageBytes};
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ const PAGE_BYTES: usize = 8192;
 
 fn copied(blocks: &Blocks, fill: u8) -> PageBytes {
     let cell = blocks.copy(&[fill; PAGE_BYTES], true);
-    cell.expect("the system has two megabytes")
+    cell.expect("the system provides two megabytes")
 }
 
 fn address(cell: &PageBytes) -> usize {
@@ -51,9 +51,9 @@ fn blocks_go_back_one_by_one_and_one_stays() {
     let mut cells: Vec<PageBytes> = (0..4 * count).map(|_| copied(&blocks, 1)).collect();
     assert_eq!(blocks.spare_bytes(), 4 * full as u64);
     assert!(!blocks.has_room());
-    assert!(blocks.copy(&[1; PAGE_BYTES], false).is_none(), "no block comes unasked");
+    assert!(blocks.copy(&[1; PAGE_BYTES], false).is_none(), "no block comes unless it may");
     cells.sort_by_key(address);
-    // Nine in ten of each block: all stay. A new page goes to the lowest.
+    // Free nine of ten cells in each block: all blocks stay. A new page goes to the lowest one.
     let mut left: Vec<PageBytes> = Vec::new();
     for (at, cell) in cells.into_iter().enumerate() {
         if at % 10 == 0 {
@@ -69,7 +69,7 @@ fn blocks_go_back_one_by_one_and_one_stays() {
     let block = |cell: &PageBytes| address(cell) / BLOCK_BYTES;
     assert_eq!(block(&new), block(&left[0]));
     drop(new);
-    // Blocks whose last cells go: one stays for the next pages, the others do not.
+    // Free the last cells of some blocks: one block stays for later pages, the others do not.
     let lowest = block(&left[0]);
     let (stays, goes): (Vec<_>, Vec<_>) = left.into_iter().partition(|it| block(it) == lowest);
     drop(goes);
@@ -80,7 +80,7 @@ fn blocks_go_back_one_by_one_and_one_stays() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_stocked_block_is_used_when_those_in_use_are_full_and_not_before() {
+fn a_preallocated_block_is_used_only_when_those_in_use_are_full() {
     let blocks = Blocks::new(CellsOf::pages(PAGE_BYTES));
     let count = CellsOf::pages(PAGE_BYTES).in_block();
     let mut cells = vec![copied(&blocks, 1)];
@@ -90,18 +90,18 @@ fn a_stocked_block_is_used_when_those_in_use_are_full_and_not_before() {
     let mut more = |of: usize| {
         for _ in 0..of {
             let cell = blocks.copy(&[2; PAGE_BYTES], false);
-            cells.push(cell.expect("a block was stocked"));
+            cells.push(cell.expect("a block was preallocated"));
         }
         let used: BTreeSet<usize> = cells.iter().map(block).collect();
         used.len()
     };
-    assert_eq!(more(count - 1), 1, "whichever lies lower");
+    assert_eq!(more(count - 1), 1, "the block with the lower address");
     assert!(!blocks.runs_low());
     assert_eq!(more(1), 2);
     assert!(blocks.runs_low());
     assert_eq!(more(count - 1), 2);
     assert!(blocks.copy(&[3; PAGE_BYTES], false).is_none());
-    // Many blocks may have more that are stocked; what is not needed any more goes.
+    // With many blocks more may be preallocated; unneeded ones go back.
     cells.extend((0..254 * count).map(|_| copied(&blocks, 4)));
     assert!(blocks.preallocate() && blocks.runs_low());
     assert!(blocks.preallocate() && !blocks.runs_low());
@@ -113,7 +113,7 @@ fn a_stocked_block_is_used_when_those_in_use_are_full_and_not_before() {
 #[cfg(target_os = "linux")]
 fn cells_may_outlive_their_store_and_end_on_other_threads() {
     let blocks = Blocks::new(CellsOf::pages(PAGE_BYTES));
-    let shelf = blocks.weak();
+    let pool = blocks.weak();
     let cells: Vec<PageBytes> = (0..=255).map(|fill| copied(&blocks, fill)).collect();
     let (some, others) = (cells, (0..600).map(|_| copied(&blocks, 9)));
     let mut others: Vec<PageBytes> = others.collect();
@@ -129,31 +129,31 @@ fn cells_may_outlive_their_store_and_end_on_other_threads() {
         }
     });
     drop(blocks);
-    assert!(shelf.upgrade().is_some(), "cells keep their blocks");
+    assert!(pool.upgrade().is_some(), "cells keep their blocks");
     assert!(others.iter().all(|cell| cell[PAGE_BYTES - 1] == 9));
     drop(others);
-    assert!(shelf.upgrade().is_none(), "nothing keeps a block");
+    assert!(pool.upgrade().is_none(), "nothing keeps a block");
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn neighbours_begin_in_other_places_of_a_cache() {
+fn neighbouring_cells_map_to_different_cache_sets() {
     let blocks = Blocks::new(CellsOf::pages(PAGE_BYTES));
     let cells: Vec<PageBytes> = (0..64).map(|_| copied(&blocks, 0)).collect();
     let places: BTreeSet<usize> = cells.iter().map(|cell| address(cell) / 64 % 64).collect();
     assert_eq!(places.len(), 64);
 }
 
-/// The system's own word: the memory in which a cell lies has the flag of memory for large pages.
+/// As reported by the system: the mapping of a cell has the flag for huge pages.
 #[test]
 #[cfg(target_os = "linux")]
-fn the_system_is_asked_for_large_pages() {
+fn huge_pages_are_requested_from_the_system() {
     if !std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
         return; // This system has none.
     }
     let blocks = Blocks::new(CellsOf::pages(PAGE_BYTES));
     let cell = copied(&blocks, 1);
-    let maps = std::fs::read_to_string("/proc/self/smaps").expect("Linux tells its mappings");
+    let maps = std::fs::read_to_string("/proc/self/smaps").expect("Linux lists the mappings");
     let holds = |line: &str| {
         let range = line.split(' ').next().and_then(|it| it.split_once('-'));
         let number = |text| usize::from_str_radix(text, 16).ok();

@@ -1,10 +1,10 @@
-//! Leaves that are freed while others look at all pages.
+//! Leaves that are freed while other threads scan all pages.
 
 use super::page_snapshot::{buffer, make};
 use crate::ids::TreeId;
 
-/// Verify, the pages of a table and the end of a failed load look at all pages beside writers, and panicked
-/// at a leaf that was just freed.
+/// Verify, the pages of a table and the end of a failed load scan all pages while writers run, and used to
+/// panic at a leaf that was just freed.
 #[test]
 fn a_leaf_that_was_freed_and_is_still_in_the_table_belongs_to_no_tree() {
     let buffer = buffer();

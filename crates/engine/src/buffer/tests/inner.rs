@@ -1,4 +1,4 @@
-//! Inner nodes beside a sorted list of separators.
+//! Inner nodes compared with a sorted list of separators.
 
 use crate::buffer::{Branches, Inner};
 use crate::ids::{PageId, TreeId};
@@ -11,7 +11,7 @@ fn key(random: &mut fastrand::Rng) -> Vec<u8> {
 }
 
 #[test]
-fn an_inner_node_leads_where_a_sorted_list_leads() {
+fn an_inner_node_leads_to_the_same_child_as_a_sorted_list() {
     let mut with_branch = 0;
     for seed in 0..200 {
         let mut random = fastrand::Rng::with_seed(seed);
@@ -28,10 +28,10 @@ fn an_inner_node_leads_where_a_sorted_list_leads() {
                     continue;
                 }
                 let fits = branches.node(512, PageId(9), TreeId(2), 1);
-                let before = fits.expect("it was seen to fit");
+                let before = fits.expect("it fitted before");
                 if let Some(node) = before.with_branch(at, &separator, PageId(next)) {
                     let whole = more.node(512, PageId(9), TreeId(2), 1);
-                    let whole = whole.expect("it was seen to fit");
+                    let whole = whole.expect("it fitted before");
                     assert_eq!(node.image(), whole.image(), "seed {seed}");
                     with_branch += 1;
                 }
@@ -45,7 +45,7 @@ fn an_inner_node_leads_where_a_sorted_list_leads() {
                 children.remove(index);
                 list.remove(index.saturating_sub(1));
             }
-            let node = branches.node(512, PageId(9), TreeId(2), 1).expect("it was seen to fit");
+            let node = branches.node(512, PageId(9), TreeId(2), 1).expect("it fitted before");
             compare(&node, &list, &children, &key(&mut random), seed);
             assert_eq!(node.branches(), branches, "seed {seed}");
         }
@@ -59,7 +59,10 @@ fn an_inner_node_leads_where_a_sorted_list_leads() {
             compare(&high, &list[at + 1..], &children[at + 1..], &middle, seed);
         }
     }
-    assert!(with_branch > 1000, "{with_branch} separators were put in without taking nodes apart");
+    assert!(
+        with_branch > 1000,
+        "{with_branch} separators were inserted without taking nodes apart"
+    );
 }
 
 fn compare(node: &Inner, list: &[Vec<u8>], children: &[PageId], other: &[u8], seed: u64) {

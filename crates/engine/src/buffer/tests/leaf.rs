@@ -1,4 +1,4 @@
-//! A leaf beside a sorted map, on pages of 512 bytes; and damage that its check must find.
+//! A leaf compared with a sorted map, on pages of 512 bytes; and damage that its check must find.
 
 use crate::buffer::VersionWord;
 use crate::buffer::{Leaf, NoRoom, page};
@@ -9,11 +9,11 @@ const PAGE_BYTES: usize = 512;
 
 type Model = BTreeMap<Vec<u8>, (VersionWord, Vec<u8>)>;
 
-/// How many shapes of fences and keys there are.
+/// The number of kinds of fences and keys.
 const SHAPES: u32 = 5;
 
-/// Fences of several shapes, and keys between them: with and without a common prefix; the last two are
-/// numbers, few enough that many follow one another.
+/// Keys between fences of several kinds: with and without a common prefix; the last two are numbers, few
+/// enough that many are consecutive.
 fn key(random: &mut fastrand::Rng, shape: u32) -> Vec<u8> {
     let mut key = match shape {
         0 => Vec::new(),
@@ -39,7 +39,7 @@ fn empty(shape: u32) -> Leaf {
 }
 
 #[test]
-fn a_leaf_covers_what_lies_between_its_fences() {
+fn a_leaf_covers_the_keys_between_its_fences() {
     let mut random = fastrand::Rng::with_seed(1);
     let (mut inside, mut outside) = (0, 0);
     for _ in 0..20_000 {
@@ -90,7 +90,7 @@ fn step(random: &mut fastrand::Rng, shape: u32, leaf: &mut Leaf, model: &mut Mod
             let word = VersionWord::of(Csn(random.u64(..1 << 40)));
             let has_room = leaf.has_room(&key, value.len());
             let outcome = leaf.insert(slot, &key, word, value.len());
-            assert_eq!(outcome.is_ok(), has_room, "has_room tells what insert does");
+            assert_eq!(outcome.is_ok(), has_room, "has_room predicts insert");
             if outcome == Err(NoRoom) {
                 assert_eq!(leaf.counter(), before);
                 return true;
@@ -112,7 +112,7 @@ fn step(random: &mut fastrand::Rng, shape: u32, leaf: &mut Leaf, model: &mut Mod
             let value: Vec<u8> = (0..random.usize(..80)).map(|_| random.u8(..)).collect();
             let has_room = leaf.has_room(&key, value.len());
             let outcome = leaf.reserve(slot, value.len());
-            assert_eq!(outcome.is_ok(), has_room, "has_room tells what reserve does");
+            assert_eq!(outcome.is_ok(), has_room, "has_room predicts reserve");
             assert_eq!(leaf.counter(), before);
             if outcome.is_err() {
                 return true;
@@ -125,7 +125,7 @@ fn step(random: &mut fastrand::Rng, shape: u32, leaf: &mut Leaf, model: &mut Mod
 }
 
 #[test]
-fn a_leaf_keeps_what_a_sorted_map_keeps() {
+fn a_leaf_behaves_like_a_sorted_map() {
     let mut refusals = 0;
     for seed in 0..300 {
         let mut random = fastrand::Rng::with_seed(seed);
@@ -204,14 +204,14 @@ fn the_caps_make_every_split_possible() {
             key[key_bytes - 1] = 1;
             key
         };
-        // Fences as long as they may be, with nothing in common.
+        // Fences of maximal length, with nothing in common.
         let (lower, upper) = (key(1), key(9));
         let mut leaf = Leaf::empty(page_bytes, PageId(1), TreeId(1), &lower, Some(&upper));
         assert!(leaf.has_room(&key(5), value_bytes), "{page_bytes}");
         assert_eq!(leaf.insert(0, &key(5), VersionWord::of(Csn(1)), value_bytes), Ok(()));
         leaf.set_value(0, &vec![3; value_bytes]);
         if !leaf.has_room(&key(6), value_bytes) {
-            let plan = leaf.split_plan(&key(6), value_bytes).expect("two rows can be parted");
+            let plan = leaf.split_plan(&key(6), value_bytes).expect("two rows can be divided");
             assert_eq!(plan.left_count, 1);
             assert!(leaf.right_half(&plan, PageId(2)).has_room(&key(6), value_bytes));
         }
@@ -246,10 +246,10 @@ fn the_check_finds_planted_damage() {
         let mut image = leaf.image().to_vec().into_boxed_slice();
         page::put_u16(&mut image, at, value);
         let found = Leaf::from_image(image.into()).check();
-        assert!(found.iter().any(|told| told.contains(expected)), "{what}: {found:?}");
+        assert!(found.iter().any(|problem| problem.contains(expected)), "{what}: {found:?}");
     }
     let mut image = leaf.image().to_vec().into_boxed_slice();
     image.swap(fences + 2, fences + 4 + 2);
     let found = Leaf::from_image(image.into()).check();
-    assert!(found.iter().any(|told| told.contains("not above the one before")), "{found:?}");
+    assert!(found.iter().any(|problem| problem.contains("not above the one before")), "{found:?}");
 }

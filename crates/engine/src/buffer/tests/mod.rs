@@ -1,4 +1,4 @@
-//! Tests of pages in memory: leaves and inner nodes beside plain models, the exact cut, and
+//! Tests of pages in memory: leaves and inner nodes compared with plain models, the exact snapshot, and
 //! leaves that are freed.
 
 mod blocks;

@@ -1,4 +1,4 @@
-//! The cut of the list of changed pages, whatever happens between its two halves.
+//! The list of changed pages in a snapshot, whatever happens between its two halves.
 
 use crate::buffer::page::Kind;
 use crate::buffer::{Buffer, BufferOptions, Content, Leaf};
@@ -20,7 +20,7 @@ pub(super) fn make(buffer: &Buffer) -> PageId {
     page
 }
 
-/// Makes and frees pages; which ones are there then.
+/// Makes and frees pages; `there` is kept up to date.
 fn change(buffer: &Buffer, there: &mut BTreeSet<PageId>, random: &mut Rng, changes: u32) {
     for _ in 0..changes {
         let at = random.usize(0..=there.len());
@@ -36,9 +36,9 @@ fn change(buffer: &Buffer, there: &mut BTreeSet<PageId>, random: &mut Rng, chang
     }
 }
 
-// Suspicion of 2026-11-28: a cut sorted and looked up all changed pages behind the closed gate.
+// Suspicion of 2026-11-28: a snapshot sorted and looked up all changed pages behind the closed gate.
 #[test]
-fn a_cut_tells_what_was_there_at_its_beginning_though_pages_come_and_go_before_its_end() {
+fn a_snapshot_contains_the_pages_at_its_beginning_though_they_change_before_its_end() {
     for seed in 0..300 {
         let (buffer, mut random) = (buffer(), Rng::with_seed(seed));
         let mut there = BTreeSet::new();
@@ -69,7 +69,7 @@ fn a_cut_tells_what_was_there_at_its_beginning_though_pages_come_and_go_before_i
 }
 
 #[test]
-fn the_first_half_of_a_cut_leaves_the_work_to_the_second() {
+fn the_first_half_of_a_snapshot_leaves_the_work_to_the_second() {
     let buffer = buffer();
     for _ in 0..20_000 {
         make(&buffer);
@@ -81,6 +81,6 @@ fn the_first_half_of_a_cut_leaves_the_work_to_the_second() {
     let (first, second) = (middle - before, clock::now() - middle);
     println!("{} pages: {first} ns closed, {second} ns open", cut.dirty.len());
     assert_eq!(cut.dirty.len(), 20_000);
-    // The list is taken whole: the next changes are listed anew.
+    // The list is taken as a whole: later changes go into a new one.
     assert_eq!(buffer.changed_pages().0, 0);
 }

@@ -1,4 +1,4 @@
-//! Bytes that change on the disk by themselves: what is named must be refused, never taken.
+//! Bytes that change on the disk spontaneously: anything the root names must be refused, never accepted.
 
 use super::harness::{Harness, path};
 use super::model::State;
@@ -8,7 +8,7 @@ use crate::error::Error;
 use std::ops::Range;
 use syncline_vfs::{Disk, File, OpenOptions, SimulatedDisk};
 
-/// Spoils something that the root names, or the root, and opens the file.
+/// Corrupts the root or something that it names, and opens the file.
 pub(super) fn corrupt(harness: &mut Harness, disk: &SimulatedDisk) -> Result<(), String> {
     let mut quiet = harness.on(disk.clone());
     let file = quiet.open().map_err(|failure| failure.to_string())?;
@@ -19,7 +19,7 @@ pub(super) fn corrupt(harness: &mut Harness, disk: &SimulatedDisk) -> Result<(),
     if all.is_empty() || harness.random.u8(0..3) == 0 {
         let offset = block_offset(home) + harness.random.u64(0..ROOT_BYTES as u64);
         flip(disk, offset, harness.random.u8(0..8))?;
-        return root_is_not_believed(&quiet, disk, &state);
+        return check_corrupted_root(&quiet, disk, &state);
     }
     let victim = all[harness.random.usize(0..all.len())].clone();
     let donor = all[harness.random.usize(0..all.len())].clone();
@@ -34,21 +34,23 @@ pub(super) fn corrupt(harness: &mut Harness, disk: &SimulatedDisk) -> Result<(),
     }
     match load(disk, &quiet.options) {
         Err(Error::Damaged { .. }) => Ok(()),
-        Err(error) => Err(format!("damage was refused as something else: {error}")),
-        Ok(_) => Err(format!("bytes {victim:?} were spoiled and are taken as they are")),
+        Err(error) => Err(format!("damage was refused with another error: {error}")),
+        Ok(_) => Err(format!("bytes {victim:?} were corrupted and accepted")),
     }
 }
 
-/// With its newest root spoiled the file holds the same state by the copy, the one before it whole, or
-/// is refused.
-fn root_is_not_believed(
+/// With its newest root corrupted the file still holds the same state through the copy, or the previous state
+/// intact, or is refused.
+fn check_corrupted_root(
     quiet: &Harness,
     disk: &SimulatedDisk,
     state: &State,
 ) -> Result<(), String> {
     let file = match load(disk, &quiet.options) {
         Err(Error::Damaged { .. }) => return Ok(()),
-        Err(error) => return Err(format!("a spoiled root was refused as: {error}")),
+        Err(error) => {
+            return Err(format!("a corrupted root was refused with another error: {error}"));
+        }
         Ok(file) => file,
     };
     let previous = quiet.model.previous.iter();
@@ -66,7 +68,7 @@ fn load(disk: &SimulatedDisk, options: &FileOptions) -> Result<DataFile<Simulate
     Ok(file)
 }
 
-/// Where images of pages and map pages lie, and where all lies that the root names.
+/// The positions of images of pages and map pages, and of everything that the root names.
 fn named(file: &DataFile<SimulatedDisk>) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
     let of_map = file.map.map_pages.iter().filter(|entry| !entry.is_absent());
     let of_pages = file.map.pages().map(|(_, entry)| entry);

@@ -1,13 +1,12 @@
-//! Every cut of a small episode, under many kinds of image, and of many of those every cut of the opening
-//! and the checkpoint that follow.
+//! Every power loss of a small episode, with many kinds of crash image, and for many of those every power
+//! loss of the opening and the checkpoint that follow.
 
 use super::harness::{CheckpointOutcome, Failure, Harness};
 use super::search::copies;
 use syncline_vfs::simulated::Crash;
 
-/// The harness of a seed after some checkpoints, or until the power goes off after `cut` operations; true
-/// if it did.
-fn live(harness: &mut Harness, cut: u64, checkpoints: u32) -> bool {
+/// Runs some checkpoints, or until the power fails after `cut` operations; true if it failed.
+fn run_checkpoints(harness: &mut Harness, cut: u64, checkpoints: u32) -> bool {
     harness.disk.crash_after(cut);
     let mut file = match harness.open() {
         Ok(file) => file,
@@ -34,19 +33,19 @@ fn images(pending: usize) -> Vec<Crash> {
     images
 }
 
-/// Opens and checkpoints the harness at every cut; each time what is left must be right. Returns how many
-/// images that were.
-fn cut_again(harness: &Harness) -> u64 {
+/// Opens and checkpoints the harness with a power loss at every operation; each resulting image must be
+/// right. Returns the number of images.
+fn interrupt_again(harness: &Harness) -> u64 {
     let mut opened = 0;
     for cut in 0.. {
         let mut again = harness.on(copies(&harness.disk));
-        let was_cut = live(&mut again, cut, 1);
+        let was_cut = run_checkpoints(&mut again, cut, 1);
         let seeds = [cut, cut + 1];
         let torn = seeds.map(|seed| Crash::Torn { seed });
         for how in [Crash::DropAll, Crash::KeepAll].into_iter().chain(torn) {
             opened += 1;
             let checked = again.check_image(again.disk.crash(how));
-            checked.unwrap_or_else(|why| panic!("second cut {cut}, {how:?}: {why}"));
+            checked.unwrap_or_else(|why| panic!("second power loss at {cut}, {how:?}: {why}"));
         }
         if !was_cut {
             break;
@@ -61,15 +60,15 @@ fn every_cut(seed: u64, is_direct: bool) -> u64 {
         let mut harness = Harness::new(seed);
         harness.options.direct = is_direct;
         harness.page_bytes = if is_direct { 4096 } else { 512 };
-        let was_cut = live(&mut harness, cut, 3);
+        let was_cut = run_checkpoints(&mut harness, cut, 3);
         for (number, how) in images(harness.disk.pending()).into_iter().enumerate() {
             let image = harness.disk.crash(how);
             opened += 1;
             let checked = harness.check_image(copies(&image));
-            checked.unwrap_or_else(|why| panic!("cut {cut}, {how:?}: {why}"));
-            // Two levels for every fifth image, in turn, else the count explodes without news.
+            checked.unwrap_or_else(|why| panic!("power loss at {cut}, {how:?}: {why}"));
+            // Two levels for every fifth image only: otherwise the count explodes without finding more.
             if (number as u64 + cut).is_multiple_of(5) {
-                opened += cut_again(&harness.on(image));
+                opened += interrupt_again(&harness.on(image));
             }
         }
         if !was_cut {
@@ -81,11 +80,11 @@ fn every_cut(seed: u64, is_direct: bool) -> u64 {
 }
 
 #[test]
-fn every_cut_of_a_small_life_keeps_every_promise() {
+fn every_power_loss_of_a_small_episode_keeps_every_promise() {
     assert!(every_cut(2, false) > 3_000);
 }
 
 #[test]
-fn every_cut_of_a_small_life_with_direct_writes_keeps_every_promise() {
+fn every_power_loss_with_direct_writes_keeps_every_promise() {
     assert!(every_cut(7, true) > 3_000);
 }

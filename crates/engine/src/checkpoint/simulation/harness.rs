@@ -1,4 +1,4 @@
-//! A harness and what an episode in it is made of: opening, and checkpoints step by step.
+//! The harness and the parts of an episode: opening, and checkpoints step by step.
 
 use super::model::{Model, State};
 use crate::checkpoint::root::BLOCK_BYTES;
@@ -15,7 +15,7 @@ const DATABASE: DatabaseId = DatabaseId([0x5e; 16]);
 /// More steps than any checkpoint of a simulation takes.
 const STEPS_MAX: u32 = 10_000;
 
-/// See the module.
+/// A simulated disk, the options of its data file, and the model of its contents.
 #[derive(Clone, Debug)]
 pub(super) struct Harness {
     pub(super) disk: SimulatedDisk,
@@ -63,7 +63,7 @@ impl Harness {
         Harness { disk, ..self.clone() }
     }
 
-    /// Opens the data file, or makes it if it never was, and holds it against the model.
+    /// Opens the data file, or makes it if it never was, and checks it against the model.
     pub(super) fn open(&mut self) -> Result<DataFile<SimulatedDisk>, Failure> {
         let opened = DataFile::open(&self.disk, path(), &self.options);
         let file = match opened {
@@ -71,7 +71,7 @@ impl Harness {
             opened => opened?,
         };
         let found = self.model.find(&file, self.reads_fail)?;
-        self.model.settle(found);
+        self.model.install(found);
         Ok(file)
     }
 
@@ -119,13 +119,13 @@ impl Harness {
             }
             match checkpoint.step(file, &mut captures, durable_lsn) {
                 Ok(Progress::Done) => {
-                    self.model.settle(next.clone());
+                    self.model.install(next.clone());
                     return match next.check(file, self.reads_fail) {
                         Err(Failure::Broken(why)) => Err(why),
                         Err(Failure::Refused(Error::Damaged { what, .. })) if !self.reads_fail => {
                             Err(what)
                         }
-                        // The power may have gone off right after it.
+                        // The power may have failed right after it.
                         Err(Failure::Refused(_)) | Ok(()) => Ok(CheckpointOutcome::Done),
                     };
                 }
@@ -150,7 +150,7 @@ impl Harness {
                 Err(error) => {
                     let again = checkpoint.step(file, &mut captures, durable_lsn);
                     if !matches!(again, Err(Error::Poisoned { .. })) {
-                        return Err(format!("after {error} a step gave {again:?}"));
+                        return Err(format!("after {error} a step returned {again:?}"));
                     }
                     return Ok(CheckpointOutcome::Failed(error));
                 }
@@ -159,7 +159,7 @@ impl Harness {
         Err(format!("the checkpoint does not end: {checkpoint:?}"))
     }
 
-    /// Makes some of the room for a checkpoint ahead of it, or all of it, or for fewer pages than it writes.
+    /// Makes some or all of the room for a checkpoint ahead of it, or room for fewer pages than it writes.
     fn make_room(&mut self, file: &mut DataFile<SimulatedDisk>, work: &Work) -> Result<(), Error> {
         let dirty = self.random.u64(0..=work.dirty.len() as u64);
         for _ in 0..self.random.u8(0..6) {
@@ -172,7 +172,7 @@ impl Harness {
         Ok(())
     }
 
-    /// Opens a crash image and holds it against the model.
+    /// Opens a crash image and checks it against the model.
     pub(super) fn check_image(&self, disk: SimulatedDisk) -> Result<(), String> {
         let mut harness = self.on(disk);
         match harness.open() {
@@ -199,13 +199,13 @@ impl Harness {
 /// Why a data file was not opened.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// It said so: right if the power is off or a fault struck.
+    /// Opening failed with an error: right if the power is off or a fault was injected.
     Refused(Error),
-    /// It was opened and holds what it must not.
+    /// It was opened and holds a wrong state.
     Broken(String),
 }
 
-/// The pages of a cut; at any moment some of them, no matter which, ask to be captured first.
+/// The pages of a snapshot; at any moment a random one of them asks to be captured first.
 struct Captures<'a> {
     state: &'a State,
     left: Vec<PageId>,

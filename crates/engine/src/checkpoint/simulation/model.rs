@@ -1,9 +1,9 @@
-//! What may be found when the data file is opened, kept beside it in plain collections.
+//! The states that may be found when the data file is opened, in plain collections.
 //!
-//! 1. What was reported done is found, until a later checkpoint is.
-//! 2. A checkpoint may be found once its root may have been written; never before the log is stable up
-//!    to its commit.
-//! 3. What an opening has reported stays, as if it had been reported done.
+//! 1. A checkpoint reported done is found, until a later checkpoint is.
+//! 2. A checkpoint may be found once its root may have been written; never before the log is stable up to its
+//!    commit.
+//! 3. A state that an opening has reported stays, as if its checkpoint had been reported done.
 
 use super::harness::Failure;
 use crate::buffer::page;
@@ -23,22 +23,22 @@ pub(super) struct State {
     pub(super) meta: Vec<u8>,
 }
 
-/// See the module.
+/// The possible states of a data file.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
-    /// The last known one, and the next if its root may have been written.
+    /// The last known state, and the next one if its root may have been written.
     pub(super) candidates: Vec<State>,
-    /// The one before the last known.
+    /// The state before the last known one.
     pub(super) previous: Option<State>,
 }
 
 impl State {
-    /// A new data file's.
+    /// The state of a new data file.
     pub(super) fn first() -> State {
         State { number: 1, next_page: PageId(1), ..State::default() }
     }
 
-    /// Random changes: the state after them, and the cut that leads to it.
+    /// Random changes: the state after them, and the work that leads to it.
     pub(super) fn next(&self, random: &mut Rng, pages_max: u64) -> (State, Work) {
         let mut next = self.clone();
         next.number += 1;
@@ -74,13 +74,13 @@ impl State {
         (next, work)
     }
 
-    /// The image of a page, not yet sealed, and how long it is.
+    /// Fills in the unsealed image of a page and returns its length.
     pub(super) fn capture(&self, page: PageId, out: &mut [u8]) -> usize {
         fill(page, self.pages[&page], out)
     }
 
-    /// Why the file does not hold this state. A complaint of its own check counts unless reads may
-    /// fail now.
+    /// Fails if the file does not hold this state. A problem found by the file's own check counts unless
+    /// reads may fail now.
     pub(super) fn check(
         &self,
         file: &DataFile<SimulatedDisk>,
@@ -98,7 +98,7 @@ impl State {
             if let Some(seed) = self.pages.get(&page) {
                 let bytes = fill(page, *seed, &mut expected);
                 if image[page::HEADER_BYTES..] != expected[page::HEADER_BYTES..bytes] {
-                    wrong = Some(format!("{page} is not what was captured"));
+                    wrong = Some(format!("{page} differs from the captured image"));
                 }
             }
             found.insert(page);
@@ -122,7 +122,7 @@ impl Model {
         Model { candidates: vec![State::first()], previous: None }
     }
 
-    /// The state that an open file holds, or why it may not be there.
+    /// The state that an open file holds, or why it is wrong.
     pub(super) fn find(
         &self,
         file: &DataFile<SimulatedDisk>,
@@ -140,8 +140,8 @@ impl Model {
         Ok(state.clone())
     }
 
-    /// This state was reported.
-    pub(super) fn settle(&mut self, state: State) {
+    /// Records that this state was reported.
+    pub(super) fn install(&mut self, state: State) {
         if self.candidates[0].number < state.number {
             self.previous = Some(self.candidates[0].clone());
         }
@@ -149,7 +149,7 @@ impl Model {
     }
 }
 
-/// Some images fill their page, others are as short as one can be, most are somewhere between.
+/// Some images fill their page, others are as short as possible, most are in between.
 fn fill(page: PageId, seed: u64, out: &mut [u8]) -> usize {
     let mut random = Rng::with_seed(seed);
     let bytes = match random.u8(0..8) {

@@ -1,4 +1,4 @@
-//! From a seed to a violation, or none: episodes, crashes, faults, and spoiled bytes.
+//! From a seed to a violation, or none: episodes, crashes, faults, and corrupted bytes.
 
 use super::corruption;
 use super::harness::{CheckpointOutcome, Failure, Harness};
@@ -6,49 +6,49 @@ use crate::error::Error;
 use syncline_vfs::SimulatedDisk;
 use syncline_vfs::simulated::{Crash, Fault, FaultRule, SyncFailure};
 
-/// How many episodes follow one another in a harness.
-const LIVES: u32 = 5;
+/// How many episodes a harness runs.
+const EPISODES: u32 = 5;
 
-/// What a search has done, so that a test can see that it did something.
+/// What a search has done, so that a test can check that it did something.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
-    /// Crash images opened and held against the model.
+    /// Crash images opened and checked against the model.
     pub(super) recoveries: u64,
-    /// Faults that struck.
+    /// Faults that were injected.
     pub(super) faults: u64,
     /// Checkpoints that were done.
     pub(super) checkpoints: u64,
-    /// Spoiled files that were opened.
-    pub(super) spoiled: u64,
+    /// Corrupted files that were opened.
+    pub(super) corrupted: u64,
     /// Checkpoints that found the disk full.
     pub(super) full: u64,
 }
 
 impl Tally {
-    /// Adds what another search has done.
+    /// Adds another search's counts.
     fn add(&mut self, other: &Tally) {
         self.recoveries += other.recoveries;
         self.faults += other.faults;
         self.checkpoints += other.checkpoints;
-        self.spoiled += other.spoiled;
+        self.corrupted += other.corrupted;
         self.full += other.full;
     }
 }
 
-/// Lives through the harness of a seed; the first violation, in words.
+/// Runs the harness of a seed; returns the first violation.
 pub(super) fn search(seed: u64, tally: &mut Tally) -> Result<(), String> {
     let mut harness = Harness::new(seed);
-    for _ in 0..LIVES {
+    for _ in 0..EPISODES {
         match harness.random.u8(0..4) {
-            0 => fault_life(&mut harness, tally)?,
-            _ => crash_life(&mut harness, tally)?,
+            0 => fault_episode(&mut harness, tally)?,
+            _ => crash_episode(&mut harness, tally)?,
         }
     }
     Ok(())
 }
 
-/// An episode that the power ends, and what every crash image of it opens to.
-fn crash_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
+/// An episode that ends with a power loss, and the opening of every crash image of it.
+fn crash_episode(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
     if harness.random.u8(0..8) > 0 {
         let cut = harness.random.u64(0..50);
         harness.disk.crash_after(cut);
@@ -68,7 +68,7 @@ fn crash_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
     go_through_images(harness, tally)
 }
 
-/// Every image must open to what the model allows; one of them goes on.
+/// Every image must open to a state that the model allows; the next episode continues from one of them.
 fn go_through_images(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
     let images = harness.images();
     for &how in &images {
@@ -79,28 +79,28 @@ fn go_through_images(harness: &mut Harness, tally: &mut Tally) -> Result<(), Str
     let chosen = images[harness.random.usize(0..images.len())];
     let disk = harness.disk.crash(chosen);
     if harness.is_made && harness.random.u8(0..3) == 0 {
-        tally.spoiled += 1;
+        tally.corrupted += 1;
         corruption::corrupt(harness, &disk.crash(Crash::DropAll))?;
     }
     harness.disk = disk;
     Ok(())
 }
 
-/// An episode in which a fault strikes; the process starts again on the same disk, and then the power goes.
-fn fault_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
+/// An episode with an injected fault; the process restarts on the same disk, and then the power fails.
+fn fault_episode(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
     if !harness.is_made {
         drop(harness.open().map_err(|failure| failure.to_string())?);
     }
     let fault = arm(harness);
     let before = harness.disk.faults_injected();
-    let failed = live_with_faults(harness, tally).map_err(|why| format!("{fault:?}: {why}"))?;
+    let failed = run_with_faults(harness, tally).map_err(|why| format!("{fault:?}: {why}"))?;
     tally.faults += harness.disk.faults_injected() - before;
     harness.disk.disarm();
     harness.reads_fail = false;
     if failed && harness.random.u8(0..3) == 0 {
         harness.disk.evict();
     }
-    // What the process does that starts again and may know of no failure.
+    // As a restarted process does, which may know of no failure.
     let mut file = harness.open().map_err(|why| format!("{fault:?}, opened again: {why}"))?;
     if harness.random.bool() {
         let cut = harness.random.u64(0..20);
@@ -117,7 +117,7 @@ fn fault_life(harness: &mut Harness, tally: &mut Tally) -> Result<(), String> {
 }
 
 /// True if something failed.
-fn live_with_faults(harness: &mut Harness, tally: &mut Tally) -> Result<bool, String> {
+fn run_with_faults(harness: &mut Harness, tally: &mut Tally) -> Result<bool, String> {
     let mut file = match harness.open() {
         Ok(file) => file,
         Err(Failure::Broken(why)) => return Err(why),
@@ -162,14 +162,14 @@ fn arm(harness: &mut Harness) -> Fault {
 fn power_is_off(error: &Error) -> Result<(), String> {
     match error {
         Error::Disk(_) => Ok(()),
-        other => Err(format!("with the power off it says: {other}")),
+        other => Err(format!("with the power off it failed with: {other}")),
     }
 }
 
 fn not_full(error: &Error) -> Result<(), String> {
     match error {
         Error::Disk(_) => Ok(()),
-        other => Err(format!("a failure was told as: {other}")),
+        other => Err(format!("a failure was reported as: {other}")),
     }
 }
 
@@ -195,7 +195,7 @@ mod tests {
         println!("{tally:?}, {:.0} images/s", tally.recoveries as f64 / seconds);
         if seeds.len() > 500 {
             assert!(tally.recoveries > 10_000 && tally.faults > 100, "{tally:?}");
-            assert!(tally.checkpoints > 2_000 && tally.spoiled > 500, "{tally:?}");
+            assert!(tally.checkpoints > 2_000 && tally.corrupted > 500, "{tally:?}");
             assert!(tally.full > 20, "{tally:?}");
         }
     }

@@ -1,8 +1,8 @@
-//! What a checkpoint writes, in which steps, and what is found again.
+//! What a checkpoint writes, in which steps, and what a later opening finds.
 
 use super::fixture::{
-    At, DATABASE, FOREVER, check, checkpoint, cut, finish, image, made, path, simulated, small,
-    step,
+    At, DATABASE, FOREVER, check, checkpoint, finish, image, made, path, simulated, small, step,
+    work_of,
 };
 use crate::checkpoint::image_writer::WRITE_BYTES_MAX;
 use crate::checkpoint::{DataFile, DirtyPages, FileOptions, Progress, Work};
@@ -28,9 +28,9 @@ fn pages_meta_and_numbers_come_back_at_every_page_size() {
     for page_bytes in [512, 1024, 2048, 4096, 8192, 16_384, 32_768] {
         let disk = simulated();
         let mut file = DataFile::create(&disk, path(), DATABASE, page_bytes, &small()).unwrap();
-        let work = cut(&file, [1, 2, 5], 10);
+        let work = work_of(&file, [1, 2, 5], 10);
         checkpoint(&mut file, work);
-        let mut work = cut(&file, [5, 6], 20);
+        let mut work = work_of(&file, [5, 6], 20);
         work.freed = vec![PageId(1), PageId(3)];
         checkpoint(&mut file, work);
         drop(file);
@@ -45,10 +45,10 @@ fn pages_meta_and_numbers_come_back_at_every_page_size() {
 #[test]
 fn a_map_of_many_map_pages_comes_back_and_shrinks() {
     let (disk, mut file) = made();
-    let work = cut(&file, 1..=1_000, 5);
+    let work = work_of(&file, 1..=1_000, 5);
     checkpoint(&mut file, work);
     assert_eq!(file.inspect().unwrap().map_pages, 34);
-    let mut work = cut(&file, [1, 1_000], 6);
+    let mut work = work_of(&file, [1, 1_000], 6);
     work.freed = (2..1_000).map(PageId).collect();
     checkpoint(&mut file, work);
     assert_eq!(file.inspect().unwrap().map_pages, 2);
@@ -60,12 +60,12 @@ fn a_map_of_many_map_pages_comes_back_and_shrinks() {
 #[test]
 fn steady_changes_do_not_let_the_file_grow() {
     let (_, mut file) = made();
-    let work = cut(&file, 1..=100, 1);
+    let work = work_of(&file, 1..=100, 1);
     checkpoint(&mut file, work);
     let mut slots = 0;
     for time in 2..100 {
         let changed = (1..=100).filter(|page| (page + time) % 3 == 0);
-        let work = cut(&file, changed, time);
+        let work = work_of(&file, changed, time);
         checkpoint(&mut file, work);
         if time == 10 {
             slots = file.inspect().unwrap().slots;
@@ -76,9 +76,9 @@ fn steady_changes_do_not_let_the_file_grow() {
 }
 
 #[test]
-fn the_root_waits_for_the_horizon() {
+fn the_root_waits_for_the_durable_lsn() {
     let (disk, mut file) = made();
-    let mut checkpoint = file.begin(cut(&file, [1], 9));
+    let mut checkpoint = file.begin(work_of(&file, [1], 9));
     let pages = &mut At(9);
     let waits = loop {
         match checkpoint.step(&mut file, pages, Csn(8)).unwrap() {
@@ -96,7 +96,7 @@ fn the_root_waits_for_the_horizon() {
     assert_eq!(again, Progress::Done);
 }
 
-/// Pages that ask for it from the highest down, until so many have.
+/// Pages that ask to be captured first, from the highest down.
 struct Backwards {
     asking: Vec<PageId>,
     captured: Vec<PageId>,
@@ -115,9 +115,9 @@ impl DirtyPages for Backwards {
 }
 
 #[test]
-fn pages_that_ask_for_it_are_written_first() {
+fn urgent_pages_are_written_first() {
     let (disk, mut file) = made();
-    let mut next = file.begin(cut(&file, (1..=3_000).step_by(2), 7));
+    let mut next = file.begin(work_of(&file, (1..=3_000).step_by(2), 7));
     let mut pages =
         Backwards { asking: (1..=1_000).step_by(10).map(PageId).collect(), captured: Vec::new() };
     while next.step(&mut file, &mut pages, Csn(7)).unwrap() != Progress::Done {}
@@ -136,7 +136,7 @@ fn a_step_is_one_write_of_a_run_or_one_sync() {
     let disk = CountingDisk::new(simulated());
     let options = FileOptions::default();
     let mut file = DataFile::create(&disk, path(), DATABASE, 4096, &options).unwrap();
-    let mut checkpoint = file.begin(cut(&file, 1..=200, 1));
+    let mut checkpoint = file.begin(work_of(&file, 1..=200, 1));
     let (mut longest, mut promised) = (0, checkpoint.remaining_bytes(&file));
     loop {
         let before = disk.counts();
@@ -158,12 +158,12 @@ fn a_step_is_one_write_of_a_run_or_one_sync() {
 }
 
 #[test]
-fn loading_takes_few_long_reads_in_the_order_in_which_images_lie() {
+fn loading_takes_few_long_reads_in_file_order() {
     let disk = CountingDisk::new(simulated());
     let mut file = DataFile::create(&disk, path(), DATABASE, 4096, &small()).unwrap();
-    let work = cut(&file, 1..=600, 1);
+    let work = work_of(&file, 1..=600, 1);
     checkpoint(&mut file, work);
-    let work = cut(&file, (1..=600).step_by(5), 2);
+    let work = work_of(&file, (1..=600).step_by(5), 2);
     checkpoint(&mut file, work);
     let before = disk.counts();
     let mut places = Vec::new();
@@ -178,13 +178,13 @@ fn loading_takes_few_long_reads_in_the_order_in_which_images_lie() {
 }
 
 #[test]
-fn room_that_was_made_ahead_need_not_be_made_by_the_checkpoint() {
+fn a_checkpoint_uses_the_room_that_was_made_ahead() {
     let disk = CountingDisk::new(simulated());
     let mut file = DataFile::create(&disk, path(), DATABASE, 4096, &small()).unwrap();
-    // That images fill their pages is known from the one before.
-    let work = cut(&file, 1..=10, 1);
+    // The previous checkpoint shows that images fill their pages.
+    let work = work_of(&file, 1..=10, 1);
     checkpoint(&mut file, work);
-    let work = cut(&file, 1..=200, 2);
+    let work = work_of(&file, 1..=200, 2);
     let before = disk.counts();
     let mut left_bytes = u64::MAX;
     while let Some((bytes, left)) = file.make_room(200, work.next_page).unwrap() {
@@ -196,8 +196,8 @@ fn room_that_was_made_ahead_need_not_be_made_by_the_checkpoint() {
     let before = disk.counts();
     checkpoint(&mut file, work);
     assert_eq!(disk.counts().since(&before).preallocated_bytes, 0);
-    // What was written ahead and not synced is synced before anything lies there.
-    let work = cut(&file, 1..=400, 3);
+    // A growth that was written ahead and not synced is synced before it is used.
+    let work = work_of(&file, 1..=400, 3);
     let written = file.make_room(400, work.next_page).unwrap();
     assert!(written.is_some_and(|(bytes, _)| bytes > 0), "{written:?}");
     let before = disk.counts();
@@ -210,14 +210,14 @@ fn room_that_was_made_ahead_need_not_be_made_by_the_checkpoint() {
 }
 
 #[test]
-fn a_full_disk_is_told_before_anything_is_written_and_may_be_tried_again() {
+fn a_full_disk_is_reported_before_anything_is_written_and_a_retry_works() {
     let (disk, mut file) = made();
-    let work = cut(&file, 1..=3, 1);
+    let work = work_of(&file, 1..=3, 1);
     checkpoint(&mut file, work);
     let full = FaultRule { repeat: true, ..FaultRule::next(Fault::PreallocateFull, "") };
     disk.arm(full);
     let pending = disk.operations();
-    let mut big = file.begin(cut(&file, 1..=100, 2));
+    let mut big = file.begin(work_of(&file, 1..=100, 2));
     for _ in 0..3 {
         let full = loop {
             match step(&mut big, &mut file) {
@@ -244,15 +244,15 @@ fn the_reserve_lets_checkpoints_work_on_a_full_disk() {
     let disk = simulated();
     let options = FileOptions { reserve_bytes: 16 << 10, ..small() };
     let mut file = DataFile::create(&disk, path(), DATABASE, 512, &options).unwrap();
-    let work = cut(&file, 1..=60, 1);
+    let work = work_of(&file, 1..=60, 1);
     checkpoint(&mut file, work);
     disk.arm(FaultRule { repeat: true, ..FaultRule::next(Fault::PreallocateFull, "") });
     for time in 2..20 {
         // As much as fits into the reserve with its map page and directory.
-        let work = cut(&file, 1..=30, time);
+        let work = work_of(&file, 1..=30, time);
         checkpoint(&mut file, work);
     }
-    let freed = Work { freed: (1..=60).map(PageId).collect(), ..cut(&file, [], 20) };
+    let freed = Work { freed: (1..=60).map(PageId).collect(), ..work_of(&file, [], 20) };
     checkpoint(&mut file, freed);
     check(&file, &[]);
     assert!(disk.faults_injected() > 0);
@@ -264,7 +264,7 @@ fn a_failed_write_or_sync_closes_the_file() {
     for (fault, skip) in [(Fault::WriteError, 0), (Fault::WriteFull, 1), (failed_sync, 0)] {
         let (disk, mut file) = made();
         disk.arm(FaultRule { skip, ..FaultRule::next(fault, "") });
-        let mut running = file.begin(cut(&file, [1], 1));
+        let mut running = file.begin(work_of(&file, [1], 1));
         let failed = loop {
             if let Err(error) = step(&mut running, &mut file) {
                 break error;
@@ -289,9 +289,9 @@ fn a_real_disk_keeps_checkpoints() {
         };
         let mut file = DataFile::create(&RealDisk, &path, DATABASE, page_bytes, &options).unwrap();
         assert!(direct || !file.is_direct());
-        let work = cut(&file, 1..=300, 1);
+        let work = work_of(&file, 1..=300, 1);
         checkpoint(&mut file, work);
-        let work = cut(&file, (1..=300).step_by(7), 2);
+        let work = work_of(&file, (1..=300).step_by(7), 2);
         checkpoint(&mut file, work);
         let twice = DataFile::open(&RealDisk, &path, &options);
         assert!(matches!(twice, Err(Error::Disk(_))));
@@ -311,7 +311,7 @@ fn a_file_whose_pages_all_change_again_and_again_is_little_more_than_two_images(
     let path = folder.path().join("data");
     let mut file = DataFile::create(&RealDisk, &path, DATABASE, page_bytes, &options).unwrap();
     for time in 1..=4 {
-        let work = cut(&file, 1..=pages, time);
+        let work = work_of(&file, 1..=pages, time);
         checkpoint(&mut file, work);
     }
     let image_bytes = pages * u64::from(page_bytes);
@@ -320,7 +320,7 @@ fn a_file_whose_pages_all_change_again_and_again_is_little_more_than_two_images(
     assert!(10 * bytes <= 22 * image_bytes, "{bytes} for {image_bytes}");
 }
 
-/// Pages that are full to such a part of a hundred, give or take a few bytes.
+/// Pages filled to this percentage, minus a few bytes.
 struct FullTo(usize);
 
 impl DirtyPages for FullTo {
@@ -342,7 +342,7 @@ fn checkpoint_full_to(part: usize, file: &mut DataFile<SimulatedDisk>, work: Wor
 }
 
 #[test]
-fn images_take_as_much_of_the_file_as_is_in_their_pages() {
+fn images_take_only_as_much_space_as_their_contents() {
     let options =
         FileOptions { extent_bytes: 64 << 10, reserve_bytes: 0, ..FileOptions::default() };
     for (page_bytes, part) in [(8192, 70), (8192, 30), (4096, 55), (32_768, 90), (512, 60)] {
@@ -350,7 +350,7 @@ fn images_take_as_much_of_the_file_as_is_in_their_pages() {
         let mut file = DataFile::create(&disk, path(), DATABASE, page_bytes, &options).unwrap();
         let pages = (24 << 20) / u64::from(page_bytes);
         for time in 1..=4 {
-            let work = cut(&file, 1..=pages, time);
+            let work = work_of(&file, 1..=pages, time);
             checkpoint_full_to(part, &mut file, work);
         }
         let image_bytes = file.root().image_bytes;
@@ -365,13 +365,13 @@ fn images_take_as_much_of_the_file_as_is_in_their_pages() {
 }
 
 #[test]
-fn images_that_are_longer_than_those_before_get_room_in_the_midst_of_a_checkpoint() {
+fn longer_images_get_more_room_in_the_middle_of_a_checkpoint() {
     let (disk, mut file) = made();
-    let work = cut(&file, 1..=400, 1);
+    let work = work_of(&file, 1..=400, 1);
     checkpoint_full_to(20, &mut file, work);
     let before = file.inspect().unwrap();
-    // It begins with as much room as images of a fifth of their pages want.
-    let mut next = file.begin(cut(&file, 1..=400, 2));
+    // It begins with the room for images that fill a fifth of their pages.
+    let mut next = file.begin(work_of(&file, 1..=400, 2));
     let (mut grown_at, mut step, pages) = (Vec::new(), 0, &mut FullTo(90));
     let mut slots = before.slots;
     while next.step(&mut file, pages, FOREVER).unwrap() != Progress::Done {
@@ -390,11 +390,11 @@ fn images_that_are_longer_than_those_before_get_room_in_the_midst_of_a_checkpoin
 }
 
 #[test]
-fn a_disk_that_is_full_in_the_midst_of_a_checkpoint_may_be_tried_again() {
+fn a_checkpoint_continues_after_a_full_disk_in_the_middle_of_it() {
     let (disk, mut file) = made();
-    let work = cut(&file, 1..=400, 1);
+    let work = work_of(&file, 1..=400, 1);
     checkpoint_full_to(20, &mut file, work);
-    let mut next = file.begin(cut(&file, 1..=400, 2));
+    let mut next = file.begin(work_of(&file, 1..=400, 2));
     let pages = &mut FullTo(90);
     let mut is_full = || {
         for _ in 0..1_000 {
@@ -406,7 +406,7 @@ fn a_disk_that_is_full_in_the_midst_of_a_checkpoint_may_be_tried_again() {
         }
         panic!("it does not end");
     };
-    // Room for what was expected is made by the first growth.
+    // The first growth makes room for the expected images.
     disk.arm(FaultRule { repeat: true, skip: 1, ..FaultRule::next(Fault::PreallocateFull, "") });
     for _ in 0..3 {
         let full = is_full().unwrap_err();
@@ -422,7 +422,7 @@ fn a_disk_that_is_full_in_the_midst_of_a_checkpoint_may_be_tried_again() {
 }
 
 #[test]
-fn random_changes_do_not_let_the_file_grow_for_ever() {
+fn random_changes_do_not_let_the_file_grow_forever() {
     let options =
         FileOptions { extent_bytes: 64 << 10, reserve_bytes: 0, ..FileOptions::default() };
     let disk = simulated();
@@ -433,7 +433,7 @@ fn random_changes_do_not_let_the_file_grow_for_ever() {
     for time in 1..=60 {
         let changed: Vec<u64> = (1..=pages).filter(|_| random.u8(0..10) < 2).collect();
         let changed = if time == 1 { (1..=pages).collect() } else { changed };
-        let work = cut(&file, changed, time);
+        let work = work_of(&file, changed, time);
         checkpoint_full_to(83, &mut file, work);
         sizes.push(file.inspect().unwrap().slots);
     }

@@ -1,6 +1,6 @@
-//! Making a file, opening it, looking at it.
+//! Creating a file, opening it, inspecting it.
 
-use super::fixture::{DATABASE, check, checkpoint, cut, made, path, refusal, simulated, small};
+use super::fixture::{DATABASE, check, checkpoint, made, path, refusal, simulated, small, work_of};
 use crate::checkpoint::create::making_path;
 use crate::checkpoint::{DataFile, FileOptions};
 use crate::error::Error;
@@ -22,7 +22,7 @@ fn a_file_is_opened_once_and_made_once() {
 }
 
 #[test]
-fn a_making_that_is_cut_leaves_nothing_or_a_whole_file() {
+fn an_interrupted_creation_leaves_nothing_or_a_whole_file() {
     let (mut nothing, mut whole) = (0, 0);
     for seed in 0..40 {
         for after in 0..12 {
@@ -51,7 +51,7 @@ fn a_making_that_is_cut_leaves_nothing_or_a_whole_file() {
 }
 
 #[test]
-fn a_making_on_a_full_disk_leaves_nothing() {
+fn a_creation_on_a_full_disk_leaves_nothing() {
     let disk = simulated();
     disk.arm(FaultRule::next(Fault::PreallocateFull, ""));
     let full = DataFile::create(&disk, path(), DATABASE, 512, &small()).unwrap_err();
@@ -61,9 +61,9 @@ fn a_making_on_a_full_disk_leaves_nothing() {
 }
 
 #[test]
-fn looking_writes_nothing() {
+fn inspecting_writes_nothing() {
     let (disk, mut file) = made();
-    let work = cut(&file, [1], 1);
+    let work = work_of(&file, [1], 1);
     checkpoint(&mut file, work);
     drop(file);
     let before = disk.operations();

@@ -1,7 +1,8 @@
-//! Roots and pages that are torn, lost, rotten or not ours.
+//! Roots and pages that are torn, lost, corrupted or of another program.
 
 use super::fixture::{
-    change, change_root, check, checkpoint, cut, made, path, put, refusal, simulated, small, step,
+    change, change_root, check, checkpoint, made, path, put, refusal, simulated, small, step,
+    work_of,
 };
 use crate::checkpoint::root::block_offset;
 use crate::checkpoint::root::tests::refit;
@@ -14,9 +15,9 @@ use syncline_vfs::simulated::{Crash, Fault, FaultRule};
 #[test]
 fn a_torn_newest_root_leaves_the_one_before() {
     let (disk, mut file) = made();
-    let work = cut(&file, [1, 2], 1);
+    let work = work_of(&file, [1, 2], 1);
     checkpoint(&mut file, work);
-    let work = cut(&file, [2], 2);
+    let work = work_of(&file, [2], 2);
     checkpoint(&mut file, work);
     let home = file.root().home;
     drop(file);
@@ -27,15 +28,15 @@ fn a_torn_newest_root_leaves_the_one_before() {
 }
 
 #[test]
-fn a_rotten_newest_root_is_damage_once_older_slots_were_used_again() {
+fn a_corrupt_newest_root_is_damage_once_older_slots_were_reused() {
     let (disk, mut file) = made();
-    // More than half of the file, so that there is no other place.
+    // More than half of the file, so that there is no other space.
     for time in 1..=3 {
-        let work = cut(&file, 1..=9, time);
+        let work = work_of(&file, 1..=9, time);
         checkpoint(&mut file, work);
     }
-    // The next one takes the slots of the root before; it does not come to its end.
-    let mut next = file.begin(cut(&file, 1..=9, 4));
+    // The next checkpoint takes the slots of the previous root; it does not complete.
+    let mut next = file.begin(work_of(&file, 1..=9, 4));
     while next.remaining_bytes(&file) > 4096 {
         step(&mut next, &mut file).unwrap();
     }
@@ -44,15 +45,15 @@ fn a_rotten_newest_root_is_damage_once_older_slots_were_used_again() {
     let whole = disk.crash(Crash::KeepAll);
     let all: Vec<_> = (1..=9).map(|page| (page, 3)).collect();
     check(&DataFile::open(&whole, path(), &small()).unwrap(), &all);
-    let rotten = disk.crash(Crash::KeepAll);
-    change(&rotten, block_offset(home), |bytes| bytes[70] ^= 4);
-    assert!(matches!(refusal(&rotten), Error::Damaged { .. }));
+    let corrupt = disk.crash(Crash::KeepAll);
+    change(&corrupt, block_offset(home), |bytes| bytes[70] ^= 4);
+    assert!(matches!(refusal(&corrupt), Error::Damaged { .. }));
 }
 
 #[test]
-fn a_root_that_rots_after_opening_is_found_in_its_copy() {
+fn a_root_corrupted_after_opening_is_found_in_its_copy() {
     let (disk, mut file) = made();
-    let work = cut(&file, [1], 1);
+    let work = work_of(&file, [1], 1);
     checkpoint(&mut file, work);
     drop(file);
     let home = DataFile::open(&disk, path(), &small()).unwrap().root().home;
@@ -65,13 +66,13 @@ fn a_root_that_rots_after_opening_is_found_in_its_copy() {
 }
 
 #[test]
-fn a_root_block_that_cannot_be_read_is_passed_over_if_there_is_another() {
+fn an_unreadable_root_block_is_ignored_if_there_is_another() {
     let (disk, mut file) = made();
-    let work = cut(&file, [1], 1);
+    let work = work_of(&file, [1], 1);
     checkpoint(&mut file, work);
     drop(file);
     for failures in [1, 2] {
-        // The first block, and its second try.
+        // The first block, and the second attempt at it.
         for _ in 0..failures {
             disk.arm(FaultRule::next(Fault::ReadError, ""));
         }
@@ -83,12 +84,12 @@ fn a_root_block_that_cannot_be_read_is_passed_over_if_there_is_another() {
 }
 
 #[test]
-fn a_write_that_was_lost_is_noticed_though_the_older_page_is_whole() {
+fn a_lost_write_is_detected_though_the_older_page_is_intact() {
     let (disk, mut file) = made();
-    let work = cut(&file, [1], 1);
+    let work = work_of(&file, [1], 1);
     checkpoint(&mut file, work);
     let older = file.read(PageId(1)).unwrap();
-    let work = cut(&file, [1], 2);
+    let work = work_of(&file, [1], 2);
     checkpoint(&mut file, work);
     let offset = file.map.get(PageId(1)).offset;
     change(&disk, offset, |bytes| bytes.copy_from_slice(&older));
@@ -100,7 +101,7 @@ fn a_write_that_was_lost_is_noticed_though_the_older_page_is_whole() {
 }
 
 #[test]
-fn what_is_no_data_file_is_refused() {
+fn other_files_are_refused() {
     let disk = simulated();
     let error = refusal(&disk);
     assert!(matches!(error, Error::NoDataFile { .. }), "{error}");

@@ -1,4 +1,4 @@
-//! Data files of small pages, what is put into them, and ways to change their bytes from outside.
+//! Data files of small pages, their contents, and ways to change their bytes from outside.
 
 use crate::buffer::page;
 use crate::checkpoint::root::tests::refit;
@@ -33,7 +33,7 @@ pub(super) fn made() -> (SimulatedDisk, DataFile<SimulatedDisk>) {
     (disk, file)
 }
 
-/// A page's bytes, all of them: each depends on the page and on the time.
+/// Fills in a page's bytes, which depend on the page and on the time.
 pub(super) fn image(page: PageId, time: u64, out: &mut [u8]) -> usize {
     out.fill((page.0 * 7 + time) as u8);
     out[..page::HEADER_BYTES].fill(0);
@@ -41,8 +41,8 @@ pub(super) fn image(page: PageId, time: u64, out: &mut [u8]) -> usize {
     out.len()
 }
 
-/// The cut in which these pages changed; the time is the csn.
-pub(super) fn cut<D: Disk>(
+/// The work of a checkpoint in which these pages changed; the time is the csn.
+pub(super) fn work_of<D: Disk>(
     file: &DataFile<D>,
     dirty: impl IntoIterator<Item = u64>,
     time: u64,
@@ -65,7 +65,7 @@ pub(super) fn step<D: Disk>(
     checkpoint.step(file, &mut At(checkpoint.csn().0), FOREVER)
 }
 
-/// The pages of a cut at that time, written in their order.
+/// The pages of a snapshot at that time, written in their order.
 pub(super) struct At(pub(super) u64);
 
 impl DirtyPages for At {
@@ -87,10 +87,10 @@ pub(super) fn checkpoint<D: Disk>(file: &mut DataFile<D>, work: Work) {
     finish(&mut checkpoint, file);
 }
 
-/// The pages found, each as it was at its time; in the order of their ids.
+/// Checks the pages in the file, each as it was at its time, in the order of their ids.
 pub(super) fn check<D: Disk>(file: &DataFile<D>, expected: &[(u64, u64)]) {
     let mut found = Vec::new();
-    let mut wanted = vec![0; file.root().page_bytes as usize];
+    let mut expected_image = vec![0; file.root().page_bytes as usize];
     let sink = &mut |page: PageId, image: &[u8]| {
         found.push((page.0, image.to_vec()));
         Ok(())
@@ -101,8 +101,8 @@ pub(super) fn check<D: Disk>(file: &DataFile<D>, expected: &[(u64, u64)]) {
     assert_eq!(file.root().pages, expected.len() as u64);
     for ((page, bytes), (expected, time)) in found.iter().zip(expected) {
         assert_eq!(page, expected);
-        image(PageId(*page), *time, &mut wanted);
-        assert_eq!(bytes[page::HEADER_BYTES..], wanted[page::HEADER_BYTES..]);
+        image(PageId(*page), *time, &mut expected_image);
+        assert_eq!(bytes[page::HEADER_BYTES..], expected_image[page::HEADER_BYTES..]);
         assert_eq!(file.read(PageId(*page)).unwrap(), *bytes);
     }
     assert_eq!(file.check().unwrap(), Vec::<String>::new());

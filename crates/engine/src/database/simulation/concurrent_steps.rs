@@ -6,7 +6,7 @@
 use super::episode::checkpoints;
 use super::harness::SimulatedEngine;
 use crate::planted_bug::{PlantedBug, planted};
-use crate::txn::step::Step;
+use crate::step::Step;
 use fastrand::Rng;
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use super::rows::{self, NAMES};
 use crate::access::schema::{Kind, Schema, Value};
 use crate::catalog::{CATALOG_TREE, TableEntry};
 use crate::error::{Error, Result};
-use crate::txn::step;
+use crate::step;
 use std::ops::Bound;
 use std::sync::Arc;
 

@@ -11,7 +11,8 @@ use crate::buffer::{Buffer, Leaf, without_misses};
 use crate::database::checkpoints::{Checkpoints, Step};
 use crate::error::Error;
 use crate::log::{Durability, Ticket};
-use crate::txn::{Begin, step};
+use crate::step;
+use crate::txn::Begin;
 use std::sync::Arc;
 use syncline_vfs::SimulatedDisk;
 

@@ -4,7 +4,7 @@ use crate::access::btree::Tree;
 use crate::access::row::{self, Entry, RowView, entry_key, primary_key_of};
 use crate::access::schema::{Kind, Schema, Value};
 use crate::catalog::TableEntry;
-use crate::txn::PatchFailure;
+use crate::error::PatchFailure;
 use fastrand::Rng;
 use std::sync::Arc;
 

@@ -3,8 +3,9 @@
 use super::oracle::{Effect, Oracle, Value};
 use super::rows::{Table, append};
 use crate::error::Error;
+use crate::error::PatchFailure;
 use crate::ids::TreeId;
-use crate::txn::{Begin, PatchFailure, Savepoint};
+use crate::txn::{Begin, Savepoint};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 

@@ -2,8 +2,8 @@
 //! way.
 
 use crate::error::{Error, Result};
+use crate::step::{self, Step};
 use crate::stop_on_drop::StopOnDrop;
-use crate::txn::step::{self, Step};
 use crate::{
     Begin, Database, Direction, KeyRange, Kind, Options, Schema, Table, TypedSession, Value,
 };

@@ -7,10 +7,11 @@ use crate::own_process::in_own_process;
 use crate::txn::{Begin, Session};
 use crate::{Database, Error, Kind, Options, Result, SAMPLED_ONE_IN, Value};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use syncline_instrument::clock;
 use syncline_vfs::{Disk, RealDisk};
+use tempfile::TempDir;
 
 fn schema(name: &str) -> crate::Schema {
     crate::Schema::table(name)
@@ -45,16 +46,22 @@ fn rows<D: Disk>(engine: &Engine<D>, table: &str) -> BTreeMap<u32, Vec<u8>> {
     rows
 }
 
+/// A new database in a temporary folder, with table `one`; its directory.
+fn created() -> (TempDir, PathBuf, Arc<Engine<RealDisk>>) {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("database");
+    let engine = create(&RealDisk, &directory, Options::tiny(), Threads::None).unwrap();
+    engine.create_table(schema("one")).unwrap();
+    (folder, directory, engine)
+}
+
 fn reopened(directory: &Path) -> Result<Arc<Engine<RealDisk>>> {
     open(&RealDisk, directory, Options::tiny(), Threads::None)
 }
 
 #[test]
 fn rows_come_back_from_the_log_from_a_checkpoint_and_from_both() {
-    let folder = tempfile::tempdir().unwrap();
-    let directory = folder.path().join("database");
-    let engine = create(&RealDisk, &directory, Options::tiny(), Threads::None).unwrap();
-    engine.create_table(schema("one")).unwrap();
+    let (_folder, directory, engine) = created();
     let mut expected = BTreeMap::new();
     let mut write = |engine: &Arc<Engine<RealDisk>>, round: u32| {
         for row in 0..100 {
@@ -88,10 +95,7 @@ fn a_table_that_was_dropped_stays_dropped_and_another_takes_its_name() {
             "::a_table_that_was_dropped_stays_dropped_and_another_takes_its_name"
         ),
         || {
-            let folder = tempfile::tempdir().unwrap();
-            let directory = folder.path().join("database");
-            let engine = create(&RealDisk, &directory, Options::tiny(), Threads::None).unwrap();
-            engine.create_table(schema("one")).unwrap();
+            let (_folder, directory, engine) = created();
             assert!(matches!(engine.create_table(schema("one")), Err(Error::Taken { .. })));
             put(&engine, "one", 1, b"before");
             let pages = engine.core.buffer.resident_bytes();
@@ -165,10 +169,7 @@ fn parts_of_transactions_are_measured_and_the_sum_of_outcomes_holds() {
 
 #[test]
 fn long_values_seen_only_by_a_snapshot_leave_no_pages() {
-    let folder = tempfile::tempdir().unwrap();
-    let directory = folder.path().join("database");
-    let engine = create(&RealDisk, &directory, Options::tiny(), Threads::None).unwrap();
-    engine.create_table(schema("one")).unwrap();
+    let (_folder, directory, engine) = created();
     put(&engine, "one", 1, &[1; 3_000]);
     let tree = engine.catalog().table("one").unwrap().tree;
     let pages = engine.core.buffer.pages_of(tree).len();
@@ -187,10 +188,7 @@ fn long_values_seen_only_by_a_snapshot_leave_no_pages() {
 
 #[test]
 fn the_paths_of_sampled_commits_have_all_their_steps() {
-    let folder = tempfile::tempdir().unwrap();
-    let directory = folder.path().join("database");
-    let engine = create(&RealDisk, &directory, Options::tiny(), Threads::None).unwrap();
-    engine.create_table(schema("one")).unwrap();
+    let (_folder, _, engine) = created();
     let tree = engine.catalog().table("one").unwrap().tree;
     let tree = engine.tree_directory.tree(tree).unwrap();
     let mut session = Session::new(&engine.core).unwrap();

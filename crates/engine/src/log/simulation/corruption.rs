@@ -36,12 +36,12 @@ pub(super) fn lose_file(harness: &mut Harness, disk: &SimulatedDisk) -> Result<(
     match recover(&disk, &harness.options, &harness.oracle) {
         Err(Error::Missing { .. } | Error::Damaged { .. }) => Ok(()),
         Err(error) => Err(format!("{loss:?} was refused with another error: {error}")),
-        Ok((_, handed)) if handed == whole => Ok(()),
+        Ok((_, recovered)) if recovered == whole => Ok(()),
         Ok(_) if is_unknown(&found, &victim, loss) => Ok(()),
-        Ok((_, handed)) => Err(format!(
+        Ok((_, recovered)) => Err(format!(
             "segment-{}.log was {loss:?}, and {} records were recovered instead of {}; files {}",
             victim.index,
-            handed.len(),
+            recovered.len(),
             whole.len(),
             names(&disk)
         )),

@@ -169,16 +169,16 @@ pub(super) fn recover(
     options: &Options,
     oracle: &Oracle,
 ) -> Result<(Log<SimulatedDisk>, RecoveredRecords)> {
-    let mut handed = RecoveredRecords::new();
+    let mut recovered = RecoveredRecords::new();
     let opened = open::open(
         disk,
         directory(),
         Some(DATABASE),
         Csn(oracle.released),
         options,
-        &mut |csn, record| handed.push((csn.0, record.to_vec())),
+        &mut |csn, record| recovered.push((csn.0, record.to_vec())),
     )?;
-    Ok((Log::run(disk, directory(), opened, Threads::None)?, handed))
+    Ok((Log::run(disk, directory(), opened, Threads::None)?, recovered))
 }
 
 /// True if the log is refused to another database.

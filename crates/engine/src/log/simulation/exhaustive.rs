@@ -33,9 +33,9 @@ fn images(pending: usize) -> Vec<Crash> {
 }
 
 fn recovered(disk: &SimulatedDisk, harness: &Harness) -> RecoveredRecords {
-    let (_, handed) = recover(disk, &harness.options, &harness.oracle).unwrap();
-    harness.oracle.check(&handed).unwrap();
-    handed
+    let (_, recovered) = recover(disk, &harness.options, &harness.oracle).unwrap();
+    harness.oracle.check(&recovered).unwrap();
+    recovered
 }
 
 /// Interrupts the recovery of `disk` at every I/O; each resulting image must recover to `expected`. Returns

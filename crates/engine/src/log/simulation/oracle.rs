@@ -36,11 +36,11 @@ impl Oracle {
     }
 
     /// Checks the recovered commits; the error says what is wrong.
-    pub(super) fn check(&self, handed: &RecoveredRecords) -> Result<(), String> {
-        let wanted = self.published.range(self.released + 1..);
-        let mut wanted = wanted.filter_map(|(csn, record)| Some((*csn, record.as_ref()?)));
-        for (csn, record) in handed {
-            match wanted.next() {
+    pub(super) fn check(&self, recovered: &RecoveredRecords) -> Result<(), String> {
+        let expected = self.published.range(self.released + 1..);
+        let mut expected = expected.filter_map(|(csn, record)| Some((*csn, record.as_ref()?)));
+        for (csn, record) in recovered {
+            match expected.next() {
                 Some((expected, content)) if expected == *csn => {
                     if content != record {
                         return Err(format!(
@@ -56,7 +56,7 @@ impl Oracle {
                 }
             }
         }
-        match wanted.next() {
+        match expected.next() {
             Some((lost, _)) if lost <= self.promised => {
                 Err(format!("csn {lost} is lost, though {} was promised", self.promised))
             }

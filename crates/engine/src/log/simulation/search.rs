@@ -152,10 +152,10 @@ fn check_image(
 ) -> Result<RecoveredRecords, String> {
     tally.recoveries += 1;
     let found = recover(disk, &harness.options, &harness.oracle);
-    let (_, handed) = found.map_err(|error| format!("{error}; files {}", names(disk)))?;
-    tally.fruitful += u64::from(!handed.is_empty());
-    harness.oracle.check(&handed)?;
-    Ok(handed)
+    let (_, recovered) = found.map_err(|error| format!("{error}; files {}", names(disk)))?;
+    tally.fruitful += u64::from(!recovered.is_empty());
+    harness.oracle.check(&recovered)?;
+    Ok(recovered)
 }
 
 /// Interrupts recovery at its I/Os, and the recovery after that: all must end like the uninterrupted one.
@@ -184,9 +184,10 @@ fn interrupt_recovery(
             let how =
                 [Crash::DropAll, Crash::KeepAll, Crash::Subset { seed }, Crash::Torn { seed }];
             disk = disk.crash(how[harness.random.usize(0..how.len())]);
-            let handed = check_image(harness, &disk.crash(Crash::DropAll), tally)
+            let recovered = check_image(harness, &disk.crash(Crash::DropAll), tally)
                 .map_err(|why| format!("recovery interrupted at {at}, depth {depth}: {why}"))?;
-            same(&uncut, &handed).map_err(|why| format!("recovery interrupted at {at}: {why}"))?;
+            same(&uncut, &recovered)
+                .map_err(|why| format!("recovery interrupted at {at}: {why}"))?;
         }
     }
     Ok(())
@@ -225,8 +226,8 @@ fn damage(harness: &mut Harness, disk: &SimulatedDisk) -> Result<(), String> {
     }
     let victim = stable[harness.random.usize(0..stable.len())];
     let file = disk.open(&path, OpenOptions::READ_WRITE).map_err(|e| e.to_string())?;
-    let spoiled = file.write_at(&[0xa5; 64], victim + 40).and_then(|()| file.sync_all());
-    spoiled.map_err(|error| error.to_string())?;
+    let damaged = file.write_at(&[0xa5; 64], victim + 40).and_then(|()| file.sync_all());
+    damaged.map_err(|error| error.to_string())?;
     match recover(&disk, &harness.options, &harness.oracle) {
         Err(Error::Damaged { .. }) => Ok(()),
         Err(error) => Err(format!("damage was refused with another error: {error}")),
@@ -236,9 +237,9 @@ fn damage(harness: &mut Harness, disk: &SimulatedDisk) -> Result<(), String> {
 
 /// The harness continues with the log that this disk recovers to.
 fn restart(harness: &mut Harness, disk: SimulatedDisk) -> Result<(), String> {
-    let (log, handed) =
+    let (log, recovered) =
         recover(&disk, &harness.options, &harness.oracle).map_err(|e| e.to_string())?;
-    harness.oracle.check(&handed)?;
+    harness.oracle.check(&recovered)?;
     harness.oracle.go_on(log.horizon().0);
     drop(log);
     harness.disk = disk;
@@ -249,7 +250,7 @@ fn same(one: &RecoveredRecords, other: &RecoveredRecords) -> Result<(), String> 
     if one == other {
         return Ok(());
     }
-    let ends = [one, other].map(|handed| handed.last().map(|(csn, _)| *csn));
+    let ends = [one, other].map(|recovered| recovered.last().map(|(csn, _)| *csn));
     Err(format!("another state was recovered: the last csn was {:?}, now {:?}", ends[0], ends[1]))
 }
 

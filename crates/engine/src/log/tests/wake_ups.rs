@@ -242,8 +242,8 @@ fn reached<D: Disk>(log: &Log<D>, csn: Csn) {
     }
 }
 
-/// A group that is ready to flush or past its deadline does not wait for an uncork: while one worker makes a
-/// pass that does not end, a group of the others is written.
+/// A group that is ready to flush or past its deadline does not wait for the end of a pass: while one worker
+/// makes a pass that does not end, a group of the others is written.
 #[test]
 fn a_group_is_written_during_a_pass_that_does_not_end() {
     within_a_minute(|| {
@@ -334,7 +334,7 @@ fn all_waiters_of_one_commit_are_woken() {
             .collect();
         for round in 0..200 {
             worker.cork();
-            // The writer of the previous round may still be at work, corked or not; it cannot pass this
+            // The writer of the previous round may still be at work, in a pass or not; it cannot pass this
             // commit.
             let earlier = log.reserve(3).unwrap().take();
             let ticket = log.reserve(3).unwrap().take().publish(&mut b"one".to_vec());

@@ -1,4 +1,4 @@
-//! What single calls answer.
+//! The answers of single calls.
 
 use super::fixture::Store;
 use crate::access::key::KeyRange;
@@ -66,7 +66,7 @@ fn refusals_name_tables_and_indexes() {
 }
 
 #[test]
-fn a_name_taken_before_it_is_given_up_is_a_duplicate() {
+fn a_name_used_again_before_it_is_free_is_a_duplicate() {
     let store = accounts();
     let (table, mut session) = (&store.table, store.session());
     let fill = session.run(Begin::Serializable, |tx| {
@@ -81,7 +81,7 @@ fn a_name_taken_before_it_is_given_up_is_a_duplicate() {
                 .iter()
                 .try_for_each(|(name, id)| tx.update(table, &[Value::Int(*id)], &rename(name)))
         });
-        let error = run.expect_err("two rows had one name in between");
+        let error = run.expect_err("two rows had one name for a moment");
         assert!(matches!(error, Error::DuplicateKey { index: Some(_), .. }), "{error}");
     }
     let run = session.run(Begin::Serializable, |tx| {
@@ -117,7 +117,7 @@ fn additions_do_not_conflict_and_reads_do() {
 }
 
 #[test]
-fn a_row_is_shown_as_it_is_got() {
+fn show_sought_returns_the_same_rows_as_get() {
     let schema = Schema::table("note").column("id", Kind::Int);
     let schema = schema.column("text", Kind::Text).key(["id"]).build();
     let store = Store::new(schema.unwrap(), None);
@@ -152,18 +152,18 @@ fn a_row_is_shown_as_it_is_got() {
         });
         texts.collect()
     };
-    let told = |texts: [Option<&str>; 4]| texts.map(|text| text.map(str::to_owned)).to_vec();
-    let now = told([Some("new"), Some(&long), Some("own"), None]);
+    let owned = |texts: [Option<&str>; 4]| texts.map(|text| text.map(str::to_owned)).to_vec();
+    let now = owned([Some("new"), Some(&long), Some("own"), None]);
     assert_eq!(texts(&mut session), now);
     commit(&mut session);
     session.begin(Begin::ReadOnly).unwrap();
     assert_eq!(texts(&mut session), now);
-    // An older version, and what was not there yet.
-    assert_eq!(texts(&mut behind), told([Some("old"), Some(&long), None, None]));
+    // An older version, and rows that did not exist yet.
+    assert_eq!(texts(&mut behind), owned([Some("old"), Some(&long), None, None]));
 }
 
 #[test]
-fn a_transaction_that_is_dropped_leaves_nothing() {
+fn a_dropped_transaction_leaves_nothing() {
     let store = accounts();
     let (table, mut session) = (&store.table, store.session());
     let mut tx = session.transaction(Begin::Serializable).unwrap();
@@ -188,7 +188,7 @@ fn a_transaction_that_is_dropped_leaves_nothing() {
 }
 
 #[test]
-fn a_walk_over_an_index_goes_both_ways_and_stops_where_it_is_told() {
+fn an_index_scan_goes_both_ways_and_stops_on_break() {
     let store = accounts();
     let (table, mut session) = (&store.table, store.session());
     let owners: Vec<String> = (0..300).map(|id| format!("owner {id}")).collect();
@@ -222,7 +222,7 @@ fn a_walk_over_an_index_goes_both_ways_and_stops_where_it_is_told() {
 }
 
 #[test]
-fn a_walk_for_keys_finds_those_of_the_rows_and_nothing_else() {
+fn scan_keys_returns_the_keys_of_the_rows_and_nothing_else() {
     let store = accounts();
     let (table, mut session) = (&store.table, store.session());
     let fill = session.run(Begin::Serializable, |tx| {
@@ -256,7 +256,7 @@ fn a_walk_for_keys_finds_those_of_the_rows_and_nothing_else() {
 }
 
 #[test]
-fn a_handle_of_a_table_that_is_gone_says_so() {
+fn a_stale_handle_is_refused() {
     let store = accounts();
     let (table, mut session) = (&store.table, store.session());
     let closed = store.core.close_gate().unwrap();

@@ -1,4 +1,4 @@
-//! Many sessions at a time: indexes still follow the rows, and unique stays unique.
+//! Many concurrent sessions: index entries still match the rows, and unique indexes stay unique.
 
 use super::fixture::Store;
 use crate::access::key::KeyRange;
@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::thread;
 use syncline_vfs::SimulatedDisk;
 
-/// So many rows fight for so many names.
+/// These rows compete for these names.
 const ROWS: i64 = 12;
 const NAMES: i64 = 16;
 
@@ -32,7 +32,7 @@ fn store(miss_every: Option<u32>) -> Store {
             tx.insert(table, &[Value::Int(id), Value::Null, Value::Int(0), Value::Int(0)])
         })
     });
-    fill.expect("nobody is in the way");
+    fill.expect("no other transaction runs");
     store
 }
 
@@ -58,7 +58,7 @@ fn call(rng: &mut Rng, session: &mut TypedSession<SimulatedDisk>, table: &Table)
         }
         5 => {
             let row = session.get(table, &id)?;
-            let row = row.expect("rows come back as soon as they go");
+            let row = row.expect("a deleted row is inserted again at once");
             let name = row.value(1)?.as_int().map_or(Value::Null, Value::Int);
             let points = row.value(3)?.as_int().expect("points");
             let again = [id[0], name, Value::Int(rng.i64(0..4)), Value::Int(points)];
@@ -69,7 +69,7 @@ fn call(rng: &mut Rng, session: &mut TypedSession<SimulatedDisk>, table: &Table)
     }
 }
 
-/// The rows of the table, counted by one of its indexes.
+/// The number of rows, read by one of the indexes, and the sum of their points.
 fn count(session: &mut TypedSession<SimulatedDisk>, table: &Table) -> Result<(i64, i64)> {
     let (mut rows, mut points) = (0, 0);
     let by_group = table.by("by_group")?;
@@ -85,7 +85,7 @@ fn is_expected(error: &Error) -> bool {
     matches!(error, Error::Conflict(_) | Error::DuplicateKey { .. })
 }
 
-/// Sessions take turns call by call; false if the indexes do not follow.
+/// Sessions take turns call by call. Returns false if index entries do not match the rows.
 fn turns_hold(seed: u64) -> (bool, usize) {
     let mut rng = Rng::with_seed(seed);
     let store = store([None, Some(3)][rng.usize(..2)]);
@@ -112,7 +112,7 @@ fn turns_hold(seed: u64) -> (bool, usize) {
     drop(sessions);
     let mut session = store.session();
     session.begin(Begin::Serializable).expect("the log is sound");
-    let counted = count(&mut session, &store.table).expect("nobody is in the way");
+    let counted = count(&mut session, &store.table).expect("no other transaction runs");
     session.abort();
     drop(session);
     store.assert_sound();
@@ -123,11 +123,11 @@ fn turns_hold(seed: u64) -> (bool, usize) {
 fn sessions_that_take_turns_keep_indexes_and_rows_together() {
     let mut conflicts = 0;
     for seed in 0..300 {
-        let (holds, met) = turns_hold(seed);
+        let (holds, conflicted) = turns_hold(seed);
         assert!(holds, "seed {seed}");
-        conflicts += met;
+        conflicts += conflicted;
     }
-    assert!(conflicts > 300, "sessions meet: {conflicts}");
+    assert!(conflicts > 300, "too few conflicts: {conflicts}");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn threads_keep_indexes_and_rows_together() {
     assert!(store.indexes_follow());
     let mut session = store.session();
     session.begin(Begin::Serializable).expect("the log is sound");
-    assert_eq!(count(&mut session, &store.table).expect("alone"), (ROWS, 0));
+    assert_eq!(count(&mut session, &store.table).expect("no other transaction runs"), (ROWS, 0));
     drop(session);
     store.assert_sound();
 }

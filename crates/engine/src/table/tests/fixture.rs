@@ -3,22 +3,20 @@
 use crate::access::btree::Tree;
 use crate::access::row::{RowView, entry_key};
 use crate::access::schema::Schema;
-use crate::buffer::{Buffer, BufferOptions};
+use crate::buffer::BufferOptions;
 use crate::catalog::Catalog;
-use crate::ids::{DatabaseId, TreeId};
-use crate::log::{Log, Options};
+use crate::ids::TreeId;
+use crate::log::Threads;
 use crate::table::{Table, TypedSession};
-use crate::txn::{Begin, Core, Direction, Scan, Session, TxnOptions};
+use crate::txn::{Begin, Core, Direction, Scan, Session, TxnOptions, simulated_core};
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
-use std::path::Path;
 use std::sync::Arc;
 use syncline_vfs::SimulatedDisk;
-use syncline_vfs::simulated::Metadata;
 
 pub(super) type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// See the module.
+/// A core with one table.
 pub(super) struct Store {
     pub(super) core: Arc<Core<SimulatedDisk>>,
     pub(super) table: Table,
@@ -26,22 +24,14 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// A store with that table, empty; every so manieth access to a page misses.
+    /// An empty store with that table. Every n-th access to a page misses.
     pub(super) fn new(schema: Schema, miss_every: Option<u32>) -> Store {
-        let options =
-            Options { record_bytes_max: 64 << 10, segment_bytes: 256 << 10, ..Options::tiny() };
-        let disk = SimulatedDisk::new(1, Metadata::Strict);
-        let log = Log::create(&disk, Path::new("log"), DatabaseId::random(), options);
-        let buffer = Buffer::new(&BufferOptions {
-            page_bytes: 4096,
-            miss_every,
-            ..BufferOptions::default()
-        });
+        let buffer = BufferOptions { page_bytes: 4096, miss_every, ..BufferOptions::default() };
+        let core = simulated_core(&buffer, TxnOptions::default(), Threads::Own);
         let (catalog, entry) = Catalog::new().with_table(schema).expect("the name is free");
         let ids = catalog.trees_of(&entry);
-        let tree = |id| Arc::new(Tree::create(id, &buffer).expect("room for a tree"));
+        let tree = |id| Arc::new(Tree::create(id, &core.buffer).expect("room for a tree"));
         let trees: BTreeMap<_, _> = ids.into_iter().map(|id| (id, tree(id))).collect();
-        let core = Core::new(log.expect("a new log"), buffer, TxnOptions::default());
         Store {
             table: Table::new(&core.origin, &entry, |id| Arc::clone(&trees[&id])),
             core: Arc::new(core),
@@ -68,7 +58,7 @@ impl Store {
             rows.insert(key.to_vec(), value.to_vec());
             ControlFlow::Continue(())
         });
-        scanned.expect("nobody is in the way");
+        scanned.expect("no other transaction runs");
         rows
     }
 
@@ -95,8 +85,8 @@ impl Store {
                 }
             }
         }
-        let found = |index: usize| self.rows(self.table.index_tree(index));
-        (0..expected.len()).all(|index| found(index) == expected[index])
+        let entries = |index: usize| self.rows(self.table.index_tree(index));
+        (0..expected.len()).all(|index| entries(index) == expected[index])
     }
 
     /// Asserts that the trees are well formed.

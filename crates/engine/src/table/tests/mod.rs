@@ -1,4 +1,4 @@
-//! Typed transactions against a plain model, alone and many at a time.
+//! Typed transactions against a plain model, one or many at a time.
 
 mod calls;
 mod concurrent_sessions;

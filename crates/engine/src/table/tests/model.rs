@@ -1,4 +1,4 @@
-//! One session against a plain model: rows as cells, looked through one by one.
+//! One session against a plain model: rows of cells, searched one by one.
 
 use super::fixture::Store;
 use crate::access::key::{self, KeyRange};
@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 use syncline_vfs::SimulatedDisk;
 
-/// Rows by the bytes of their primary key, whose order is tested elsewhere.
+/// Rows by the bytes of their primary key, whose order other tests check.
 type Model = BTreeMap<Vec<u8>, Vec<Cell>>;
 
-/// What the data refuse.
+/// The refusals by the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Refused {
     Duplicate,
@@ -43,7 +43,7 @@ enum Write {
 #[derive(Clone)]
 enum Step {
     Set(Cell),
-    /// A small addition, with the least that the sum may be.
+    /// A small addition, with a lower bound of the sum.
     Add(i64, Option<i64>),
 }
 
@@ -91,7 +91,7 @@ impl Test {
         self.model.values().nth(at).cloned()
     }
 
-    /// The key of a row, mostly of one that is there.
+    /// The key of a row, usually of an existing one.
     fn some_key(&mut self) -> Vec<Cell> {
         let there = self.some_row().filter(|_| self.rng.u8(..5) > 0);
         let cells =
@@ -99,7 +99,7 @@ impl Test {
         self.key_cells(&cells)
     }
 
-    /// New cells for a row, at times with the key or an indexed value of another one.
+    /// New cells for a row, sometimes with the key or an indexed value of another one.
     fn some_cells(&mut self) -> Vec<Cell> {
         let mut cells = random::cells(&mut self.rng, self.store.table.schema());
         if let Some(other) = self.some_row()
@@ -144,7 +144,7 @@ impl Test {
         Some((column, step))
     }
 
-    /// What the model does; if it is refused the model stays as it was.
+    /// Applies a write to the model; if it is refused, the model stays as it was.
     fn write_model(&mut self, write: &Write) -> std::result::Result<(), Refused> {
         let (old_key, new) = match write {
             Write::Insert(cells) => {
@@ -169,7 +169,7 @@ impl Test {
             return Err(Refused::NoRow);
         }
         if let Some(cells) = &new
-            && self.meets_another(&old_key, cells)
+            && self.collides(&old_key, cells)
         {
             return Err(Refused::Duplicate);
         }
@@ -181,7 +181,7 @@ impl Test {
     }
 
     /// True if another row has the same values in a unique index.
-    fn meets_another(&self, key: &[u8], cells: &[Cell]) -> bool {
+    fn collides(&self, key: &[u8], cells: &[Cell]) -> bool {
         let mut unique = self.schema().indexes().iter().filter(|index| index.is_unique());
         unique.any(|index| {
             let mut others = self.model.iter().filter(|(other, _)| *other != key);
@@ -220,7 +220,7 @@ impl Test {
         }
     }
 
-    /// One transaction of a few calls; false if something is not as the model has it.
+    /// One transaction of a few calls. Returns false at a difference from the model.
     fn transaction(&mut self) -> bool {
         let begin = [Begin::Serializable, Begin::Snapshot][self.rng.usize(..2)];
         self.session.begin(begin).expect("the log is sound");
@@ -252,9 +252,9 @@ impl Test {
                         (Err(expected), Err(error)) if refused(&error) == Some(expected) => {
                             self.refusals += 1;
                         }
-                        // Blind: the commit will say so.
+                        // Blind: the commit will refuse it.
                         (Err(expected), Ok(())) => return self.refused_commit(expected),
-                        (_, found) => panic!("{expected:?} was expected, not {found:?}"),
+                        (_, result) => panic!("expected {expected:?}, got {result:?}"),
                     }
                 }
             }
@@ -263,7 +263,7 @@ impl Test {
             self.session.abort();
             return true;
         }
-        let ticket = self.session.commit().expect("nothing speaks against it");
+        let ticket = self.session.commit().expect("no write was refused");
         if self.rng.bool() {
             self.session.wait(ticket).expect("the disk is sound");
         }
@@ -351,19 +351,19 @@ impl Test {
         let direction = [Direction::Ascending, Direction::Descending][self.rng.usize(..2)];
         let limit = [0, 1, 3, 20, usize::MAX][self.rng.usize(..5)];
         let expected = expected_rows(schema, &self.model, columns, (range, direction, limit));
-        let mut found = 0;
+        let mut count = 0;
         let mut agrees = true;
         let scanned = self.session.scan(path, range, direction, limit, |row| {
-            agrees &= expected.get(found).is_some_and(|cells| is_row(&row, cells));
-            found += 1;
+            agrees &= expected.get(count).is_some_and(|cells| is_row(&row, cells));
+            count += 1;
             Ok(ControlFlow::Continue(()))
         });
         scanned.expect("no conflict");
-        agrees && found == expected.len()
+        agrees && count == expected.len()
     }
 }
 
-/// The rows of a range, found by encoding every row's columns.
+/// The rows of a range, computed by encoding every row's columns.
 fn expected_rows<'m>(
     schema: &Schema,
     model: &'m Model,
@@ -421,7 +421,7 @@ fn act(step: &Step, cell: &mut Cell) -> std::result::Result<(), Refused> {
     Ok(())
 }
 
-/// True if a row has these cells; key columns in their one form.
+/// True if a row has these cells; key columns in their normalized form.
 fn is_row(row: &Row<'_>, cells: &[Cell]) -> bool {
     let schema = row.schema();
     row.values().zip(cells).enumerate().all(|(column, (found, cell))| {
@@ -431,7 +431,7 @@ fn is_row(row: &Row<'_>, cells: &[Cell]) -> bool {
     })
 }
 
-/// A random store used by random transactions; false if something is not as the model has it.
+/// Random transactions on a random store. Returns false at a difference from the model.
 fn holds(seed: u64) -> (bool, usize) {
     let mut test = Test::new(seed);
     for _ in 0..40 {
@@ -458,7 +458,7 @@ fn rows_and_indexes_are_what_the_model_has() {
         assert!(holds, "seed {seed}");
         refusals += refused;
     }
-    assert!(refusals > 1_000, "what the data refuse is tried too: {refusals}");
+    assert!(refusals > 1_000, "too few refusals: {refusals}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A transaction reads over its own writes: every short sequence of calls, against a model.
 //!
-//! As long as nothing speaks against the commit every answer is the model's. Once the commit will be refused
-//! an answer is that refusal, or shows each row once; no answer speaks of damaged bytes.
+//! Unless the commit will be refused, every answer must be the model's. If it will be refused, an answer is
+//! that refusal, or contains each row once; no answer reports damaged bytes.
 
 use super::fixture::Store;
 use crate::access::key::KeyRange;
@@ -23,7 +23,7 @@ enum Call {
     Put(i64, i64),
     Update(i64, i64),
     Delete(i64),
-    /// Adds to a column that is in no index, without a look.
+    /// Adds to a column that is in no index, without a read.
     Touch(i64),
     Mark,
     RollBack,
@@ -74,13 +74,13 @@ fn row(id: i64, number: i64) -> [Value<'static>; 3] {
     [Value::Int(id), Value::Int(number), Value::Int(0)]
 }
 
-/// What the data refuse; no other error may come.
+/// True for refusals by the rows; no other error may occur.
 fn is_refusal(error: &Error) -> bool {
     matches!(error, Error::DuplicateKey { .. } | Error::NoRow { .. })
 }
 
 impl Test<'_> {
-    /// What the model makes of a call; false if the data refuse it.
+    /// Applies a call to the model. Returns false if the rows refuse it.
     fn allows(&mut self, call: Call) -> bool {
         let (id, number) = match call {
             Call::Insert(id, _) if self.model.contains_key(&id) => return false,
@@ -124,7 +124,7 @@ impl Test<'_> {
         }
     }
 
-    /// One transaction; the calls in words, if something is wrong.
+    /// One transaction. Returns the calls in words if something is wrong.
     fn run(
         &mut self,
         begin: Begin,
@@ -154,18 +154,20 @@ impl Test<'_> {
             }
             self.read_all()?;
         }
-        let wanted = self.is_doomed;
+        let must_refuse = self.is_doomed;
         self.session.abort();
         // The same without the reads, up to the commit.
         let refused = self.commit_of(begin, calls);
         match refused {
-            Some(error) if !wanted || !is_refusal(&error) => Err(format!("the commit: {error}")),
-            None if wanted => Err("the commit should have been refused".to_owned()),
+            Some(error) if !must_refuse || !is_refusal(&error) => {
+                Err(format!("the commit: {error}"))
+            }
+            None if must_refuse => Err("the commit should have been refused".to_owned()),
             _ => Ok(()),
         }
     }
 
-    /// What a commit of these calls says; the rows are put back as they were.
+    /// The error of a commit of these calls. The rows are restored afterwards.
     fn commit_of(&mut self, begin: Begin, calls: &[Call]) -> Option<Error> {
         self.session.begin(begin).unwrap();
         let mut mark = self.session.mark().unwrap();
@@ -191,11 +193,11 @@ impl Test<'_> {
             for direction in [Direction::Ascending, Direction::Descending] {
                 for limit in LIMITS {
                     for keys_only in [false, true] {
-                        let told = scan(&mut self.session, path, direction, limit, keys_only);
+                        let answer = scan(&mut self.session, path, direction, limit, keys_only);
                         let what = format!(
                             "a scan, by index {is_index}, {direction:?}, limit {limit}, keys {keys_only}"
                         );
-                        self.judge(told, (is_index, direction, limit, keys_only))
+                        self.judge(answer, (is_index, direction, limit, keys_only))
                             .map_err(|why| format!("{what}: {why}"))?;
                     }
                 }
@@ -203,8 +205,8 @@ impl Test<'_> {
         }
         for id in 0..3 {
             let row = self.session.get(table, &[Value::Int(id)]);
-            let told = row.map(|row| row.map(|row| pair(&row, false).1));
-            self.judge_one(told, self.model.get(&id).copied())
+            let answer = row.map(|row| row.map(|row| pair(&row, false).1));
+            self.judge_one(answer, self.model.get(&id).copied())
                 .map_err(|why| format!("get of {id}: {why}"))?;
         }
         for number in 5..9 {
@@ -212,9 +214,9 @@ impl Test<'_> {
                 break;
             }
             let row = self.session.get_by(by_number, &[Value::Int(number)]);
-            let told = row.map(|row| row.map(|row| pair(&row, false).0));
+            let answer = row.map(|row| row.map(|row| pair(&row, false).0));
             let expected = self.model.iter().find(|(_, has)| **has == number);
-            self.judge_one(told, expected.map(|(id, _)| *id))
+            self.judge_one(answer, expected.map(|(id, _)| *id))
                 .map_err(|why| format!("get by {number}: {why}"))?;
         }
         Ok(())
@@ -222,19 +224,19 @@ impl Test<'_> {
 
     fn judge_one(
         &self,
-        told: Result<Option<i64>>,
+        answer: Result<Option<i64>>,
         expected: Option<i64>,
     ) -> std::result::Result<(), String> {
-        match told {
-            Ok(told) if told == expected || self.is_doomed => Ok(()),
+        match answer {
+            Ok(answer) if answer == expected || self.is_doomed => Ok(()),
             Err(error) if self.is_doomed && is_refusal(&error) => Ok(()),
-            told => Err(format!("{told:?} in place of {expected:?}")),
+            answer => Err(format!("{answer:?} instead of {expected:?}")),
         }
     }
 
     fn judge(
         &self,
-        told: Result<Vec<(i64, i64)>>,
+        answer: Result<Vec<(i64, i64)>>,
         (is_index, direction, limit, keys_only): (bool, Direction, usize, bool),
     ) -> std::result::Result<(), String> {
         let mut rows: Vec<(i64, i64)> = self.model.iter().map(|(id, has)| (*id, *has)).collect();
@@ -250,18 +252,18 @@ impl Test<'_> {
                 row.1 = 0;
             }
         }
-        match told {
-            Ok(told) if told == rows => Ok(()),
-            Ok(told) if self.is_doomed => {
-                let mut ids: Vec<i64> = told.iter().map(|(id, _)| *id).collect();
+        match answer {
+            Ok(answer) if answer == rows => Ok(()),
+            Ok(answer) if self.is_doomed => {
+                let mut ids: Vec<i64> = answer.iter().map(|(id, _)| *id).collect();
                 ids.sort_unstable();
                 if ids.windows(2).any(|pair| pair[0] == pair[1]) {
-                    return Err(format!("a row is shown twice: {told:?}"));
+                    return Err(format!("a row is returned twice: {answer:?}"));
                 }
                 Ok(())
             }
             Err(error) if self.is_doomed && is_refusal(&error) => Ok(()),
-            told => Err(format!("{told:?} in place of {rows:?}")),
+            answer => Err(format!("{answer:?} instead of {rows:?}")),
         }
     }
 }
@@ -278,10 +280,10 @@ fn scan(
     limit: usize,
     keys_only: bool,
 ) -> Result<Vec<(i64, i64)>> {
-    let mut told = Vec::new();
+    let mut answer = Vec::new();
     let all = KeyRange { lower: Bound::Unbounded, upper: Bound::Unbounded };
     let show = |row: Row<'_>| {
-        told.push(pair(&row, keys_only));
+        answer.push(pair(&row, keys_only));
         Ok(ControlFlow::Continue(()))
     };
     if keys_only {
@@ -289,14 +291,14 @@ fn scan(
     } else {
         session.scan(path, all, direction, limit, show)?;
     }
-    Ok(told)
+    Ok(answer)
 }
 
-/// Makes the rows be the stored ones.
+/// Restores the stored rows.
 fn fill(store: &Store, session: &mut TypedSession<SimulatedDisk>) {
     let table = &store.table;
     let run = session.run(Begin::Serializable, |tx| {
-        // Whatever is there goes first: two rows may have changed places in the index.
+        // Deletes existing rows first: two rows may have exchanged their index entries.
         for id in 0..3 {
             if tx.get(table, &[Value::Int(id)])?.is_some() {
                 tx.delete(table, &[Value::Int(id)])?;
@@ -308,7 +310,7 @@ fn fill(store: &Store, session: &mut TypedSession<SimulatedDisk>) {
     session.wait(run.unwrap().1).unwrap();
 }
 
-/// Every sequence of so many calls; the first that is answered wrongly.
+/// Runs every sequence of `length` calls. Returns the first one with a wrong answer.
 fn first_wrong(length: u32, is_unique: bool) -> Option<String> {
     let store = store(is_unique);
     let mut session = store.session();
@@ -339,9 +341,9 @@ fn every_short_sequence_of_calls_is_read_as_it_will_be_committed_or_refused() {
 }
 
 #[test]
-fn an_overlay_of_inserts_that_does_not_look_at_the_store_is_found() {
+fn an_overlay_of_inserts_that_ignores_the_store_is_found() {
     for is_unique in [false, true] {
         let wrong = with(Some(PlantedBug::OverlayBlindly), || first_wrong(2, is_unique));
-        println!("{}", wrong.expect("two calls are enough"));
+        println!("{}", wrong.expect("two calls reveal the bug"));
     }
 }

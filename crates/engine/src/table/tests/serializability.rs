@@ -1,19 +1,19 @@
-//! Random transactions of several real threads, each judged against a serial model in the order of commits.
-//!
-//! 1. What a serializable transaction with writes was answered is so just before its own commit; what one
-//!    without writes was answered is so at its read point.
-//! 2. What a snapshot was answered is so at its read point, a prefix of the commits.
-//! 3. A commit's writes are allowed by the state before it. A refusal is true of a state between the
+//! Random transactions of several real threads, each checked against a serial model in the order of commits.
+//! 1. The answers of a serializable transaction with writes hold just before its own commit; those of one
+//!    without writes hold at its read point.
+//! 2. The answers of a snapshot hold at its read point, a prefix of the commits.
+//! 3. A commit's writes are allowed by the state before it. A refusal is justified by a state between the
 //!    transaction's begin and its end.
 //!
-//! Once its commit must be refused a transaction may be answered that refusal, or anything; see `own_writes`.
 //!
-//! Size and threads come from the environment. A million transactions, on two cores, unoptimized about
-//! twenty minutes, optimized about three:
+//! Once its commit must be refused, a transaction may get that refusal or any other answer; see `own_writes`.
+//!
+//! Environment variables set size and threads. A million transactions take about twenty minutes on two cores
+//! without optimization, and about three with it:
 //!
 //! ```text
 //! SYNCLINE_TRANSACTIONS=1000000 SYNCLINE_THREADS=8 cargo test --profile long-tests \
-//!     -p syncline-engine --lib -- judged --nocapture
+//!     -p syncline-engine --lib -- serializability --nocapture
 //! ```
 
 use super::fixture::Store;
@@ -34,7 +34,7 @@ const IDS: i64 = 10;
 const NAMES: i64 = 13;
 const GROUPS: i64 = 3;
 
-/// So many are judged at once.
+/// Transactions checked at once.
 const ROUND: u64 = 10_000;
 
 /// Key, name (unique), group, points.
@@ -65,7 +65,7 @@ struct Walk {
     keys_only: bool,
 }
 
-/// The rows that a read was answered; none for a refusal. A write that was taken has no rows.
+/// The rows returned by a read; none for a refusal. An accepted write has no rows.
 type Answer = Option<Vec<Cells>>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,10 +80,10 @@ enum Outcome {
 struct Record {
     begin: Begin,
     calls: Vec<(Call, Answer)>,
-    /// The read point at first, and the last.
+    /// The first and the last read point.
     points: (u64, u64),
     csn: u64,
-    /// What was published when it ended.
+    /// The last published commit when it ended.
     published: u64,
     outcome: Outcome,
 }
@@ -132,7 +132,7 @@ fn cells_of(row: &Row<'_>, keys_only: bool) -> Result<Cells> {
     Ok(cells)
 }
 
-/// Makes the call; its rows, if it reads.
+/// Makes the call. Returns its rows if it reads.
 fn make(
     session: &mut TypedSession<SimulatedDisk>,
     table: &Table,
@@ -183,7 +183,7 @@ fn make(
     Ok(rows)
 }
 
-/// Refused, a conflict, or something that nobody may be answered here.
+/// A refusal, a conflict, or an error that must not occur here.
 fn outcome_of(error: &Error) -> std::result::Result<Outcome, String> {
     match error {
         Error::DuplicateKey { .. } | Error::NoRow { .. } => Ok(Outcome::Refused),
@@ -242,7 +242,7 @@ fn transaction(
     Ok(record)
 }
 
-/// What a state makes of a transaction.
+/// The result of a replay on a state.
 struct Replayed {
     state: State,
     /// Its commit must be refused there.
@@ -250,8 +250,8 @@ struct Replayed {
     has_writes: bool,
 }
 
-/// Makes the calls on a state. Fails with the first answer that is not so there; `reads` says whether answers
-/// of reads count.
+/// Replays the calls on a state. Fails with the first answer that differs; `reads` says whether answers of
+/// reads count.
 fn replay(state: &State, record: &Record, reads: bool) -> std::result::Result<Replayed, String> {
     let fresh = || Replayed { state: state.clone(), is_doomed: false, has_writes: false };
     let (mut now, mut mark) = (fresh(), fresh());
@@ -276,7 +276,7 @@ fn replay(state: &State, record: &Record, reads: bool) -> std::result::Result<Re
             _ => {
                 let expected = read(&now.state, *call);
                 if answer.as_ref() != Some(&expected) {
-                    return Err(format!("{call:?}: {answer:?} in place of {expected:?}"));
+                    return Err(format!("{call:?}: {answer:?} instead of {expected:?}"));
                 }
             }
         }
@@ -306,8 +306,9 @@ fn write(state: &mut State, call: Call) -> bool {
         Call::Delete(id) if state.contains_key(&id) => (id, None),
         _ => return false,
     };
-    let is_taken = |cells: &Cells| state.values().any(|row| row[0] != id && row[1] == cells[1]);
-    if new.as_ref().is_some_and(is_taken) {
+    let is_name_in_use =
+        |cells: &Cells| state.values().any(|row| row[0] != id && row[1] == cells[1]);
+    if new.as_ref().is_some_and(is_name_in_use) {
         return false;
     }
     match new {
@@ -337,16 +338,17 @@ fn read(state: &State, call: Call) -> Vec<Cells> {
     }
 }
 
-/// Judges the records of one store; its last state, and how many were judged, of them refused.
+/// Checks the records of one store. Returns its last state, and the numbers of checked and of refused
+/// transactions.
 fn judge(records: &[Record]) -> std::result::Result<(State, u64, u64), String> {
     let mut writers: Vec<&Record> = records.iter().filter(|record| record.csn > 0).collect();
     writers.sort_by_key(|record| record.csn);
     let mut states: Vec<State> = vec![State::new()];
     let (mut judged, mut refused) = (0, 0);
     for record in writers {
-        let told = |why: String| format!("{why}; {record:?}");
+        let text = |why: String| format!("{why}; {record:?}");
         let is_snapshot = record.begin != Begin::Serializable;
-        // Without writes a ticket is that of what was read.
+        // The ticket of a transaction without writes is that of its reads.
         let has_writes = replay(&State::new(), record, false).is_ok_and(|now| now.has_writes);
         if !has_writes || record.begin == Begin::ReadOnly {
             continue;
@@ -357,17 +359,17 @@ fn judge(records: &[Record]) -> std::result::Result<(State, u64, u64), String> {
             states.push(states[states.len() - 1].clone());
         }
         if states.len() > csn {
-            return Err(told(format!("two commits have the number {csn}")));
+            return Err(text(format!("two commits have the number {csn}")));
         }
-        let done = replay(&states[csn - 1], record, !is_snapshot).map_err(told)?;
+        let done = replay(&states[csn - 1], record, !is_snapshot).map_err(text)?;
         if done.is_doomed {
-            return Err(told("the commit should have been refused".to_owned()));
+            return Err(text("the commit should have been refused".to_owned()));
         }
         states.push(done.state);
     }
     let at = |point: u64| &states[(point as usize).min(states.len() - 1)];
     for record in records {
-        let told = |why: String| format!("{why}; {record:?}");
+        let text = |why: String| format!("{why}; {record:?}");
         let (first, last) = record.points;
         let is_serializable = record.begin == Begin::Serializable;
         match record.outcome {
@@ -377,7 +379,7 @@ fn judge(records: &[Record]) -> std::result::Result<(State, u64, u64), String> {
                     |point| replay(at(point), record, true).is_ok_and(|now| now.is_doomed);
                 if !(first..=record.published).any(is_true) {
                     let why = replay(at(last), record, true).err().unwrap_or_default();
-                    return Err(told(format!("nothing refuses it: {why}")));
+                    return Err(text(format!("the refusal is not justified: {why}")));
                 }
                 refused += 1;
             }
@@ -387,24 +389,24 @@ fn judge(records: &[Record]) -> std::result::Result<(State, u64, u64), String> {
                 let reads = replay(at(first), record, true);
                 let by_call = record.calls.iter().any(|(_, answer)| answer.is_none());
                 if by_call && !reads.is_ok_and(|now| now.is_doomed) {
-                    return Err(told("nothing at its read point refuses it".to_owned()));
+                    return Err(text("the refusal is not justified at its read point".to_owned()));
                 }
                 if !by_call && !(first..=record.published).any(is_true) {
-                    return Err(told("nothing refuses its commit".to_owned()));
+                    return Err(text("the commit's refusal is not justified".to_owned()));
                 }
                 refused += 1;
             }
             Outcome::Committed | Outcome::Aborted if is_serializable => {
                 let has_writes = replay(at(last), record, false).is_ok_and(|now| now.has_writes);
                 if record.outcome == Outcome::Aborted || !has_writes {
-                    replay(at(last), record, true).map_err(told)?;
+                    replay(at(last), record, true).map_err(text)?;
                 }
             }
             Outcome::Committed | Outcome::Aborted => {
                 if first != last {
-                    return Err(told("a snapshot has moved".to_owned()));
+                    return Err(text("the read point of a snapshot has moved".to_owned()));
                 }
-                replay(at(first), record, true).map_err(told)?;
+                replay(at(first), record, true).map_err(text)?;
             }
         }
         judged += 1;
@@ -412,7 +414,7 @@ fn judge(records: &[Record]) -> std::result::Result<(State, u64, u64), String> {
     Ok((states.pop().unwrap_or_default(), judged, refused))
 }
 
-/// A round of that many transactions; how many were judged and refused.
+/// A round of that many transactions. Returns how many were checked and refused.
 fn round(
     seed: u64,
     threads: u64,
@@ -445,7 +447,7 @@ fn round(
         let rows = rows.map_err(|error| error.to_string())?;
         drop(session);
         if rows != read(&state, Call::Scan(walk)) || !store.indexes_follow() {
-            return Err("the last state is not the model's".to_owned());
+            return Err("the last state differs from the model".to_owned());
         }
         store.assert_sound();
     }
@@ -456,10 +458,10 @@ fn round(
 #[test]
 fn every_transaction_of_several_threads_is_answered_as_a_serial_model_answers() {
     let threads = asked("SYNCLINE_THREADS").unwrap_or(4);
-    let wanted = asked("SYNCLINE_TRANSACTIONS").unwrap_or(4_000);
+    let total = asked("SYNCLINE_TRANSACTIONS").unwrap_or(4_000);
     let (mut done, mut judged, mut refused) = (0, 0, 0);
-    while done < wanted {
-        let some = ROUND.min(wanted - done).max(threads);
+    while done < total {
+        let some = ROUND.min(total - done).max(threads);
         match round(done, threads, some, None) {
             Ok((more, of_them)) => {
                 judged += more;
@@ -469,12 +471,12 @@ fn every_transaction_of_several_threads_is_answered_as_a_serial_model_answers() 
         }
         done += some;
     }
-    println!("{judged} of {done} transactions judged, {refused} of them refused");
+    println!("{judged} of {done} transactions checked, {refused} of them refused");
     assert!(judged > done / 4 && refused > done / 50, "{judged}, {refused} of {done}");
 }
 
 #[test]
-fn judged_histories_find_an_overlay_of_inserts_that_does_not_look_at_the_store() {
+fn histories_reveal_an_overlay_of_inserts_that_ignores_the_store() {
     let plant = Some(PlantedBug::OverlayBlindly);
     let found = (0..20).find_map(|seed| round(seed, 4, 400, plant).err());
     println!("{}", found.expect("the planted bug is found"));

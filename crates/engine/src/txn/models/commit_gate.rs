@@ -1,5 +1,5 @@
-//! The commit gate under shuttle: while it is closed no section runs but the holder's, and nobody who
-//! waits to enter or to close sleeps for ever.
+//! The commit gate under shuttle: while it is closed only the holder's section runs, and no thread that waits
+//! to enter or to close sleeps forever.
 
 use crate::planted_bug::PlantedBug;
 use crate::sync::explore::{Bound, Fault, find, hold};
@@ -18,7 +18,11 @@ struct Inside {
 fn section(gate: &CommitGate, inside: &Inside, seat: u32) {
     let section = gate.enter(seat, Duration::MAX).unwrap();
     inside.sections.fetch_add(1, Ordering::SeqCst);
-    assert_eq!(inside.closers.load(Ordering::SeqCst), 0, "no section beside a closed gate");
+    assert_eq!(
+        inside.closers.load(Ordering::SeqCst),
+        0,
+        "no section runs while the gate is closed"
+    );
     inside.sections.fetch_sub(1, Ordering::SeqCst);
     drop(section);
 }
@@ -27,7 +31,7 @@ fn close(gate: &Arc<CommitGate>, inside: &Inside) {
     let closed = gate.close(ClosedBy::Engine, Duration::MAX).unwrap();
     assert_eq!(inside.closers.fetch_add(1, Ordering::SeqCst), 0, "one closer at a time");
     assert_eq!(inside.sections.load(Ordering::SeqCst), 0, "sections have ended");
-    // The holder's own section, as when a transaction runs alone.
+    // The holder's own section, as in an exclusive transaction.
     drop(closed.section());
     assert_eq!(inside.sections.load(Ordering::SeqCst), 0, "and none has begun");
     inside.closers.fetch_sub(1, Ordering::SeqCst);
@@ -58,7 +62,7 @@ fn race(entering: u32, closing: u32) {
 }
 
 #[test]
-fn sections_and_closers_exclude_each_other_and_nobody_sleeps_for_ever() {
+fn sections_and_closers_exclude_each_other_and_no_thread_sleeps_forever() {
     hold("gate: two enter, one closes", Bound(30_000), || race(2, 1));
     hold("gate: three enter, two close", Bound(30_000), || race(3, 2));
     for plant in

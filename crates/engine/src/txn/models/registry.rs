@@ -16,17 +16,17 @@ use std::sync::Arc;
 
 const SOURCE: (&str, &str) = ("txn/registry.rs", include_str!("../registry.rs"));
 
-/// What goes wrong in a model.
+/// A fault injected into a model.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum InjectedFault {
     Nothing,
-    /// The collector's bound is the durable LSN, whoever still reads.
+    /// The collector's bound is the durable LSN, ignoring readers.
     CollectBlindly,
-    /// A begin takes the point that it had before it registered.
+    /// A begin uses the point that it had before it registered.
     PointBeforeRegistering,
-    /// The commit does not save what it replaces.
+    /// The commit does not save the old row.
     SkipVersion,
-    /// A reader that was doomed does not ask.
+    /// A doomed reader does not check.
     DoomNotAsked,
 }
 
@@ -48,16 +48,16 @@ fn store() -> Arc<Store> {
 }
 
 impl Store {
-    fn horizon(&self) -> Csn {
+    fn durable_lsn(&self) -> Csn {
         Csn(self.durable_lsn.load(Ordering::SeqCst))
     }
 
-    /// Commits number `csn` over the row, and becomes stable.
+    /// Commits number `csn` to the row, and becomes stable.
     fn commit(&self, csn: u64, wrong: InjectedFault) {
         let mut leaf = self.leaf.lock().unwrap();
         let was = *leaf;
         let none = (Csn::ZERO, &mut Vec::new());
-        // Of two commits each saves in a thread slot of its own, as two threads do.
+        // Each of two commits saves in its own thread slot, as two threads do.
         let thread_slot = csn as u32;
         let saved = (wrong != InjectedFault::SkipVersion).then(|| {
             let (word, value) = (VersionWord::of(Csn(was)), was.to_le_bytes());
@@ -73,17 +73,17 @@ impl Store {
         self.durable_lsn.store(csn, Ordering::SeqCst);
     }
 
-    /// Drops what nobody reads, as far as the collector knows.
+    /// Drops the versions that no reader needs, as the collector sees it.
     fn collect(&self, wrong: InjectedFault) {
         let bound = if wrong == InjectedFault::CollectBlindly {
-            self.horizon()
+            self.durable_lsn()
         } else {
-            self.registry.oldest(|| self.horizon())
+            self.registry.oldest(|| self.durable_lsn())
         };
         self.versions.collect(bound, &mut Vec::new());
     }
 
-    /// What is seen of the row at a point; none if it is absent there.
+    /// The row as seen at a point; none if it is absent there.
     fn read(&self, point: Csn) -> Option<u64> {
         let leaf = self.leaf.lock().unwrap();
         let newest = *leaf;
@@ -94,14 +94,14 @@ impl Store {
         let mut value = Vec::new();
         let word = self.versions.find(NAME, point, &mut value)?;
         let value = u64::from_le_bytes(value.try_into().unwrap());
-        assert_eq!(word, VersionWord::of(Csn(value)), "the version's word is its own");
+        assert_eq!(word, VersionWord::of(Csn(value)), "the version's word matches its value");
         Some(value)
     }
 }
 
 const NAME: Name<'static> = Name { hash: 7, tree: TreeId(3), key: b"row" };
 
-/// A begin and a collector alone, over numbers: what was dropped never lies above a begin's point.
+/// A begin and a collector alone, on numbers: no dropped version is above a begin's point.
 fn beginning(wrong: InjectedFault) {
     let registry = Arc::new(Registry::new());
     let durable_lsn = Arc::new(AtomicU64::new(1));
@@ -120,19 +120,19 @@ fn beginning(wrong: InjectedFault) {
             dropped.store(bound.0, Ordering::Release);
         })
     };
-    let look = || Csn(durable_lsn.load(Ordering::Acquire));
+    let read = || Csn(durable_lsn.load(Ordering::Acquire));
     let point = if wrong == InjectedFault::PointBeforeRegistering {
-        let point = look();
+        let point = read();
         registry.enter(seat, point, || point)
     } else {
-        registry.enter(seat, look(), look)
+        registry.enter(seat, read(), read)
     };
     collector.join().unwrap();
-    assert!(dropped.load(Ordering::Acquire) <= point.0, "no begin slips through");
+    assert!(dropped.load(Ordering::Acquire) <= point.0, "a begin slipped through");
     registry.leave(seat);
 }
 
-/// A row committed twice more, a reader, a collector: the reader sees the row of its point.
+/// A row committed twice more, a reader, a collector: the reader sees the row at its point.
 fn reading(wrong: InjectedFault) {
     let store = store();
     let seat = store.registry.claim().unwrap();
@@ -144,38 +144,37 @@ fn reading(wrong: InjectedFault) {
         let store = Arc::clone(&store);
         thread::spawn(move || store.collect(wrong))
     };
-    let floor = store.horizon();
-    let point = store.registry.enter(seat, floor, || store.horizon());
-    assert_eq!(store.read(point), Some(point.0), "the row of its point");
+    let floor = store.durable_lsn();
+    let point = store.registry.enter(seat, floor, || store.durable_lsn());
+    assert_eq!(store.read(point), Some(point.0), "the row at its point");
     store.registry.leave(seat);
     committer.join().unwrap();
     collector.join().unwrap();
     store.collect(InjectedFault::Nothing);
-    assert_eq!(store.versions.count(), 0, "nothing is kept that nobody reads");
+    assert_eq!(store.versions.count(), 0, "versions without readers remain");
 }
 
-/// The reader is doomed for the memory that its version takes: it sees the row of its point, or that it
-/// is doomed.
+/// The reader is doomed for the memory of its version: it sees the row at its point, or that it is doomed.
 fn dooming(wrong: InjectedFault) {
     let store = store();
     let seat = store.registry.claim().unwrap();
-    let floor = store.horizon();
-    let point = store.registry.enter(seat, floor, || store.horizon());
+    let floor = store.durable_lsn();
+    let point = store.registry.enter(seat, floor, || store.durable_lsn());
     store.commit(2, InjectedFault::Nothing);
     let collector = {
         let store = Arc::clone(&store);
         thread::spawn(move || {
-            assert!(store.registry.doom_oldest(store.horizon()));
+            assert!(store.registry.doom_oldest(store.durable_lsn()));
             store.collect(InjectedFault::Nothing);
         })
     };
     let seen = store.read(point);
     if wrong == InjectedFault::DoomNotAsked || !store.registry.is_doomed(seat) {
-        assert_eq!(seen, Some(1), "the row of its point");
+        assert_eq!(seen, Some(1), "the row at its point");
     }
     collector.join().unwrap();
     store.registry.advance(seat, Csn(2));
-    assert!(store.registry.is_doomed(seat), "a doom stands until the end");
+    assert!(store.registry.is_doomed(seat), "a doom lasts until the transaction ends");
     store.registry.leave(seat);
     assert_eq!(store.versions.count(), 0);
 }
@@ -198,7 +197,7 @@ fn no_begin_slips_through() {
 }
 
 #[test]
-fn a_reader_sees_the_row_of_its_point_and_versions_go_in_the_end() {
+fn a_reader_sees_the_row_at_its_point_and_versions_are_finally_dropped() {
     hold("registry: reading", Bound(2), || reading(InjectedFault::Nothing));
     for (name, wrong) in [
         ("a collector that looks at no begin", InjectedFault::CollectBlindly),
@@ -209,7 +208,7 @@ fn a_reader_sees_the_row_of_its_point_and_versions_go_in_the_end() {
 }
 
 #[test]
-fn who_is_doomed_sees_the_row_of_its_point_or_that_it_is_doomed() {
+fn a_doomed_reader_sees_the_row_at_its_point_or_that_it_is_doomed() {
     hold("registry: dooming", Bound(4), || dooming(InjectedFault::Nothing));
     let fault = Fault::InModel("a doom that is not asked for");
     find("registry: dooming", fault, Bound(4), || dooming(InjectedFault::DoomNotAsked));

@@ -1,14 +1,15 @@
-//! A whole store under shuttle: rows locked by bits in leaves whose latch the checker holds, between the
-//! real commit, the real reads and the real collection.
+//! A whole store under shuttle: rows are locked by bits in leaves whose latches the checker controls, with
+//! the real commit, the real reads and the real collection.
 //!
-//! `tests::schedule` stops sessions between the steps of a commit; here they may stop at every atomic and
-//! at every lock, latches included, so that what a step does under a latch is explored too.
+//! `tests::schedule` stops sessions between the steps of a commit; here they may stop at every atomic and at
+//! every lock, latches included, so that the work of a step under a latch is explored too.
 
+use crate::conflict::Conflict;
 use crate::log::Threads;
 use crate::planted_bug::PlantedBug;
 use crate::sync::explore::{Bound, Fault, find, hold};
-use crate::txn::tests::fixture::{Shape, Store, TestSession};
-use crate::txn::{Begin, Conflict, TxnOptions};
+use crate::txn::tests::fixture::{Store, StoreConfig, TestSession};
+use crate::txn::{Begin, TxnOptions};
 use crate::{Error, Result};
 use shuttle::thread;
 use std::sync::Arc;
@@ -18,9 +19,9 @@ const ROWS: [&[u8]; 2] = [b"one", b"two"];
 /// A store with two rows that hold 50 each.
 fn store() -> Arc<Store> {
     let store = Store::with_threads(
-        Shape {
-            options: TxnOptions { lock_looks_max: 6, ..TxnOptions::default() },
-            ..Shape::default()
+        StoreConfig {
+            options: TxnOptions { lock_retries_max: 6, ..TxnOptions::default() },
+            ..StoreConfig::default()
         },
         Threads::None,
     );
@@ -35,11 +36,11 @@ fn store() -> Arc<Store> {
 }
 
 fn get(session: &mut TestSession, store: &Store, row: &[u8]) -> Result<u8> {
-    let found = session.get(&store.tree, row)?;
-    Ok(found.expect("the row is never deleted")[0])
+    let value = session.get(&store.tree, row)?;
+    Ok(value.expect("the row is never deleted")[0])
 }
 
-/// Moves `amount` from one row to the other, if no conflict comes in between; true if it was moved.
+/// Transfers `amount` from one row to the other, unless there is a conflict; true if it did.
 fn transfer(store: &Store, from: usize, amount: u8) -> bool {
     let mut session = store.session();
     let mut attempt = || {
@@ -70,14 +71,14 @@ fn audit(store: &Store, begin: Begin) {
     let one = get(&mut session, store, ROWS[0]);
     let two = one.and_then(|one| Ok((one, get(&mut session, store, ROWS[1])?)));
     match two {
-        Ok((one, two)) => assert_eq!(one + two, 100, "a sum that never was: {one} and {two}"),
+        Ok((one, two)) => assert_eq!(one + two, 100, "a sum that never existed: {one} and {two}"),
         Err(Error::Conflict(Conflict::ReadPoint | Conflict::ReadChanged | Conflict::Locked)) => {}
         Err(other) => panic!("{other}"),
     }
     session.abort();
 }
 
-/// Two transfers against each other, a snapshot and a serializable reader beside them.
+/// Two concurrent transfers, with a snapshot and a serializable reader.
 fn transfers() {
     let store = store();
     let movers = [(0, 7), (1, 20)].map(|(from, amount)| {
@@ -101,7 +102,7 @@ fn transfers() {
     store.assert_clean();
 }
 
-/// Empties one row if both hold 50 still; true if it was emptied.
+/// Empties one row if both still hold 50; true if it was emptied.
 fn empty(store: &Store, row: usize) -> bool {
     let mut session = store.session();
     let mut attempt = || {
@@ -122,7 +123,7 @@ fn empty(store: &Store, row: usize) -> bool {
     }
 }
 
-/// Two of whom each empties its own row if the other's is full: at most one may.
+/// Two transactions that each empty their own row if the other one is full: at most one may succeed.
 fn skew() {
     let store = store();
     let other = {
@@ -142,7 +143,7 @@ fn transfers_and_readers_at_every_atomic_and_latch() {
 }
 
 #[test]
-fn no_two_each_rely_on_what_the_other_changes() {
+fn two_transactions_never_both_rely_on_what_the_other_changes() {
     hold("rows: skew", Bound(20_000), skew);
     let planted = Fault::Planted(PlantedBug::LockNotChecked);
     find("rows: skew", planted, Bound(20_000), skew);

@@ -1,12 +1,12 @@
-//! Rows that lie side by side, which a commit locks and applies under one latch: whatever comes between them.
+//! Neighbouring rows, which a commit locks and applies under one latch, with other changes in between.
 
-use super::fixture::{Shape, Store, TestSession};
+use super::fixture::{Store, StoreConfig, TestSession};
 use crate::txn::Begin;
 use std::collections::BTreeMap;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Writes a run of neighbouring rows, some of them new, some grown, some gone, some twice.
+/// Writes a run of neighbouring rows, some of them new, longer, deleted, or written twice.
 fn write_run(
     session: &mut TestSession,
     store: &Store,
@@ -43,7 +43,7 @@ fn write_run(
 #[test]
 fn neighbours_are_written_as_if_each_were_alone() {
     for (seed, miss_every) in [(1, None), (2, None), (3, Some(7))] {
-        let store = Store::new(Shape { miss_every, ..Shape::default() });
+        let store = Store::new(StoreConfig { miss_every, ..StoreConfig::default() });
         let (mut random, mut model) = (fastrand::Rng::with_seed(seed), Model::new());
         for round in 0..300 {
             let mut session = store.session();
@@ -53,7 +53,7 @@ fn neighbours_are_written_as_if_each_were_alone() {
                 .for_each(|_| write_run(&mut session, &store, &mut random, &mut next));
             let is_refused = random.u8(..5) == 0;
             if is_refused {
-                // The last of all rows is there, so that all others are locked by then.
+                // The last of all rows exists, so all others are locked when it is refused.
                 session.insert(&store.tree, &[9], b"").unwrap();
             } else {
                 session.put(&store.tree, &[9], b"").unwrap();

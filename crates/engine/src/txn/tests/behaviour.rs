@@ -1,23 +1,24 @@
-//! One behaviour a test.
+//! Tests of one behaviour each.
 
-use super::fixture::{ALL, Shape, Store, append, resize, scan, scan_all};
+use super::fixture::{ALL, Store, StoreConfig, append, resize, scan, scan_all};
 use crate::Error;
+use crate::conflict::Conflict;
+use crate::error::PatchFailure;
 use crate::ids::Csn;
 use crate::own_process::in_own_process;
-use crate::txn::action::PatchFailure;
+use crate::txn::Begin;
 use crate::txn::scan::{Direction, Scan};
-use crate::txn::{Begin, Conflict};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 pub(super) fn store() -> Store {
-    Store::new(Shape::default())
+    Store::new(StoreConfig::default())
 }
 
 pub(super) fn conflict<T: std::fmt::Debug>(result: crate::Result<T>) -> Conflict {
     match result {
         Err(Error::Conflict(conflict)) => conflict,
-        other => panic!("no conflict: {other:?}"),
+        other => panic!("not a conflict: {other:?}"),
     }
 }
 
@@ -77,7 +78,7 @@ fn refusals_come_from_the_data_at_the_commit_and_leave_nothing_behind() {
 }
 
 #[test]
-fn what_the_transaction_itself_shows_to_be_impossible_is_refused_at_once() {
+fn writes_that_contradict_the_transactions_own_are_refused_at_once() {
     let store = store();
     let mut session = store.session();
     session.begin(Begin::Serializable).unwrap();
@@ -92,7 +93,7 @@ fn what_the_transaction_itself_shows_to_be_impossible_is_refused_at_once() {
     ] {
         assert!(matches!(error, Error::Absent { .. }), "{error}");
     }
-    // The transaction goes on. A row that was put and deleted may have been there or not.
+    // The transaction goes on. The row that was put and deleted may have existed or not.
     session.put(&store.tree, b"b", b"4").unwrap();
     session.commit().unwrap();
     session.begin(Begin::Serializable).unwrap();
@@ -176,7 +177,7 @@ fn absence_and_ranges_are_reads_too() {
 }
 
 #[test]
-fn a_transaction_that_must_be_run_again_has_still_seen_one_moment() {
+fn a_transaction_that_must_be_run_again_has_read_one_moment() {
     let store = store();
     let set = |value: &[u8]| {
         store.apply(|session| {
@@ -186,7 +187,7 @@ fn a_transaction_that_must_be_run_again_has_still_seen_one_moment() {
     };
     set(b"1");
     let mut session = store.session();
-    // Nothing read yet that has changed: the read point moves.
+    // Nothing that was read has changed yet: the read point moves.
     session.begin(Begin::Serializable).unwrap();
     session.get(&store.tree, b"z").unwrap();
     set(b"2");
@@ -232,7 +233,7 @@ fn snapshots_keep_their_moment_through_updates_deletes_and_inserts() {
         down.reverse();
         assert_eq!(down, old);
     }
-    // Write skew passes, a lost update does not.
+    // Write skew is allowed, a lost update is not.
     snapshot.put(&store.tree, b"e", b"1").unwrap();
     let ticket = snapshot.commit().unwrap();
     snapshot.wait(ticket).unwrap();
@@ -276,7 +277,7 @@ fn a_session_finds_its_own_commits_in_what_it_begins_next() {
 }
 
 #[test]
-fn savepoints_take_back_writes_and_only_those_behind_them() {
+fn savepoints_undo_only_the_writes_after_them() {
     let store = store();
     store.apply(|session| session.put(&store.tree, b"base", b"b").unwrap());
     let mut session = store.session();
@@ -304,7 +305,7 @@ fn savepoints_take_back_writes_and_only_those_behind_them() {
 
 #[test]
 fn a_transaction_larger_than_leaves_splits_them_and_comes_back_whole() {
-    let store = Store::new(Shape { miss_every: Some(3), ..Shape::default() });
+    let store = Store::new(StoreConfig { miss_every: Some(3), ..StoreConfig::default() });
     let keys: Vec<[u8; 4]> =
         (0..300_u32).map(|key| key.wrapping_mul(2_654_435_761).to_be_bytes()).collect();
     store.apply(|session| {
@@ -312,7 +313,7 @@ fn a_transaction_larger_than_leaves_splits_them_and_comes_back_whole() {
             session.insert(&store.tree, key, &[key[0]; 40]).unwrap();
         }
     });
-    // Growing rows take room beside others.
+    // Growing rows take space from others.
     store.apply(|session| {
         for key in &keys {
             session.update(&store.tree, key, &[key[1]; 90]).unwrap();
@@ -359,7 +360,7 @@ fn long_values_live_in_overflow_pages_and_leave_them_when_nobody_reads_them() {
             "::long_values_live_in_overflow_pages_and_leave_them_when_nobody_reads_them"
         ),
         || {
-            let store = Store::new(Shape { miss_every: Some(5), ..Shape::default() });
+            let store = Store::new(StoreConfig { miss_every: Some(5), ..StoreConfig::default() });
             let empty = store.core.buffer.resident_bytes();
             let long = |byte: u8| vec![byte; 5_000];
             store.apply(|session| session.put(&store.tree, b"a", &long(1)).unwrap());
@@ -378,7 +379,7 @@ fn long_values_live_in_overflow_pages_and_leave_them_when_nobody_reads_them() {
             reader.abort();
             let now = [vec![2; 3], vec![7; 1021]].concat();
             assert_eq!(store.rows(&store.tree), [(b"a".to_vec(), now)]);
-            // Refused commits give theirs back, too.
+            // Refused commits free theirs, too.
             let mut session = store.session();
             session.begin(Begin::Serializable).unwrap();
             session.put(&store.tree, b"b", &long(9)).unwrap();
@@ -388,13 +389,13 @@ fn long_values_live_in_overflow_pages_and_leave_them_when_nobody_reads_them() {
             store.assert_clean();
             store.core.buffer.free_all_retired();
             let kept = store.core.buffer.resident_bytes().saturating_sub(empty);
-            assert!(kept < 4_096, "{kept} bytes are left behind");
+            assert!(kept < 4_096, "{kept} bytes remain");
         },
     );
 }
 
 #[test]
-fn whoever_keeps_losing_is_run_alone_and_wins() {
+fn a_transaction_that_keeps_losing_is_run_exclusively_and_wins() {
     let store = store();
     store.apply(|session| session.put(&store.tree, b"hot", b"0").unwrap());
     let mut session = store.session();
@@ -415,7 +416,7 @@ fn whoever_keeps_losing_is_run_alone_and_wins() {
 }
 
 #[test]
-fn a_dropped_tree_is_a_conflict_for_those_who_used_it() {
+fn a_dropped_tree_is_a_conflict_for_transactions_that_used_it() {
     let store = store();
     store.apply(|session| session.put(&store.tree, b"a", b"1").unwrap());
     let (mut writer, mut reader) = (store.session(), store.session());
@@ -445,17 +446,17 @@ fn a_visitor_may_stop_and_the_rest_is_not_read() {
     }
     let mut session = store.session();
     session.begin(Begin::Serializable).unwrap();
-    let mut seen = Vec::new();
+    let mut read = Vec::new();
     session
         .scan(&store.tree, ALL, |key, _| {
-            seen.push(key[0]);
+            read.push(key[0]);
             match key[0] {
                 7 => ControlFlow::Break(()),
                 _ => ControlFlow::Continue(()),
             }
         })
         .unwrap();
-    assert_eq!(seen, [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(read, [0, 1, 2, 3, 4, 5, 6, 7]);
     session.put(&store.other, b"w", b"").unwrap();
     store.apply(|session| session.put(&store.tree, &[8], b"later").unwrap());
     session.commit().unwrap();
@@ -470,7 +471,7 @@ fn a_session_may_move_to_another_thread() {
 }
 
 #[test]
-fn a_tree_that_is_known_is_used_without_counting_its_users() {
+fn a_cached_tree_is_used_without_counting_references() {
     let store = store();
     let mut sessions = [store.session(), store.session()];
     let write = |session: &mut super::fixture::TestSession, key: &[u8]| {
@@ -484,6 +485,6 @@ fn a_tree_that_is_known_is_used_without_counting_its_users() {
     let first = write(&mut sessions[0], b"a");
     assert_eq!(first.0, first.1);
     assert_eq!(write(&mut sessions[0], b"b"), first);
-    // The memory of the one's transactions is that of the other's.
+    // The two sessions' transactions share one memory.
     assert_eq!(write(&mut sessions[1], b"c"), first);
 }

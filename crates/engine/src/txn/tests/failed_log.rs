@@ -1,11 +1,11 @@
-//! What a session may still do when the log has failed, by itself or by a panic.
+//! Calls that a session may still make after the log has failed, by itself or by a panic.
 
 use super::behaviour::store;
 use crate::Error;
+use crate::error::PatchFailure;
 use crate::txn::Begin;
-use crate::txn::action::PatchFailure;
 
-/// A patch with a bug in it.
+/// A patch with a bug.
 fn broken(_: &[u8], _: &[u8], _: &mut Vec<u8>) -> Result<(), PatchFailure> {
     panic!("a bug in a patch");
 }
@@ -32,7 +32,7 @@ fn a_panic_while_rows_are_locked_closes_the_log() {
 }
 
 #[test]
-fn after_the_log_has_failed_nothing_begins_but_reads_of_what_is_stable() {
+fn after_the_log_has_failed_only_reads_of_stable_data_begin() {
     let store = store();
     store.apply(|session| session.put(&store.tree, b"a", b"1").unwrap());
     let mut session = store.session();

@@ -2,9 +2,9 @@
 
 use crate::access::btree::Tree;
 use crate::buffer::{Buffer, BufferOptions};
+use crate::error::PatchFailure;
 use crate::ids::{DatabaseId, TreeId};
 use crate::log::{Log, Options, Threads};
-use crate::txn::action::PatchFailure;
 use crate::txn::scan::{Direction, Scan};
 use crate::txn::session::Session;
 use crate::txn::{Begin, Core, TxnOptions};
@@ -16,15 +16,15 @@ use syncline_vfs::simulated::Metadata;
 
 pub(in crate::txn) type TestSession = Session<SimulatedDisk>;
 
-/// See the module.
+/// A store with two trees.
 pub(in crate::txn) struct Store {
     pub(in crate::txn) core: Arc<Core<SimulatedDisk>>,
     pub(in crate::txn) tree: Arc<Tree>,
     pub(in crate::txn) other: Arc<Tree>,
 }
 
-/// What differs between stores.
-pub(in crate::txn) struct Shape {
+/// The parameters of a store.
+pub(in crate::txn) struct StoreConfig {
     pub(in crate::txn) page_bytes: u32,
     pub(in crate::txn) miss_every: Option<u32>,
     pub(in crate::txn) pre_image_bytes_max: u64,
@@ -32,9 +32,9 @@ pub(in crate::txn) struct Shape {
     pub(in crate::txn) options: TxnOptions,
 }
 
-impl Default for Shape {
-    fn default() -> Shape {
-        Shape {
+impl Default for StoreConfig {
+    fn default() -> StoreConfig {
+        StoreConfig {
             page_bytes: 512,
             miss_every: None,
             pre_image_bytes_max: 1 << 20,
@@ -44,39 +44,44 @@ impl Default for Shape {
     }
 }
 
+/// A core without trees, its log small and on a simulated disk.
+pub(crate) fn simulated_core(
+    buffer: &BufferOptions,
+    options: TxnOptions,
+    threads: Threads,
+) -> Core<SimulatedDisk> {
+    let log_options =
+        Options { record_bytes_max: 64 << 10, segment_bytes: 256 << 10, ..Options::tiny() };
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    let log = Log::create_with(&disk, Path::new("log"), DatabaseId::random(), log_options, threads);
+    Core::new(log.expect("a new log"), Buffer::new(buffer), options)
+}
+
 impl Store {
-    pub(in crate::txn) fn new(shape: Shape) -> Store {
-        Store::with_threads(shape, Threads::Own)
+    pub(in crate::txn) fn new(config: StoreConfig) -> Store {
+        Store::with_threads(config, Threads::Own)
     }
 
-    /// The same, its log with or without threads of its own.
-    pub(in crate::txn) fn with_threads(shape: Shape, threads: Threads) -> Store {
-        let log_options =
-            Options { record_bytes_max: 64 << 10, segment_bytes: 256 << 10, ..Options::tiny() };
-        let disk = SimulatedDisk::new(1, Metadata::Strict);
-        let log =
-            Log::create_with(&disk, Path::new("log"), DatabaseId::random(), log_options, threads);
-        let buffer = Buffer::new(&BufferOptions {
-            page_bytes: shape.page_bytes,
-            miss_every: shape.miss_every,
-            pre_image_bytes_max: shape.pre_image_bytes_max,
-            resident_bytes_max: shape.resident_bytes_max,
+    /// The same; `threads` says whether the log has its own threads.
+    pub(in crate::txn) fn with_threads(config: StoreConfig, threads: Threads) -> Store {
+        let buffer = BufferOptions {
+            page_bytes: config.page_bytes,
+            miss_every: config.miss_every,
+            pre_image_bytes_max: config.pre_image_bytes_max,
+            resident_bytes_max: config.resident_bytes_max,
             ..BufferOptions::default()
-        });
-        let tree = |id| Arc::new(Tree::create(TreeId(id), &buffer).expect("room for a tree"));
+        };
+        let core = Arc::new(simulated_core(&buffer, config.options, threads));
+        let tree = |id| Arc::new(Tree::create(TreeId(id), &core.buffer).expect("room for a tree"));
         let (tree, other) = (tree(1), tree(2));
-        Store {
-            core: Arc::new(Core::new(log.expect("a new log"), buffer, shape.options)),
-            tree,
-            other,
-        }
+        Store { core, tree, other }
     }
 
     pub(in crate::txn) fn session(&self) -> TestSession {
         Session::new(&self.core).expect("a seat")
     }
 
-    /// Runs a transaction of its own and waits until it is stable.
+    /// Runs a separate transaction and waits until it is stable.
     pub(in crate::txn) fn apply(&self, body: impl Fn(&mut TestSession)) {
         let mut session = self.session();
         let run = session.run(Begin::Serializable, |session| {
@@ -95,10 +100,10 @@ impl Store {
         rows
     }
 
-    /// Asserts that trees are well formed and that nothing is left behind of what nobody needs.
+    /// Asserts that the trees are well formed and that no garbage remains.
     pub(in crate::txn) fn assert_clean(&self) {
         self.core.log.flush().unwrap();
-        // A ghost goes once its commit is stable, an empty leaf with its last ghost.
+        // A ghost is removed once its commit is stable, an empty leaf with its last ghost.
         self.core.sweep();
         for tree in [&self.tree, &self.other] {
             assert_eq!(tree.check(&self.core.buffer), Vec::<String>::new());
@@ -124,7 +129,7 @@ impl Store {
     }
 }
 
-/// The whole range, upwards.
+/// The whole range, ascending.
 pub(in crate::txn) const ALL: Scan<'static> = Scan {
     lower: Bound::Unbounded,
     upper: Bound::Unbounded,
@@ -152,7 +157,7 @@ pub(in crate::txn) fn scan(
     Ok(rows)
 }
 
-/// A patch: appends its bytes, up to 60 of them altogether.
+/// A patch that appends its bytes, up to 60 in total.
 pub(in crate::txn) fn append(
     patch: &[u8],
     old: &[u8],
@@ -166,7 +171,7 @@ pub(in crate::txn) fn append(
     Ok(())
 }
 
-/// A patch: makes the row as long as it says, so that it comes into and goes from overflow pages.
+/// A patch that sets the row's length, so that the row moves into and out of overflow pages.
 #[allow(clippy::unnecessary_wraps, reason = "it is a patch, and those may fail")]
 pub(in crate::txn) fn resize(
     patch: &[u8],

@@ -1,7 +1,7 @@
-//! What transactions did and were told, and whether that can be true.
+//! A history records the calls and answers of transactions, and is checked for correctness.
 //!
-//! A history is checked by replaying it: the commits in the order of their numbers, one after another,
-//! against a plain map. Then every answer must be what a transaction alone would have been given.
+//! The check replays the commits in the order of their numbers, one after another, on a plain map. Every
+//! recorded answer must then be the one that the transaction would get alone.
 
 use super::fixture::{Store, TestSession, append, scan};
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ use std::ops::Bound;
 /// The rows of the first tree by key.
 pub(super) type State = BTreeMap<u8, Vec<u8>>;
 
-/// What a transaction is asked to do. Values are given, so that each is known again.
+/// A call of a transaction. Values are distinct, so that each can be recognized.
 #[derive(Clone, Debug)]
 pub(super) enum Request {
     Get(u8),
@@ -28,17 +28,17 @@ pub(super) enum Request {
     Rollback,
 }
 
-/// What it was told.
+/// The answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Nothing,
     Row(Option<Vec<u8>>),
     Rows(Vec<(u8, Vec<u8>)>),
-    /// The data refuse that, at once.
+    /// The rows refuse the write at once.
     Refused,
 }
 
-/// How it ended.
+/// How a transaction ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Committed(Csn),
@@ -77,8 +77,8 @@ pub(super) fn perform(
             action,
             Request::Get(_) | Request::Scan { .. } | Request::Savepoint | Request::Rollback
         );
-        let told = match act(store, session, &mut savepoints, action) {
-            Ok(told) => told,
+        let answer = match act(store, session, &mut savepoints, action) {
+            Ok(answer) => answer,
             Err(Error::Conflict(_)) => {
                 session.abort();
                 past.end = End::Conflict;
@@ -87,7 +87,7 @@ pub(super) fn perform(
             Err(_) => Answer::Refused,
         };
         past.read_point = session.read_point();
-        past.events.push((action.clone(), told));
+        past.events.push((action.clone(), answer));
     }
     past.end = match session.commit() {
         Ok(ticket) if writes && ticket.csn > past.read_point => End::Committed(ticket.csn),
@@ -136,22 +136,22 @@ fn act(
     Ok(Answer::Nothing)
 }
 
-/// What a replay finds.
+/// The result of a replay.
 struct Replayed {
     state: State,
-    /// A write that the data refuse.
+    /// A write was refused by the rows.
     is_refused: bool,
-    /// The first answer that is not the one that was given.
+    /// The first difference from a recorded answer.
     mismatch: Option<String>,
 }
 
-/// Does what a transaction did, alone, on `state`.
+/// Replays a transaction alone on `state`.
 fn replay(past: &FinishedTransaction, state: &State) -> Replayed {
     let mut now = Replayed { state: state.clone(), is_refused: false, mismatch: None };
     let mut saved: Vec<(State, bool)> = Vec::new();
-    for (action, told) in &past.events {
-        if *told == Answer::Refused {
-            // It was shown by the transaction's own writes and changed nothing.
+    for (action, answer) in &past.events {
+        if *answer == Answer::Refused {
+            // The transaction's own writes caused it, and it changed nothing.
             continue;
         }
         let expected = match action {
@@ -178,15 +178,16 @@ fn replay(past: &FinishedTransaction, state: &State) -> Replayed {
                 Answer::Nothing
             }
         };
-        // Behind a write that will be refused, answers are about what will not be.
-        if expected != *told && !now.is_refused && now.mismatch.is_none() {
-            now.mismatch = Some(format!("{action:?} was told {told:?}, not {expected:?}"));
+        // After a write that will be refused, answers describe a state that will not exist.
+        if expected != *answer && !now.is_refused && now.mismatch.is_none() {
+            now.mismatch =
+                Some(format!("{action:?} was answered with {answer:?}, not {expected:?}"));
         }
     }
     now
 }
 
-/// Applies a write; false if the data refuse it.
+/// Applies a write; false if the rows refuse it.
 fn apply(write: &Request, state: &mut State) -> bool {
     match write {
         Request::Put(key, value) => {
@@ -211,8 +212,8 @@ fn apply(write: &Request, state: &mut State) -> bool {
     }
 }
 
-/// Checks a history that ended with `last`. `known` are states before it, the last of them the one that
-/// it began with, each from some commit on. Returns what is wrong.
+/// Checks a history that ended with the rows `last`. `known` are earlier states, each from some commit on;
+/// the last of them is the state at the start. Returns the first problem.
 pub(super) fn check(
     pasts: &[FinishedTransaction],
     known: &[(Csn, State)],
@@ -237,7 +238,7 @@ pub(super) fn check(
         if past.begin == Begin::Serializable
             && let Some(mismatch) = replayed.mismatch
         {
-            return Err(format!("{csn} does not stand in its place: {mismatch}; {past:?}"));
+            return Err(format!("{csn} does not fit into the order: {mismatch}; {past:?}"));
         }
         states.push((csn, replayed.state));
     }
@@ -259,12 +260,15 @@ pub(super) fn check(
             if !states.iter().any(|(csn, state)| *csn >= past.read_point && fits(state))
                 && !fits(at(past.read_point))
             {
-                return Err(format!("nothing refuses it: {past:?}"));
+                return Err(format!("it was refused without a reason: {past:?}"));
             }
         }
     }
     if states[states.len() - 1].1 != *last {
-        return Err(format!("the end is {last:?}, not {:?}", states[states.len() - 1].1));
+        return Err(format!(
+            "the rows at the end are {last:?}, not {:?}",
+            states[states.len() - 1].1
+        ));
     }
     Ok(())
 }

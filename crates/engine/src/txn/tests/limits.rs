@@ -1,15 +1,16 @@
-//! Limits: what is just within one is taken, what is beyond is refused in words.
+//! Limits: a value at the limit is accepted, one beyond it is refused with a clear error.
 
 use super::behaviour::{conflict, store};
-use super::fixture::{Shape, Store, append, resize};
+use super::fixture::{Store, StoreConfig, append, resize};
 use crate::Error;
-use crate::txn::{Begin, Conflict, TxnOptions};
+use crate::conflict::Conflict;
+use crate::txn::{Begin, TxnOptions};
 
 #[test]
 fn the_cap_on_old_versions_ends_the_oldest_reader_only() {
-    let store = Store::new(Shape {
+    let store = Store::new(StoreConfig {
         options: TxnOptions { version_bytes_max: 64 << 10, ..TxnOptions::default() },
-        ..Shape::default()
+        ..StoreConfig::default()
     });
     store.apply(|session| session.put(&store.tree, b"a", b"first").unwrap());
     let (mut old, mut young) = (store.session(), store.session());
@@ -35,10 +36,10 @@ fn the_cap_on_old_versions_ends_the_oldest_reader_only() {
 }
 
 #[test]
-fn limits_on_keys_values_and_sessions_are_told_clearly() {
-    let store = Store::new(Shape {
+fn errors_about_keys_values_and_sessions_are_clear() {
+    let store = Store::new(StoreConfig {
         options: TxnOptions { value_bytes_max: 100, key_bytes_max: 20, ..TxnOptions::default() },
-        ..Shape::default()
+        ..StoreConfig::default()
     });
     let mut session = store.session();
     session.begin(Begin::Serializable).unwrap();
@@ -49,7 +50,7 @@ fn limits_on_keys_values_and_sessions_are_told_clearly() {
     );
     let error = session.put(&store.tree, &[0; 20], &[0; 101]).unwrap_err();
     assert!(error.to_string().starts_with("a value of 101 bytes"), "{error}");
-    // D8: what no record can hold is refused by the write that crosses the cap.
+    // D8: a write that no record can hold with the others is refused at once.
     let refused = (0..1_000_u32).find_map(|key| {
         let put = session.put(&store.tree, &key.to_be_bytes(), &[1; 100]);
         put.err().map(|error| (key, error))
@@ -61,14 +62,14 @@ fn limits_on_keys_values_and_sessions_are_told_clearly() {
     store.assert_clean();
 }
 
-/// Makes a row as long as that by a patch, in a transaction of its own.
+/// Sets a row's length by a patch, in a separate transaction.
 fn resize_one(session: &mut super::fixture::TestSession, store: &Store, key: &[u8], bytes: u16) {
     let [low, high] = bytes.to_le_bytes();
     session.patch(&store.tree, key, resize, &[low, high, 1]).unwrap();
 }
 
 #[test]
-fn a_commit_that_fits_into_a_record_is_taken_whatever_the_session_wrote_before() {
+fn a_commit_that_fits_into_a_record_is_accepted_whatever_the_session_wrote_before() {
     let store = store();
     let keys: Vec<[u8; 2]> = (0..40).map(|key: u16| key.to_be_bytes()).collect();
     store.apply(|session| {
@@ -76,18 +77,18 @@ fn a_commit_that_fits_into_a_record_is_taken_whatever_the_session_wrote_before()
         keys.iter().map(|key| &key[..]).for_each(put);
     });
     let mut session = store.session();
-    // Long rows: one that a patch makes, and one that is put.
+    // Long rows: one made by a patch, and one that is put.
     session.begin(Begin::Serializable).unwrap();
     resize_one(&mut session, &store, &keys[0], 30_000);
     session.put(&store.other, b"long", &vec![1; 30_000]).unwrap();
     session.commit().unwrap();
-    // Many short ones, of which each could have been as long.
+    // Many short rows, each of which could have been as long.
     session.begin(Begin::Serializable).unwrap();
     for key in &keys[1..] {
         session.patch(&store.tree, key, append, b"er").unwrap();
     }
     session.commit().unwrap();
-    // Many short ones beside a long one, whichever comes first.
+    // Many short rows and a long one, in each order.
     for long in [1, 20, 39] {
         session.begin(Begin::Serializable).unwrap();
         for (at, key) in keys.iter().enumerate().skip(1) {
@@ -95,7 +96,7 @@ fn a_commit_that_fits_into_a_record_is_taken_whatever_the_session_wrote_before()
         }
         session.commit().unwrap();
     }
-    // What is overwritten before the commit is no part of it.
+    // A value that is overwritten before the commit is not part of its record.
     session.begin(Begin::Serializable).unwrap();
     for round in 0..10 {
         session.put(&store.other, b"over", &vec![round; 20_000]).unwrap();
@@ -106,7 +107,7 @@ fn a_commit_that_fits_into_a_record_is_taken_whatever_the_session_wrote_before()
 }
 
 #[test]
-fn the_longest_record_is_taken_and_one_byte_more_is_not() {
+fn the_longest_record_is_accepted_and_one_byte_more_is_not() {
     let store = store();
     store.apply(|session| session.put(&store.tree, b"row", b"").unwrap());
     let mut session = store.session();
@@ -118,7 +119,7 @@ fn the_longest_record_is_taken_and_one_byte_more_is_not() {
                 continue;
             }
             session.begin(Begin::Serializable).unwrap();
-            let told = if is_patched {
+            let result = if is_patched {
                 resize_one(&mut session, &store, b"row", bytes as u16);
                 session.commit().map(drop)
             } else {
@@ -126,9 +127,9 @@ fn the_longest_record_is_taken_and_one_byte_more_is_not() {
                 put.and(session.commit().map(drop))
             };
             if bytes <= most {
-                told.unwrap();
+                result.unwrap();
             } else {
-                assert!(matches!(told, Err(Error::TooLarge { .. })), "{bytes}: {told:?}");
+                assert!(matches!(result, Err(Error::TooLarge { .. })), "{bytes}: {result:?}");
             }
         }
     }

@@ -1,11 +1,12 @@
-//! Caps on memory: what nobody needs goes before a writer is refused, and leaves that are emptied come back.
+//! Caps on memory: garbage is reclaimed before a writer is refused, and emptied leaves are freed.
 
 use super::behaviour::conflict;
-use super::fixture::{Shape, Store, TestSession, resize, scan_all};
+use super::fixture::{Store, StoreConfig, TestSession, resize, scan_all};
 use crate::Error;
 use crate::buffer::page::Kind;
+use crate::conflict::Conflict;
 use crate::txn::garbage::Ghost;
-use crate::txn::{Begin, Conflict, TxnOptions};
+use crate::txn::{Begin, TxnOptions};
 
 /// Bytes of a long row: 43 pages of 512 bytes.
 const LONG: usize = 20_000;
@@ -14,14 +15,14 @@ const LONG: usize = 20_000;
 const LONG_BYTES: u64 = 43 * 640;
 
 fn capped(resident_bytes_max: u64, version_bytes_max: u64) -> Store {
-    Store::new(Shape {
+    Store::new(StoreConfig {
         resident_bytes_max,
         options: TxnOptions { version_bytes_max, ..TxnOptions::default() },
-        ..Shape::default()
+        ..StoreConfig::default()
     })
 }
 
-/// Makes a row long, in a transaction of its own.
+/// Makes a row long, in a separate transaction.
 fn put_long(store: &Store, session: &mut TestSession, key: &[u8], byte: u8) -> crate::Result<()> {
     session.begin(Begin::Serializable)?;
     session.put(&store.tree, key, &vec![byte; LONG])?;
@@ -29,10 +30,10 @@ fn put_long(store: &Store, session: &mut TestSession, key: &[u8], byte: u8) -> c
     session.wait(ticket)
 }
 
-/// D3: the versions of long rows were charged with their overflow pointers, so that the reader lived on
-/// while they took all memory.
+/// D3: the versions of long rows were charged with their overflow pointers only, so the reader went on while
+/// they took all memory.
 #[test]
-fn a_reader_beside_updates_of_long_rows_ends_when_versions_reach_their_cap() {
+fn a_reader_during_updates_of_long_rows_ends_when_versions_reach_their_cap() {
     let cap = 8 * LONG_BYTES;
     let store = capped(u64::MAX, cap);
     let mut session = store.session();
@@ -51,7 +52,7 @@ fn a_reader_beside_updates_of_long_rows_ends_when_versions_reach_their_cap() {
     store.assert_clean();
 }
 
-/// D4: the bound was looked for once in 33 commits, and memory refused without a look.
+/// D4: the bound was computed once in 33 commits, and memory was refused without computing it.
 #[test]
 fn a_long_row_is_updated_again_and_again_below_a_cap_of_a_few_of_them() {
     let store = capped(6 * LONG_BYTES, 256 << 20);
@@ -63,7 +64,7 @@ fn a_long_row_is_updated_again_and_again_below_a_cap_of_a_few_of_them() {
     store.assert_clean();
 }
 
-/// D4, where the long value is made behind the lock, in the section.
+/// D4, with the long value made after the lock, in the section.
 #[test]
 fn a_row_is_patched_to_be_long_again_and_again_below_a_cap_of_a_few_of_them() {
     let store = capped(6 * LONG_BYTES, 256 << 20);
@@ -80,9 +81,9 @@ fn a_row_is_patched_to_be_long_again_and_again_below_a_cap_of_a_few_of_them() {
     store.assert_clean();
 }
 
-/// D4, by who runs alone behind the closed gate.
+/// D4, in an exclusive transaction behind the closed gate.
 #[test]
-fn who_runs_alone_makes_memory_free_too() {
+fn an_exclusive_transaction_reclaims_memory_too() {
     let store = capped(6 * LONG_BYTES, 256 << 20);
     let mut session = store.session();
     for update in 0..40 {
@@ -95,7 +96,7 @@ fn who_runs_alone_makes_memory_free_too() {
     store.assert_clean();
 }
 
-/// Puts rows of long keys into one transaction each until that is refused; answers how many there are.
+/// Puts rows with long keys, one per transaction, until one is refused. Returns the number of rows.
 fn fill(store: &Store, session: &mut TestSession, first: u8) -> u32 {
     for number in 0..100_000 {
         session.begin(Begin::Serializable).unwrap();
@@ -109,7 +110,7 @@ fn fill(store: &Store, session: &mut TestSession, first: u8) -> u32 {
     panic!("the cap is never reached")
 }
 
-/// A key most of whose bytes differ from those of its neighbours.
+/// A key that differs from its neighbours in most bytes.
 fn key(first: u8, number: u32) -> Vec<u8> {
     let number = number.to_be_bytes();
     [&[first][..], &number, &number.repeat(9)].concat()
@@ -126,9 +127,9 @@ fn delete_all(store: &Store, session: &mut TestSession, (first, count): (u8, u32
     }
 }
 
-/// D4: a split, inside the section. Ghosts that could go kept their leaves.
+/// D4: a split, inside the section. Removable ghosts kept their leaves.
 #[test]
-fn a_full_store_that_was_emptied_takes_as_many_rows_at_once() {
+fn a_full_store_takes_as_many_rows_after_it_was_emptied() {
     let store = capped(200 << 10, 256 << 20);
     let mut session = store.session();
     let count = fill(&store, &mut session, 1);
@@ -145,15 +146,15 @@ fn a_full_store_that_was_emptied_takes_as_many_rows_at_once() {
     assert_eq!(store.tree.check(&store.core.buffer), Vec::<String>::new());
 }
 
-/// An idle reader keeps every ghost: it ends when they stand in the way of a writer, not before.
+/// An idle reader keeps every ghost: it is ended when they block a writer, not before.
 #[test]
-fn a_full_store_can_be_emptied_beside_an_idle_reader() {
+fn a_full_store_can_be_emptied_despite_an_idle_reader() {
     let store = capped(200 << 10, 256 << 20);
     let mut session = store.session();
     let count = fill(&store, &mut session, 1);
     let mut idle = store.session();
     idle.begin(Begin::ReadOnly).unwrap();
-    // Nothing can go: nobody is ended for that.
+    // Nothing can be reclaimed, so no reader is ended.
     assert_eq!(fill(&store, &mut session, 2), 0);
     assert_eq!(scan_all(&mut idle, &store.tree).unwrap().len() as u32, count);
     delete_all(&store, &mut session, (1, count));
@@ -164,9 +165,9 @@ fn a_full_store_can_be_emptied_beside_an_idle_reader() {
     assert_eq!(conflict(read), Conflict::SnapshotTooOld);
 }
 
-/// Ghosts that wait are charged, with their keys, to the memory for old versions.
+/// Waiting ghosts, with their keys, count towards the memory for old versions.
 #[test]
-fn ghosts_that_wait_count_as_old_versions_do() {
+fn waiting_ghosts_count_as_old_versions() {
     let store = capped(u64::MAX, 256 << 20);
     let mut session = store.session();
     for from in [0, 500, 1_000, 1_500] {
@@ -202,7 +203,7 @@ fn threads_that_update_long_rows_near_the_cap_are_not_refused() {
                     let put = |session: &mut TestSession| {
                         session.put(&store.tree, &[thread], &vec![update; LONG])
                     };
-                    // Near the cap one may be ended for the other, and is run again.
+                    // Near the cap one transaction may be ended for another, and is run again.
                     let ((), ticket) = session.run(Begin::Serializable, put).unwrap();
                     session.wait(ticket).unwrap();
                 }
@@ -212,10 +213,10 @@ fn threads_that_update_long_rows_near_the_cap_are_not_refused() {
     store.assert_clean();
 }
 
-/// D9: nobody looked again at a leaf that became empty while another thread changed the structure.
+/// D9: a leaf that became empty while another thread changed the structure was never checked again.
 #[test]
 fn leaves_that_could_not_be_unlinked_when_they_became_empty_are_unlinked_later() {
-    let store = Store::new(Shape::default());
+    let store = Store::new(StoreConfig::default());
     let mut session = store.session();
     store.apply(|session| {
         for number in 0..400 {
@@ -231,21 +232,20 @@ fn leaves_that_could_not_be_unlinked_when_they_became_empty_are_unlinked_later()
         let _busy = store.tree.hold_structure();
         store.core.sweep();
         assert!(leaves() >= before / 2, "{} of {before}", leaves());
-        // It ends although nothing can be done.
+        // It ends although nothing can be removed.
         store.core.sweep();
     }
-    assert!(store.core.garbage.len() > 10, "they wait");
+    assert!(store.core.garbage.len() > 10, "the leaves wait");
     store.core.sweep();
-    assert_eq!(leaves(), 1, "the root alone");
+    assert_eq!(leaves(), 1, "only the root remains");
     drop(session);
     store.assert_clean();
 }
 
-/// D9: the same where a transaction inserts rows and deletes them again, or is refused, and leaves its leaf
-/// empty.
+/// D9: the same where a transaction inserts and deletes rows, or is refused, and leaves its leaf empty.
 #[test]
 fn a_leaf_that_an_abort_leaves_empty_is_unlinked_later() {
-    let store = Store::new(Shape::default());
+    let store = Store::new(StoreConfig::default());
     let mut session = store.session();
     let (rows, fresh) = ((0..200, 1), (0..60, 2));
     store.apply(|session| {
@@ -254,7 +254,7 @@ fn a_leaf_that_an_abort_leaves_empty_is_unlinked_later() {
         }
     });
     let before = store.core.buffer.pages_of(store.tree.id).len();
-    // Blind inserts, the last of which is refused: rows are locked, leaves are split, all is taken back.
+    // Blind inserts, the last of which is refused: rows are locked and leaves split, and all is undone.
     session.begin(Begin::Serializable).unwrap();
     for number in fresh.0 {
         session.insert(&store.tree, &key(fresh.1, number), b"").unwrap();
@@ -269,21 +269,21 @@ fn a_leaf_that_an_abort_leaves_empty_is_unlinked_later() {
     store.assert_clean();
 }
 
-/// What a page of a kind needs is known also where free cells of blocks are the memory.
+/// The memory that a page of a kind needs is known, even if free cells of blocks provide it.
 #[test]
-fn memory_at_the_cap_is_told_by_kind() {
+fn memory_at_the_cap_is_known_by_kind() {
     let store = capped(64 << 10, 256 << 20);
     let buffer = &store.core.buffer;
     assert!(buffer.has_memory(Kind::Leaf, 1) && buffer.has_memory(Kind::Overflow, 10));
     assert!(!buffer.has_memory(Kind::Overflow, 1_000));
 }
 
-/// What serializable transactions read had no bound.
+/// The read set of serializable transactions was unbounded.
 #[test]
-fn what_a_transaction_has_read_is_bounded() {
-    let store = Store::new(Shape {
+fn the_read_set_is_bounded() {
+    let store = Store::new(StoreConfig {
         options: TxnOptions { read_bytes_max: 4 << 10, ..TxnOptions::default() },
-        ..Shape::default()
+        ..StoreConfig::default()
     });
     store.apply(|session| {
         for number in 0..200 {

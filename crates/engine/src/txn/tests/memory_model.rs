@@ -1,15 +1,16 @@
-//! Random histories under a small cap on old versions: readers of all ages beside short and long rows that
-//! come, change and go. A reader sees its moment, in scans with limits in both directions, or is ended; what
-//! old versions hold never passes their cap by more than one commit; and a scan looks at a leaf a few times.
+//! Random histories under a small cap on old versions: readers of all ages, while short and long rows are
+//! inserted, changed and deleted. A reader sees its moment, in limited scans in both directions, or is ended;
+//! old versions never exceed their cap by more than one commit; and a scan reads a leaf only a few times.
 //!
-//! What versions hold is not taken from their own account: it is the overflow pages that are there and that
-//! no row needs.
+//! The memory of versions is not taken from their own account: it is that of the overflow pages which exist
+//! and which no row needs.
 
-use super::fixture::{Shape, Store, TestSession, scan};
+use super::fixture::{Store, StoreConfig, TestSession, scan};
 use crate::Error;
+use crate::conflict::Conflict;
 use crate::seeds::finds;
-use crate::txn::scan::{Direction, LEAVES_LOOKED_AT, Scan};
-use crate::txn::{Begin, Conflict, TxnOptions};
+use crate::txn::scan::{Direction, LEAVES_READ, Scan};
+use crate::txn::{Begin, TxnOptions};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
@@ -17,14 +18,14 @@ type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
 const CAP: u64 = 64 << 10;
 
-/// A frame with its page, and what of a value a page takes.
+/// A frame with its page, and the bytes of a value in a page.
 const FRAME_BYTES: u64 = 640;
 const PIECE_BYTES: usize = 472;
 
-/// Values that are longer lie in overflow pages.
+/// Longer values are in overflow pages.
 const IN_LEAF: usize = 128;
 
-/// The longest value, and how far the account of each shard may be behind.
+/// The longest value, and how far the accounts of the shards may lag.
 const LONG: usize = 30_000;
 const BEHIND: u64 = 9 * (16 << 10);
 
@@ -40,9 +41,9 @@ struct Episode {
 impl Episode {
     fn new(seed: u64) -> Episode {
         let mut random = fastrand::Rng::with_seed(seed);
-        let store = Store::new(Shape {
+        let store = Store::new(StoreConfig {
             options: TxnOptions { version_bytes_max: CAP, ..TxnOptions::default() },
-            ..Shape::default()
+            ..StoreConfig::default()
         });
         Episode {
             writer: store.session(),
@@ -58,7 +59,7 @@ impl Episode {
         self.random.u32(..self.keys)
     }
 
-    /// Puts or deletes rows of a few neighbours, or one long row.
+    /// Puts or deletes a few neighbouring rows, or one long row.
     fn write(&mut self) {
         let from = self.key();
         let mut rows = self.rows.clone();
@@ -95,7 +96,7 @@ impl Episode {
         self.readers.push((reader, self.rows.clone()));
     }
 
-    /// A scan by some reader; what it answers that it should not.
+    /// A scan by some reader. Fails if its result is wrong.
     fn read(&mut self) -> Result<(), String> {
         if self.readers.is_empty() {
             return Ok(());
@@ -113,32 +114,32 @@ impl Episode {
             direction,
             limit,
         };
-        let before = LEAVES_LOOKED_AT.get();
-        let found = match scan(reader, &self.store.tree, range) {
-            Ok(found) => found,
+        let before = LEAVES_READ.get();
+        let scanned = match scan(reader, &self.store.tree, range) {
+            Ok(rows) => rows,
             Err(Error::Conflict(Conflict::SnapshotTooOld)) => {
                 self.readers.swap_remove(at);
                 return Ok(());
             }
             Err(error) => return Err(error.to_string()),
         };
-        let looks = LEAVES_LOOKED_AT.get() - before;
+        let reads = LEAVES_READ.get() - before;
         let inside = rows.range(lower.to_vec()..upper.to_vec());
         let inside = inside.map(|(key, value)| (key.clone(), value.clone()));
         let expected: Vec<_> = match direction {
             Direction::Ascending => inside.take(limit).collect(),
             Direction::Descending => inside.rev().take(limit).collect(),
         };
-        if found != expected {
+        if scanned != expected {
             return Err(format!("{direction:?} {limit}: a reader does not see its moment"));
         }
-        if looks > leaves + 12 {
-            return Err(format!("{looks} looks at {leaves} leaves for {limit} rows"));
+        if reads > leaves + 12 {
+            return Err(format!("{reads} reads of {leaves} leaves for {limit} rows"));
         }
         Ok(())
     }
 
-    /// Leaves and overflow pages.
+    /// The numbers of leaves and overflow pages.
     fn pages(&self) -> (u64, u64) {
         let (buffer, guard) = (&self.store.core.buffer, crate::buffer::pin());
         let pages = buffer.pages_of(self.store.tree.id).into_iter();

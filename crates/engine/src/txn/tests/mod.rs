@@ -1,4 +1,4 @@
-//! Transactions through their sessions: what they keep, what they refuse, in which order they stand.
+//! Tests of transactions through their sessions: guarantees, refusals, and commit order.
 
 mod adjacent_rows;
 mod behaviour;
@@ -15,3 +15,5 @@ mod schedule;
 mod stress;
 mod tags;
 pub(super) mod wrong_order;
+
+pub(crate) use fixture::simulated_core;

@@ -1,7 +1,7 @@
-//! Random transactions of one session against a plain map: every answer, every end, with leaves that
-//! split and empty, values that come into and leave overflow pages, and pages that miss.
+//! Random transactions of one session against a plain map: every answer and every end, with leaves that split
+//! and become empty, values that move into and out of overflow pages, and missing pages.
 
-use super::fixture::{Shape, Store, append, resize, scan};
+use super::fixture::{Store, StoreConfig, append, resize, scan};
 use crate::Error;
 use crate::txn::scan::{Direction, Scan};
 use crate::txn::{Begin, strip_ghosts};
@@ -10,7 +10,7 @@ use std::ops::Bound;
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// What a refusal is called by store and model.
+/// The kinds of refusal in store and model.
 #[derive(Debug, PartialEq, Eq)]
 enum Refusal {
     Duplicate,
@@ -95,7 +95,7 @@ impl Model {
         }
     }
 
-    /// Applies a write as the store must; returns what is refused at once.
+    /// Applies a write as the store must. Returns what must be refused at once.
     fn write(&mut self, key: &[u8], known: Option<bool>, write: &Write) -> Option<Refusal> {
         let row = self.now.get(key).cloned();
         let refused = match (write, &row) {
@@ -145,7 +145,7 @@ enum Write {
 }
 
 fn play(seed: u64, page_bytes: u32, miss_every: Option<u32>) {
-    let store = Store::new(Shape { page_bytes, miss_every, ..Shape::default() });
+    let store = Store::new(StoreConfig { page_bytes, miss_every, ..StoreConfig::default() });
     let mut random = fastrand::Rng::with_seed(seed);
     let mut model = Model {
         keys: random.usize(3..250),
@@ -170,16 +170,16 @@ fn play(seed: u64, page_bytes: u32, miss_every: Option<u32>) {
     assert_eq!(strip_ghosts(&store.core.buffer, &store.tree), Ok(0));
 }
 
-/// One transaction; leaves what is committed behind it in `model.now`.
+/// Runs one transaction, and updates `model.now` with its commit.
 fn transact(store: &Store, session: &mut super::fixture::TestSession, model: &mut Model) {
     let tree = &store.tree;
     model.refused.clear();
-    // What the transaction's own writes show of a row: there, or not.
+    // What the transaction's own writes show of a row: present, or absent.
     let mut known: BTreeMap<Vec<u8>, bool> = BTreeMap::new();
     let mut saved = None;
     for _ in 0..model.random.usize(1..30) {
         let key = model.key();
-        // What a refused write leaves is not what reads are about.
+        // After a refused write, reads describe a state that will not exist.
         let is_clear = model.refused.is_empty();
         match model.random.u8(..12) {
             0 | 1 if is_clear => {
@@ -224,7 +224,7 @@ fn transact(store: &Store, session: &mut super::fixture::TestSession, model: &mu
                     }
                     _ => Write::Put(model.value()),
                 };
-                let told = match &write {
+                let result = match &write {
                     Write::Put(value) => session.put(tree, &key, value),
                     Write::Insert(value) => session.insert(tree, &key, value),
                     Write::Update(value) => session.update(tree, &key, value),
@@ -233,8 +233,8 @@ fn transact(store: &Store, session: &mut super::fixture::TestSession, model: &mu
                     Write::Resize(patch) => session.patch(tree, &key, resize, patch),
                 };
                 let expected = model.write(&key, known.get(&key).copied(), &write);
-                assert_eq!(told.as_ref().err().map(refusal), expected, "{write:?}");
-                if told.is_ok() {
+                assert_eq!(result.as_ref().err().map(refusal), expected, "{write:?}");
+                if result.is_ok() {
                     match write {
                         Write::Put(_) | Write::Insert(_) | Write::Update(_) => {
                             known.insert(key, true)

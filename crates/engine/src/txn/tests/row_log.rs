@@ -1,4 +1,4 @@
-//! When commits log the rows that they change for an index build, and when they stop.
+//! When commits log their changed rows for an index build, and when they stop.
 
 use super::behaviour::store;
 use crate::txn::row_log::RowLog;
@@ -11,7 +11,7 @@ fn a_failed_definition_ends_the_row_log_of_an_abandoned_build_alone() {
     let log = Arc::new(RowLog::new(store.tree.id, 1 << 10, Box::new(entry_of)));
     let core = &store.core;
     core.install_row_log(Arc::clone(&log), &core.close_gate().unwrap());
-    // A definition beside the build fails: the build goes on.
+    // A concurrent definition fails: the build goes on.
     core.remove_abandoned_row_log(&core.close_gate().unwrap());
     store.apply(|session| session.put(&store.tree, b"a", b"1").unwrap());
     assert!(log.bytes() > 0, "a commit logs the row that it changes");

@@ -1,17 +1,18 @@
-//! Sessions stopped between every two steps, in tens of thousands of orders, and what they were told
-//! checked against histories that can be.
+//! Sessions are stopped between every two steps, in tens of thousands of orders, and their answers are
+//! checked against serial histories.
 
-use super::fixture::{Shape, Store, TestSession, scan_all};
+use super::fixture::{Store, StoreConfig, TestSession, scan_all};
 use super::history::{FinishedTransaction, Request, State, check, perform};
+use crate::conflict::Conflict;
 use crate::ids::Csn;
 use crate::log::Threads;
 use crate::planted_bug::{self, PlantedBug};
 use crate::scheduler;
 use crate::txn::scan::Direction;
-use crate::txn::{Begin, Conflict, TxnOptions};
+use crate::txn::{Begin, TxnOptions};
 use std::collections::BTreeMap;
 
-/// What a family of schedules is made of.
+/// The parameters of a family of schedules.
 #[derive(Clone, Copy)]
 struct Family {
     sessions: usize,
@@ -50,13 +51,13 @@ const MIXED: Family = Family {
 
 const WIDE: Family = Family { keys: 12, value_bytes_max: 200, ..MIXED };
 
-/// What one session does: transactions one after another.
+/// The transactions of one session, one after another.
 type Script = Vec<(Begin, bool, Vec<Request>)>;
 
 /// A store with many schedules in it, one after another.
 struct ScheduleFixture {
     store: Store,
-    /// The state now, and the one before the scene was set, each from some commit on.
+    /// The current state, and the one before the last initialization, each from some commit on.
     states: Vec<(Csn, State)>,
     commits: usize,
     conflicts: usize,
@@ -64,16 +65,16 @@ struct ScheduleFixture {
 
 impl ScheduleFixture {
     fn new() -> ScheduleFixture {
-        // Threads of the log would take locks outside of the schedule.
-        let shape = Shape {
-            options: TxnOptions { lock_looks_max: 12, ..TxnOptions::default() },
-            ..Shape::default()
+        // Threads of the log would take locks outside the schedule.
+        let config = StoreConfig {
+            options: TxnOptions { lock_retries_max: 12, ..TxnOptions::default() },
+            ..StoreConfig::default()
         };
-        let store = Store::with_threads(shape, Threads::None);
+        let store = Store::with_threads(config, Threads::None);
         ScheduleFixture { store, states: vec![(Csn::ZERO, State::new())], commits: 0, conflicts: 0 }
     }
 
-    /// Plays one schedule; says what is wrong with it.
+    /// Plays one schedule. Returns the first problem.
     fn play(&mut self, family: Family, seed: u64, plant: Option<PlantedBug>) -> Result<(), String> {
         let mut random = fastrand::Rng::with_seed(seed);
         self.set_scene(family, &mut random);
@@ -122,7 +123,7 @@ impl ScheduleFixture {
         }
         let ticket = session.commit().unwrap();
         self.states.push((self.store.core.log.published(), state));
-        // With the scene not stable yet, the durable LSN is behind from the start.
+        // If these rows are not stable yet, the durable LSN lags from the start.
         if random.bool() {
             session.wait(ticket).unwrap();
         }
@@ -191,7 +192,7 @@ fn act(store: &Store, script: &Script) -> Vec<FinishedTransaction> {
     pasts
 }
 
-/// Plays schedules until one is wrong; how many it took.
+/// Plays schedules until one fails. Returns how many it took.
 fn play_all(
     family: Family,
     seeds: std::ops::Range<u64>,
@@ -231,7 +232,7 @@ fn every_schedule_over_leaves_that_split_and_values_that_overflow_holds() {
     assert_all_hold(WIDE, 200_000..200_000 + schedules(2_000));
 }
 
-/// How many schedules to play: `SCHEDULES` times as many as usual.
+/// The number of schedules: `SCHEDULES` times the usual number.
 fn schedules(usual: u64) -> u64 {
     let times = std::env::var("SCHEDULES").ok().and_then(|times| times.parse::<u64>().ok());
     usual * times.unwrap_or(1)
@@ -294,7 +295,7 @@ fn try_leave(store: &Store, session: &mut TestSession, key: &[u8]) -> bool {
     }
 }
 
-/// Each planted bug is found within so many schedules.
+/// Each planted bug must be found within this many schedules.
 #[test]
 fn planted_bugs_are_found() {
     let budget = 6_000;
@@ -316,5 +317,5 @@ fn planted_bugs_are_found() {
             Ok(_) => panic!("{plant:?} was not found in {budget} schedules"),
         }
     }
-    println!("schedules until each was found: {found:?}");
+    println!("schedules until each planted bug was found: {found:?}");
 }

@@ -1,13 +1,13 @@
-//! Threads that run freely: transfers between accounts, readers that add all of them up, and cuts
-//! whose pages, put together again, must hold the same sum.
+//! Free-running threads: transfers between accounts, readers that sum them up, and snapshots whose pages,
+//! reopened, must hold the same sum.
 
-use super::fixture::{ALL, Shape, Store, TestSession};
+use super::fixture::{ALL, Store, StoreConfig, TestSession};
 use crate::access::btree::Tree;
 use crate::access::btree::overflow::{self, OverflowPointer};
 use crate::buffer::{Buffer, BufferOptions};
+use crate::error::PatchFailure;
 use crate::error::Result;
 use crate::ids::PageId;
-use crate::txn::action::PatchFailure;
 use crate::txn::{Begin, TxnOptions, strip_ghosts};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 const ACCOUNTS: u32 = 40;
 const FIRST_SUM: i64 = 1_000;
-/// At least so many cuts are taken beside the transfers.
-const CUTS: u32 = 20;
+/// The least number of snapshots during the transfers.
+const SNAPSHOTS: u32 = 20;
 
-/// A patch: adds to a number, which must not become negative.
+/// A patch that adds to a number, which must not become negative.
 fn add(patch: &[u8], old: &[u8], new: &mut Vec<u8>) -> std::result::Result<(), PatchFailure> {
     let sum = amount(old) + amount(patch);
     if sum < 0 {
@@ -49,7 +49,7 @@ fn sum_of(session: &mut TestSession, trees: &[&Arc<Tree>]) -> Result<(i64, usize
     Ok((sum, rows))
 }
 
-/// Moves an amount, one way or another.
+/// Transfers an amount in one of several ways.
 fn transfer(session: &mut TestSession, store: &Store, random: &mut fastrand::Rng) -> Result<()> {
     let trees = [&store.tree, &store.other];
     let (from, to) = (random.u32(..ACCOUNTS), random.u32(..ACCOUNTS));
@@ -57,7 +57,7 @@ fn transfer(session: &mut TestSession, store: &Store, random: &mut fastrand::Rng
     let (from, to) = (from.to_be_bytes(), to.to_be_bytes());
     let moved = random.i64(1..200);
     if random.bool() && from != to {
-        // Blind: whether it fits is found out at the commit.
+        // Blind: the commit checks whether it fits.
         session.patch(from_tree, &from, add, &(-moved).to_le_bytes())?;
         return session.patch(to_tree, &to, add, &moved.to_le_bytes());
     }
@@ -66,7 +66,7 @@ fn transfer(session: &mut TestSession, store: &Store, random: &mut fastrand::Rng
     };
     let moved = moved.min(left);
     if moved == left && from != to {
-        // An account that is empty goes.
+        // An empty account is deleted.
         session.delete(from_tree, &from)?;
     } else {
         session.put(from_tree, &from, &(left - moved).to_le_bytes())?;
@@ -77,12 +77,12 @@ fn transfer(session: &mut TestSession, store: &Store, random: &mut fastrand::Rng
     }
 }
 
-/// Transfers until there were enough of them and of cuts beside them.
-fn change(store: &Store, seed: u64, cuts: &AtomicU32) {
+/// Transfers until there were enough transfers and snapshots.
+fn change(store: &Store, seed: u64, snapshots: &AtomicU32) {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut session = store.session();
     let mut transfers = 0;
-    while transfers < 3_000 || cuts.load(Ordering::Relaxed) < CUTS {
+    while transfers < 3_000 || snapshots.load(Ordering::Relaxed) < SNAPSHOTS {
         transfers += 1;
         let before = random.clone();
         let run = session.run(Begin::Serializable, |session| {
@@ -99,51 +99,51 @@ fn change(store: &Store, seed: u64, cuts: &AtomicU32) {
     }
 }
 
-fn look(store: &Store, seed: u64, stop: &AtomicBool) -> u32 {
+fn sum_repeatedly(store: &Store, seed: u64, stop: &AtomicBool) -> u32 {
     let mut random = fastrand::Rng::with_seed(seed);
-    let (mut session, mut looks) = (store.session(), 0);
+    let (mut session, mut sums) = (store.session(), 0);
     while !stop.load(Ordering::Relaxed) {
         let begin =
             [Begin::Serializable, Begin::Snapshot, Begin::ReadOnly, Begin::ReadOnlyAtHorizon]
                 [random.usize(..4)];
-        let seen = session.run(begin, |session| sum_of(session, &[&store.tree, &store.other]));
-        assert_eq!(seen.unwrap().0.0, FIRST_SUM * i64::from(ACCOUNTS), "{begin:?}");
-        looks += 1;
+        let sum = session.run(begin, |session| sum_of(session, &[&store.tree, &store.other]));
+        assert_eq!(sum.unwrap().0.0, FIRST_SUM * i64::from(ACCOUNTS), "{begin:?}");
+        sums += 1;
     }
-    looks
+    sums
 }
 
-/// Cuts again and again.
-fn cut(store: &Store, cuts: &AtomicU32, stop: &AtomicBool) {
+/// Takes snapshots again and again.
+fn take_snapshots(store: &Store, snapshots: &AtomicU32, stop: &AtomicBool) {
     let buffer = &store.core.buffer;
     let mut disk: BTreeMap<PageId, Vec<u8>> = BTreeMap::new();
     while !stop.load(Ordering::Relaxed) {
         let closed = store.core.close_gate().unwrap();
-        let cut = buffer.cut();
+        let snapshot = buffer.cut();
         assert_eq!(store.core.log.published(), store.core.log.taken());
-        let stubs = store.core.stubs_of_versions();
+        let pointers = store.core.overflow_pointers_of_versions();
         drop(closed);
-        for page in &cut.freed {
+        for page in &snapshot.freed {
             disk.remove(page);
         }
-        for page in &cut.dirty {
+        for page in &snapshot.dirty {
             let mut image = vec![0; buffer.page_bytes()];
-            buffer.capture(cut.epoch, *page, &mut image);
+            buffer.capture(snapshot.epoch, *page, &mut image);
             disk.insert(*page, image);
             std::thread::yield_now();
         }
-        buffer.finish_snapshot(cut.epoch);
-        assert_whole(store, &disk, cut.next_page, &stubs);
-        cuts.fetch_add(1, Ordering::Relaxed);
+        buffer.finish_snapshot(snapshot.epoch);
+        assert_whole(store, &disk, snapshot.next_page, &pointers);
+        snapshots.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Opens the pages of a cut and adds all accounts up.
+/// Opens the pages of a snapshot and sums up all accounts.
 fn assert_whole(
     store: &Store,
     disk: &BTreeMap<PageId, Vec<u8>>,
     next_page: PageId,
-    stubs: &[OverflowPointer],
+    pointers: &[OverflowPointer],
 ) {
     let buffer = Buffer::new(&BufferOptions {
         page_bytes: store.core.buffer.page_bytes() as u32,
@@ -153,8 +153,8 @@ fn assert_whole(
         buffer.install(*page, image.clone().into_boxed_slice());
     }
     buffer.set_next_page(next_page);
-    for stub in stubs {
-        overflow::free(&buffer, *stub);
+    for pointer in pointers {
+        overflow::free(&buffer, *pointer);
     }
     let mut sum = 0;
     for tree in [&store.tree, &store.other] {
@@ -163,7 +163,7 @@ fn assert_whole(
         strip_ghosts(&buffer, &tree).unwrap();
         let mut from = Some(Vec::new());
         while let Some(key) = from {
-            let look = |leaf: &crate::buffer::Leaf, _| {
+            let add_leaf = |leaf: &crate::buffer::Leaf, _| {
                 for slot in 0..leaf.count() {
                     let word = leaf.word(slot);
                     assert!(!word.is_locked() && !word.is_ghost() && word.csn().0 > 0, "{word:?}");
@@ -175,7 +175,7 @@ fn assert_whole(
                 }
                 leaf.upper_fence().map(<[u8]>::to_vec)
             };
-            from = tree.view(&buffer, &key, look).unwrap();
+            from = tree.view(&buffer, &key, add_leaf).unwrap();
         }
         assert_eq!(tree.check(&buffer), Vec::<String>::new());
     }
@@ -183,12 +183,12 @@ fn assert_whole(
 }
 
 #[test]
-fn sums_hold_for_every_reader_and_in_every_cut() {
-    let store = Store::new(Shape {
+fn sums_hold_for_every_reader_and_in_every_snapshot() {
+    let store = Store::new(StoreConfig {
         miss_every: Some(40),
         pre_image_bytes_max: 2 << 10,
         options: TxnOptions { retries_max: 3, ..TxnOptions::default() },
-        ..Shape::default()
+        ..StoreConfig::default()
     });
     store.apply(|session| {
         for account in 0..ACCOUNTS {
@@ -196,33 +196,33 @@ fn sums_hold_for_every_reader_and_in_every_cut() {
             session.insert(tree, &account.to_be_bytes(), &FIRST_SUM.to_le_bytes()).unwrap();
         }
     });
-    let (stop, cuts) = (AtomicBool::new(false), AtomicU32::new(0));
-    let looks = std::thread::scope(|scope| {
-        let (store, stop, cuts) = (&store, &stop, &cuts);
+    let (stop, snapshots) = (AtomicBool::new(false), AtomicU32::new(0));
+    let sums = std::thread::scope(|scope| {
+        let (store, stop, snapshots) = (&store, &stop, &snapshots);
         let changes: Vec<_> =
-            (0..3).map(|seed| scope.spawn(move || change(store, seed, cuts))).collect();
-        let looks = scope.spawn(move || look(store, 9, stop));
-        let cutter = scope.spawn(move || cut(store, cuts, stop));
-        // A cutter that has failed makes no more cuts to wait for.
-        while !cutter.is_finished() && changes.iter().any(|change| !change.is_finished()) {
+            (0..3).map(|seed| scope.spawn(move || change(store, seed, snapshots))).collect();
+        let sums = scope.spawn(move || sum_repeatedly(store, 9, stop));
+        let snapshot_thread = scope.spawn(move || take_snapshots(store, snapshots, stop));
+        // A failed snapshot thread takes no more snapshots to wait for.
+        while !snapshot_thread.is_finished() && changes.iter().any(|change| !change.is_finished()) {
             std::thread::yield_now();
         }
-        cuts.fetch_add(CUTS, Ordering::Relaxed);
+        snapshots.fetch_add(SNAPSHOTS, Ordering::Relaxed);
         stop.store(true, Ordering::Relaxed);
-        looks.join().unwrap()
+        sums.join().unwrap()
     });
     let counts = store.core.counts();
-    assert!(looks > 0, "{looks} looks, {counts:?}");
+    assert!(sums > 0, "{sums} sums, {counts:?}");
     assert!(counts.commits > 6_000 && counts.retries > 10, "{counts:?}");
     store.assert_clean();
 }
 
-/// The count by which every session's turns are known: nobody loses an increment, whatever is hot.
+/// Each session increments one hot row; no increment may be lost, whatever the contention.
 #[test]
 fn increments_of_one_hot_row_are_all_there() {
-    let store = Store::new(Shape {
+    let store = Store::new(StoreConfig {
         options: TxnOptions { retries_max: 2, ..TxnOptions::default() },
-        ..Shape::default()
+        ..StoreConfig::default()
     });
     store.apply(|session| {
         let zero = 0_i64.to_le_bytes();

@@ -4,15 +4,15 @@ use crate::buffer::without_misses;
 use crate::error::{Error, Result};
 use crate::log::Ticket;
 use crate::planted_bug::{PlantedBug, planted};
+use crate::step::{Step, step};
 use crate::txn::apply::{apply, collect};
 use crate::txn::commit::{enter, leave, plan, prepare, resolve, take_number, validate_reads};
 use crate::txn::core::Core;
 use crate::txn::lock::{lock_rows, unlock_rows};
-use crate::txn::step::{Step, step};
 use crate::txn::transaction::Transaction;
 use syncline_vfs::Disk;
 
-/// The order that is planted, if one is.
+/// The planted order, if there is one.
 pub(in crate::txn) fn planted_order() -> Option<PlantedBug> {
     [
         PlantedBug::NumberBeforeLocks,
@@ -23,7 +23,7 @@ pub(in crate::txn) fn planted_order() -> Option<PlantedBug> {
     .find(|&plant| planted(plant))
 }
 
-/// As the right one, but for what is planted.
+/// As the real commit, except for the planted order.
 pub(in crate::txn) fn commit<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,

@@ -15,8 +15,8 @@ use super::source::SourceRequirements;
 use super::source_header::{self, label, mode, note};
 use crate::Result;
 use crate::published::bigdata;
-use crate::record::{Outcomes, Record, RunRecord};
-use crate::units;
+use syncline_record::units;
+use syncline_record::{Outcomes, Record, RunRecord};
 
 pub(super) const REQUIREMENTS: SourceRequirements = SourceRequirements {
     view: "bigdata",

@@ -8,8 +8,8 @@
 use super::super::matrix::DirectoryRuns;
 use super::super::prose;
 use crate::published::MailDisk;
-use crate::record::RunRecord;
-use crate::units;
+use syncline_record::RunRecord;
+use syncline_record::units;
 
 /// What the name of a target begins with that is met by JDBC.
 const BY_JDBC: &str = "jdbc:";

@@ -11,9 +11,9 @@ use super::source_header::{self, NOT_GIVEN, label, note};
 use crate::Result;
 use crate::cost::{CostChoice, CostThreads, Figure, Heading, Sheet, SheetRow, garbage_share};
 use crate::published::{DerbyLoad, DerbyModule, derby};
-use crate::record::{Counted, Record, RunRecord};
-use crate::units;
-use syncline_instrument::Module;
+use syncline_profile::Module;
+use syncline_record::units;
+use syncline_record::{Counted, Record, RunRecord};
 
 pub(super) const REQUIREMENTS: SourceRequirements = SourceRequirements {
     view: "derby",

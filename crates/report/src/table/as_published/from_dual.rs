@@ -8,11 +8,11 @@ use super::super::grid::{Grid, Side};
 use super::super::prose;
 use super::source::SourceRequirements;
 use super::source_header::{self, note};
+use crate::AccessTime;
 use crate::Result;
 use crate::published::from_dual;
-use crate::record::{ProbeRecord, Record, RunRecord};
-use crate::units;
-use syncline_probe::AccessTime;
+use syncline_record::units;
+use syncline_record::{ProbeRecord, Record, RunRecord};
 
 pub(super) const REQUIREMENTS: SourceRequirements = SourceRequirements {
     view: "fromdual",

@@ -11,8 +11,8 @@ use super::source::SourceRequirements;
 use super::source_header::{self, NOT_GIVEN, label, note};
 use crate::Result;
 use crate::published::{K2Column, K2Mix, k2};
-use crate::record::{InternalFigures, Latency, Record, RunRecord, TransactionFigures};
-use crate::units;
+use syncline_record::units;
+use syncline_record::{InternalFigures, Latency, Record, RunRecord, TransactionFigures};
 
 pub(super) const REQUIREMENTS: SourceRequirements = SourceRequirements {
     view: "k2",

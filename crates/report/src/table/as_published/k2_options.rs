@@ -3,8 +3,8 @@
 use super::k2::REQUIREMENTS;
 use crate::Result;
 use crate::published::{K2Load, K2Mix, k2};
-use crate::record::{Record, RunRecord};
 use std::collections::BTreeMap;
+use syncline_record::{Record, RunRecord};
 
 type Options = BTreeMap<String, String>;
 

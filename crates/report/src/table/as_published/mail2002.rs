@@ -12,9 +12,9 @@ use super::source::SourceRequirements;
 use super::source_header::{self, note};
 use crate::Result;
 use crate::published::mail2002;
-use crate::record::{Record, RunRecord};
-use crate::units;
-use crate::units::plural;
+use syncline_record::units;
+use syncline_record::units::plural;
+use syncline_record::{Record, RunRecord};
 
 pub(super) const REQUIREMENTS: SourceRequirements = SourceRequirements {
     view: "mail2002",

@@ -1,8 +1,8 @@
 //! Which sources there are, and how a record is refused.
 
 use super::{bigdata, derby, from_dual, k2, mail2002};
-use crate::record::Record;
 use crate::{Error, Result};
+use syncline_record::Record;
 
 /// A source whose way of printing figures is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use super::super::prose::{fact, wrapped};
 use crate::published::Source;
-use crate::record::RunRecord;
-use crate::units;
-use crate::units::plural;
 use std::collections::BTreeSet;
+use syncline_record::RunRecord;
+use syncline_record::units;
+use syncline_record::units::plural;
 
 /// What stands where a source gives no figure.
 pub(super) const NOT_GIVEN: &str = "not given";

@@ -5,11 +5,11 @@ use super::super::prose;
 use super::super::width::room;
 use crate::Result;
 use crate::cost::{CostChoice, FunctionRow, Functions, FunctionsBy, functions, words};
-use crate::record::{RunRecord, Stacks};
-use crate::units;
 use std::collections::BTreeMap;
-use syncline_instrument::Module;
+use syncline_profile::Module;
 use syncline_profile::{Metric, Quantity};
+use syncline_record::units;
+use syncline_record::{RunRecord, Stacks};
 
 /// Names are not cut below this, however narrow the terminal is.
 const NAME_LEAST: usize = 24;

@@ -6,7 +6,7 @@ use crate::cost::{
     CostChoice, Figure, Heading, Sheet, SheetRow, accounts_in_words, charged_in_words, sentences,
     shown, title,
 };
-use crate::record::{Cost, RunRecord};
+use syncline_record::{Cost, RunRecord};
 
 /// So wide a table of costs may be, so that it stands in a terminal of eighty columns.
 const ROOM: usize = 80;

@@ -1,7 +1,7 @@
 //! The engine as a target: the contract's suite, reopening, kills, and what is refused.
 
-use crate::any_target::AnyTarget;
-use crate::engine::Engine;
+use crate::engine::{Engine, OpenedEngine, open};
+use crate::url::Url;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -16,12 +16,12 @@ use syncline_contract::{
 /// The engine in a directory, with small files, since tests make many of them.
 pub(super) fn engine(directory: &Path, options: &str) -> Engine {
     let url = format!("engine:{}?segment_kib=256&{options}", directory.display());
-    match AnyTarget::open(&url).unwrap() {
-        AnyTarget::Engine(mut engine) => {
+    match open(&Url::parse(&url).unwrap()).unwrap() {
+        OpenedEngine::OnDisk(mut engine) => {
             engine.settings.options.extent_bytes = 256 << 10;
             engine
         }
-        other => panic!("not the engine: {other:?}"),
+        other @ OpenedEngine::Transient(_) => panic!("not the engine: {other:?}"),
     }
 }
 
@@ -307,7 +307,7 @@ fn it_says_what_is_in_force_and_refuses_words_it_cannot_honour() {
         ("engine:", "names no directory"),
         ("engine:/no/such/place/log", "does not exist"),
     ] {
-        let said = AnyTarget::open(url).unwrap_err().to_string();
+        let said = open(&Url::parse(url).unwrap()).unwrap_err().to_string();
         assert!(said.contains(why), "{url}: {said}");
     }
 }

@@ -1,14 +1,15 @@
 //! The engine in memory alone: the suite, and that nothing comes to the disk.
 
-use crate::any_target::AnyTarget;
-use crate::engine::TransientEngine;
+use crate::engine::{OpenedEngine, TransientEngine, open};
+use crate::url::Url;
 use syncline_contract::conformance::{block_on, conforms};
 use syncline_contract::{LogLocation, Target};
 
 fn transient(options: &str) -> TransientEngine {
-    match AnyTarget::open(&format!("engine?mode=transient&{options}")).unwrap() {
-        AnyTarget::TransientEngine(engine) => engine,
-        other => panic!("not the transient engine: {other:?}"),
+    let url = format!("engine?mode=transient&{options}");
+    match open(&Url::parse(&url).unwrap()).unwrap() {
+        OpenedEngine::Transient(engine) => engine,
+        other @ OpenedEngine::OnDisk(_) => panic!("not the transient engine: {other:?}"),
     }
 }
 

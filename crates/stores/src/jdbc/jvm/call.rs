@@ -87,6 +87,46 @@ pub(in crate::jdbc) fn given(object: &JObject<'_>) -> jvalue {
     jvalue { l: object.as_raw() }
 }
 
+/// What a method can answer.
+pub(in crate::jdbc) trait Answer: Sized {
+    /// Its type in a signature.
+    const RETURNS: ReturnType;
+
+    /// Of the value that the call returned.
+    fn of(java: &Java, value: JValueOwned<'static>) -> jni::errors::Result<Self>;
+}
+
+macro_rules! primitive_answers {
+    ($($answer:ty: $primitive:ident $unwrap:ident;)*) => {
+        $(impl Answer for $answer {
+            const RETURNS: ReturnType = ReturnType::Primitive(Primitive::$primitive);
+
+            #[inline]
+            fn of(_java: &Java, value: JValueOwned<'static>) -> jni::errors::Result<$answer> {
+                value.$unwrap()
+            }
+        })*
+    };
+}
+
+primitive_answers! {
+    (): Void v;
+    bool: Boolean z;
+    i32: Int i;
+    i64: Long j;
+    f64: Double d;
+}
+
+/// An object, or null.
+impl Answer for Local {
+    const RETURNS: ReturnType = ReturnType::Object;
+
+    #[inline]
+    fn of(java: &Java, value: JValueOwned<'static>) -> jni::errors::Result<Local> {
+        Ok(java.local(value.l()?))
+    }
+}
+
 /// This thread's door to the JVM.
 pub(in crate::jdbc) struct Java {
     env: JNIEnv<'static>,
@@ -147,76 +187,27 @@ impl Java {
         Ok(self.env.new_global_ref(object)?)
     }
 
-    /// Calls a method that answers nothing.
+    /// Calls a method that answers an `A`.
     #[inline]
-    pub(in crate::jdbc) fn run(
+    pub(in crate::jdbc) fn call<A: Answer>(
         &mut self,
         object: &JObject<'_>,
         method: &Method,
         arguments: &[jvalue],
-    ) -> Result<(), Thrown> {
-        let returns = ReturnType::Primitive(Primitive::Void);
-        self.call(object, method, returns, arguments).map(drop)
-    }
-
-    /// Calls a method that answers a truth.
-    #[inline]
-    pub(in crate::jdbc) fn truth(
-        &mut self,
-        object: &JObject<'_>,
-        method: &Method,
-        arguments: &[jvalue],
-    ) -> Result<bool, Thrown> {
-        let returns = ReturnType::Primitive(Primitive::Boolean);
-        Ok(self.call(object, method, returns, arguments)?.z()?)
-    }
-
-    /// Calls a method that answers an int.
-    #[inline]
-    pub(in crate::jdbc) fn int(
-        &mut self,
-        object: &JObject<'_>,
-        method: &Method,
-        arguments: &[jvalue],
-    ) -> Result<i32, Thrown> {
-        let returns = ReturnType::Primitive(Primitive::Int);
-        Ok(self.call(object, method, returns, arguments)?.i()?)
-    }
-
-    /// Calls a method that answers a long.
-    #[inline]
-    pub(in crate::jdbc) fn long(
-        &mut self,
-        object: &JObject<'_>,
-        method: &Method,
-        arguments: &[jvalue],
-    ) -> Result<i64, Thrown> {
-        let returns = ReturnType::Primitive(Primitive::Long);
-        Ok(self.call(object, method, returns, arguments)?.j()?)
-    }
-
-    /// Calls a method that answers a double.
-    #[inline]
-    pub(in crate::jdbc) fn double(
-        &mut self,
-        object: &JObject<'_>,
-        method: &Method,
-        arguments: &[jvalue],
-    ) -> Result<f64, Thrown> {
-        let returns = ReturnType::Primitive(Primitive::Double);
-        Ok(self.call(object, method, returns, arguments)?.d()?)
-    }
-
-    /// Calls a method that answers an object, or null.
-    #[inline]
-    pub(in crate::jdbc) fn object(
-        &mut self,
-        object: &JObject<'_>,
-        method: &Method,
-        arguments: &[jvalue],
-    ) -> Result<Local, Thrown> {
-        let answered = self.call(object, method, ReturnType::Object, arguments)?;
-        Ok(self.local(answered.l()?))
+    ) -> Result<A, Thrown> {
+        let id = method.for_object(arguments.len(), &A::RETURNS);
+        if object.is_null() {
+            return Err(Thrown::of_null());
+        }
+        debug_assert!(self.is_of(object, method), "an object of another class");
+        // SAFETY: callers pass objects of the method's class, which debug builds look at, and asking
+        // for the id held the call to its signature (invariant 3).
+        let called = unsafe {
+            let env = &mut self.env;
+            env.call_method_unchecked(object, id, A::RETURNS, arguments)
+        };
+        let answered = self.taken(called)?;
+        Ok(A::of(self, answered)?)
     }
 
     /// Calls a static method that answers an object, or null.
@@ -253,28 +244,6 @@ impl Java {
         };
         let made = self.taken(made)?;
         Ok(self.local(made))
-    }
-
-    #[inline]
-    fn call(
-        &mut self,
-        object: &JObject<'_>,
-        method: &Method,
-        returns: ReturnType,
-        arguments: &[jvalue],
-    ) -> Result<JValueOwned<'static>, Thrown> {
-        let id = method.for_object(arguments.len(), &returns);
-        if object.is_null() {
-            return Err(Thrown::of_null());
-        }
-        debug_assert!(self.is_of(object, method), "an object of another class");
-        // SAFETY: callers pass objects of the method's class, which debug builds look at, and asking
-        // for the id held the call to its signature (invariant 3).
-        let called = unsafe {
-            let env = &mut self.env;
-            env.call_method_unchecked(object, id, returns, arguments)
-        };
-        self.taken(called)
     }
 
     fn is_of(&mut self, object: &JObject<'_>, method: &Method) -> bool {
@@ -399,15 +368,15 @@ impl Java {
     }
 
     fn sql_apart(&mut self, exception: &Local, methods: &Methods) -> Result<Thrown, Thrown> {
-        let state = self.object(exception, &methods.sql_exception_state, &[])?;
-        let message = self.object(exception, &methods.throwable_message, &[])?;
+        let state = self.call::<Local>(exception, &methods.sql_exception_state, &[])?;
+        let message = self.call::<Local>(exception, &methods.throwable_message, &[])?;
         let apart = Thrown {
             state: self.words(&state)?,
-            code: self.int(exception, &methods.sql_exception_code, &[])?,
+            code: self.call::<i32>(exception, &methods.sql_exception_code, &[])?,
             message: self.words(&message)?,
         };
         // A batch says only that it failed; why stands in the next exception, in the row's own words.
-        let next = self.object(exception, &methods.sql_exception_next, &[])?;
+        let next = self.call::<Local>(exception, &methods.sql_exception_next, &[])?;
         if next.is_null() {
             return Ok(apart);
         }

@@ -1,4 +1,4 @@
-//! Leaves in blocks: the cap holds, and memory goes back when rows go.
+//! Leaves in blocks: the cap holds, and memory is released when rows are deleted.
 
 use super::support::{TestTree, options};
 use crate::access::btree::Blocked;
@@ -10,15 +10,14 @@ use crate::own_process::in_own_process;
 const PAGE_BYTES: u64 = 4096;
 const BLOCK_BYTES: u64 = 2 << 20;
 
-/// As many pages as a split may need.
+/// The pages that a split may need.
 const SPLIT_PAGES: u64 = 4;
 
 fn key(number: u32) -> [u8; 4] {
     number.to_be_bytes()
 }
 
-/// Inserts rows until one is refused, and not because of pages that wait for their last reader; answers its
-/// number.
+/// Inserts rows until one is refused although no page waits for its last reader. Returns its number.
 fn fill(bed: &TestTree, from: u32) -> u32 {
     let mut number = from;
     loop {
@@ -38,18 +37,18 @@ fn fill(bed: &TestTree, from: u32) -> u32 {
     }
 }
 
-/// Memory in use when pages that nobody sees any more are freed.
-fn settled_bytes(bed: &TestTree) -> u64 {
+/// Memory in use after retired pages are freed.
+fn bytes_after_reclaim(bed: &TestTree) -> u64 {
     bed.buffer.free_all_retired();
     bed.buffer.resident_bytes()
 }
 
 #[test]
-fn a_capped_store_fills_its_blocks_gives_them_back_and_fills_them_again() {
+fn a_capped_store_fills_its_blocks_frees_them_and_fills_them_again() {
     in_own_process(
         concat!(
             module_path!(),
-            "::a_capped_store_fills_its_blocks_gives_them_back_and_fills_them_again"
+            "::a_capped_store_fills_its_blocks_frees_them_and_fills_them_again"
         ),
         || {
             for extra in [0, BLOCK_BYTES / 2, BLOCK_BYTES - PAGE_BYTES] {
@@ -61,8 +60,8 @@ fn a_capped_store_fills_its_blocks_gives_them_back_and_fills_them_again() {
                     ..options(None)
                 });
                 let rows = fill(&bed, 0);
-                let full = settled_bytes(&bed);
-                // Where no block has room below the cap any more, leaves come one by one up to it.
+                let full = bytes_after_reclaim(&bed);
+                // Once no block fits below the cap, leaves are allocated one by one up to it.
                 let is_full =
                     resident_bytes_max - 4 * PAGE_BYTES..=resident_bytes_max + 4 * PAGE_BYTES;
                 assert!(is_full.contains(&full), "{full} of {resident_bytes_max}");
@@ -70,12 +69,12 @@ fn a_capped_store_fills_its_blocks_gives_them_back_and_fills_them_again() {
                 for number in 0..rows * 3 / 4 {
                     assert!(bed.remove(&key(number), &mut || panic!("no cut")));
                 }
-                // A quarter of the rows, blocks that are not full, and the one that stays.
-                let left = settled_bytes(&bed);
+                // A quarter of the rows, blocks that are not full, and the block that always stays.
+                let left = bytes_after_reclaim(&bed);
                 assert!(left <= full / 4 + 2 * BLOCK_BYTES, "{left} of {full} left");
                 let again = fill(&bed, rows) - rows;
                 assert!(again > rows * 7 / 10, "{again} rows again after {rows}");
-                let full_again = settled_bytes(&bed);
+                let full_again = bytes_after_reclaim(&bed);
                 assert!(full_again <= resident_bytes_max + 4 * PAGE_BYTES);
                 assert_eq!(bed.tree.check(&bed.buffer), Vec::<String>::new());
             }
@@ -83,12 +82,12 @@ fn a_capped_store_fills_its_blocks_gives_them_back_and_fills_them_again() {
     );
 }
 
-/// What runs low is stocked, up to the cap and no further, and leaves then use what was stocked.
+/// Blocks are added when memory runs low, up to the cap and no further, and leaves then use them.
 #[test]
 #[cfg(target_os = "linux")]
-fn memory_is_stocked_ahead_of_leaves_within_the_cap() {
+fn memory_is_preallocated_for_leaves_within_the_cap() {
     in_own_process(
-        concat!(module_path!(), "::memory_is_stocked_ahead_of_leaves_within_the_cap"),
+        concat!(module_path!(), "::memory_is_preallocated_for_leaves_within_the_cap"),
         || {
             let resident_bytes_max = 4 * BLOCK_BYTES;
             let bed = TestTree::new(&BufferOptions {
@@ -108,9 +107,9 @@ fn memory_is_stocked_ahead_of_leaves_within_the_cap() {
             };
             bed.buffer.preallocate();
             assert!(bed.buffer.resident_bytes() < BLOCK_BYTES, "too small for blocks");
-            // With rows, not with pages that splits have left.
+            // Filled with rows, not with half-empty pages left by splits.
             let rows_bytes = BLOCK_BYTES + (1 << 20);
-            while settled_bytes(&bed) < rows_bytes {
+            while bytes_after_reclaim(&bed) < rows_bytes {
                 put_until(rows_bytes);
             }
             let before = bed.buffer.resident_bytes();
@@ -119,9 +118,9 @@ fn memory_is_stocked_ahead_of_leaves_within_the_cap() {
                 (bed.buffer.resident_bytes() - before) / BLOCK_BYTES
             };
             assert_eq!(blocks_more(before), 1);
-            assert_eq!(blocks_more(before), 1, "it does not run low any more");
-            assert!(bed.buffer.low().is_raised(), "somebody was told that it did");
-            // Half of what was stocked is used: another block would pass the cap.
+            assert_eq!(blocks_more(before), 1, "one block was added, and memory is no longer low");
+            assert!(bed.buffer.low().is_raised(), "the signal was raised when it ran low");
+            // Half of the added memory is used: another block would exceed the cap.
             put_until(before + BLOCK_BYTES + PAGE_BYTES);
             fill(&bed, number);
             bed.buffer.preallocate();
@@ -142,7 +141,7 @@ fn leaves_scattered_over_blocks_leave_room_for_leaves() {
                 ..options(None)
             });
             let rows = fill(&bed, 0);
-            // Of each ten leaves or so one stays, so that no block is free as a whole.
+            // About one of ten leaves stays, so that no block becomes entirely free.
             for number in (0..rows).filter(|number| number % 40 > 3) {
                 assert!(bed.remove(&key(number), &mut || panic!("no cut")));
             }

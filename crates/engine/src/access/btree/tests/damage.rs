@@ -1,4 +1,4 @@
-//! Damage that the tree's check must find: each planted into images of a sound tree.
+//! Damage that the tree's check must report; each kind is planted into images of a sound tree.
 
 use super::support::{TestTree, options};
 use crate::access::btree::Tree;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 type Images = BTreeMap<PageId, Vec<u8>>;
 
-/// What is damaged, what the check must say, and the damage.
+/// The name of the damage, the expected message, and the damage itself.
 type Damage<'a> = (&'a str, &'a str, &'a dyn Fn(&mut Images));
 
 /// A tree of three levels with a long value, as images.
@@ -47,7 +47,7 @@ fn find(images: &Images, kind: page::Kind, level: u8, root: PageId) -> PageId {
 }
 
 #[test]
-fn every_kind_of_planted_damage_is_told() {
+fn every_kind_of_planted_damage_is_reported() {
     use page::Kind::{Inner, Leaf, Overflow};
     let (sound, next, root) = images();
     assert_eq!(check(&sound, next, root), Vec::<String>::new());
@@ -58,13 +58,13 @@ fn every_kind_of_planted_damage_is_told() {
         |(page, image): &(&PageId, &Vec<u8>)| **page != leaf && page::kind(image) == Some(Leaf);
     let other = *sound.iter().rfind(is_other).expect("more than one leaf").0;
     let damages: [Damage<'_>; 14] = [
-        ("a leaf is lost", "it is not there", &|i| {
+        ("a leaf is lost", "it does not exist", &|i| {
             i.remove(&leaf);
         }),
-        ("a chain is cut", "it is not there", &|i| {
+        ("a chain is broken", "it does not exist", &|i| {
             i.remove(&chain);
         }),
-        ("a leaf stands for another", "its fences are not", &|i| {
+        ("a leaf in the position of another", "its fences are not", &|i| {
             let mut image = i[&other].clone();
             page::put_u64(&mut image, 0, leaf.0);
             i.insert(leaf, image);
@@ -76,17 +76,17 @@ fn every_kind_of_planted_damage_is_told() {
         ("an inner node as a leaf", "a leaf where an inner", &|i| {
             edit(i, inner, 12, 1);
         }),
-        ("an overflow page as a leaf", "no overflow page", &|i| {
+        ("an overflow page as a leaf", "not an overflow page", &|i| {
             edit(i, chain, 12, 0x0001);
         }),
         ("a wrong level", "an inner node of level 9", &|i| {
             edit(i, inner, 12, 0x0902);
         }),
-        ("a piece too short", "its stub says", &|i| {
+        ("a piece too short", "its overflow pointer says", &|i| {
             edit(i, chain, 28, 5);
         }),
-        ("a chain that bites its tail", "two ways lead to it", &|i| {
-            let image = i.get_mut(&chain).expect("it is there");
+        ("a chain with a cycle", "two parents lead to it", &|i| {
+            let image = i.get_mut(&chain).expect("it exists");
             page::put_u64(image, 32, chain.0);
         }),
         ("a leaf that nothing leads to", "nothing leads to it", &|i| {
@@ -94,8 +94,8 @@ fn every_kind_of_planted_damage_is_told() {
             page::put_u64(&mut image, 0, next.0);
             i.insert(next, image);
         }),
-        ("a child twice", "two ways lead to it", &|i| {
-            let image = i.get_mut(&inner).expect("it is there");
+        ("a child twice", "two parents lead to it", &|i| {
+            let image = i.get_mut(&inner).expect("it exists");
             let children = 40
                 + usize::from(page::u16_at(image, 30))
                 + 4 * usize::from(page::u16_at(image, 28));
@@ -103,13 +103,13 @@ fn every_kind_of_planted_damage_is_told() {
             page::put_u64(image, children + 8, first);
         }),
         ("separators swapped", "is out of order", &|i| {
-            let image = i.get_mut(&inner).expect("it is there");
+            let image = i.get_mut(&inner).expect("it exists");
             let heads = 40 + usize::from(page::u16_at(image, 30));
             let head = page::u32_at(image, heads);
             page::put_u32(image, heads + 4, head);
         }),
         ("a key out of order", "not above the one before", &|i| {
-            let image = i.get_mut(&leaf).expect("it is there");
+            let image = i.get_mut(&leaf).expect("it exists");
             let upper = match page::u16_at(image, 34) {
                 0xFFFF => 0,
                 bytes => usize::from(bytes),
@@ -122,12 +122,12 @@ fn every_kind_of_planted_damage_is_told() {
     for (what, expected, plant) in damages {
         let mut images = sound.clone();
         plant(&mut images);
-        let found = check(&images, next, root);
-        assert!(found.iter().any(|told| told.contains(expected)), "{what}: {found:?}");
+        let problems = check(&images, next, root);
+        assert!(problems.iter().any(|problem| problem.contains(expected)), "{what}: {problems:?}");
     }
 }
 
 fn edit(images: &mut Images, page: PageId, at: usize, value: u16) {
-    let image = images.get_mut(&page).expect("the page is there");
+    let image = images.get_mut(&page).expect("the page exists");
     page::put_u16(image, at, value);
 }

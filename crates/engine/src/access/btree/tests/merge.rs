@@ -1,4 +1,4 @@
-//! Poor leaves are merged: pages come back when most rows go, and nothing else changes.
+//! Poor leaves are merged: pages are freed when most rows are deleted, and nothing else changes.
 
 use super::support::{TestTree, options};
 use crate::access::btree::Tree;
@@ -6,14 +6,14 @@ use crate::buffer::{Buffer, BufferOptions};
 use crate::ids::{Csn, TreeId};
 use std::collections::BTreeMap;
 
-/// Pages of a tree that is built of these rows, quite full.
+/// Pages of a tree that is built from these rows in full pages.
 fn ideal(options: &BufferOptions, rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> usize {
     let buffer = Buffer::new(options);
     let tree = Tree::bulk(TreeId(5), &buffer, rows.iter(), Csn(1), 100).expect("memory");
     buffer.pages_of(tree.id).len()
 }
 
-/// Deletes nine rows of ten by random; pages then, and what they would ideally be.
+/// Deletes a random nine of ten rows. Returns the pages then, and the ideal number.
 fn pages_left(seed: u64, page_bytes: u32, misses: Option<u32>) -> (usize, usize) {
     let options = BufferOptions { page_bytes, ..options(misses) };
     let (bed, mut random) = (TestTree::new(&options), fastrand::Rng::with_seed(seed));
@@ -38,7 +38,7 @@ fn pages_left(seed: u64, page_bytes: u32, misses: Option<u32>) -> (usize, usize)
 }
 
 #[test]
-fn pages_come_back_when_nine_rows_of_ten_are_deleted() {
+fn pages_are_freed_when_nine_of_ten_rows_are_deleted() {
     for (seed, page_bytes, misses) in [(1, 512, None), (2, 1024, Some(7)), (3, 8192, None)] {
         let (left, ideal) = pages_left(seed, page_bytes, misses);
         assert!(left < 2 * ideal, "{page_bytes}: {left} pages, ideal {ideal}");
@@ -46,7 +46,7 @@ fn pages_come_back_when_nine_rows_of_ten_are_deleted() {
 }
 
 #[test]
-fn a_tree_whose_rows_all_go_is_its_root_alone() {
+fn a_tree_without_rows_is_only_its_root() {
     let (bed, mut random) = (TestTree::new(&options(None)), fastrand::Rng::with_seed(4));
     let mut full = || panic!("no cut is running");
     let mut keys: Vec<_> = (0..3_000_u32).map(u32::to_be_bytes).collect();

@@ -1,5 +1,5 @@
-//! Trees beside sorted maps: one thread with forced misses, several threads at once, exact cuts under
-//! way, planted damage, and planted bugs.
+//! Trees against sorted maps: one thread with forced misses, several threads at once, running snapshots,
+//! planted damage, and planted bugs.
 
 mod blocks;
 mod damage;

@@ -1,4 +1,4 @@
-//! One thread: a tree and a sorted map do the same.
+//! One thread: a tree and a sorted map behave alike.
 
 use super::support::{TestTree, options};
 use crate::access::btree::Tree;
@@ -7,8 +7,8 @@ use crate::error::Error;
 use crate::ids::{Csn, TreeId};
 use std::collections::BTreeMap;
 
-fn key(random: &mut fastrand::Rng, shape: u32) -> Vec<u8> {
-    match shape {
+fn key(random: &mut fastrand::Rng, family: u32) -> Vec<u8> {
+    match family {
         0 => random.u64(..400).to_be_bytes().to_vec(),
         1 => {
             let bytes = random.usize(..6);
@@ -32,11 +32,11 @@ fn value(random: &mut fastrand::Rng) -> Vec<u8> {
 }
 
 #[test]
-fn a_tree_keeps_what_a_sorted_map_keeps() {
+fn a_tree_behaves_like_a_sorted_map() {
     let (mut grown, mut shrunk, mut emptied) = (0, 0, 0);
     for seed in 0..60 {
         let mut random = fastrand::Rng::with_seed(seed);
-        let shape = random.u32(..3);
+        let family = random.u32(..3);
         let bed = TestTree::new(&options([None, Some(2), Some(3), Some(7)][random.usize(..4)]));
         let mut model = BTreeMap::new();
         let mut full = || panic!("no cut is running");
@@ -44,7 +44,7 @@ fn a_tree_keeps_what_a_sorted_map_keeps() {
             // Phases that mostly grow the tree, then phases that mostly shrink it.
             let (removes, steps) = if phase % 2 == 0 { (2, 300) } else { (10, 1000) };
             for _ in 0..steps {
-                let key = key(&mut random, shape);
+                let key = key(&mut random, family);
                 if random.u8(..10) < removes {
                     let was_there = bed.remove(&key, &mut full);
                     assert_eq!(was_there, model.remove(&key).is_some(), "seed {seed}");
@@ -62,7 +62,7 @@ fn a_tree_keeps_what_a_sorted_map_keeps() {
             assert_eq!(bed.scan(), rows, "seed {seed}");
             assert!(bed.scan_back().into_iter().rev().eq(rows), "seed {seed}");
             for _ in 0..50 {
-                let key = key(&mut random, shape);
+                let key = key(&mut random, family);
                 assert_eq!(bed.get(&key), model.get(&key).cloned(), "seed {seed}");
             }
         }
@@ -79,7 +79,7 @@ fn a_tree_keeps_what_a_sorted_map_keeps() {
 }
 
 #[test]
-fn a_tree_that_lost_all_rows_in_order_gives_its_pages_back() {
+fn a_tree_frees_its_pages_when_its_rows_are_deleted_in_order() {
     let bed = TestTree::new(&options(None));
     let mut full = || panic!("no cut is running");
     for number in 0..3000_u32 {
@@ -95,7 +95,7 @@ fn a_tree_that_lost_all_rows_in_order_gives_its_pages_back() {
 }
 
 #[test]
-fn a_dropped_tree_leaves_no_page_and_answers_a_miss() {
+fn a_dropped_tree_leaves_no_page_and_reads_get_a_miss() {
     let bed = TestTree::new(&options(None));
     for number in 0..500_u32 {
         bed.put(&number.to_be_bytes(), &vec![7; number as usize], &mut || panic!("no cut"));
@@ -113,20 +113,20 @@ fn a_dropped_tree_leaves_no_page_and_answers_a_miss() {
 fn a_bulk_built_tree_is_sound_and_holds_its_rows() {
     for seed in 0..60 {
         let mut random = fastrand::Rng::with_seed(seed);
-        let shape = random.u32(..3);
+        let family = random.u32(..3);
         let count = [0, 1, 5, 50, 700][random.usize(..5)];
         let rows: BTreeMap<_, _> =
-            (0..count).map(|_| (key(&mut random, shape), value(&mut random))).collect();
+            (0..count).map(|_| (key(&mut random, family), value(&mut random))).collect();
         let buffer = Buffer::new(&options(None));
         let fill = random.u32(50..=100);
         let tree = Tree::bulk(TreeId(8), &buffer, rows.iter(), Csn(4), fill).expect("memory");
         assert_eq!(tree.check(&buffer), Vec::<String>::new(), "seed {seed}");
         let bed = TestTree::of(buffer, tree);
         assert!(bed.scan().into_iter().eq(rows.clone()), "seed {seed}");
-        // It goes on like any other.
+        // It can be changed like any other tree.
         let mut model = rows;
         for _ in 0..200 {
-            let (key, value) = (key(&mut random, shape), value(&mut random));
+            let (key, value) = (key(&mut random, family), value(&mut random));
             bed.put(&key, &value, &mut || panic!("no cut"));
             model.insert(key, value);
         }
@@ -136,7 +136,7 @@ fn a_bulk_built_tree_is_sound_and_holds_its_rows() {
 }
 
 #[test]
-fn memory_at_its_cap_is_told_and_leaves_everything_as_it_was() {
+fn a_refusal_at_the_memory_cap_changes_nothing() {
     for resident_bytes_max in [40_000, 60_000, 90_000, 150_000] {
         let bed = TestTree::new(&BufferOptions { resident_bytes_max, ..options(None) });
         let mut number = 0_u32;
@@ -155,7 +155,7 @@ fn memory_at_its_cap_is_told_and_leaves_everything_as_it_was() {
         assert!(bed.buffer.resident_bytes() <= resident_bytes_max + 20 * 800);
         assert_eq!(bed.tree.check(&bed.buffer), Vec::<String>::new());
         assert_eq!(bed.scan().len(), number as usize);
-        // A bulk build that meets the cap gives everything back.
+        // A bulk build that reaches the cap frees all its pages.
         let pages = bed.buffer.pages_of(TreeId(9)).len();
         let rows = (0..100_000_u32).map(|number| (number.to_be_bytes(), vec![1; 200]));
         assert!(Tree::bulk(TreeId(9), &bed.buffer, rows, Csn(1), 90).is_err());

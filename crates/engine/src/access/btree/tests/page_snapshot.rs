@@ -1,4 +1,4 @@
-//! The exact cut: what is captured while a tree goes on is what stood there at the cut, page by page.
+//! Exact snapshots: pages captured while a tree changes show their state at the snapshot, page by page.
 
 use super::support::{Row, TestTree, options};
 use crate::access::btree::Tree;
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 
 type Images = BTreeMap<PageId, Vec<u8>>;
 
-/// Captures pages of a cut, in random order.
+/// Captures pages of a snapshot, in random order.
 struct Capture<'a> {
     bed: &'a TestTree,
-    cut: PageSnapshot,
+    snapshot: PageSnapshot,
     left: RefCell<Vec<PageId>>,
     disk: RefCell<&'a mut Images>,
 }
@@ -26,8 +26,8 @@ impl Capture<'_> {
             return;
         };
         let mut image = vec![0; self.bed.buffer.page_bytes()];
-        self.bed.buffer.capture(self.cut.epoch, page, &mut image);
-        page::seal(&mut image, self.cut.epoch);
+        self.bed.buffer.capture(self.snapshot.epoch, page, &mut image);
+        page::seal(&mut image, self.snapshot.epoch);
         assert_eq!(page::verify(&image, page).err(), None);
         self.disk.borrow_mut().insert(page, image);
     }
@@ -36,11 +36,11 @@ impl Capture<'_> {
         while !self.left.borrow().is_empty() {
             self.one();
         }
-        self.bed.buffer.finish_snapshot(self.cut.epoch);
+        self.bed.buffer.finish_snapshot(self.snapshot.epoch);
     }
 }
 
-/// One random change; when the pool is full, what waits is captured.
+/// One random change; when the pool is full, a waiting page is captured.
 fn change(bed: &TestTree, random: &mut fastrand::Rng, on_full: &mut dyn FnMut()) {
     let key = random.u64(..300).to_be_bytes();
     if random.u8(..10) < 5 {
@@ -51,7 +51,7 @@ fn change(bed: &TestTree, random: &mut fastrand::Rng, on_full: &mut dyn FnMut())
     }
 }
 
-/// The tree's rows, read from captured images alone.
+/// The tree's rows, read only from captured images.
 fn rows_of(disk: &Images, next: PageId, root: PageId) -> Vec<Row> {
     rows_of_pages(512, disk, next, root)
 }
@@ -78,15 +78,19 @@ fn run(seed: u64, pre_image_pages: u64) -> u64 {
             change(&bed, &mut random, &mut || panic!("no cut is running"));
         }
         let rows = bed.scan();
-        let cut = bed.buffer.cut();
-        assert!(cut.dirty.iter().all(|page| !cut.freed.contains(page)));
-        captured += cut.dirty.len();
-        let mut left = cut.dirty.clone();
+        let snapshot = bed.buffer.cut();
+        assert!(snapshot.dirty.iter().all(|page| !snapshot.freed.contains(page)));
+        captured += snapshot.dirty.len();
+        let mut left = snapshot.dirty.clone();
         random.shuffle(&mut left);
-        cut.freed.iter().for_each(|page| drop(disk.remove(page)));
-        let next = cut.next_page;
-        let capture =
-            Capture { bed: &bed, cut, left: RefCell::new(left), disk: RefCell::new(&mut disk) };
+        snapshot.freed.iter().for_each(|page| drop(disk.remove(page)));
+        let next = snapshot.next_page;
+        let capture = Capture {
+            bed: &bed,
+            snapshot,
+            left: RefCell::new(left),
+            disk: RefCell::new(&mut disk),
+        };
         for _ in 0..random.u32(..300) {
             if random.u8(..4) == 0 {
                 capture.one();
@@ -104,7 +108,7 @@ fn run(seed: u64, pre_image_pages: u64) -> u64 {
 }
 
 #[test]
-fn what_is_captured_is_what_stood_there_at_the_cut() {
+fn captured_pages_show_their_state_at_the_snapshot() {
     let full: u64 = (0..40).map(|seed| run(seed, 1 << 20)).sum();
     assert_eq!(full, 0);
 }
@@ -115,8 +119,8 @@ fn a_pool_of_few_pre_images_stops_changes_and_loses_nothing() {
     assert!(full > 100, "the pool was full {full} times");
 }
 
-/// Rows that take about a page of 32 KiB each four, all dirty; how many changes found the pool full, each of
-/// which then had one page captured, and how much the pool took at most.
+/// Rows of about a quarter of a 32 KiB page each, all dirty. Returns how many changes found the pool full,
+/// each of which then had one page captured, and the maximum size of the pool.
 fn change_every_page(pages: u32, free_bytes: u64) -> (u64, u64) {
     let mut limits =
         BufferOptions { page_bytes: 32 << 10, pre_image_bytes_max: 64 << 20, ..options(None) };
@@ -131,10 +135,10 @@ fn change_every_page(pages: u32, free_bytes: u64) -> (u64, u64) {
     limits.resident_bytes_max = filled(&limits).buffer.resident_bytes() + free_bytes;
     let bed = filled(&limits);
     let (rows, before) = (bed.scan(), bed.buffer.resident_bytes());
-    let cut = bed.buffer.cut();
-    let (next, left) = (cut.next_page, RefCell::new(cut.dirty.clone()));
+    let snapshot = bed.buffer.cut();
+    let (next, left) = (snapshot.next_page, RefCell::new(snapshot.dirty.clone()));
     let mut disk = Images::new();
-    let capture = Capture { bed: &bed, cut, left, disk: RefCell::new(&mut disk) };
+    let capture = Capture { bed: &bed, snapshot, left, disk: RefCell::new(&mut disk) };
     let (mut full, mut most) = (0, before);
     for number in 0..pages * 4 {
         let mut on_full = || {
@@ -152,17 +156,17 @@ fn change_every_page(pages: u32, free_bytes: u64) -> (u64, u64) {
 }
 
 #[test]
-fn a_large_pool_takes_half_of_what_is_free_and_gives_it_back() {
+fn a_large_pool_takes_half_of_the_free_memory_and_frees_it() {
     in_own_process(
-        concat!(module_path!(), "::a_large_pool_takes_half_of_what_is_free_and_gives_it_back"),
+        concat!(module_path!(), "::a_large_pool_takes_half_of_the_free_memory_and_frees_it"),
         || {
             let (full, taken) = change_every_page(900, 200 << 20);
-            assert_eq!(full, 0, "27 MiB of images beside 200 that are free");
+            assert_eq!(full, 0, "27 MiB of images fit into a half of 200 MiB free");
             assert!(taken > 25 << 20, "{taken}");
             for free_mib in [40, 10] {
                 let (full, taken) = change_every_page(900, free_mib << 20);
                 assert!(full > 100, "{full} changes found the pool full");
-                // Beyond what it may always take, half of what is free; and the block that is not full yet.
+                // The fixed allowance, half of the free memory beyond it, and a block that is not full yet.
                 let may_take = (free_mib << 20) / 2;
                 let range = may_take.max(16 << 20) - (1 << 20)..=may_take.max(16 << 20) + (3 << 20);
                 assert!(range.contains(&taken), "{taken} bytes with {free_mib} MiB free");
@@ -173,11 +177,11 @@ fn a_large_pool_takes_half_of_what_is_free_and_gives_it_back() {
 
 #[test]
 fn a_skipped_pre_image_is_found() {
-    let found = (0..20).any(|seed| {
+    let is_detected = (0..20).any(|seed| {
         std::panic::catch_unwind(|| with(Some(PlantedBug::SkipPreImage), || run(seed, 1 << 20)))
             .is_err()
     });
-    assert!(found, "no seed found that pre-images are skipped");
+    assert!(is_detected, "no seed detects that pre-images are skipped");
 }
 
 #[test]
@@ -187,7 +191,7 @@ fn a_transaction_that_waits_for_the_pool_goes_on_when_pages_are_captured() {
         bed.put(&number.to_be_bytes(), &[1; 60], &mut || panic!("no cut"));
     }
     let rows = bed.scan();
-    let cut = bed.buffer.cut();
+    let snapshot = bed.buffer.cut();
     let mut disk = Images::new();
     std::thread::scope(|scope| {
         let changer = scope.spawn(|| {
@@ -200,37 +204,37 @@ fn a_transaction_that_waits_for_the_pool_goes_on_when_pages_are_captured() {
             }
             waits
         });
-        for page in &cut.dirty {
+        for page in &snapshot.dirty {
             let mut image = vec![0; 512];
-            bed.buffer.capture(cut.epoch, *page, &mut image);
+            bed.buffer.capture(snapshot.epoch, *page, &mut image);
             disk.insert(*page, image);
         }
-        bed.buffer.finish_snapshot(cut.epoch);
+        bed.buffer.finish_snapshot(snapshot.epoch);
         changer.join().expect("the changer ends")
     });
-    assert_eq!(rows_of(&disk, cut.next_page, bed.tree.root()), rows);
+    assert_eq!(rows_of(&disk, snapshot.next_page, bed.tree.root()), rows);
     assert!(bed.scan().iter().all(|row| row.1 == [2; 60]));
 }
 
 #[test]
-fn detached_pages_are_in_no_cut_until_they_are_attached() {
+fn detached_pages_are_in_no_snapshot_until_attached() {
     use crate::access::btree::overflow;
     let bed = TestTree::new(&options(None));
-    let stub = overflow::write(&bed.buffer, bed.tree.id, &[9; 2000]).expect("memory");
+    let pointer = overflow::write(&bed.buffer, bed.tree.id, &[9; 2000]).expect("memory");
     let lost = overflow::write(&bed.buffer, bed.tree.id, &[8; 600]).expect("memory");
     let first = bed.buffer.cut();
     assert_eq!((first.dirty.len(), first.freed.len()), (1, 0), "the root alone");
     bed.buffer.capture(first.epoch, first.dirty[0], &mut [0; 512]);
     bed.buffer.finish_snapshot(first.epoch);
-    overflow::attach(&bed.buffer, stub);
+    overflow::attach(&bed.buffer, pointer);
     overflow::free(&bed.buffer, lost);
     let mut value = Vec::new();
-    assert_eq!(overflow::read(&bed.buffer, stub, &mut value), Ok(true));
+    assert_eq!(overflow::read(&bed.buffer, pointer, &mut value), Ok(true));
     assert_eq!(value, [9; 2000]);
     let second = bed.buffer.cut();
     assert_eq!((second.dirty.len(), second.freed.len()), (2000_usize.div_ceil(472), 0));
-    overflow::free(&bed.buffer, stub);
-    assert_eq!(overflow::read(&bed.buffer, stub, &mut value), Ok(false), "the chain is gone");
+    overflow::free(&bed.buffer, pointer);
+    assert_eq!(overflow::read(&bed.buffer, pointer, &mut value), Ok(false), "the chain is gone");
     for page in second.dirty {
         bed.buffer.capture(second.epoch, page, &mut [0; 512]);
     }

@@ -1,4 +1,5 @@
-//! Scouts: what they learn at rest, and reads and changes that go by it while leaves split, merge and go.
+//! Batched prefetch: its results in a tree at rest, and reads and changes with its hints while leaves split,
+//! merge and are freed.
 
 use super::support::{TestTree, options};
 use crate::ids::PageId;
@@ -12,12 +13,12 @@ fn key(number: u64) -> [u8; 8] {
 }
 
 #[test]
-fn at_rest_a_scout_names_the_leaf_that_a_read_finds() {
+fn at_rest_a_prefetch_returns_the_leaf_of_a_read() {
     let bed = TestTree::new(&options(None));
     let mut full = || panic!("no cut is running");
     for rows in [0, 1, 20, 3000] {
         (0..rows).for_each(|number| bed.put(&key(number * 7), &[1; 20], &mut full));
-        // More than go in step, keys that are not there among them.
+        // More than one batch, including absent keys.
         let keys: Vec<[u8; 8]> = (0..200).map(|number| key(number * 53)).collect();
         for (key, leaf) in keys.iter().zip(bed.prefetch_leaves(&keys)) {
             let found = bed.tree.view(&bed.buffer, key, |_, page| page);
@@ -27,15 +28,15 @@ fn at_rest_a_scout_names_the_leaf_that_a_read_finds() {
 }
 
 #[test]
-fn a_scout_misses_nothing_and_finds_nothing_in_a_dropped_tree() {
+fn a_prefetch_reports_no_misses_and_finds_nothing_in_a_dropped_tree() {
     let bed = TestTree::new(&options(Some(1)));
     assert!(bed.prefetch_leaves(&[key(1)])[0].is_some(), "forced misses are for reads");
     bed.tree.drop_pages(&bed.buffer);
     assert_eq!(bed.prefetch_leaves(&[key(1)]), [None]);
 }
 
-/// Each thread changes keys of its own among those of the others, and reads them by hints of any age.
-/// Returns how many reads did not find what was written.
+/// Each thread changes its own keys, interleaved with those of the others, and reads them by hints of any
+/// age. Returns how many reads did not return the written value.
 fn read_by_hints(seed: u64, steps: u64, plant: Option<PlantedBug>) -> u64 {
     let bed = TestTree::new(&options(seed.is_multiple_of(2).then_some(5)));
     let wrong: u64 = std::thread::scope(|scope| {
@@ -60,7 +61,7 @@ fn reader(bed: &TestTree, seed: u64, thread: u64, steps: u64) -> u64 {
     let mut wrong = 0;
     for step in 0..steps {
         let number = random.u64(..2_000) * THREADS + thread;
-        // Phases of growing and of shrinking, so that pages go and their numbers come again.
+        // Phases of growing and of shrinking, so that pages are freed and their numbers reused.
         if random.u8(..10) < if step / 300 % 2 == 0 { 2 } else { 8 } {
             bed.remove(&key(number), &mut full);
             own.remove(&number);
@@ -91,7 +92,7 @@ fn reader(bed: &TestTree, seed: u64, thread: u64, steps: u64) -> u64 {
 }
 
 #[test]
-fn reads_by_hints_of_any_age_find_what_is_there() {
+fn reads_by_hints_of_any_age_return_the_written_rows() {
     for seed in 0..6 {
         assert_eq!(read_by_hints(seed, 3000, None), 0, "seed {seed}");
     }
@@ -100,5 +101,5 @@ fn reads_by_hints_of_any_age_find_what_is_there() {
 #[test]
 fn a_read_that_trusts_its_hint_is_found() {
     let found = (0..20).any(|seed| read_by_hints(seed, 600, Some(PlantedBug::TrustHint)) > 0);
-    assert!(found, "no seed found a read from the wrong leaf");
+    assert!(found, "no seed detects a read from the wrong leaf");
 }

@@ -1,4 +1,4 @@
-//! A tree with its buffer as the tests use it: each access started again until it is done.
+//! A tree with its buffer for tests: each access is repeated until it is done.
 
 use crate::access::btree::overflow::{self, OverflowPointer, STUB_BYTES};
 use crate::access::btree::prefetch::{PrefetchTarget, prefetch_leaves};
@@ -17,7 +17,7 @@ pub(super) struct TestTree {
     pub(super) tree: Arc<Tree>,
 }
 
-/// Tiny pages, a miss at every so manieth page. With misses leaves lie in blocks, without them they do not.
+/// Tiny pages, a miss at every n-th page. With misses leaves are in blocks, without them they are not.
 pub(super) fn options(miss_every: Option<u32>) -> BufferOptions {
     BufferOptions {
         page_bytes: 512,
@@ -43,14 +43,14 @@ impl TestTree {
         TestTree { buffer: Arc::clone(&self.buffer), tree: self.tree.renewed() }
     }
 
-    /// Inserts or replaces a row. `on_full` is called when the pool of pre-images is.
+    /// Inserts or replaces a row. `on_full` is called when the pool of pre-images is full.
     pub(super) fn put(&self, key: &[u8], value: &[u8], on_full: &mut dyn FnMut()) {
         let is_long = overflow::is_needed(&self.buffer, value.len());
-        let stub = is_long.then(|| {
+        let pointer = is_long.then(|| {
             overflow::write(&self.buffer, self.tree.id, value).expect("memory is not capped")
         });
-        let stub_value = stub.map(OverflowPointer::to_value);
-        let in_leaf = stub_value.as_ref().map_or(value, |stub| stub.as_slice());
+        let pointer_value = pointer.map(OverflowPointer::to_value);
+        let in_leaf = pointer_value.as_ref().map_or(value, |pointer| pointer.as_slice());
         loop {
             if !self.make_room(key, value.len(), on_full) {
                 continue;
@@ -63,32 +63,32 @@ impl TestTree {
                 if let Some(before) = before {
                     overflow::free(&self.buffer, before);
                 }
-                if let Some(stub) = stub {
-                    overflow::attach(&self.buffer, stub);
+                if let Some(pointer) = pointer {
+                    overflow::attach(&self.buffer, pointer);
                 }
                 return;
             }
         }
     }
 
-    /// Removes a row, and its leaf if that is poor then. True if it was there.
+    /// Removes a row, and its leaf if that becomes poor. True if the row existed.
     pub(super) fn remove(&self, key: &[u8], on_full: &mut dyn FnMut()) -> bool {
         let change = |leaf: &mut Leaf| {
             let slot = leaf.search(key).ok()?;
-            let stub = stub_of(leaf, slot);
+            let pointer = pointer_of(leaf, slot);
             leaf.remove(slot);
-            Some((stub, leaf.is_poor()))
+            Some((pointer, leaf.is_poor()))
         };
         let found = loop {
             if let Some(found) = self.change(key, on_full, change) {
                 break found;
             }
         };
-        let Some((stub, is_poor)) = found else {
+        let Some((pointer, is_poor)) = found else {
             return false;
         };
-        if let Some(stub) = stub {
-            overflow::free(&self.buffer, stub);
+        if let Some(pointer) = pointer {
+            overflow::free(&self.buffer, pointer);
         }
         if is_poor {
             let _tidied =
@@ -112,8 +112,8 @@ impl TestTree {
         }
     }
 
-    /// Overwrites the row's value by one of the same length, at first where a hint leads; false if there
-    /// is no such row there.
+    /// Overwrites the row's value by one of the same length, starting at the hint; false if there is no such
+    /// row.
     pub(super) fn overwrite_at(
         &self,
         hint: Option<PageId>,
@@ -135,15 +135,15 @@ impl TestTree {
         }
     }
 
-    /// Where a scout finds the keys to be.
+    /// The leaves that a prefetch returns for the keys.
     pub(super) fn prefetch_leaves(&self, keys: &[[u8; 8]]) -> Vec<Option<PageId>> {
-        let of = |place: usize| PrefetchTarget::new(&self.tree, 8 * place..8 * (place + 1));
+        let of = |index: usize| PrefetchTarget::new(&self.tree, 8 * index..8 * (index + 1));
         let mut targets: Vec<PrefetchTarget> = (0..keys.len()).map(of).collect();
         prefetch_leaves(&self.buffer, keys.as_flattened(), &mut targets);
         targets.iter().map(PrefetchTarget::leaf).collect()
     }
 
-    /// All rows, forwards, leaf by leaf.
+    /// All rows in ascending order, leaf by leaf.
     pub(super) fn scan(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         let mut next = Some(Vec::new());
@@ -163,7 +163,7 @@ impl TestTree {
         rows
     }
 
-    /// All rows, backwards, leaf by leaf.
+    /// All rows in descending order, leaf by leaf.
     pub(super) fn scan_back(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         let mut next: Option<Vec<u8>> = None;
@@ -218,22 +218,22 @@ impl TestTree {
     }
 
     fn value(&self, leaf: &Leaf, slot: usize) -> Result<Vec<u8>, Miss> {
-        let Some(stub) = stub_of(leaf, slot) else {
+        let Some(pointer) = pointer_of(leaf, slot) else {
             return Ok(leaf.value(slot).to_vec());
         };
         let mut value = Vec::new();
-        let is_there = overflow::read(&self.buffer, stub, &mut value)?;
-        assert!(is_there, "a chain stays while its row is latched");
+        let is_there = overflow::read(&self.buffer, pointer, &mut value)?;
+        assert!(is_there, "a chain exists while its row is latched");
         Ok(value)
     }
 }
 
-fn stub_of(leaf: &Leaf, slot: usize) -> Option<OverflowPointer> {
-    let is_stub = leaf.word(slot).is_overflow();
-    is_stub.then(|| OverflowPointer::from_value(leaf.value(slot)).expect("a stub"))
+fn pointer_of(leaf: &Leaf, slot: usize) -> Option<OverflowPointer> {
+    let is_overflow = leaf.word(slot).is_overflow();
+    is_overflow.then(|| OverflowPointer::from_value(leaf.value(slot)).expect("an overflow pointer"))
 }
 
-/// Writes the row and returns the chain that it had before.
+/// Writes the row and returns its old chain.
 fn write_row(
     leaf: &mut Leaf,
     key: &[u8],
@@ -246,7 +246,7 @@ fn write_row(
     let (slot, before) = match leaf.search(key) {
         Ok(slot) => {
             leaf.reserve(slot, value.len())?;
-            (slot, stub_of(leaf, slot))
+            (slot, pointer_of(leaf, slot))
         }
         Err(slot) => {
             leaf.insert(slot, key, word, value.len())?;

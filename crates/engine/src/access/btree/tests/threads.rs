@@ -1,4 +1,4 @@
-//! Several threads in one tree: what one wrote it finds again, and scans see every row that stays.
+//! Several threads in one tree: each finds its own writes, and scans see every row that stays.
 
 use super::support::{TestTree, options};
 use crate::buffer::VersionWord;
@@ -14,8 +14,8 @@ fn key(number: u64) -> [u8; 8] {
     number.to_be_bytes()
 }
 
-/// Each thread inserts, removes and inserts again keys of its own among those of the others, and
-/// looks at once whether they are there. Returns how many were not.
+/// Each thread inserts, removes and reinserts its own keys, interleaved with those of the others, and checks
+/// at once whether they exist. Returns how many did not.
 fn run(seed: u64, steps: u64, plant: Option<PlantedBug>) -> u64 {
     let bed = TestTree::new(&options(if seed.is_multiple_of(2) { None } else { Some(5) }));
     let mut full = || panic!("no cut is running");
@@ -77,13 +77,13 @@ fn changer(bed: &TestTree, seed: u64, thread: u64, steps: u64) -> u64 {
 }
 
 #[test]
-fn threads_find_what_they_wrote_while_leaves_split_and_go() {
+fn threads_find_their_writes_while_leaves_split_and_merge() {
     for seed in 0..4 {
         assert_eq!(run(seed, 3000, None), 0, "seed {seed}");
     }
 }
 
-/// Whoever still writes through the old handle of a tree splits and unlinks the same pages.
+/// Writers through an old and a new handle of a tree split and unlink the same pages.
 #[test]
 fn two_handles_of_a_tree_change_its_structure_one_at_a_time() {
     for seed in 0..4 {
@@ -107,44 +107,44 @@ fn two_handles_of_a_tree_change_its_structure_one_at_a_time() {
 #[test]
 fn a_split_that_unlatches_too_early_is_found() {
     let found = (0..40).any(|seed| run(seed, 1000, Some(PlantedBug::SplitUnlatched)) > 0);
-    assert!(found, "no seed found a write that a split lost");
+    assert!(found, "no seed detects a write lost by a split");
 }
 
-/// A reader remembers page, slot and counter of a row, and later believes the slot if the counter is
-/// still the same. Returns how often it believed a slot that held another row.
+/// A reader remembers page, slot and counter of a row, and later trusts the slot if the counter is unchanged.
+/// Returns how often the slot held another row.
 fn believe_hints(seed: u64) -> u64 {
     let mut random = fastrand::Rng::with_seed(seed);
     let bed = TestTree::new(&options(None));
     let mut full = || panic!("no cut is running");
     let mut hints: Vec<(PageId, usize, u64, Vec<u8>)> = Vec::new();
-    let (mut wrong, mut kept) = (0, 0_u64);
+    let (mut wrong, mut trusted) = (0, 0_u64);
     for _ in 0..2000 {
-        let wanted = key(random.u64(..500)).to_vec();
+        let key = key(random.u64(..500)).to_vec();
         match random.u8(..4) {
-            0 => drop(bed.remove(&wanted, &mut full)),
-            1 => bed.put(&wanted, &[7; 30], &mut full),
+            0 => drop(bed.remove(&key, &mut full)),
+            1 => bed.put(&key, &[7; 30], &mut full),
             2 => {
                 let look = |leaf: &Leaf, page| {
-                    let slot = leaf.search(&wanted).ok()?;
-                    Some((page, slot, leaf.counter(), wanted.clone()))
+                    let slot = leaf.search(&key).ok()?;
+                    Some((page, slot, leaf.counter(), key.clone()))
                 };
-                hints.extend(bed.tree.view(&bed.buffer, &wanted, look).expect("no misses"));
+                hints.extend(bed.tree.view(&bed.buffer, &key, look).expect("no misses"));
             }
             _ => {
                 let index = random.usize(..hints.len().max(1));
-                let Some((page, slot, counter, wanted)) = hints.get(index) else {
+                let Some((page, slot, counter, key)) = hints.get(index) else {
                     continue;
                 };
                 let is_other = bed.buffer.view_leaf(*page, &crate::buffer::pin(), |leaf| {
                     (leaf.counter() == *counter)
-                        .then(|| *slot >= leaf.count() || leaf.compare_key(*slot, wanted).is_ne())
+                        .then(|| *slot >= leaf.count() || leaf.compare_key(*slot, key).is_ne())
                 });
-                kept += u64::from(is_other.flatten().is_some());
+                trusted += u64::from(is_other.flatten().is_some());
                 wrong += u64::from(is_other.flatten() == Some(true));
             }
         }
     }
-    assert!(kept > 0, "seed {seed}: no hint was still good");
+    assert!(trusted > 0, "seed {seed}: no hint was still valid");
     wrong
 }
 
@@ -159,7 +159,7 @@ fn an_unchanged_counter_means_unchanged_slots() {
 fn a_counter_that_is_not_renewed_is_found() {
     let found =
         (0..60).any(|seed| with(Some(PlantedBug::CounterReset), || believe_hints(seed)) > 0);
-    assert!(found, "no seed found a counter that came twice");
+    assert!(found, "no seed detects a counter that is used twice");
 }
 
 #[test]

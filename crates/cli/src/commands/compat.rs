@@ -1,0 +1,89 @@
+//! A command of another tool, in this program: its stores, its runs and its records.
+
+use super::dry_run::compat_dry_run;
+use super::run::{self, RunRequest};
+use super::{environment, run_matrix, series, sync_lines};
+use crate::interrupt;
+use crate::registry::TargetRegistry;
+use std::sync::atomic::AtomicBool;
+use syncline_compat::{CompatCommand, Laboratory};
+use syncline_console::{CannotRun, Outcome, Verdict};
+use syncline_contract::LogLocation;
+use syncline_record::{RunRecord, SyncLine};
+use syncline_runner::TransactionListener;
+use syncline_runner::record::RunInputs;
+use syncline_stores::server::shown;
+use syncline_workloads::AnyWorkload;
+
+/// Does what another tool's command line says.
+pub(crate) fn compat<S: TargetRegistry>(command: &CompatCommand, shelf: &S) -> Outcome {
+    command.run(&Program { shelf })
+}
+
+/// This program, as the command sees it.
+struct Program<'s, S> {
+    shelf: &'s S,
+}
+
+impl<S: TargetRegistry> Laboratory for Program<'_, S> {
+    type Target = S::Target;
+
+    fn open(&self, url: &str) -> Result<S::Target, CannotRun> {
+        self.shelf.open(url)
+    }
+
+    fn meet(&self, url: &str) -> Result<S::Target, CannotRun> {
+        self.shelf.meet(url)
+    }
+
+    fn own(&self) -> Option<&str> {
+        self.shelf.own()
+    }
+
+    fn stop_flag(&self) -> &'static AtomicBool {
+        interrupt::stop_flag()
+    }
+
+    fn record_inputs(&self, url: &str, log_place: &LogLocation) -> RunInputs {
+        RunInputs {
+            identity: environment::identity("run", 1),
+            url: Some(shown(url)),
+            alias: None,
+            host: environment::host(),
+            repeat: 1,
+            interleave: false,
+            map: None,
+            dropped_syncs: sync_lines::dropped_syncs(log_place),
+            sync_line: SyncLine::unknown(None, "not measured yet"),
+        }
+    }
+
+    fn judge(&self, record: &RunRecord) -> Verdict {
+        series::judge(record)
+    }
+
+    fn dry_run(&self, workload: &AnyWorkload, clients: usize, url: &str) -> Outcome {
+        compat_dry_run(workload, clients, url, self.shelf)
+    }
+
+    fn run(
+        &self,
+        request: syncline_compat::RunRequest,
+        listener: &dyn TransactionListener,
+        show: impl Fn(&[RunRecord]) -> Result<(), CannotRun>,
+    ) -> Outcome {
+        let request = RunRequest {
+            choices: vec![run_matrix::only(request.workload, request.plan)],
+            // Before anything is touched, so that a bad map costs nothing.
+            map: request.meter.read_map()?,
+            urls: vec![request.url],
+            dry_run: request.dry_run,
+            alias: None,
+            repeat: 1,
+            interleave: false,
+            line: &request.line,
+            runs: &request.runs,
+        };
+        run::run_with(request, self.shelf, Some(listener), show)
+    }
+}

@@ -1,0 +1,396 @@
+//! sysbench's options: `--name=value`, in which `-` and `_` are the same; the test and the command are
+//! the words without dashes. A file named by `--config-file` holds a `name=value` a line.
+//!
+//! Every option is one of four kinds: an option of the test, one of the run, one that says where a server
+//! is, or one that means nothing here, which is warned of or refused by its name.
+
+use super::clients::clients;
+use super::libpq_environment::LibpqEnvironment;
+use super::sysbench_test::{Command, command_of, test_of};
+use super::sysbench_url::{self, SysbenchOptions};
+use std::path::PathBuf;
+use syncline_console::{CannotRun, MeterArgs, MeterTyped};
+use syncline_workloads::oltp::{self, Test};
+
+/// What was typed.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(clippy::struct_excessive_bools, reason = "each stands alone, as sysbench's options do")]
+pub(super) struct Flags {
+    pub(super) test: Test,
+    pub(super) command: Command,
+    /// The store.
+    pub(super) url: Option<String>,
+    /// True if options of a driver name it.
+    pub(super) by_driver: bool,
+    pub(super) runs: PathBuf,
+    pub(super) json: bool,
+    /// Whether the run is looked into.
+    pub(super) meter: MeterArgs,
+    /// True if only what would be done is to be printed.
+    pub(super) dry_run: bool,
+    /// True if only the version is to be printed.
+    pub(super) version: bool,
+    pub(super) threads: usize,
+    /// Events to perform; 0 sets no limit.
+    pub(super) events: u64,
+    /// Seconds to run; 0 sets no limit.
+    pub(super) time_s: u64,
+    pub(super) warm_up_s: u64,
+    /// Events a second; 0 is a closed loop.
+    pub(super) rate_per_s: f64,
+    /// Seconds; 0 reports nothing meanwhile.
+    pub(super) report_interval_s: u64,
+    /// 0 tells none.
+    pub(super) percentile: u8,
+    /// True if the distribution of latencies is printed.
+    pub(super) histogram: bool,
+    /// Seconds that events under way are given at the end; none gives all that they need.
+    pub(super) forced_shutdown_s: Option<u64>,
+    /// 0 takes the time.
+    pub(super) seed: u64,
+    /// Options of the test.
+    pub(super) options: Vec<(String, String)>,
+    /// What was typed and has no meaning here, in sentences.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Options that change nothing here, and why that is so; said once if they are given.
+const WITHOUT_MEANING: [(&str, &str); 8] = [
+    ("thread_stack_size", "threads have the stack that they need"),
+    ("thread_init_timeout", "clients have as long to connect as they need"),
+    ("luajit_cmd", "there is no Lua here"),
+    ("mysql_ignore_errors", "conflicts are tried again, and any other error ends the run"),
+    ("debug", "the record tells all there is"),
+    ("db_debug", "the record tells all there is"),
+    ("mysql_debug", "the record tells all there is"),
+    ("verbosity", "the lines are those of level 3"),
+];
+
+/// Options of sysbench that are refused unless they say what is done anyway.
+const REFUSED: [(&str, &[&str], &str); 11] = [
+    ("report_checkpoints", &[""], "the record has intervals"),
+    ("create_table_options", &[""], "how tables are made is the target's affair"),
+    ("mysql_table_options", &[""], "how tables are made is the target's affair"),
+    ("mysql_storage_engine", &["innodb"], "how tables are made is the target's affair"),
+    ("pgsql_variant", &[""], "there is one kind of PostgreSQL here"),
+    ("reconnect", &["0"], "clients keep their connections until the run ends"),
+    ("mysql_dry_run", &["off"], "--dry-run prints what would be done, --on=null performs nothing"),
+    ("mysql_compression", &["off"], "connections are not compressed"),
+    ("mysql_ssl", &["off"], "say it in the URL of --on"),
+    ("mysql_ssl_cipher", &[""], "say it in the URL of --on"),
+    ("validate", &["on", "off"], "rows are always checked"),
+];
+
+impl Flags {
+    /// Of the words; `read` reads a file.
+    pub(super) fn parse(
+        words: &[String],
+        read: impl Fn(&str) -> Result<String, CannotRun>,
+    ) -> Result<Flags, CannotRun> {
+        let mut parser = Parser::new();
+        // What is not a test here has options of its own, of which nothing is known.
+        let by_option = words.iter().find_map(|word| word.strip_prefix("--test="));
+        let first = words.iter().find(|word| !word.starts_with('-')).map(String::as_str);
+        if let Some(name) = by_option.or(first).filter(|name| *name != "help") {
+            test_of(name)?;
+        }
+        for word in words {
+            match word.strip_prefix("--") {
+                Some(option) => parser.option(option, &read)?,
+                None if word.starts_with('-') => {
+                    return Err(CannotRun(format!(
+                        "{word}: sysbench's options begin with two dashes"
+                    )));
+                }
+                None => parser.names.push(word.clone()),
+            }
+        }
+        parser.finish()
+    }
+}
+
+struct Parser {
+    names: Vec<String>,
+    place: SysbenchOptions,
+    on: Option<String>,
+    meter: MeterTyped,
+    flags: Flags,
+}
+
+impl Parser {
+    fn new() -> Parser {
+        Parser {
+            names: Vec::new(),
+            place: SysbenchOptions::new(),
+            on: None,
+            meter: MeterTyped::default(),
+            flags: Flags {
+                test: Test::ReadWrite,
+                command: Command::Help,
+                url: None,
+                by_driver: false,
+                runs: "syncline-runs".into(),
+                json: false,
+                meter: MeterArgs::default(),
+                dry_run: false,
+                version: false,
+                threads: 1,
+                events: 0,
+                time_s: 10,
+                warm_up_s: 0,
+                rate_per_s: 0.0,
+                report_interval_s: 0,
+                percentile: 95,
+                histogram: false,
+                forced_shutdown_s: None,
+                seed: 0,
+                options: Vec::new(),
+                warnings: Vec::new(),
+            },
+        }
+    }
+
+    /// Takes `name=value`, or a name that is switched on.
+    fn option(
+        &mut self,
+        text: &str,
+        read: &impl Fn(&str) -> Result<String, CannotRun>,
+    ) -> Result<(), CannotRun> {
+        let (typed, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        let name = typed.replace('-', "_");
+        if let Some(why) = deprecated(&name) {
+            self.warn(format!("--{typed} is deprecated, use --{why} instead"));
+        }
+        let wanted = || value.ok_or_else(|| CannotRun(format!("--{typed} requires =VALUE")));
+        let number = |least: u64| -> Result<u64, CannotRun> {
+            let value = wanted()?;
+            let number = value.parse().ok().filter(|number| *number >= least);
+            number.ok_or_else(|| {
+                CannotRun(format!("--{typed}={value}: it takes a whole number from {least}"))
+            })
+        };
+        match name.as_str() {
+            "on" => self.on = Some(wanted()?.to_owned()),
+            "runs" => self.flags.runs = wanted()?.into(),
+            "json" => self.flags.json = true,
+            "histogram" => {
+                self.flags.histogram = !matches!(value, Some("off" | "false" | "no" | "0"));
+            }
+            "meter" => self.meter.meter = true,
+            "sampling_hz" | "looks" => self.meter.looks(wanted()?).map_err(CannotRun)?,
+            "map" => self.meter.map = Some(wanted()?.into()),
+            "dry_run" => self.flags.dry_run = true,
+            "help" => self.names.push("help".to_owned()),
+            "version" => self.flags.version = true,
+            "test" => {
+                self.warn("--test is deprecated, name the test without it".to_owned());
+                self.names.insert(0, wanted()?.to_owned());
+            }
+            "db_ps_mode" => match wanted()? {
+                "auto" => {}
+                "disable" => self.warn(
+                    "--db-ps-mode=disable means nothing here: statements are prepared all the same, so a \
+                     server parses each of them once a session"
+                        .to_owned(),
+                ),
+                other => {
+                    return Err(CannotRun(format!(
+                        "--db-ps-mode={other}: there are auto and disable"
+                    )));
+                }
+            },
+            "config_file" => self.config(&read(wanted()?)?, read)?,
+            "threads" | "num_threads" => {
+                self.flags.threads = clients("--threads", number(1)?)?;
+            }
+            "events" | "max_requests" => self.flags.events = number(0)?,
+            "time" | "max_time" => self.flags.time_s = number(0)?,
+            "warmup_time" => self.flags.warm_up_s = number(0)?,
+            "rate" | "tx_rate" => self.flags.rate_per_s = number(0)? as f64,
+            "report_interval" => self.flags.report_interval_s = number(0)?,
+            "rand_seed" => self.flags.seed = number(0)?,
+            "percentile" => self.flags.percentile = percentile(wanted()?)?,
+            "forced_shutdown" => {
+                self.flags.forced_shutdown_s = match value {
+                    Some("off") => None,
+                    _ => Some(number(0)?),
+                }
+            }
+            place if sysbench_url::is_place(place) => {
+                self.place.insert(name, wanted()?.to_owned());
+            }
+            option if is_of_test(option) => {
+                let value = switched(&name, value)
+                    .ok_or_else(|| CannotRun(format!("--{typed} requires =VALUE")))?;
+                // As with any option, the last one typed holds.
+                self.flags.options.retain(|(other, _)| *other != name);
+                self.flags.options.push((name, value));
+            }
+            _ => self.without_effect(typed, &name, value)?,
+        }
+        Ok(())
+    }
+
+    fn config(
+        &mut self,
+        text: &str,
+        read: &impl Fn(&str) -> Result<String, CannotRun>,
+    ) -> Result<(), CannotRun> {
+        for line in text.lines().map(str::trim) {
+            let option = line.trim_start_matches("--");
+            let name = option.split('=').next().unwrap_or_default();
+            if name.trim().replace('-', "_") == "config_file" {
+                return Err(CannotRun::because(
+                    "--config-file: a file of options cannot name another, since it could name itself",
+                ));
+            }
+            if !line.is_empty() && !line.starts_with('#') {
+                self.option(option, read)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Warns of what means nothing here, and refuses what asks for something else than is done.
+    fn without_effect(
+        &mut self,
+        typed: &str,
+        name: &str,
+        value: Option<&str>,
+    ) -> Result<(), CannotRun> {
+        if let Some((_, why)) = WITHOUT_MEANING.iter().find(|(option, _)| *option == name) {
+            self.warn(format!("--{typed} means nothing here: {why}"));
+            return Ok(());
+        }
+        let Some((_, done, why)) = REFUSED.iter().find(|(option, ..)| *option == name) else {
+            return Err(CannotRun(format!(
+                "syncline sysbench has no option --{typed}; `syncline sysbench TEST help` lists those of \
+                 a test"
+            )));
+        };
+        let value = value.unwrap_or("on");
+        if done.iter().any(|done| done.eq_ignore_ascii_case(value)) {
+            return Ok(());
+        }
+        Err(CannotRun(format!("--{typed}={value} does not apply: {why}")))
+    }
+
+    fn warn(&mut self, what: String) {
+        if !self.flags.warnings.contains(&what) {
+            self.flags.warnings.push(what);
+        }
+    }
+
+    fn finish(self) -> Result<Flags, CannotRun> {
+        let mut flags = self.flags;
+        let outside = LibpqEnvironment {
+            variable: |name: &str| std::env::var(name).ok(),
+            exists: std::path::Path::exists,
+        };
+        flags.by_driver = !self.place.is_empty();
+        flags.url = match (self.on, sysbench_url::url(&self.place, &outside)?) {
+            (Some(_), Some(_)) => {
+                return Err(CannotRun::because(
+                    "--on and the options of a driver both name the store: say one of them",
+                ));
+            }
+            (Some(on), None) => Some(on),
+            (None, Some((url, warnings))) => {
+                flags.warnings.extend(warnings);
+                Some(url)
+            }
+            (None, None) => None,
+        };
+        let (test, command) = match &self.names[..] {
+            [] if flags.version => ("oltp_read_write", "help"),
+            [] => {
+                return Err(CannotRun::because("no test was named: say oltp_read_write run"));
+            }
+            [only] if only == "help" => ("oltp_read_write", "help"),
+            [only] if flags.version => (only.as_str(), "help"),
+            [test] => {
+                return Err(CannotRun(format!(
+                    "no command was named: say {test} prepare, run, cleanup or help"
+                )));
+            }
+            [test, command] => (test.as_str(), command.as_str()),
+            [_, _, more, ..] => {
+                return Err(CannotRun(format!(
+                    "\"{more}\" is one word too many: values of options stand behind a ="
+                )));
+            }
+        };
+        flags.test = test_of(test)?;
+        flags.command = command_of(command)?;
+        flags.meter = self.meter.settled(None).map_err(CannotRun)?;
+        if flags.meter.meter && matches!(flags.command, Command::Prepare | Command::Cleanup) {
+            return Err(CannotRun(format!(
+                "--meter does not apply to {command}: it profiles a run"
+            )));
+        }
+        if flags.time_s == 0 && flags.events == 0 {
+            return Err(CannotRun::because(
+                "--time=0 and --events=0 would never end: give one of them",
+            ));
+        }
+        if flags.test == Test::BulkInsert {
+            // A table a thread, as in sysbench.
+            flags.options.retain(|(option, _)| option != "tables");
+            let tables = flags.threads.to_string();
+            flags.options.push(("tables".to_owned(), tables));
+        }
+        Ok(flags)
+    }
+}
+
+fn percentile(typed: &str) -> Result<u8, CannotRun> {
+    let percentile = typed.parse().ok().filter(|percent: &u8| *percent <= 100);
+    percentile.ok_or_else(|| {
+        CannotRun(format!(
+            "--percentile={typed}: it takes a whole number from 1 to 100, or 0 for none"
+        ))
+    })
+}
+
+/// What replaces a deprecated option.
+fn deprecated(name: &str) -> Option<&'static str> {
+    match name {
+        "num_threads" => Some("threads"),
+        "max_requests" => Some("events"),
+        "max_time" => Some("time"),
+        "tx_rate" => Some("rate"),
+        _ => None,
+    }
+}
+
+/// Options of the workload that are no options of sysbench.
+pub(super) const CHOSEN_HERE: [&str; 4] = ["test", "kept", "used_tables", "used_rows"];
+
+/// True if it is an option of the tests, which this door does not choose itself.
+fn is_of_test(option: &str) -> bool {
+    let chosen_here = CHOSEN_HERE.contains(&option);
+    !chosen_here && listed(option).is_some()
+}
+
+fn listed(option: &str) -> Option<&'static syncline_contract::OptionListing> {
+    oltp::Options::LISTING.iter().find(|listed| listed.name == option)
+}
+
+/// The value of an option of the tests, switches in the words of ours; none if it is missing.
+fn switched(option: &str, value: Option<&str>) -> Option<String> {
+    let is_switch = listed(option).is_some_and(|listed| listed.takes == "on or off");
+    let word = match (is_switch, value) {
+        (true, None | Some("on" | "true" | "yes" | "y" | "t" | "1")) => "on",
+        (true, Some("off" | "false" | "no" | "n" | "f" | "0")) => "off",
+        (_, Some(other)) => other,
+        (false, None) => return None,
+    };
+    Some(word.to_owned())
+}
+
+#[cfg(test)]
+#[path = "sysbench_flags_tests.rs"]
+mod tests;

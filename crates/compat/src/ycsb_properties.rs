@@ -1,0 +1,417 @@
+//! What each of YCSB's properties means here: an option of the workload, a part of the plan, or nothing.
+//!
+//! What means nothing is warned about once by its name, and so is what no version of YCSB's core workload
+//! knows: property files hold keys of bindings and of other programs, which YCSB passes over. What is nearly
+//! a property of the core workload is refused, since a misspelt property would be a run of something else.
+
+use super::clients::clients;
+use super::suggestion::suggestion_for;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+use syncline_console::CannotRun;
+use syncline_workloads::ycsb::FieldHistogram;
+
+/// Which histograms the result lines are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Interval {
+    /// From the start of the operation.
+    Op,
+    /// From the moment at which it was due.
+    Intended,
+    /// Both.
+    Both,
+}
+
+/// What the properties of a run come to.
+#[derive(Debug)]
+pub(super) struct ParsedProperties {
+    /// Options of the workload.
+    pub(super) options: Vec<(String, String)>,
+    /// Rows.
+    pub(super) records: u64,
+    /// Those that a load loads and that a run asks for, by their numbers.
+    pub(super) part: Range<u64>,
+    /// Operations; none where only time ends the run.
+    pub(super) operations: Option<u64>,
+    /// Time; none where only the count ends the run.
+    pub(super) duration: Option<Duration>,
+    /// Before measuring (of go-ycsb; YCSB has none).
+    pub(super) warm_up: Duration,
+    /// Clients.
+    pub(super) threads: usize,
+    /// Operations a second of all threads together.
+    pub(super) target_per_s: Option<f64>,
+    /// Which latencies are told.
+    pub(super) interval: Interval,
+    /// The percentiles to tell.
+    pub(super) percentiles: Vec<f64>,
+    /// The file that takes the result lines; none prints them.
+    pub(super) export_file: Option<String>,
+    /// The file of the histogram that field lengths come from.
+    pub(super) histogram: Option<String>,
+    /// True if the mix makes rows.
+    pub(super) changes_rows: bool,
+    /// True if the mix has read-modify-writes.
+    pub(super) modifies: bool,
+    /// True if every read is verified.
+    pub(super) verifies: bool,
+    /// What means nothing here, in sentences.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Properties whose values go to an option as they are.
+const AS_THEY_ARE: &[(&str, &str)] = &[
+    ("recordcount", "records"),
+    ("fieldcount", "fields"),
+    ("fieldlength", "field_bytes"),
+    ("minfieldlength", "field_bytes_min"),
+    ("table", "table"),
+    ("fieldnameprefix", "field_prefix"),
+    ("readproportion", "read"),
+    ("updateproportion", "update"),
+    ("insertproportion", "insert"),
+    ("scanproportion", "scan"),
+    ("readmodifywriteproportion", "read_modify_write"),
+    ("hotspotdatafraction", "hotspot_data"),
+    ("hotspotopnfraction", "hotspot_draws"),
+    ("exponential.percentile", "exponential_percentile"),
+    ("exponential.frac", "exponential_data"),
+    ("minscanlength", "scan_rows_min"),
+    ("maxscanlength", "scan_rows_max"),
+    ("scanlengthdistribution", "scan_lengths"),
+    ("zeropadding", "zero_padding"),
+    ("insertorder", "insert_order"),
+];
+
+/// Properties that say yes or no, and the option that takes it.
+const YES_OR_NO: &[(&str, &str)] =
+    &[("readallfields", "read_all_fields"), ("writeallfields", "write_all_fields")];
+
+/// Properties that take one of a few words.
+const WORDS: &[(&str, &[&str])] = &[
+    (
+        "workload",
+        &["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core"],
+    ),
+    ("fieldlengthdistribution", &["constant", "uniform", "zipfian", "histogram"]),
+    (
+        "requestdistribution",
+        &["uniform", "zipfian", "latest", "hotspot", "sequential", "exponential"],
+    ),
+    ("measurement.interval", &["op", "intended", "both"]),
+];
+
+/// Properties that mean nothing here, and why.
+const NOTHING: &[(&str, &str)] = &[
+    ("readallfieldsbyname", "fields are always named"),
+    ("core_workload_insertion_retry_limit", "a load fails as a whole"),
+    ("core_workload_insertion_retry_interval", "a load fails as a whole"),
+    ("core_workload_insertion_keep_going_on_error", "a load fails as a whole"),
+    ("measurement.histogram.verbose", "the record holds the histograms' percentiles"),
+    ("histogram.buckets", "histograms have three digits"),
+    ("hdrhistogram.fileoutput", "the record holds the histograms' percentiles"),
+    ("hdrhistogram.output.path", "the record holds the histograms' percentiles"),
+    ("timeseries.granularity", "the record holds an interval a second"),
+    ("measurement.raw.output_file", "single latencies are not kept"),
+    ("measurement.raw.no_summary", "single latencies are not kept"),
+    ("measurement.trackjvm", "there is no JVM"),
+    ("status.interval", "progress is shown as it goes"),
+    ("reportlatencyforeacherror", "failures are counted by cause"),
+    ("latencytrackederrors", "failures are counted by cause"),
+    ("exporter", "results are told in YCSB's lines and kept in the record"),
+    ("label", "the record holds the command line"),
+    ("status", "progress is always shown"),
+    ("dotransactions", "the phase is said by load or run"),
+    ("db", "--on names the store"),
+];
+
+/// Properties of the run itself, which [`ParsedProperties::of_the_run`] takes.
+const OF_THE_RUN: &[&str] = &[
+    "operationcount",
+    "maxexecutiontime",
+    "warmuptime",
+    "threadcount",
+    "target",
+    "dataintegrity",
+    "measurementtype",
+    "hdrhistogram.percentiles",
+    "exportfile",
+    "fieldlengthhistogram",
+    "insertstart",
+    "insertcount",
+];
+
+/// Every property of YCSB's core workload and client, in the order of the lists above.
+pub(super) fn known_properties() -> impl Iterator<Item = &'static str> {
+    let taken = AS_THEY_ARE.iter().chain(YES_OR_NO).map(|(name, _)| *name);
+    let words = WORDS.iter().map(|(name, _)| *name);
+    let nothing = NOTHING.iter().map(|(name, _)| *name);
+    taken.chain(words).chain(nothing).chain(OF_THE_RUN.iter().copied())
+}
+
+/// YCSB's file of field lengths where no other is named.
+const HISTOGRAM: &str = "hist.txt";
+
+/// What begins the properties of a database binding.
+const BINDINGS: &[&str] = &[
+    "db.",
+    "jdbc.",
+    "mongodb.",
+    "redis.",
+    "cassandra.",
+    "basicdb.",
+    "hosts",
+    "port",
+    "columnfamily",
+];
+
+impl ParsedProperties {
+    /// Of properties in order; `running` says that operations must have an end.
+    pub(super) fn of(
+        properties: &[(String, String)],
+        running: bool,
+    ) -> Result<ParsedProperties, CannotRun> {
+        let mut last: BTreeMap<&str, &str> = BTreeMap::new();
+        for (key, value) in properties {
+            last.insert(key, value);
+        }
+        let mut meant = ParsedProperties {
+            options: Vec::new(),
+            records: 0,
+            part: 0..0,
+            operations: None,
+            duration: None,
+            warm_up: Duration::ZERO,
+            threads: 1,
+            target_per_s: None,
+            interval: Interval::Op,
+            percentiles: vec![50.0, 95.0, 99.0],
+            export_file: None,
+            histogram: None,
+            changes_rows: false,
+            modifies: false,
+            verifies: false,
+            warnings: Vec::new(),
+        };
+        for (key, value) in &last {
+            meant.take(key, value)?;
+        }
+        meant.end(&last, running)?;
+        Ok(meant)
+    }
+
+    fn take(&mut self, key: &str, value: &str) -> Result<(), CannotRun> {
+        let listed = |list: &[(&'static str, &'static str)]| {
+            let found = list.iter().find(|(name, _)| *name == key);
+            found.map(|(_, other)| *other)
+        };
+        if let Some(option) = listed(AS_THEY_ARE) {
+            self.set(option, value);
+            return Ok(());
+        }
+        if let Some(option) = listed(YES_OR_NO) {
+            let word = if yes(key, value)? { "yes" } else { "no" };
+            self.set(option, word);
+            return Ok(());
+        }
+        if let Some(why) = listed(NOTHING) {
+            self.warn(key, why);
+            return Ok(());
+        }
+        if let Some((_, words)) = WORDS.iter().find(|(name, _)| *name == key) {
+            known(key, value, words)?;
+            self.word(key, value);
+            return Ok(());
+        }
+        if BINDINGS.iter().any(|binding| key.starts_with(binding)) {
+            self.warn(key, "it belongs to a database binding, and --on names the store");
+            return Ok(());
+        }
+        self.of_the_run(key, value)
+    }
+
+    /// Takes one of the words of [`WORDS`].
+    fn word(&mut self, key: &str, value: &str) {
+        match (key, value) {
+            ("fieldlengthdistribution", _) => self.set("field_lengths", value),
+            ("requestdistribution", "zipfian") => self.set("distribution", "scrambled"),
+            ("requestdistribution", _) => self.set("distribution", value),
+            ("measurement.interval", "intended") => self.interval = Interval::Intended,
+            ("measurement.interval", "both") => self.interval = Interval::Both,
+            // The other words say what is so anyway.
+            _ => {}
+        }
+    }
+
+    /// Takes what says how long, how fast and by whom, and what is told of it.
+    fn of_the_run(&mut self, key: &str, value: &str) -> Result<(), CannotRun> {
+        match key {
+            "operationcount" => {
+                self.operations = Some(number(key, value)?).filter(|count| *count > 0);
+                Ok(())
+            }
+            "maxexecutiontime" => {
+                let seconds = number(key, value)?;
+                self.duration = (seconds > 0).then(|| Duration::from_secs(seconds));
+                Ok(())
+            }
+            "warmuptime" => {
+                self.warm_up = Duration::from_secs(number(key, value)?);
+                Ok(())
+            }
+            "threadcount" => {
+                self.threads = clients(key, number(key, value)?.max(1))?;
+                Ok(())
+            }
+            "target" => {
+                let rate: Option<f64> = value.parse().ok().filter(|rate: &f64| rate.is_finite());
+                let rate = rate.ok_or_else(|| wrong(key, value, "operations a second"))?;
+                self.target_per_s = (rate > 0.0).then_some(rate);
+                Ok(())
+            }
+            "dataintegrity" => {
+                if yes(key, value)? {
+                    self.set("verify", "row");
+                    self.verifies = true;
+                }
+                Ok(())
+            }
+            "measurementtype" => {
+                if value != "hdrhistogram" && value != "histogram" {
+                    self.warn(key, "latencies are kept in HdrHistograms");
+                }
+                Ok(())
+            }
+            "hdrhistogram.percentiles" => {
+                let percentile = |one: &str| {
+                    let parsed = one.trim().parse().ok();
+                    parsed.filter(|percent| (0.0..=100.0).contains(percent))
+                };
+                let parsed: Option<Vec<f64>> = value.split(',').map(percentile).collect();
+                self.percentiles =
+                    parsed.ok_or_else(|| wrong(key, value, "percentiles such as 50,99"))?;
+                Ok(())
+            }
+            "exportfile" => {
+                self.export_file = Some(value.to_owned()).filter(|path| !path.is_empty());
+                Ok(())
+            }
+            // What takes it is known when all properties are.
+            "fieldlengthhistogram" => Ok(()),
+            // Held against the number of records when that is known.
+            "insertstart" | "insertcount" => number(key, value).map(drop),
+            unknown => {
+                if let Some(meant) = suggestion_for(unknown, known_properties()) {
+                    return Err(CannotRun(format!(
+                        "\"{unknown}\" is not a property of YCSB's core workload; did you mean \"{meant}\"?"
+                    )));
+                }
+                self.warn(unknown, "YCSB's core workload does not read it");
+                Ok(())
+            }
+        }
+    }
+
+    /// What only all properties together say.
+    fn end(&mut self, last: &BTreeMap<&str, &str>, running: bool) -> Result<(), CannotRun> {
+        let of = |key: &str| last.get(key).map_or(Ok(0), |value| number(key, value));
+        self.records = of("recordcount")?;
+        if self.records == 0 {
+            return Err(CannotRun::because(
+                "recordcount is not given: say -p recordcount=1000, or name a file with -P",
+            ));
+        }
+        let first = of("insertstart")?;
+        let count = if last.contains_key("insertcount") {
+            of("insertcount")?
+        } else {
+            self.records.saturating_sub(first)
+        };
+        let end = first.checked_add(count).filter(|end| *end <= self.records);
+        let Some(end) = end.filter(|_| count > 0) else {
+            return Err(CannotRun(format!(
+                "insertstart={first} and insertcount={count} are not within the {} records of recordcount",
+                self.records
+            )));
+        };
+        self.part = first..end;
+        if count < self.records {
+            self.set("insert_start", &first.to_string());
+            self.set("insert_count", &count.to_string());
+        }
+        if running && self.operations.is_none() && self.duration.is_none() {
+            return Err(CannotRun::because(
+                "a run needs an end: say -p operationcount=N, -p maxexecutiontime=SECONDS or both",
+            ));
+        }
+        let file = last.get("fieldlengthhistogram").copied();
+        if last.get("fieldlengthdistribution") == Some(&"histogram") {
+            self.histogram = Some(file.unwrap_or(HISTOGRAM).to_owned());
+        } else if file.is_some() {
+            self.warn("fieldlengthhistogram", "fieldlengthdistribution is not histogram");
+        }
+        let share = |key: &str| last.get(key).and_then(|value| value.parse::<f64>().ok());
+        let inserts = share("insertproportion").unwrap_or_default();
+        self.changes_rows = inserts > 0.0;
+        self.modifies = share("readmodifywriteproportion").unwrap_or_default() > 0.0;
+        if let Some(operations) = self.operations
+            && self.changes_rows
+        {
+            // YCSB covers twice the expected inserts.
+            let new = (operations as f64 * inserts * 2.0).min(4e9) as u64;
+            self.set("new_keys", &new.to_string());
+        }
+        Ok(())
+    }
+
+    /// Reads the histogram of field lengths, if there is one; `read` reads a file.
+    pub(super) fn read_histogram(
+        &mut self,
+        read: impl Fn(&str) -> Result<String, CannotRun>,
+    ) -> Result<(), CannotRun> {
+        let Some(path) = self.histogram.take() else {
+            return Ok(());
+        };
+        let histogram = FieldHistogram::of_file(&read(&path)?).map_err(|why| {
+            CannotRun(format!("the histogram {path} (fieldlengthhistogram): {why}"))
+        })?;
+        self.set("field_histogram", &histogram.word());
+        Ok(())
+    }
+
+    fn set(&mut self, option: &str, value: &str) {
+        self.options.push((option.to_owned(), value.to_owned()));
+    }
+
+    fn warn(&mut self, key: &str, why: &str) {
+        self.warnings.push(format!("property {key} means nothing here: {why}"));
+    }
+}
+
+fn number(key: &str, value: &str) -> Result<u64, CannotRun> {
+    value.parse().map_err(|_error| wrong(key, value, "a whole number"))
+}
+
+fn yes(key: &str, value: &str) -> Result<bool, CannotRun> {
+    match value.to_ascii_lowercase().as_str() {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(wrong(key, value, "true or false")),
+    }
+}
+
+fn known(key: &str, value: &str, all: &[&str]) -> Result<(), CannotRun> {
+    if all.contains(&value) {
+        return Ok(());
+    }
+    Err(wrong(key, value, &all.join(", ")))
+}
+
+fn wrong(key: &str, value: &str, takes: &str) -> CannotRun {
+    CannotRun(format!("property {key} is \"{value}\"; it takes {takes}"))
+}
+
+#[cfg(test)]
+#[path = "ycsb_properties_tests.rs"]
+mod tests;

@@ -1,0 +1,22 @@
+//! What all commands of the program share towards the person at the terminal: printing, progress, the exit
+//! code, and arguments that several commands take.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `terminal.rs` | standard output and standard error; the only file that prints |
+//! | `progress.rs` | the progress bar, and the lines that replace it |
+//! | `exit.rs` | the result of a command and its exit code |
+//! | `value.rs` | parsers of values: times, counts, rates |
+//! | `meter.rs` | `--meter`, `--sampling-hz` and `--map` |
+//! | `line.rs` | `--line` |
+
+mod exit;
+mod line;
+pub mod meter;
+pub mod progress;
+pub mod terminal;
+pub mod value;
+
+pub use exit::{CannotRun, Outcome, Verdict};
+pub use line::LineArg;
+pub use meter::{MeterArgs, MeterTyped};

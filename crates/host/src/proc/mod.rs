@@ -1,0 +1,11 @@
+//! What the kernel tells through `/proc`: processors, pressure, processes.
+
+mod context_switches;
+mod pressure;
+mod process;
+mod system_times;
+
+pub use context_switches::own_context_switches;
+pub use pressure::Pressure;
+pub use process::{ProcessUsage, process_tree, threads};
+pub use system_times::SystemTimes;

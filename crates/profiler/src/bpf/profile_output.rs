@@ -1,0 +1,515 @@
+//! What was counted, on its way into a profile: whose thread, which stack, and how each metric was
+//! taken.
+
+use super::counts::Counts;
+use super::map_types::{Actor, Key, Kind, Sum};
+use super::sampling_windows::{SampledSpan, Scale, scaled};
+use super::stack_copies::Copies;
+use super::unwind_thread::{Stack, UnwoundStacks};
+use super::weight_distribution::{StackWeight, spread};
+use crate::sampler_threads::was_sampler_thread;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write;
+use std::sync::Arc;
+use syncline_profile::{
+    ATTRIBUTED, Account, Histogram, Metric, Precision, ProfileBuilder, StackId, Thread, ThreadId,
+    Total,
+};
+
+/// The collector's name in accounts.
+pub(super) const NAME: &str = "bpf";
+
+/// What it takes.
+pub(super) const METRICS: [Metric; 9] = [
+    Metric::OffCpu,
+    Metric::SystemCalls,
+    Metric::SyncCalls,
+    Metric::VoluntarySwitches,
+    Metric::InvoluntarySwitches,
+    Metric::SyncWrites,
+    Metric::AsyncWrites,
+    Metric::WrittenBytes,
+    Metric::Flushes,
+];
+
+/// How system calls are looked at where there are many.
+const PASSED_OVER: &str = "all counted, one in 16 unwound after the first thousands";
+
+/// The variance of any part of so many system calls of which some stand for others is at most their number
+/// times this: one stands for 16 on average, at random for 1 to 31, and half of them may be of the part.
+const VARIANCE_OF_LOOKS: f64 = 16.0 * 4.0 / 3.0 / 4.0;
+
+/// The name of the thread under which the kernel's own writes stand.
+const KERNEL_THREAD: &str = "kernel writeback";
+/// Of a normal distribution, 95 % lies within so many standard deviations.
+const DEVIATIONS: f64 = 1.96;
+
+/// All that was seen.
+#[derive(Debug)]
+pub(super) struct BpfData {
+    pub counts: Counts,
+    pub climbed: UnwoundStacks,
+    pub looked: SampledSpan,
+}
+
+/// Puts it into a profile.
+pub(super) fn put(seen: BpfData, profile: &mut ProfileBuilder) {
+    let lengths = seen.counts.lengths.iter();
+    let lengths = lengths.map(|length| scaled(*length, seen.looked.of_events()));
+    let lengths = Histogram::new(Metric::OffCpu, lengths.collect());
+    let mut naming = Naming::new(seen, profile);
+    naming.gather_sites();
+    let sums = std::mem::take(&mut naming.seen.counts.sums);
+    for (key, sum) in &sums {
+        match key.doer {
+            Actor::Thread(thread) => naming.thread(thread, *key, *sum),
+            Actor::Kernel { .. } | Actor::Others { .. } => {}
+        }
+    }
+    naming.switches_unseen();
+    let foreign = Foreign::of(&sums, &naming.seen.counts.devices);
+    for (kind, sum) in foreign.kept() {
+        naming.kernel(kind, sum);
+    }
+    for metric in METRICS {
+        let mut account = naming.account(metric);
+        account.total = foreign.total(metric, naming.seen.counts.losses.device_flushes);
+        naming.profile.account(account);
+    }
+    naming.profile.histogram(lengths);
+}
+
+/// The metrics of a kind, each with its weight and the events that made it.
+fn metrics(kind: Kind, sum: Sum) -> Vec<(Metric, u64, u64)> {
+    let Sum { count, amount } = sum;
+    let counted = |metric| (metric, count, count);
+    // Its weight stands on so many looks.
+    let looked = |metric| (metric, count, amount);
+    // Who slept all the window long left its processor before it.
+    let off = (Metric::OffCpu, amount, count.max(u64::from(amount > 0)));
+    let written = (Metric::WrittenBytes, amount, count);
+    match kind {
+        Kind::Call(_) => vec![looked(Metric::SystemCalls)],
+        Kind::Sync => vec![counted(Metric::SyncCalls)],
+        Kind::Voluntary => vec![counted(Metric::VoluntarySwitches), off],
+        Kind::Involuntary => vec![counted(Metric::InvoluntarySwitches), off],
+        Kind::SyncWrite => vec![counted(Metric::SyncWrites), written],
+        Kind::AsyncWrite => vec![counted(Metric::AsyncWrites), written],
+        Kind::Flush => vec![counted(Metric::Flushes)],
+        Kind::Queued => Vec::new(),
+    }
+}
+
+/// How well it is known at which stacks a metric stands.
+#[derive(Clone, Copy, Debug, Default)]
+struct Certainty {
+    all: u64,
+    /// At sites that showed several stacks.
+    mixed: u64,
+    /// The sum over all keys of what the variance of any stacks' part can be.
+    variance: f64,
+}
+
+impl Certainty {
+    /// How far any part is off at most, as a part of all, in 95 of 100 runs.
+    fn within(&self) -> f64 {
+        DEVIATIONS * self.variance.sqrt() / self.all.max(1) as f64
+    }
+}
+
+struct Naming<'a> {
+    seen: BpfData,
+    profile: &'a mut ProfileBuilder,
+    threads: HashMap<u32, ThreadId>,
+    stacks: HashMap<Stack, StackId>,
+    /// What was shown at each site by events of any kind.
+    at_sites: BTreeMap<(Actor, u64), Copies>,
+    certainty: BTreeMap<Metric, Certainty>,
+    /// Switches that were counted of each thread, in spells.
+    switches: HashMap<(Metric, u32), u64>,
+}
+
+impl<'a> Naming<'a> {
+    fn new(seen: BpfData, profile: &'a mut ProfileBuilder) -> Naming<'a> {
+        let switches = switches_of(&seen.counts.sums);
+        Naming {
+            seen,
+            profile,
+            threads: HashMap::new(),
+            stacks: HashMap::new(),
+            at_sites: BTreeMap::new(),
+            certainty: BTreeMap::new(),
+            switches,
+        }
+    }
+
+    /// What was counted of a thread under a stack.
+    fn thread(&mut self, number: u32, key: Key, sum: Sum) {
+        if was_sampler_thread(number) {
+            return;
+        }
+        if metrics(key.kind, sum).is_empty() {
+            return;
+        }
+        let thread = self.thread_id(number);
+        let Some(shown) = self.shown(key) else {
+            let nowhere = self.stack_id(Arc::from([]));
+            self.add(number, thread, nowhere, key.kind, sum);
+            return;
+        };
+        self.note_certainty(key.kind, sum, &shown);
+        let weights: Vec<StackWeight> = shown.stacks.values().copied().collect();
+        let parts = spread(sum, &weights);
+        for (position, part) in shown.stacks.keys().zip(parts) {
+            let climbed = Arc::clone(&self.seen.climbed.stacks[*position]);
+            let stack = self.stack_id(climbed);
+            self.add(number, thread, stack, key.kind, part);
+        }
+    }
+
+    fn gather_sites(&mut self) {
+        let shown = self.seen.climbed.shown.iter();
+        for (key, copies) in shown.filter_map(|(key, copies)| Some(((key.doer, key.site?), copies)))
+        {
+            self.at_sites.entry(key).or_default().merge(copies);
+        }
+    }
+
+    /// What the copies of a key showed; of requests those of the writes that were handed over there, and
+    /// of who has none, all that were taken at the same site.
+    fn shown(&self, key: Key) -> Option<Copies> {
+        let handed_over = matches!(key.kind, Kind::SyncWrite | Kind::AsyncWrite);
+        let own = if handed_over { Key { kind: Kind::Queued, ..key } } else { key };
+        let shown = self.seen.climbed.shown.get(&own);
+        let shown = shown.or_else(|| self.at_sites.get(&(key.doer, key.site?)));
+        shown.cloned()
+    }
+
+    fn note_certainty(&mut self, kind: Kind, sum: Sum, shown: &Copies) {
+        for (metric, weight, _) in metrics(kind, sum) {
+            let certainty = self.certainty.entry(metric).or_default();
+            let variance = shown.variance(metric == Metric::OffCpu);
+            certainty.variance += (weight as f64).powi(2) * variance;
+            if shown.stacks.len() > 1 {
+                certainty.mixed += weight;
+            }
+        }
+    }
+
+    /// Switches that the kernel counted of threads of which no spell saw any: nobody knows where.
+    fn switches_unseen(&mut self) {
+        if !self.seen.looked.paused {
+            return;
+        }
+        let counted = self.seen.looked.switches.clone();
+        for (number, (voluntary, involuntary)) in counted {
+            for (metric, count) in
+                [(Metric::VoluntarySwitches, voluntary), (Metric::InvoluntarySwitches, involuntary)]
+            {
+                let seen = self.switches.get(&(metric, number)).copied();
+                if count > 0 && seen.unwrap_or(0) == 0 && !was_sampler_thread(number) {
+                    let (thread, nowhere) = (self.thread_id(number), self.stack_id(Arc::from([])));
+                    self.profile.add(metric, thread, nowhere, count, 0);
+                }
+            }
+        }
+    }
+
+    /// What the kernel wrote by itself.
+    fn kernel(&mut self, kind: Kind, sum: Sum) {
+        let thread = self.profile.thread(Thread { name: KERNEL_THREAD.to_owned(), title: None });
+        let stack = self.stack_id(Arc::from([]));
+        self.add(0, thread, stack, kind, sum);
+    }
+
+    fn add(&mut self, number: u32, thread: ThreadId, stack: StackId, kind: Kind, sum: Sum) {
+        for (metric, weight, count) in metrics(kind, sum) {
+            if weight == 0 {
+                continue;
+            }
+            let all = scaled(weight, self.scale_of(metric, number));
+            self.profile.add(metric, thread, stack, all, count);
+            self.certainty.entry(metric).or_default().all += weight;
+        }
+    }
+
+    /// By how much a thread's part of a metric is scaled up: its switches to what the kernel itself counted
+    /// of them, if it was there at the end.
+    fn scale_of(&self, metric: Metric, number: u32) -> Scale {
+        let looked = &self.seen.looked;
+        let all = looked.switches.get(&number).filter(|_| looked.paused);
+        let all = match metric {
+            Metric::VoluntarySwitches => all.map(|all| all.0),
+            Metric::InvoluntarySwitches => all.map(|all| all.1),
+            _ => None,
+        };
+        match (all, self.switches.get(&(metric, number))) {
+            (Some(all), Some(seen)) if *seen > 0 && all >= *seen => (all, *seen),
+            _ => scale(metric, looked),
+        }
+    }
+
+    fn thread_id(&mut self, number: u32) -> ThreadId {
+        if let Some(thread) = self.threads.get(&number) {
+            return *thread;
+        }
+        let counts = &self.seen.counts;
+        let mut thread = match counts.process(number) {
+            Some(process) => self.seen.climbed.followed.threads.of(process, number),
+            None => Thread::default(),
+        };
+        // It may have been asked for before it became another program; the kernel told its name at its end.
+        let ended = counts.ended.get(&number);
+        if let Some(ended) = ended.filter(|ended| ended.name != thread.name) {
+            thread = Thread { name: ended.name.clone(), title: None };
+        }
+        let thread = self.profile.thread(thread);
+        self.threads.insert(number, thread);
+        thread
+    }
+
+    fn stack_id(&mut self, stack: Stack) -> StackId {
+        if let Some(number) = self.stacks.get(&stack) {
+            return *number;
+        }
+        let symbols = &self.seen.climbed.followed.symbols;
+        let mut named = Vec::new();
+        for place in stack.iter() {
+            named.extend(symbols.frames(place).iter().cloned());
+        }
+        let number = self.profile.stack(named);
+        self.stacks.insert(stack, number);
+        number
+    }
+
+    /// Exactly, or of what was looked at.
+    fn how(&self, metric: Metric) -> Precision {
+        let looked = &self.seen.looked;
+        let passed = metric == Metric::SystemCalls && !self.seen.counts.all_calls;
+        let is_scaled = scale(metric, looked) != (1, 1);
+        match (is_scaled, passed) {
+            (false, false) => Precision::Exact,
+            (false, true) => Precision::Sampled(format!("{PASSED_OVER}; the sum is exact")),
+            (true, false) => Precision::Sampled(in_spells(metric, looked)),
+            (true, true) => {
+                Precision::Sampled(format!("{}; there {PASSED_OVER}", in_spells(metric, looked)))
+            }
+        }
+    }
+
+    /// How a metric was taken: its sum, and how well its parts are known.
+    fn account(&self, metric: Metric) -> Account {
+        let losses = &self.seen.counts.losses;
+        let lost = match metric {
+            Metric::SystemCalls | Metric::SyncCalls => losses.calls,
+            Metric::OffCpu => losses.switches + losses.returns,
+            Metric::VoluntarySwitches | Metric::InvoluntarySwitches => losses.switches,
+            _ => losses.requests,
+        };
+        let mut certainty = self.certainty.get(&metric).copied().unwrap_or_default();
+        if metric == Metric::SystemCalls && !self.seen.counts.all_calls {
+            certainty.variance += certainty.all as f64 * VARIANCE_OF_LOOKS;
+        }
+        let mut collector = NAME.to_owned();
+        if certainty.all > 0 {
+            let percent = |part: f64| part * 100.0;
+            write!(
+                collector,
+                "{ATTRIBUTED}{:.1} points (95 %; {:.1} % had several stacks; {} stack copies, {} lost)",
+                percent(certainty.within()),
+                percent(certainty.mixed as f64 / certainty.all as f64),
+                self.seen.climbed.copies,
+                losses.copies
+            )
+            .expect("a string takes what is written to it");
+        }
+        Account {
+            metric,
+            collector,
+            how: self.how(metric),
+            // Of a thread for which there was no room nothing was seen: at least one event.
+            lost: lost + losses.threads,
+            total: None,
+        }
+    }
+}
+
+/// The switches of each thread, by kind.
+fn switches_of(sums: &BTreeMap<Key, Sum>) -> HashMap<(Metric, u32), u64> {
+    let mut switches = HashMap::new();
+    for (key, sum) in sums {
+        let metric = match key.kind {
+            Kind::Voluntary => Metric::VoluntarySwitches,
+            Kind::Involuntary => Metric::InvoluntarySwitches,
+            _ => continue,
+        };
+        if let Actor::Thread(number) = key.doer {
+            *switches.entry((metric, number)).or_default() += sum.count;
+        }
+    }
+    switches
+}
+
+/// By how much a metric is scaled up from what was looked at.
+fn scale(metric: Metric, looked: &SampledSpan) -> Scale {
+    match metric {
+        Metric::OffCpu => looked.of_time(),
+        Metric::SystemCalls | Metric::VoluntarySwitches | Metric::InvoluntarySwitches => {
+            looked.of_events()
+        }
+        _ => (1, 1),
+    }
+}
+
+/// In how large a part of the window it was looked, and how well the sum is known by that.
+fn in_spells(metric: Metric, looked: &SampledSpan) -> String {
+    let by = match metric {
+        Metric::VoluntarySwitches | Metric::InvoluntarySwitches => {
+            "what the kernel counted of each thread (/proc/PID/status), and by the commits of those that ended"
+        }
+        Metric::SystemCalls if looked.by_commits() => "the commits of all of it",
+        _ => "the length of all of it",
+    };
+    let cost = looked.cost.unwrap_or(0.0) * 100.0;
+    let mut said = format!(
+        "in {} windows of {:.0} ms, {:.1} % of the time, since its programs used {cost:.1} % CPU of the \
+         machine; scaled to {by}",
+        looked.spells.len(),
+        looked.ns() as f64 / 1e6 / looked.spells.len().max(1) as f64,
+        looked.share() * 100.0
+    );
+    if metric == Metric::OffCpu {
+        said.push_str(
+            "; of a wait that is longer than a window the histogram shows the part in windows",
+        );
+    }
+    if metric == Metric::SystemCalls {
+        let within = looked.within(|spell| spell.calls);
+        let known = within.map_or_else(
+            || "; the error of the sum is unknown, of so few windows".to_owned(),
+            |within| format!("; the sum is within {:.1} % (95 %)", within * 100.0),
+        );
+        said.push_str(&known);
+    }
+    said
+}
+
+/// Writes that no thread of the store issued, by device.
+#[derive(Debug, Default)]
+struct Foreign {
+    /// For comparison: those of the store's threads.
+    own: BTreeMap<Kind, Sum>,
+    /// Those of the kernel's own threads to devices of the store that nobody else wrote to.
+    kept: BTreeMap<Kind, Sum>,
+    /// Those of the kernel's own threads that may be anybody's.
+    left_out: BTreeMap<Kind, Sum>,
+    /// Those of other processes to devices of the store.
+    others: BTreeMap<Kind, Sum>,
+}
+
+impl Foreign {
+    fn of(sums: &BTreeMap<Key, Sum>, devices: &BTreeSet<u32>) -> Foreign {
+        let mut foreign = Foreign::default();
+        let is_shared = |wanted: u32| {
+            let mut doers = sums.keys().map(|key| key.doer);
+            doers.any(|doer| doer == Actor::Others { device: wanted })
+        };
+        for (key, sum) in sums {
+            let to = match key.doer {
+                Actor::Kernel { device } if !devices.contains(&device) => &mut foreign.left_out,
+                Actor::Kernel { device } if is_shared(device) => &mut foreign.left_out,
+                Actor::Kernel { .. } => &mut foreign.kept,
+                Actor::Others { device } if devices.contains(&device) => &mut foreign.others,
+                Actor::Others { .. } => continue,
+                Actor::Thread(_) => &mut foreign.own,
+            };
+            let so_far = to.entry(key.kind).or_default();
+            so_far.count += sum.count;
+            so_far.amount += sum.amount;
+        }
+        foreign
+    }
+
+    fn kept(&self) -> Vec<(Kind, Sum)> {
+        self.kept.iter().map(|(kind, sum)| (*kind, *sum)).collect()
+    }
+
+    /// What else was written, or flushed, while the store wrote.
+    fn total(&self, metric: Metric, device_flushes: u64) -> Option<Total> {
+        let sum = |of: &BTreeMap<Kind, Sum>| -> u64 {
+            let of = of.iter().flat_map(|(kind, sum)| metrics(*kind, *sum));
+            let of = of.filter(|(found, ..)| *found == metric);
+            of.map(|(_, weight, _)| weight).sum()
+        };
+        match metric {
+            Metric::Flushes => Some(Total {
+                amount: device_flushes,
+                source:
+                    "flushes that all devices were given, by anybody; the block layer gives one \
+                         for several that are asked for at once"
+                        .to_owned(),
+            }),
+            Metric::SyncWrites | Metric::AsyncWrites | Metric::WrittenBytes => {
+                let [own, kept] = [&self.own, &self.kept].map(sum);
+                let [left_out, others] = [&self.left_out, &self.others].map(sum);
+                Some(Total {
+                    amount: own + kept + left_out + others,
+                    source: format!(
+                        "block requests: {own} issued for the store's threads; {kept} by the kernel's \
+                         own to its devices, listed under \"{KERNEL_THREAD}\"; {left_out} by the \
+                         kernel's own that may be anybody's, and {others} by other processes, which \
+                         are left out"
+                    ),
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Foreign, metrics};
+    use crate::bpf::map_types::{Actor, Key, Kind, Sum};
+    use std::collections::{BTreeMap, BTreeSet};
+    use syncline_profile::Metric;
+
+    fn written(doers: &[(Actor, u64)]) -> BTreeMap<Key, Sum> {
+        let sums = doers.iter().map(|(doer, count)| {
+            let key = Key { doer: *doer, kind: Kind::AsyncWrite, site: None };
+            let amount = count * 4096;
+            (key, Sum { count: *count, amount })
+        });
+        sums.collect()
+    }
+
+    #[test]
+    fn the_kernels_writes_are_the_stores_only_where_nobody_else_writes() {
+        let devices = BTreeSet::from([1, 2]);
+        let store = (Actor::Thread(7), 5);
+        let by_kernel = |device| (Actor::Kernel { device }, 3);
+        let alone = written(&[store, by_kernel(1), by_kernel(9)]);
+        let foreign = Foreign::of(&alone, &devices);
+        let three = Sum { count: 3, amount: 3 * 4096 };
+        assert_eq!(foreign.kept(), [(Kind::AsyncWrite, three)]);
+        let total = foreign.total(Metric::AsyncWrites, 0).unwrap();
+        assert_eq!(total.amount, 5 + 3 + 3);
+
+        let shared = written(&[store, by_kernel(1), (Actor::Others { device: 1 }, 2)]);
+        let foreign = Foreign::of(&shared, &devices);
+        assert!(foreign.kept().is_empty());
+        let total = foreign.total(Metric::WrittenBytes, 0).unwrap();
+        assert_eq!(total.amount, 10 * 4096);
+        assert!(total.source.contains("anybody's"), "{}", total.source);
+        assert_eq!(foreign.total(Metric::Flushes, 4).unwrap().amount, 4);
+        assert_eq!(foreign.total(Metric::SystemCalls, 4), None);
+    }
+
+    #[test]
+    fn a_sleep_that_began_before_the_window_is_time_without_a_switch() {
+        let sum = Sum { count: 0, amount: 1_000 };
+        let of_sleep = metrics(Kind::Voluntary, sum);
+        let expected = [(Metric::VoluntarySwitches, 0, 0), (Metric::OffCpu, 1_000, 1)];
+        assert_eq!(of_sleep, expected);
+    }
+}

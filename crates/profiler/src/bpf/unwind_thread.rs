@@ -1,0 +1,243 @@
+//! The thread that takes copies of stacks out of the programs' ring and climbs them at once, while the
+//! processes are there.
+//!
+//! It sleeps between its looks and is not counted itself: [`UnwindThread::number`] is taken out of the tree.
+//! A copy belongs to a key of the counts; what it showed is summed under it.
+
+use super::map_types::{Actor, Key, Kind, Record};
+use super::stack_copies::Copies;
+use crate::perf::{Copy, Memory, ProcessTracker, Registers, StackUnwinder, join};
+use crate::sampler_threads::SamplerThread;
+use crate::subject::Subject;
+use crate::symbols::CodeLocation;
+use aya::maps::{MapData, RingBuf};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// The ring holds 1,600 copies; in a tenth of a second each of two processors takes 780 at most, by its
+/// rations.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The running thread. It ends when it is told to, or when this is dropped.
+#[derive(Debug)]
+pub(super) struct UnwindThread {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<UnwoundStacks>>,
+    /// Its number as the kernel knows it.
+    pub number: u32,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// The window begins.
+    beginning: AtomicBool,
+    ending: AtomicBool,
+}
+
+/// A stack, innermost frame first.
+pub(super) type Stack = Arc<[CodeLocation]>;
+
+/// What the copies showed.
+pub(super) struct UnwoundStacks {
+    pub followed: ProcessTracker,
+    /// By key, what each stack stands for.
+    pub shown: BTreeMap<Key, Copies>,
+    /// The stacks, by their positions in `shown`.
+    pub stacks: Vec<Stack>,
+    numbers: HashMap<Stack, usize>,
+    climber: StackUnwinder,
+    /// Threads of which the leaving was copied and the return was not yet told.
+    away: HashMap<u32, (Key, usize, u64)>,
+    /// How many stacks were climbed.
+    pub copies: u64,
+}
+
+impl UnwindThread {
+    /// Starts it; the tables of the processes are read when this returns.
+    pub(super) fn start(subject: &Subject, ring: RingBuf<MapData>) -> Result<UnwindThread, String> {
+        let shared = Arc::new(Shared::default());
+        let (is_ready, ready) = sync_channel(1);
+        let (of_thread, subject) = (Arc::clone(&shared), subject.clone());
+        let body = move || {
+            let _looking = SamplerThread::here();
+            let mut climbed = UnwoundStacks::new(&subject);
+            let number = rustix::thread::gettid().as_raw_nonzero().get();
+            // Nobody waits any more: then it is told to end as well.
+            if is_ready.send(number.unsigned_abs()).is_ok() {
+                climbed.run(ring, &of_thread);
+            }
+            climbed
+        };
+        let spawned = thread::Builder::new().name("climber".to_owned()).spawn(body);
+        let thread = spawned.map_err(|error| format!("no thread can be started: {error}"))?;
+        let number =
+            ready.recv().map_err(|_gone| "the thread that climbs stacks ended early".to_owned())?;
+        Ok(UnwindThread { shared, thread: Some(thread), number })
+    }
+
+    /// The window begins: what processes have mapped since is read.
+    pub(super) fn begin(&self) {
+        self.shared.beginning.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    /// Ends it: what the ring still holds is taken.
+    pub(super) fn finish(mut self) -> Result<UnwoundStacks, String> {
+        self.end();
+        let thread = self.thread.take().expect("it is taken here alone");
+        let joined = thread.join();
+        joined.map_err(|_panic| {
+            "the thread that climbs stacks failed, by an error of its own".to_owned()
+        })
+    }
+
+    fn end(&self) {
+        self.shared.ending.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+}
+
+impl Drop for UnwindThread {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl UnwoundStacks {
+    fn new(subject: &Subject) -> UnwoundStacks {
+        UnwoundStacks {
+            followed: ProcessTracker::new(subject),
+            shown: BTreeMap::new(),
+            stacks: Vec::new(),
+            numbers: HashMap::new(),
+            climber: StackUnwinder::new(),
+            away: HashMap::new(),
+            copies: 0,
+        }
+    }
+
+    fn run(&mut self, mut ring: RingBuf<MapData>, shared: &Shared) {
+        loop {
+            // Read before the ring is: what was written before the end is then still taken.
+            let is_last = shared.ending.load(Ordering::Acquire);
+            if shared.beginning.swap(false, Ordering::AcqRel) {
+                self.followed.refresh_mappings();
+            }
+            while let Some(bytes) = ring.next() {
+                match Record::of(&bytes) {
+                    Some(Record::Copy { key, process, weight, registers, chain, top }) => {
+                        let stack = self.climb(key, process, registers, &chain, top);
+                        if let Some(stack) = stack {
+                            self.shown(key, stack, weight);
+                        }
+                    }
+                    Some(Record::Return { thread, off_ns }) => self.came_back(thread, off_ns),
+                    None => {}
+                }
+            }
+            if is_last {
+                return;
+            }
+            thread::park_timeout(POLL_INTERVAL);
+        }
+    }
+
+    /// The stack of a copy; none if its process had ended before it was ever looked at.
+    fn climb(
+        &mut self,
+        key: Key,
+        process: u32,
+        from: Registers,
+        chain: &[u64],
+        top: &[u8],
+    ) -> Option<usize> {
+        let Actor::Thread(thread) = key.doer else {
+            return None;
+        };
+        self.followed.met(process, thread);
+        let knows = |memory: &Memory| memory.space.holds(from.instruction);
+        let knows_callers = |memory: &Memory| chain.iter().all(|at| memory.space.holds(*at));
+        match self.followed.memory(process) {
+            // It has started another program, or loaded code.
+            Some(memory) if !knows(memory) => self.followed.mapped(process),
+            Some(memory) if !knows_callers(memory) => self.followed.strayed(process),
+            _ => {}
+        }
+        let memory = self.followed.memory(process)?;
+        let climb = self.climber.climb(&memory.tables, &memory.space, from, top);
+        let copy = Copy { begin: from.stack, bytes: top };
+        let is_code = |address| memory.space.holds(address);
+        let joined = join(climb, chain, from.frame, copy, is_code);
+        let climbed = places(&joined, memory);
+        let walked = places(chain, memory);
+        let best = if reaches(&walked) > reaches(&climbed) { walked } else { climbed };
+        self.copies += 1;
+        Some(self.number(best))
+    }
+
+    fn shown(&mut self, key: Key, stack: usize, weight: u64) {
+        self.shown.entry(key).or_default().add(stack, weight);
+        if let (Actor::Thread(thread), Kind::Voluntary | Kind::Involuntary) = (key.doer, key.kind) {
+            self.away.insert(thread, (key, stack, weight));
+        }
+    }
+
+    fn came_back(&mut self, thread: u32, off_ns: u64) {
+        if let Some((key, stack, weight)) = self.away.remove(&thread) {
+            let stands_for = weight.saturating_mul(off_ns);
+            let copies = self.shown.entry(key).or_default();
+            copies.add_time(stack, stands_for);
+        }
+    }
+
+    fn number(&mut self, stack: Vec<CodeLocation>) -> usize {
+        if let Some(number) = self.numbers.get(stack.as_slice()) {
+            return *number;
+        }
+        let stack: Stack = stack.into();
+        self.stacks.push(Arc::clone(&stack));
+        let number = self.stacks.len() - 1;
+        self.numbers.insert(stack, number);
+        number
+    }
+}
+
+/// Where addresses are: a return address may stand behind the end of the function that called.
+fn places(addresses: &[u64], memory: &Memory) -> Vec<CodeLocation> {
+    let lookups = addresses.iter().enumerate();
+    let lookups = lookups.map(|(at, address)| address.wrapping_sub(u64::from(at > 0)));
+    lookups.map(|address| memory.space.place(address)).collect()
+}
+
+/// How many frames of a stack stand outside of the C library, and so say on whose behalf it was called.
+fn reaches(stack: &[CodeLocation]) -> usize {
+    stack.iter().filter(|place| says_who(place)).count()
+}
+
+fn says_who(place: &CodeLocation) -> bool {
+    let CodeLocation::File(file, _) = place else {
+        return matches!(place, CodeLocation::Memory(..));
+    };
+    let name = file.path.rsplit('/').next().unwrap_or_default();
+    !["libc.so", "libc-", "libpthread", "ld-linux", "ld-musl"]
+        .iter()
+        .any(|library| name.starts_with(library))
+}
+
+impl fmt::Debug for UnwoundStacks {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut named = formatter.debug_struct("UnwoundStacks");
+        named.field("copies", &self.copies).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,326 @@
+//! A JVM looked at by async-profiler.
+
+use super::accounts::{JvmCpuTime, OWN, missing, taken};
+use super::attach_socket::AttachSocket;
+use super::jfr::{Chunk, chunks};
+use super::jfr_frames::Writer;
+use super::profile_filler::ProfileFiller;
+use super::profiler_library::{self, Shared};
+use super::sample_weight;
+use super::syscall_detector::{self, SyscallDetector};
+use crate::collector::{Collector, Opened};
+use crate::profiler::ProfilerOptions;
+use crate::subject::{Runtime, Subject};
+use std::fs;
+use std::path::PathBuf;
+use syncline_instrument::{Nanos, clock};
+use syncline_profile::{Account, Metric, Precision, ProfileBuilder};
+
+const NAME: &str = "async-profiler";
+const RECORDING: &str = "recording.jfr";
+const SAID: &str = "said.txt";
+/// Bytes of allocation from one look to the next, on average.
+const ALLOCATION: u64 = 512 << 10;
+/// Waiting for locks from one look to the next.
+const WAITING_NS: Nanos = 1_000_000;
+/// How many times rarer the wall clock is looked at: it costs a look at each thread that runs.
+const WALL: Nanos = 5;
+/// The fastest that a processor is looked at: faster than the kernel's clock ticks it brings no more.
+const SHORTEST_NS: Nanos = 1_000_000;
+/// Signals for processor time and wall clock. The kernel hands out the lower first, which then sees
+/// where the thread was, if both come at once.
+const SIGNALS: &str = "26/27";
+
+/// The events that are read.
+const EVENTS: [&str; 6] = [
+    "jdk.ExecutionSample",
+    "profiler.WallClockSample",
+    "jdk.ObjectAllocationInNewTLAB",
+    "jdk.ObjectAllocationOutsideTLAB",
+    "jdk.JavaMonitorEnter",
+    "jdk.ThreadPark",
+];
+
+/// async-profiler in a JVM.
+#[derive(Debug)]
+pub(crate) struct AsyncProfiler {
+    machine: AttachSocket,
+    library: PathBuf,
+    shared: Shared,
+    cpu_ns: Nanos,
+    /// None where the JVM does not tell of allocations.
+    allocations: bool,
+    spent: JvmCpuTime,
+    runs: bool,
+}
+
+/// What a recording held.
+#[derive(Default)]
+struct Looks {
+    cpu: u64,
+    /// True if looks at processors say where the thread stood.
+    standing: bool,
+}
+
+impl AsyncProfiler {
+    /// Attaches to the subject and loads the profiler into it. A subject that is no JVM is none of ours.
+    pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> Opened {
+        if subject.runtime != Runtime::Jvm {
+            return Err(Vec::new());
+        }
+        match AsyncProfiler::load(subject.pid(), options) {
+            Ok(sampler) => Ok(Box::new(sampler)),
+            Err(why) => Err(OWN.map(|metric| missing(metric, NAME, &why)).to_vec()),
+        }
+    }
+
+    fn load(pid: u32, options: &ProfilerOptions) -> Result<AsyncProfiler, String> {
+        // Found before the JVM is disturbed.
+        let loaded = profiler_library::loaded(pid);
+        let found = loaded.is_none().then(profiler_library::find).transpose()?;
+        let machine = AttachSocket::to(pid)?;
+        let shared = Shared::make(pid, machine.owner())?;
+        let library = match (loaded, found) {
+            (Some(library), _) => library,
+            (None, found) => shared.lend(&found.unwrap_or_default())?,
+        };
+        let looks = Nanos::from(options.looks_per_s.max(1));
+        let mut sampler = AsyncProfiler {
+            machine,
+            library,
+            shared,
+            cpu_ns: (clock::SECOND / looks).max(SHORTEST_NS),
+            allocations: true,
+            spent: JvmCpuTime::default(),
+            runs: false,
+        };
+        // What is done once is done now, outside of the window.
+        if sampler.begin().is_err() {
+            sampler.allocations = false;
+            sampler.begin()?;
+        }
+        sampler.end()?;
+        Ok(sampler)
+    }
+
+    fn begin(&mut self) -> Result<(), String> {
+        let (cpu, wall) = (self.cpu_ns, self.cpu_ns * WALL);
+        let allocations =
+            if self.allocations { format!("alloc={ALLOCATION},") } else { String::new() };
+        self.ask(&format!(
+            "start,event=ctimer,interval={cpu},wall={wall},{allocations}lock={WAITING_NS},\
+             signal={SIGNALS},features=pcaddr,jfr"
+        ))?;
+        self.runs = true;
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        self.runs = false;
+        self.ask("stop")
+    }
+
+    fn ask(&self, what: &str) -> Result<(), String> {
+        let path = |name| self.shared.inside(name).display().to_string();
+        let options = format!("{what},quiet,file={},log={}", path(RECORDING), path(SAID));
+        self.machine.load(&self.library, &options).map_err(|error| {
+            let said = fs::read_to_string(self.shared.outside(SAID)).unwrap_or_default();
+            let said: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
+            format!("{error}: {}", said.join(" | "))
+        })
+    }
+
+    /// Puts what was recorded into the profile.
+    fn fill(&self, profile: &mut ProfileBuilder) -> Result<Looks, String> {
+        let path = self.shared.outside(RECORDING);
+        let bytes = fs::read(&path)
+            .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+        let chunks = chunks(&bytes)?;
+        for chunk in &chunks {
+            chunk.check(&EVENTS)?;
+        }
+        let mut standing = SyscallDetector::of(self.machine.pid()).ok();
+        let looks = looks(&chunks, standing.is_some())?;
+        let each = self
+            .spent
+            .times()
+            .map_or(self.cpu_ns, |(user, kernel)| sample_weight::each(user + kernel, looks.cpu));
+        for chunk in &chunks {
+            let mut fill = ProfileFiller::new(profile, chunk, Writer::AsyncProfiler);
+            if let Some(standing) = standing.as_mut().filter(|_| looks.standing) {
+                fill.events("jdk.ExecutionSample", |_, address| {
+                    let in_kernel = address.is_some_and(|address| standing.in_kernel(address));
+                    let metric = if in_kernel { Metric::CpuKernel } else { Metric::CpuUser };
+                    (vec![(metric, each)], 1)
+                })?;
+            }
+            self.wall(&mut fill)?;
+            allocations(&mut fill)?;
+            waits(&mut fill)?;
+        }
+        Ok(looks)
+    }
+
+    fn wall(&self, fill: &mut ProfileFiller<'_, '_>) -> Result<u64, String> {
+        let each = self.cpu_ns * WALL;
+        fill.events("profiler.WallClockSample", |event, _| {
+            let looks = event.whole("samples").unwrap_or(1).clamp(0, 1 << 32);
+            let looks = looks.cast_unsigned();
+            (vec![(Metric::Wall, looks * each)], looks)
+        })
+    }
+
+    fn cpu_account(&self, metric: Metric, looks: &Looks) -> Account {
+        let due = self.spent.times();
+        let due = due.map_or(0, |(user, kernel)| (user + kernel) / self.cpu_ns);
+        let how = if looks.standing || looks.cpu == 0 {
+            Precision::Sampled(format!(
+                "every {} ms of a thread's processor time, scaled to all that the process used; in \
+                 the kernel are samples within a system call; page faults are not distinguished from the rest",
+                self.cpu_ns / 1_000_000
+            ))
+        } else {
+            Precision::NotAttributable(
+                "user time cannot be distinguished from kernel time: the profiler or this machine does not say \
+                 where a thread stood; async-profiler 4.2 and later do, on x86-64 and AArch64"
+                    .to_owned(),
+            )
+        };
+        Account {
+            lost: due.saturating_sub(looks.cpu),
+            total: self.spent.total(metric),
+            ..taken(metric, NAME, how)
+        }
+    }
+
+    fn accounts(&self, looks: &Looks) -> Vec<Account> {
+        let wall_ms = self.cpu_ns * WALL / 1_000_000;
+        let sampled = |metric, how: String| taken(metric, NAME, Precision::Sampled(how));
+        let mut accounts = vec![
+            self.cpu_account(Metric::CpuUser, looks),
+            self.cpu_account(Metric::CpuKernel, looks),
+            sampled(Metric::Wall, format!("each thread every {wall_ms} ms")),
+        ];
+        for metric in [Metric::AllocatedBytes, Metric::AllocatedObjects] {
+            accounts.push(if self.allocations {
+                sampled(metric, format!("every {} KiB", ALLOCATION >> 10))
+            } else {
+                missing(metric, NAME, "this JVM does not report allocations: 11 and later do")
+            });
+        }
+        for metric in [Metric::Contentions, Metric::ContentionWait] {
+            let every = WAITING_NS / 1_000_000;
+            accounts.push(sampled(
+                metric,
+                format!(
+                    "every {every} ms of waiting for monitors, ReentrantLock, ReentrantReadWriteLock and \
+                     Semaphore"
+                ),
+            ));
+        }
+        let why = "async-profiler does not report sleeps; the JVM's own recorder does, which is used \
+                   where async-profiler is not";
+        accounts.push(missing(Metric::Sleeps, NAME, why));
+        accounts
+    }
+}
+
+/// Counts the looks at processors, and finds out whether they say where the thread stood.
+fn looks(chunks: &[Chunk<'_>], standing: bool) -> Result<Looks, String> {
+    let mut looks = Looks::default();
+    for chunk in chunks {
+        for event in chunk.events("jdk.ExecutionSample") {
+            let event = event?;
+            looks.cpu += 1;
+            if standing && syscall_detector::is_told() && !looks.standing {
+                let (address, _) = super::jfr_frames::stack(&event, Writer::AsyncProfiler);
+                looks.standing = address.is_some();
+            }
+        }
+    }
+    Ok(looks)
+}
+
+fn allocations(fill: &mut ProfileFiller<'_, '_>) -> Result<(), String> {
+    for name in ["jdk.ObjectAllocationInNewTLAB", "jdk.ObjectAllocationOutsideTLAB"] {
+        fill.events(name, |event, _| {
+            let size = event.whole("allocationSize").unwrap_or(0);
+            let (bytes, objects) = sample_weight::allocated(size, ALLOCATION);
+            let weights =
+                vec![(Metric::AllocatedBytes, bytes), (Metric::AllocatedObjects, objects)];
+            (weights, 1)
+        })?;
+    }
+    Ok(())
+}
+
+fn waits(fill: &mut ProfileFiller<'_, '_>) -> Result<(), String> {
+    for name in ["jdk.JavaMonitorEnter", "jdk.ThreadPark"] {
+        fill.events(name, |event, _| {
+            let wait_ns = event.span_ns("duration").unwrap_or(0);
+            let (waits, wait_ns) = sample_weight::waited(wait_ns, WAITING_NS);
+            let weights = vec![(Metric::Contentions, waits), (Metric::ContentionWait, wait_ns)];
+            (weights, 1)
+        })?;
+    }
+    Ok(())
+}
+
+impl Collector for AsyncProfiler {
+    fn takes(&self) -> &[Metric] {
+        const ALL: [Metric; 9] = [
+            Metric::CpuUser,
+            Metric::CpuKernel,
+            Metric::Wall,
+            Metric::AllocatedBytes,
+            Metric::AllocatedObjects,
+            Metric::Contentions,
+            Metric::ContentionWait,
+            Metric::Sleeps,
+            Metric::GarbageCollection,
+        ];
+        &ALL
+    }
+
+    fn start(&mut self) -> Result<(), String> {
+        self.begin()?;
+        self.spent.begins(self.machine.pid());
+        Ok(())
+    }
+
+    fn stop(&mut self) -> Result<(), String> {
+        self.spent.ends(self.machine.pid());
+        self.end()
+    }
+
+    fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder) {
+        let accounts = match self.fill(profile) {
+            Ok(looks) => {
+                let collection = self.spent.collection(profile);
+                let mut accounts = self.accounts(&looks);
+                accounts.push(collection);
+                accounts
+            }
+            Err(why) => self.failed(&why),
+        };
+        for account in accounts {
+            profile.account(account);
+        }
+    }
+
+    fn failed(&self, why: &str) -> Vec<Account> {
+        let missing = |metric: &Metric| Account {
+            total: self.spent.total(*metric),
+            ..missing(*metric, NAME, why)
+        };
+        self.takes().iter().map(missing).collect()
+    }
+}
+
+impl Drop for AsyncProfiler {
+    fn drop(&mut self) {
+        if self.runs && self.end().is_err() {
+            // The JVM is gone, and the recording with it.
+        }
+    }
+}

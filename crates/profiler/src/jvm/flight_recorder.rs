@@ -1,0 +1,297 @@
+//! A JVM looked at by its own flight recorder, where async-profiler is not to be had.
+//!
+//! Its looks at processors are thin: a few threads at a time, and only those in Java code. Neither
+//! native code nor the kernel, the compiler or the collector of garbage are in them, so they are not
+//! scaled to what the process used. Its samples of native methods are no processor time and are left.
+//!
+//! It records from when it is opened: to begin takes it long, the longer the busier the machine is, and what
+//! its first samples of allocation tell lies before it. What counts is what its events say was in the window.
+
+use super::accounts::{JvmCpuTime, OWN, missing, taken};
+use super::allocation::{ThreadAllocations, Window};
+use super::attach_socket::AttachSocket;
+use super::jfr::{Chunk, Event, chunks};
+use super::jfr_frames::Writer;
+use super::profile_filler::{ProfileFiller, Weights};
+use super::profiler_library::Shared;
+use crate::collector::{Collector, Opened};
+use crate::profiler::ProfilerOptions;
+use crate::subject::{Runtime, Subject};
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+use syncline_instrument::Nanos;
+use syncline_profile::{Account, Metric, Precision, ProfileBuilder};
+
+const NAME: &str = "the JVM's flight recorder";
+const RECORDING: &str = "recording.jfr";
+/// How far looks at a thread are apart.
+const EVERY_NS: Nanos = 10_000_000;
+/// Waits that are shorter are not told of.
+const SHORTEST_WAIT: &str = "1 ms";
+/// What is asked of JVMs that take settings of single events, which those from 17 on do.
+const SETTINGS: &str = "jdk.ExecutionSample#period=10ms jdk.JavaMonitorEnter#threshold=1ms \
+                        jdk.ThreadPark#threshold=1ms jdk.ThreadSleep#threshold=0ms";
+const ALLOCATION: &str = "jdk.ObjectAllocationSample";
+/// Parking on anything else is waiting for work.
+const LOCKS: [&str; 2] = ["java.util.concurrent.locks.Reentrant", "java.util.concurrent.Semaphore"];
+
+/// The events that are read.
+const EVENTS: [&str; 6] = [
+    "jdk.ExecutionSample",
+    "jdk.ThreadStart",
+    ALLOCATION,
+    "jdk.ThreadSleep",
+    "jdk.JavaMonitorEnter",
+    "jdk.ThreadPark",
+];
+
+/// The flight recorder of a JVM.
+#[derive(Debug)]
+pub(crate) struct FlightRecorder {
+    machine: AttachSocket,
+    shared: Shared,
+    recording: String,
+    /// True if the JVM took the settings of single events.
+    fine: bool,
+    /// True if it is asked for processor time too.
+    cpu: bool,
+    spent: JvmCpuTime,
+    runs: bool,
+    window: Window,
+}
+
+/// What a recording can tell.
+#[derive(Default)]
+struct Knows {
+    looks: u64,
+    allocations: bool,
+    sleeps: bool,
+}
+
+impl FlightRecorder {
+    /// Attaches to a JVM that no better collector looks at.
+    pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> Opened {
+        let better = subject.taken.has(Metric::AllocatedBytes);
+        if subject.runtime != Runtime::Jvm || better {
+            return Err(Vec::new());
+        }
+        let cpu = !subject.taken.has(Metric::CpuUser);
+        match FlightRecorder::attach(subject.pid(), cpu) {
+            Ok(flight) => Ok(Box::new(flight)),
+            Err(why) => Err(OWN.map(|metric| missing(metric, NAME, &why)).to_vec()),
+        }
+    }
+
+    fn attach(pid: u32, cpu: bool) -> Result<FlightRecorder, String> {
+        let machine = AttachSocket::to(pid)?;
+        let shared = Shared::make(pid, machine.owner())?;
+        let mut flight = FlightRecorder {
+            machine,
+            shared,
+            recording: format!("syncline-{}", std::process::id()),
+            fine: true,
+            cpu,
+            spent: JvmCpuTime::default(),
+            runs: false,
+            window: Window::default(),
+        };
+        if flight.begin().is_err() {
+            flight.fine = false;
+            flight.begin()?;
+        }
+        Ok(flight)
+    }
+
+    fn begin(&mut self) -> Result<(), String> {
+        let settings = if self.fine { SETTINGS } else { "" };
+        let name = &self.recording;
+        let line = format!("JFR.start name={name} settings=profile disk=true {settings}");
+        self.ask(&line, "Started recording")?;
+        self.runs = true;
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        self.runs = false;
+        let file = self.shared.inside(RECORDING);
+        let name = &self.recording;
+        let line = format!("JFR.stop name={name} filename={}", file.display());
+        self.ask(&line, "Stopped recording")
+    }
+
+    /// Asks for something; what the recorder says must hold a phrase, since it says what fails too.
+    fn ask(&self, line: &str, expected: &str) -> Result<(), String> {
+        let said = self.machine.command(line)?;
+        if said.contains(expected) {
+            return Ok(());
+        }
+        let said: Vec<&str> = said.lines().filter(|line| !line.is_empty()).collect();
+        Err(format!("{NAME} refuses: {}", said.join(" | ")))
+    }
+
+    fn fill(&self, profile: &mut ProfileBuilder) -> Result<Knows, String> {
+        let path = self.shared.outside(RECORDING);
+        let bytes = fs::read(&path)
+            .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+        let chunks = chunks(&bytes)?;
+        for chunk in &chunks {
+            chunk.check(&EVENTS)?;
+        }
+        let knows = |name| chunks.iter().any(|chunk: &Chunk<'_>| chunk.knows(name));
+        let mut known = Knows {
+            looks: 0,
+            allocations: knows(ALLOCATION),
+            sleeps: self.fine && knows("jdk.ThreadSleep"),
+        };
+        let allocated = ThreadAllocations::of(&chunks, ALLOCATION)?;
+        let within = |event: &Event<'_>, weights: Weights| {
+            if self.window.holds(event) { (weights, 1) } else { (Vec::new(), 0) }
+        };
+        for chunk in &chunks {
+            let mut fill = ProfileFiller::new(profile, chunk, Writer::Jvm);
+            if self.cpu {
+                let one = vec![(Metric::CpuUser, EVERY_NS)];
+                known.looks +=
+                    fill.events("jdk.ExecutionSample", |event, _| within(event, one.clone()))?;
+            }
+            fill.events(ALLOCATION, |event, _| {
+                let bytes = event.whole("weight").unwrap_or(0).max(0).cast_unsigned();
+                match allocated.within(self.window, event, bytes) {
+                    0 => (Vec::new(), 0),
+                    bytes => (vec![(Metric::AllocatedBytes, bytes)], 1),
+                }
+            })?;
+            if known.sleeps {
+                let one = vec![(Metric::Sleeps, 1)];
+                fill.events("jdk.ThreadSleep", |event, _| within(event, one.clone()))?;
+            }
+            fill.events("jdk.JavaMonitorEnter", |event, _| within(event, waited(event)))?;
+            fill.events("jdk.ThreadPark", |event, _| {
+                let waited = if is_lock(event) { waited(event) } else { Vec::new() };
+                within(event, waited)
+            })?;
+        }
+        Ok(known)
+    }
+
+    fn accounts(&self, known: &Knows) -> Vec<Account> {
+        let sampled = |metric, how: String| taken(metric, NAME, Precision::Sampled(how));
+        let unless = |known: bool, account: Account, why: &str| {
+            if known { account } else { missing(account.metric, NAME, why) }
+        };
+        let mut accounts = self.cpu_accounts(known.looks);
+        accounts.push(missing(Metric::Wall, NAME, "it does not sample threads that wait"));
+        accounts.push(unless(
+            known.allocations,
+            sampled(Metric::AllocatedBytes, "at most 150 samples/s".to_owned()),
+            "this JVM's recorder does not sample allocations: those from 16 on do",
+        ));
+        let why = "it does not report the size of objects: async-profiler does";
+        accounts.push(missing(Metric::AllocatedObjects, NAME, why));
+        let shortest = if self.fine { SHORTEST_WAIT } else { "10 ms" };
+        for metric in [Metric::Contentions, Metric::ContentionWait] {
+            accounts.push(sampled(metric, format!("waits of {shortest} and more alone")));
+        }
+        accounts.push(unless(
+            known.sleeps,
+            taken(Metric::Sleeps, NAME, Precision::Exact),
+            "this JVM reports only long sleeps: 17 and later report all",
+        ));
+        accounts
+    }
+
+    fn cpu_accounts(&self, looks: u64) -> Vec<Account> {
+        if !self.cpu {
+            return Vec::new();
+        }
+        let how = format!(
+            "thin: {looks} samples, every {} ms at a few threads, in Java code only; native code and the \
+             JVM itself are not seen",
+            EVERY_NS / 1_000_000
+        );
+        let user = taken(Metric::CpuUser, NAME, Precision::Sampled(how));
+        let why = "it does not sample threads in the kernel: fetch async-profiler";
+        let kernel = missing(Metric::CpuKernel, NAME, why);
+        let total =
+            |account: Account| Account { total: self.spent.total(account.metric), ..account };
+        vec![total(user), total(kernel)]
+    }
+}
+
+fn waited(event: &Event<'_>) -> Weights {
+    let wait_ns = event.span_ns("duration").unwrap_or(0);
+    vec![(Metric::Contentions, 1), (Metric::ContentionWait, wait_ns)]
+}
+
+/// Now, by the clock that recordings are told by.
+fn time_of_day() -> Nanos {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let ns = since.map_or(0, |since| since.as_nanos());
+    Nanos::try_from(ns).unwrap_or(Nanos::MAX)
+}
+
+fn is_lock(event: &Event<'_>) -> bool {
+    let class = event.text(&["parkedClass", "name", "string"]);
+    let class = class.unwrap_or_default().replace('/', ".");
+    LOCKS.iter().any(|lock| class.starts_with(lock))
+}
+
+impl Collector for FlightRecorder {
+    fn takes(&self) -> &[Metric] {
+        const CPU_TOO: [Metric; 9] = [
+            Metric::CpuUser,
+            Metric::CpuKernel,
+            Metric::Wall,
+            Metric::AllocatedBytes,
+            Metric::AllocatedObjects,
+            Metric::Contentions,
+            Metric::ContentionWait,
+            Metric::Sleeps,
+            Metric::GarbageCollection,
+        ];
+        if self.cpu { &CPU_TOO } else { &OWN }
+    }
+
+    fn start(&mut self) -> Result<(), String> {
+        self.spent.begins(self.machine.pid());
+        self.window.begin = time_of_day();
+        Ok(())
+    }
+
+    fn stop(&mut self) -> Result<(), String> {
+        self.window.end = time_of_day();
+        self.spent.ends(self.machine.pid());
+        self.end()
+    }
+
+    fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder) {
+        let accounts = match self.fill(profile) {
+            Ok(known) => {
+                let collection = self.spent.collection(profile);
+                let mut accounts = self.accounts(&known);
+                accounts.push(collection);
+                accounts
+            }
+            Err(why) => self.failed(&why),
+        };
+        for account in accounts {
+            profile.account(account);
+        }
+    }
+
+    fn failed(&self, why: &str) -> Vec<Account> {
+        let missing = |metric: &Metric| Account {
+            total: self.spent.total(*metric),
+            ..missing(*metric, NAME, why)
+        };
+        self.takes().iter().map(missing).collect()
+    }
+}
+
+impl Drop for FlightRecorder {
+    fn drop(&mut self) {
+        if self.runs && self.end().is_err() {
+            // The JVM is gone, and the recording with it.
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Processors looked at from outside the JVM, where it says what its code is called.
+
+use super::accounts::missing;
+use crate::collector::Opened;
+use crate::perf;
+use crate::profiler::ProfilerOptions;
+use crate::subject::{Runtime, Subject};
+use crate::symbols::PerfMap;
+use syncline_profile::Metric;
+
+/// Opens the looks at processors; at those of a JVM only if its code can be named.
+pub(crate) fn open(subject: &Subject, options: &ProfilerOptions) -> Opened {
+    if subject.runtime == Runtime::Jvm
+        && let Err(why) = PerfMap::of(subject.pid())
+    {
+        let why = format!("Java's code would have no names: {why}");
+        let metrics = [Metric::CpuUser, Metric::CpuKernel];
+        let missing = |metric| missing(metric, "cpu by perf events", &why);
+        return Err(metrics.map(missing).to_vec());
+    }
+    perf::open_cpu(subject, options)
+}

@@ -1,0 +1,47 @@
+//! Where time goes, from outside: collectors that look at a store's process while it works and leave
+//! a profile of stacks behind.
+//!
+//! [`Profiler`] is what the runner holds. It opens every collector that can do its part here, best first,
+//! and puts into the profile why the others cannot and what would open the way. A collector's life:
+//!
+//! 1. *opened*: nothing runs yet; refused with an account for each metric it would have taken.
+//! 2. *prepared*: every client is connected, none works yet. What is slow belongs here.
+//! 3. *started* and *stopped*, around the measured span; both within milliseconds.
+//! 4. *handed over*: stacks are named and put into the profile. The store's processes may end right
+//!    after, so what must be read from them is read by then.
+//!
+//! A failure of one collector is no failure of the run: it becomes an account that says why.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `profiler.rs` | all collectors that work here, as one |
+//! | `collector.rs` | the interface of a collector, and the list of them |
+//! | `subject.rs` | the process whose time is profiled |
+//! | `perf/` | sampled stacks by perf events, and the unwinder |
+//! | `bpf/` | system calls and waits counted by eBPF programs |
+//! | `jvm/` | stores in a JVM: async-profiler, flight recorder |
+//! | `tag/` | samples of the module that the engine's own threads tag |
+//! | `proc_totals.rs` | totals of a process from `/proc` |
+//! | `symbols/` | symbols of addresses, inlined functions, names of threads |
+//! | `metric_set.rs` | a set of metrics |
+//! | `profiler_cpu_time.rs`, `sampler_threads.rs` | the processor time and the threads of the profiler itself |
+//! | `list.rs` | which meters work on this machine, and why others do not |
+
+mod bpf;
+mod collector;
+mod jvm;
+mod list;
+mod metric_set;
+mod perf;
+mod proc_totals;
+mod profiler;
+mod profiler_cpu_time;
+mod sampler_threads;
+mod subject;
+mod symbols;
+mod tag;
+
+pub use list::{Listing, list};
+pub use profiler::{Profiler, ProfilerOptions};
+pub use profiler_cpu_time::{BpfCpuTime, ProfilerCpuTime};
+pub use subject::{Runtime, Subject};

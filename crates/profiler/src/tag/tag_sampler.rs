@@ -1,0 +1,356 @@
+//! The collector: a timer for each tagged thread, and what they noted.
+
+use super::thread_timer::{Timer, install_signal_handler, thread_cpu_ns};
+use super::tick_counts::{PLACES, counts};
+use crate::collector::{Collector, Opened};
+use crate::profiler::ProfilerOptions;
+use crate::sampler_threads::SamplerThread;
+use crate::subject::Subject;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use syncline_host::{Process, read_line};
+use syncline_instrument::{Module, Nanos, clock, tag};
+use syncline_profile::{Account, Frame, Metric, Name, Precision, ProfileBuilder, Space, Thread};
+
+const COLLECTOR: &str = "tags of the store's own threads";
+
+/// How often threads are looked for that have entered a module for the first time.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Strikes a second of processor time, at most: a timer strikes at the first tick of the kernel after its
+/// time, and most kernels have 250 a second. As many as ticks would miss one in three: who sleeps a little
+/// between two of them has not used a tick's time by the second.
+const STRIKES_A_SECOND: u64 = 500;
+
+/// A timer that is only tried strikes after more processor time than that takes.
+const NEVER: Nanos = 3_600 * clock::SECOND;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct TagSampler {
+    stop: Arc<AtomicBool>,
+    following: Option<JoinHandle<TimedThreads>>,
+    followed: TimedThreads,
+}
+
+/// All threads that had a timer.
+#[derive(Debug, Default)]
+struct TimedThreads {
+    threads: Vec<TimedThread>,
+    /// Threads without a timer, since all places were taken or the kernel refused.
+    without: u64,
+}
+
+/// A thread with a timer.
+#[derive(Debug)]
+struct TimedThread {
+    number: u32,
+    name: String,
+    place: usize,
+    timer: Option<Timer>,
+    /// What its place held when it began.
+    before: Vec<u32>,
+    first_ns: Nanos,
+    last_ns: Nanos,
+}
+
+impl TagSampler {
+    /// Only threads of this process have tags that can be seen.
+    pub(crate) fn open(subject: &Subject, _options: &ProfilerOptions) -> Opened {
+        if subject.process != Process::Ours {
+            // Not missing: no other store has tags.
+            return Err(Vec::new());
+        }
+        match install_signal_handler() {
+            Ok(()) => Ok(Box::new(TagSampler {
+                stop: Arc::default(),
+                following: None,
+                followed: TimedThreads::default(),
+            })),
+            Err(error) => Err(missing(&format!("SIGPROF cannot be handled: {error}"))),
+        }
+    }
+}
+
+impl Collector for TagSampler {
+    fn start(&mut self) -> Result<(), String> {
+        let stop = Arc::clone(&self.stop);
+        let mut followed = TimedThreads::default();
+        followed.look();
+        let thread = thread::Builder::new().name("meter tags".to_owned());
+        let spawned = thread.spawn(move || {
+            let _looking = SamplerThread::here();
+            while !stop.load(Ordering::Relaxed) {
+                thread::park_timeout(POLL_INTERVAL);
+                followed.look();
+            }
+            followed
+        });
+        let refused = |error| format!("a thread that follows others cannot be started: {error}");
+        self.following = Some(spawned.map_err(refused)?);
+        Ok(())
+    }
+
+    fn stop(&mut self) -> Result<(), String> {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(following) = self.following.take() {
+            following.thread().unpark();
+            let panicked = |_| "the thread that follows others ended by a panic".to_owned();
+            self.followed = following.join().map_err(panicked)?;
+            for thread in &mut self.followed.threads {
+                thread.timer = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder) {
+        let TimedThreads { threads, without } = self.followed;
+        let are_told = threads.is_empty() && without > 0;
+        if !are_told && !threads.iter().any(TimedThread::was_in_a_store) {
+            // A store without tags: only the laboratory's own code around it enters modules.
+            return;
+        }
+        for thread in threads {
+            thread.hand_over(profile);
+        }
+        let often = format!(
+            "up to {STRIKES_A_SECOND} timer ticks per second of CPU time, at ticks of the kernel"
+        );
+        profile.account(Account {
+            metric: Metric::CpuByTag,
+            collector: COLLECTOR.to_owned(),
+            how: Precision::Sampled(match without {
+                0 => often,
+                some => format!("{often}; {some} threads had no timer and are left out"),
+            }),
+            lost: 0,
+            total: None,
+        });
+    }
+
+    fn failed(&self, why: &str) -> Vec<Account> {
+        missing(why)
+    }
+}
+
+/// Why no thread of this process can have such a timer; none if one can. Tried at the calling thread.
+pub(crate) fn refusal() -> Option<String> {
+    let own = rustix::thread::gettid().as_raw_nonzero().get();
+    let tried = install_signal_handler().and_then(|()| Timer::start(own.unsigned_abs(), 0, NEVER));
+    let why = tried.err()?;
+    Some(format!("no timer of a thread's processor time can be had: {why}"))
+}
+
+fn missing(why: &str) -> Vec<Account> {
+    vec![Account {
+        metric: Metric::CpuByTag,
+        collector: COLLECTOR.to_owned(),
+        how: Precision::NotAttributable(why.to_owned()),
+        lost: 0,
+        total: None,
+    }]
+}
+
+impl TimedThreads {
+    /// Gives a timer to every tagged thread that has none, and sees how far the others are. A thread that
+    /// took the number of one that has ended shows by a clock that went back.
+    fn look(&mut self) {
+        let mut tagged = Vec::new();
+        tag::tagged_threads(&mut tagged);
+        for number in tagged.into_iter().map(tag::TaggedThread::thread) {
+            let Some(now_ns) = thread_cpu_ns(number) else {
+                continue;
+            };
+            let known = self.threads.iter_mut().rev();
+            let mut same = known.filter(|one| one.number == number && one.last_ns <= now_ns);
+            match same.next() {
+                Some(thread) => thread.last_ns = now_ns,
+                None => self.begin(number, now_ns),
+            }
+        }
+    }
+
+    fn begin(&mut self, number: u32, now_ns: Nanos) {
+        let place = self.threads.len();
+        let path = format!("/proc/self/task/{number}/comm");
+        let Some(name) = read_line(Path::new(&path)) else {
+            return; // It has ended.
+        };
+        let timer = if place < PLACES {
+            Timer::start(number, place, clock::SECOND / STRIKES_A_SECOND).ok()
+        } else {
+            None
+        };
+        if timer.is_none() {
+            self.without += 1;
+            return;
+        }
+        self.threads.push(TimedThread {
+            number,
+            name,
+            place,
+            timer,
+            before: counts(place).to_vec(),
+            first_ns: now_ns,
+            last_ns: now_ns,
+        });
+    }
+}
+
+impl TimedThread {
+    /// How often it was met, by module; last, outside of all.
+    fn strikes(&self) -> Vec<u64> {
+        let now = counts(self.place);
+        let grown = now.iter().zip(&self.before);
+        grown.map(|(now, before)| u64::from(now.wrapping_sub(*before))).collect()
+    }
+
+    /// True if it was met in a module of a store.
+    fn was_in_a_store(&self) -> bool {
+        let strikes = self.strikes();
+        let modules = Module::ALL.iter().zip(strikes);
+        modules.into_iter().any(|(module, many)| *module != Module::Laboratory && many > 0)
+    }
+
+    /// Its processor time, by what was noted. Without any strike it is nobody's that is known, and so
+    /// little that it is left out.
+    fn hand_over(self, profile: &mut ProfileBuilder) {
+        let strikes = self.strikes();
+        let all: u64 = strikes.iter().sum();
+        let cpu_ns = self.last_ns.saturating_sub(self.first_ns);
+        let thread = profile.thread(Thread { name: self.name, title: None });
+        for (module, strikes) in strikes.into_iter().enumerate().filter(|(_, many)| *many > 0) {
+            let module = Module::ALL.get(module).copied();
+            let stack = profile.stack([Frame {
+                space: Space::Tag,
+                object: String::new(),
+                name: Name::Function(module.unwrap_or(Module::Laboratory).name().to_owned()),
+                offset: 0,
+                inlined: false,
+            }]);
+            let weight = (u128::from(cpu_ns) * u128::from(strikes) / u128::from(all)) as u64;
+            profile.add(Metric::CpuByTag, thread, stack, weight, strikes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TagSampler, TimedThread, TimedThreads};
+    use crate::collector::Collector;
+    use crate::profiler::ProfilerOptions;
+    use crate::subject::Subject;
+    use crate::tag::tick_counts::{PLACES, counts};
+    use rustix::time::{ClockId, clock_gettime};
+    use std::sync::{Arc, Barrier};
+    use std::thread;
+    use std::time::Duration;
+    use syncline_host::Process;
+    use syncline_instrument::{Module, tag};
+    use syncline_profile::{Metric, Name, Precision, ProfileBuilder};
+
+    /// Uses so much processor time, however often others take the processor away meanwhile.
+    fn spin(length: Duration) {
+        let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap();
+        let until = used() + length;
+        while used() < until {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn open(process: Process) -> Result<Box<dyn Collector>, Vec<syncline_profile::Account>> {
+        TagSampler::open(&Subject::of(process), &ProfilerOptions::default())
+    }
+
+    #[test]
+    fn processor_time_goes_to_the_module_that_the_thread_is_in() {
+        let mut tags = open(Process::Ours).unwrap();
+        let (begin, done, end) = (Barrier::new(2), Barrier::new(2), Barrier::new(2));
+        let profile = thread::scope(|scope| {
+            scope.spawn(|| {
+                let outer = tag::enter(Module::Access);
+                begin.wait();
+                // 1.5 s of processor time, some 375 strikes. Lengths differ by a factor of up to three,
+                // lest they keep step with the kernel's ticks, at which threads are struck and wake.
+                for round in 0..190 {
+                    let factor = 0.5 + (0.618 * f64::from(round)).fract();
+                    spin(Duration::from_millis(6).mul_f64(factor));
+                    let _inner = tag::enter(Module::Logging);
+                    spin(Duration::from_millis(2).mul_f64(factor));
+                    // Asleep in the module, as whoever waits for a sync: not processor time.
+                    thread::sleep(Duration::from_millis(2));
+                }
+                drop(outer);
+                done.wait();
+                end.wait();
+            });
+            tags.start().unwrap();
+            begin.wait();
+            done.wait();
+            tags.stop().unwrap();
+            end.wait();
+            let mut profile = ProfileBuilder::default();
+            tags.hand_over(&mut profile);
+            profile.finish(1)
+        });
+        let of = |module: Module| -> u64 {
+            let samples = profile.samples().iter();
+            let sums = samples.filter(|sample| {
+                let mut frames = profile.stack(sample.stack);
+                frames.next().unwrap().name == Name::Function(module.name().to_owned())
+            });
+            sums.map(|sample| sample.weight).sum()
+        };
+        let (access, logging) = (of(Module::Access) as f64, of(Module::Logging) as f64);
+        let share = logging / (access + logging);
+        assert!((0.15..0.35).contains(&share), "{access} and {logging}");
+        assert_eq!(profile.accounts()[0].metric, Metric::CpuByTag);
+        assert!(matches!(profile.accounts()[0].how, Precision::Sampled(_)));
+    }
+
+    /// A profile of a thread that was met so often in each of these modules.
+    fn met_in(modules: &[(Module, u32)]) -> syncline_profile::Profile {
+        // Nobody else takes the last place.
+        let place = PLACES - 1;
+        let mut before = counts(place).to_vec();
+        for (module, many) in modules {
+            before[*module as usize] = before[*module as usize].wrapping_sub(*many);
+        }
+        let thread = TimedThread {
+            number: 1,
+            name: "worker".to_owned(),
+            place,
+            timer: None,
+            before,
+            first_ns: 0,
+            last_ns: 1_000,
+        };
+        let tags = TagSampler {
+            stop: Arc::default(),
+            following: None,
+            followed: TimedThreads { threads: vec![thread], without: 0 },
+        };
+        let mut profile = ProfileBuilder::default();
+        Box::new(tags).hand_over(&mut profile);
+        profile.finish(1)
+    }
+
+    #[test]
+    fn a_store_around_which_only_the_laboratory_enters_modules_has_no_tags() {
+        let without = met_in(&[(Module::Laboratory, 9)]);
+        assert!(without.accounts().is_empty() && without.samples().is_empty());
+        let with = met_in(&[(Module::Laboratory, 9), (Module::Logging, 1)]);
+        assert_eq!(with.accounts().len(), 1);
+        let weights: u64 = with.samples().iter().map(|sample| sample.weight).sum();
+        assert_eq!(weights, 1_000);
+    }
+
+    #[test]
+    fn a_store_in_another_process_has_no_tags_and_misses_none() {
+        assert!(open(Process::Other(1)).unwrap_err().is_empty());
+    }
+}

@@ -1,0 +1,94 @@
+//! The saved record: the only types here that are ever written, versioned.
+//!
+//! One record is one target with one setting and one number of clients, one probe of one directory,
+//! one observation of a store that others use, or one verification of a disk or a store. Every view is
+//! drawn from records, so what is shown can be shown again. The format is
+//! explained in `docs/record.md`, its schema is [`schema`], its lines are described in `json_lines`.
+//!
+//! What is not known is null, and the field beside it says why; nothing unknown is ever zero.
+//!
+//! The crates that measure fill these types in: `runner` for a run and an observation, `probe` for a probe.
+//! What can be concluded from a record alone is here too, since some of it is saved with the record.
+//!
+//! | files | what they hold |
+//! |---|---|
+//! | `identity`, `any_record`, `run`, `probe`, `observation`, `verification` | the kinds of records, and what all open with |
+//! | `configuration`, `environment`, `figures`, `interval`, `assessment` | the parts of a run: plan, machine, figures, what a run says of itself |
+//! | `cost`, `fold_cost`, `profiler_overhead`, `stacks` | the cost by module, folded from the stacks beside a record |
+//! | `finding`, `invariants`, `rate_rule`, `sync_line_ratio` | what a record's figures say against it, and against one another |
+//! | `schema`, `schema_macro` | the JSON schema, made from the types |
+//! | `json_lines`, `writer`, `read`, `record_paths` | the file: its lines, written and read; files by name or id |
+//! | `redaction` | what `--share` takes out |
+//! | `stats`, `units`, `time` | medians and intervals, figures and times as text |
+//! | `error` | why a record could not be written or read |
+
+mod any_record;
+mod assessment;
+mod configuration;
+mod cost;
+mod environment;
+mod error;
+mod figures;
+mod finding;
+mod fold_cost;
+mod identity;
+mod interval;
+mod invariants;
+mod json_lines;
+mod observation;
+mod probe;
+mod profiler_overhead;
+mod rate_rule;
+mod read;
+mod record_paths;
+mod redaction;
+mod run;
+mod schema;
+mod schema_macro;
+mod stacks;
+pub mod stats;
+mod sync_line_ratio;
+mod time;
+pub mod units;
+mod verification;
+mod writer;
+
+pub use any_record::{Record, json};
+pub use assessment::{Check, Fairness, Saturation, Warning};
+pub use configuration::{
+    Client, DiskSpace, OperationStatements, Plan, Setting, Statements, Target, WorkersTried,
+    Workload,
+};
+pub use cost::{
+    Cost, CostRow, CostTotal, MetricCost, NOT_ATTRIBUTABLE, StoreCommits, SyncEvidence, class_word,
+};
+pub use environment::{Device, DroppedSyncs, Machine, SyncLine};
+pub use error::{Error, Result};
+pub use figures::{
+    Arrivals, ClientTime, CommitPathFigures, CountBase, Counted, CounterFigures, InternalFigures,
+    Latency, OperationFigures, Outcomes, OwnFigure, PathFigures, PerCommit, Range, Repetition,
+    TransactionFigures,
+};
+pub use finding::{
+    Finding, contradicted_syncs, count_finding, findings, note_findings, rate_finding,
+};
+pub use fold_cost::{CostContext, disagreements, folded, is_derived, map_for};
+pub use identity::{FORMAT_NAME, FORMAT_VERSION, Format, Identity};
+pub use interval::Interval;
+pub use invariants::violations;
+pub use observation::{ObservationBody, ObservationRecord, ObservedInterval, ObservedStore};
+pub use probe::{
+    Cell, CellFigures, Fact, FlushCounts, Layer, Mode, NotRun, PlainWrite, ProbeBody, ProbeDevice,
+    ProbeRecord, ReadCell, SequentialCell, Verdict,
+};
+pub use profiler_overhead::{LookingCost, LookingPair, LookingRatio};
+pub use rate_rule::{FasterThanLine, faster_than_line};
+pub use read::{Listed, list, read, read_all};
+pub use record_paths::{all_named, named};
+pub use redaction::{REMOVED, share};
+pub use run::{RunEnd, RunHead, RunRecord};
+pub use schema::schema;
+pub use stacks::{Stacks, refold, stacks_of_record};
+pub use sync_line_ratio::{no_sync_line_ratio, ratio as place_on_line};
+pub use verification::{VerificationBody, VerificationRecord};
+pub use writer::{RUNS_FOLDER, Writer, prepare_folder};

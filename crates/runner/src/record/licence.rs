@@ -1,0 +1,52 @@
+//! Products whose licences are known to restrict the publishing of benchmark figures.
+//!
+//! A notice, not a judgement: whoever holds a licence must read his own. Names are looked for in what a
+//! driver or a server calls its product.
+
+use syncline_record::Warning;
+
+/// What is found in a product's name, and how the notice calls it.
+const RESTRICTING: &[(&str, &str)] = &[
+    ("oracle", "Oracle Database"),
+    ("microsoft sql server", "Microsoft SQL Server"),
+    ("db2", "IBM Db2"),
+    ("informix", "IBM Informix"),
+    ("hdb", "SAP HANA"),
+    ("sap hana", "SAP HANA"),
+    ("adaptive server", "SAP ASE"),
+    ("sql anywhere", "SAP SQL Anywhere"),
+    ("teradata", "Teradata"),
+    ("vertica", "Vertica"),
+    ("intersystems", "InterSystems IRIS and Caché"),
+];
+
+/// The notice for a product, if its licences are known to restrict what may be shown.
+pub(super) fn licence_notice(product: &str) -> Option<Warning> {
+    let product = product.to_lowercase();
+    let found = RESTRICTING.iter().find(|(part, _)| product.contains(part));
+    found.map(|(_, name)| Warning {
+        name: "licence".to_owned(),
+        what: format!(
+            "licences of {name} are known to forbid publishing benchmark figures without consent"
+        ),
+        advice:
+            "read yours before you show this to others; run --alias 'Store A' keeps the product's name \
+                 and version out of the record, survey cannot"
+                .to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::licence_notice;
+
+    #[test]
+    fn products_are_known_by_what_their_drivers_call_them() {
+        for product in ["Oracle", "Microsoft SQL Server", "DB2/LINUXX8664", "HDB"] {
+            assert!(licence_notice(product).is_some(), "{product}");
+        }
+        for product in ["PostgreSQL", "MariaDB", "MySQL", "Apache Derby", "SQLite", "H2"] {
+            assert!(licence_notice(product).is_none(), "{product}");
+        }
+    }
+}

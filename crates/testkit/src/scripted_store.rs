@@ -1,0 +1,465 @@
+//! The store: keys in a set, and a script that says how each commit ends.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+use std::thread::JoinHandle;
+use syncline_contract::{
+    AccessPattern, Capabilities, Cause, ClientModel, Counter, Durability, Failure, FailureKind,
+    Isolation, LogLocation, Meaning, OperationId, Plan, ReportedSettings, Rows, Session, Stop,
+    StoreObservation, StoreProcess, TableId, Target, TargetResult, Value, Worker,
+};
+use syncline_instrument::{Nanos, clock};
+
+/// How a commit ends.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer {
+    /// At once.
+    Committed,
+    /// After another thread has completed a ticket.
+    ByTicket,
+    /// At the end of the worker's pass.
+    ByPass,
+    /// After the thread was busy for so many nanoseconds.
+    Busy(u64),
+    /// Never.
+    Never,
+    /// Not at all.
+    Conflict(Cause),
+    /// Not at all.
+    Fails(FailureKind),
+    /// Committed, but the connection is lost before the acknowledgement.
+    Unknown,
+    /// A bug in the store.
+    Panics,
+}
+
+/// What the store saw; the same for all its sessions.
+#[derive(Debug, Default)]
+pub struct CallLog {
+    /// How often its tables were created.
+    pub created: AtomicUsize,
+    /// How often they were removed.
+    pub removed: AtomicUsize,
+    /// Sessions that were opened.
+    pub sessions: AtomicUsize,
+    /// Of those the ones that are still open.
+    pub sessions_open: AtomicUsize,
+    /// Transactions that were aborted.
+    pub aborts: AtomicUsize,
+    /// Passes of workers that ended.
+    pub passes: AtomicUsize,
+    /// Each committed key with how often it was committed.
+    pub keys: Mutex<BTreeMap<i64, u32>>,
+    /// Keys in the order in which they were tried.
+    pub tried: Mutex<Vec<i64>>,
+    /// Each loaded key with how often it was loaded.
+    pub loaded: Mutex<BTreeMap<i64, u32>>,
+}
+
+/// A ticket that another thread completes.
+#[derive(Debug, Default)]
+pub(crate) struct Ticket(Mutex<(bool, Option<Waker>)>);
+
+impl Ticket {
+    fn complete(&self) {
+        let mut state = self.0.lock().unwrap();
+        state.0 = true;
+        if let Some(waker) = state.1.take() {
+            drop(state);
+            waker.wake();
+        }
+    }
+
+    async fn wait(&self) {
+        poll_fn(|context| {
+            let mut state = self.0.lock().unwrap();
+            if state.0 {
+                return Poll::Ready(());
+            }
+            state.1 = Some(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// The script: what becomes of the n-th try of that key.
+type Script = dyn Fn(i64, usize) -> Answer + Send + Sync;
+
+/// A store.
+pub struct Store {
+    /// Its name.
+    pub name: &'static str,
+    /// What it can do.
+    pub can: Capabilities,
+    /// What it saw.
+    pub book: Arc<CallLog>,
+    /// How each commit ends.
+    pub script: Arc<Script>,
+    /// What fails: "meet", "counters", "create", "evidence", "worker", "connect", "load", "remove".
+    pub broken: Option<&'static str>,
+    /// The step that is never answered: "load".
+    pub hangs: Option<&'static str>,
+    /// Whose system calls it says are its own.
+    pub process: StoreProcess,
+    /// Where it says its log is.
+    pub log_place: LogLocation,
+    /// Why it takes no writes, if it does not.
+    pub takes_no_writes: Option<String>,
+    /// True if it counts its commits, each of which it says is half a sync, and is 50 us away.
+    pub counts: bool,
+    /// Looks that were taken at it, each of which it counts as a commit.
+    pub looks: AtomicUsize,
+    log: Mutex<Option<Sender<Arc<Ticket>>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Store {
+    /// A store of futures that follows a script by key and try.
+    pub fn new(script: impl Fn(i64, usize) -> Answer + Send + Sync + 'static) -> Store {
+        let (sender, receiver) = channel::<Arc<Ticket>>();
+        let thread = std::thread::spawn(move || {
+            let mut held = Vec::new();
+            while let Ok(ticket) = receiver.recv() {
+                held.push(ticket);
+                held.extend(receiver.try_iter());
+                // Groups of any size, last in first out.
+                while let Some(ticket) = held.pop() {
+                    ticket.complete();
+                }
+            }
+        });
+        Store {
+            name: "scripted",
+            can: Capabilities {
+                client_model: ClientModel::Futures,
+                loads: true,
+                ..Capabilities::least()
+            },
+            book: Arc::default(),
+            script: Arc::new(script),
+            broken: None,
+            hangs: None,
+            process: StoreProcess::InProcess,
+            log_place: LogLocation::Nowhere("it keeps no log".to_owned()),
+            takes_no_writes: None,
+            counts: false,
+            looks: AtomicUsize::new(0),
+            log: Mutex::new(Some(sender)),
+            thread: Some(thread),
+        }
+    }
+
+    /// One where every commit ends so.
+    pub fn always(answer: Answer) -> Store {
+        Store::new(move |_, _| answer)
+    }
+
+    /// One in which that step fails.
+    pub fn broken(step: &'static str) -> Store {
+        let mut store = Store::always(Answer::Committed);
+        store.broken = Some(step);
+        store
+    }
+
+    fn counted(&self) -> Vec<Counter> {
+        let open = self.book.sessions_open.load(Ordering::SeqCst);
+        assert_eq!(open, 0, "counters are read while no session is open");
+        let keys = self.book.keys.lock().unwrap();
+        let commits: u64 = keys.values().map(|times| u64::from(*times)).sum();
+        let looks = self.looks.load(Ordering::SeqCst) as u64;
+        vec![
+            Counter::read(Meaning::Commits, "commits", commits + looks, "the script"),
+            Counter::read(Meaning::LogSyncs, "syncs", commits / 2, "the script"),
+            Counter::unavailable(Meaning::SyncTime, "time", "nobody times it", "the script"),
+        ]
+    }
+
+    /// A thread a client.
+    #[must_use]
+    pub fn blocking(mut self) -> Store {
+        self.can.client_model = ClientModel::Threads;
+        self
+    }
+
+    /// How often its tables were removed.
+    pub fn removed(&self) -> usize {
+        self.book.removed.load(Ordering::SeqCst)
+    }
+
+    fn step(&self, step: &'static str) -> TargetResult<()> {
+        if self.broken == Some(step) {
+            let what = format!("{step} does not work today");
+            return Err(Failure::new(FailureKind::Storage, what));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.log.lock().unwrap().take();
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+/// A worker's own part: completes at the end of a pass what waits for it.
+#[derive(Clone)]
+pub struct Part {
+    book: Arc<CallLog>,
+    running: Rc<Cell<bool>>,
+    waiting: Rc<Cell<Vec<Arc<Ticket>>>>,
+}
+
+impl Worker for Part {
+    fn pass_started(&self) {
+        assert!(!self.running.replace(true), "passes do not nest");
+    }
+
+    fn pass_ended(&self) {
+        assert!(self.running.replace(false), "a pass ends that has started");
+        self.book.passes.fetch_add(1, Ordering::SeqCst);
+        for ticket in self.waiting.take() {
+            ticket.complete();
+        }
+    }
+}
+
+/// One client's connection.
+pub struct Connection {
+    part: Part,
+    log: Option<Sender<Arc<Ticket>>>,
+    script: Arc<Script>,
+    key: Option<(i64, OperationId)>,
+    tries: BTreeMap<i64, usize>,
+    lost: bool,
+    load_broken: bool,
+    load_hangs: bool,
+    rows: Rows,
+}
+
+impl Connection {
+    fn commit_key(&self) {
+        if let Some((key, _)) = self.key {
+            *self.part.book.keys.lock().unwrap().entry(key).or_default() += 1;
+        }
+    }
+
+    async fn answer(&mut self, key: i64, operation: OperationId) -> Result<(), Stop> {
+        let tries = self.tries.entry(key).or_default();
+        *tries += 1;
+        let ticket = Arc::<Ticket>::default();
+        match (self.script)(key, *tries) {
+            Answer::Committed => {}
+            Answer::ByTicket => {
+                let log = self.log.as_ref().expect("the log runs as long as the store");
+                log.send(ticket.clone()).unwrap();
+                ticket.wait().await;
+            }
+            Answer::ByPass => {
+                let mut waiting = self.part.waiting.take();
+                waiting.push(ticket.clone());
+                self.part.waiting.set(waiting);
+                ticket.wait().await;
+            }
+            Answer::Busy(ns) => {
+                let until = clock::now() + ns;
+                while clock::now() < until {
+                    std::hint::spin_loop();
+                }
+            }
+            Answer::Never => ticket.wait().await,
+            Answer::Conflict(cause) => return Err(Stop::Conflict(cause)),
+            Answer::Fails(kind) => {
+                self.lost = kind == FailureKind::Connection;
+                let failure = Failure::new(kind, format!("key {key} does not fit"));
+                return Err(failure.in_operation(operation).into());
+            }
+            Answer::Unknown => {
+                self.commit_key();
+                self.lost = true;
+                let failure = Failure::new(FailureKind::Connection, "the line went dead");
+                return Err(Stop::Unknown(Box::new(failure)));
+            }
+            Answer::Panics => panic!("the store fell over at key {key}"),
+        }
+        self.commit_key();
+        self.tries.remove(&key);
+        Ok(())
+    }
+}
+
+impl Session for Connection {
+    fn begin(&mut self, shape: AccessPattern) {
+        assert_eq!(shape, AccessPattern::Single);
+        assert!(self.key.is_none(), "a transaction begins after the last one has ended");
+        assert!(!self.lost, "a lost connection is not used again");
+    }
+
+    fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
+        let [Value::Int(key)] = values else {
+            panic!("the plan declares one integer, not {values:?}");
+        };
+        self.part.book.tried.lock().unwrap().push(*key);
+        self.key = Some((*key, operation));
+        Ok(())
+    }
+
+    async fn receive(&mut self) -> Result<&Rows, Stop> {
+        Ok(&self.rows)
+    }
+
+    async fn commit(&mut self) -> Result<(), Stop> {
+        let (key, operation) = self.key.expect("a commit follows an insert");
+        let answered = self.answer(key, operation).await;
+        if answered.is_ok() {
+            self.key = None;
+        }
+        answered
+    }
+
+    async fn abort(&mut self) {
+        self.part.book.aborts.fetch_add(1, Ordering::SeqCst);
+        self.key = None;
+    }
+
+    async fn load(&mut self, _table: TableId, batch: &Rows) -> Result<(), Stop> {
+        if self.load_broken {
+            let what = "load does not work today";
+            return Err(Failure::new(FailureKind::Storage, what).into());
+        }
+        if self.load_hangs {
+            std::future::pending::<()>().await;
+        }
+        let mut loaded = self.part.book.loaded.lock().unwrap();
+        for row in batch.iter() {
+            let Value::Int(key) = row.value(0) else {
+                panic!("a loaded row is one integer");
+            };
+            *loaded.entry(key).or_default() += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.part.book.sessions_open.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Target for Store {
+    type Session = Connection;
+    type Worker = Part;
+
+    fn name(&self) -> String {
+        self.name.to_owned()
+    }
+
+    async fn meet(&self) -> TargetResult<()> {
+        self.step("meet")
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.can.clone()
+    }
+
+    fn takes_no_writes(&self) -> Option<String> {
+        self.takes_no_writes.clone()
+    }
+
+    fn log_place(&self) -> LogLocation {
+        self.log_place.clone()
+    }
+
+    async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
+        Ok(self.hangs.map(|step| format!("a {step} waits for ever")))
+    }
+
+    fn process(&self) -> StoreProcess {
+        self.process
+    }
+
+    async fn counters(&self) -> TargetResult<Vec<Counter>> {
+        self.step("counters")?;
+        Ok(if self.counts { self.counted() } else { Vec::new() })
+    }
+
+    async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {
+        Ok(self.counts.then_some(50_000))
+    }
+
+    async fn observe(&self) -> TargetResult<StoreObservation> {
+        let looks = self.looks.fetch_add(1, Ordering::SeqCst) as u64;
+        let key = self.book.keys.lock().unwrap().len() as i64;
+        // Somebody else commits four times between two looks.
+        for number in 0..4 {
+            self.book.keys.lock().unwrap().insert(key + number, 1);
+        }
+        Ok(StoreObservation {
+            product: "scripted".to_owned(),
+            version: "1".to_owned(),
+            log_place: self.log_place(),
+            process: self.process,
+            unseen_syncs: None,
+            counters: self.counted(),
+            own_commits: looks + 1,
+            settings: Vec::new(),
+            replication: Err("it has none".to_owned()),
+        })
+    }
+
+    async fn create(&self, _plan: &Plan) -> TargetResult<()> {
+        self.book.created.fetch_add(1, Ordering::SeqCst);
+        self.step("create")
+    }
+
+    async fn evidence(&self) -> TargetResult<ReportedSettings> {
+        self.step("evidence")?;
+        Ok(ReportedSettings {
+            product: "scripted".to_owned(),
+            version: "1".to_owned(),
+            durability: Durability::None,
+            durability_evidence: "it lives in memory".to_owned(),
+            isolation: Isolation::NoneClaimed,
+            settings: Vec::new(),
+        })
+    }
+
+    fn worker(&self) -> TargetResult<Part> {
+        self.step("worker")?;
+        Ok(Part { book: self.book.clone(), running: Rc::default(), waiting: Rc::default() })
+    }
+
+    async fn connect(&self, _plan: &Plan, part: &Part) -> TargetResult<Connection> {
+        self.step("connect")?;
+        self.book.sessions.fetch_add(1, Ordering::SeqCst);
+        self.book.sessions_open.fetch_add(1, Ordering::SeqCst);
+        Ok(Connection {
+            part: part.clone(),
+            log: self.log.lock().unwrap().clone(),
+            script: self.script.clone(),
+            key: None,
+            tries: BTreeMap::new(),
+            lost: false,
+            load_broken: self.broken == Some("load"),
+            load_hangs: self.hangs == Some("load"),
+            rows: Rows::new(1),
+        })
+    }
+
+    async fn remove(&self) -> TargetResult<()> {
+        self.book.removed.fetch_add(1, Ordering::SeqCst);
+        let open = self.book.sessions_open.load(Ordering::SeqCst);
+        assert_eq!(open, 0, "sessions are closed before the store is removed");
+        self.step("remove")
+    }
+}
