@@ -1,4 +1,4 @@
-//! Errors that prevent a probe, a log writer test or a calculation.
+//! Errors that prevent a probe or a log writer test.
 //!
 //! A failure during a probe is not an error: the result is then partial and has a reason.
 
