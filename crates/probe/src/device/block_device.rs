@@ -72,7 +72,7 @@ pub(crate) fn walk(tree: &Tree, directory: &Path, depth: usize, chain: &mut Devi
         walk_loop(tree, directory, name, depth, chain);
     } else if name.starts_with("zram") || name.starts_with("ram") {
         let reason = format!("{name} keeps its blocks in memory");
-        let standing = SyncBehavior::Breaks { reason, remedy: None };
+        let standing = SyncBehavior::Breaks { evidence: reason, remedy: None };
         let kind = "memory disk".to_owned();
         chain.layers.push(Layer { name, kind, depth, facts: Vec::new(), standing });
     } else {

@@ -157,8 +157,8 @@ impl Reader {
     fn finish(mut self) -> Result<Profile, Error> {
         if !self.has_ended {
             let what = match self.lines {
-                0 => "it is empty",
-                _ => "it is cut off: the line that ends it is missing",
+                0 => "the file is empty",
+                _ => "the file is truncated: its end line is missing",
             };
             return Err(self.refused(what.to_owned()));
         }

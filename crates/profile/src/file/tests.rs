@@ -111,7 +111,7 @@ fn no_bytes_make_reading_panic() {
 fn errors_name_the_line() {
     let head = r#"{"head":{"format":"syncline-stacks","version":1,"window_ns":5}}"#;
     let cases: &[(&str, &str)] = &[
-        ("", "line 1: it is empty"),
+        ("", "line 1: the file is empty"),
         ("{}\n", "line 1: this is not a stacks file"),
         (
             r#"{"head":{"format":"syncline-stacks","version":2,"window_ns":5}}"#,
