@@ -249,7 +249,7 @@ fn a_withheld_product_keeps_what_two_counts_do_not_agree_on() {
 fn a_map_of_another_product_is_used_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let (path, record) = recorded(folder.path());
-    let warning = "the map is of toy and was used for SQLite";
+    let warning = "the map of toy was used for SQLite";
     let says_so = |cost: &syncline_record::Cost| {
         cost.warnings.iter().filter(|one| one.starts_with(warning)).count() == 1
     };
