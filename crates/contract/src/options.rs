@@ -117,15 +117,25 @@ impl<'a> OptionArgs<'a> {
         self.by(option, F::read)
     }
 
+    /// True if it is given.
+    pub fn has(&self, option: &str) -> bool {
+        self.value(option).is_some()
+    }
+
     fn by<T>(
         &self,
         option: &'static str,
         read: impl Fn(&str) -> Option<T>,
     ) -> Result<T, OptionError> {
+        let text = self.text(option);
+        read(text).ok_or_else(|| self.bad(option, text))
+    }
+
+    /// The text of a value, as given or by default.
+    fn text(&self, option: &str) -> &str {
         let implied = || self.implied.iter().find(|(name, _)| *name == option);
         let text = self.value(option).or_else(|| implied().map(|(_, text)| *text));
-        let text = text.unwrap_or_else(|| self.listing(option).default);
-        read(text).ok_or_else(|| self.bad(option, text))
+        text.unwrap_or_else(|| self.listing(option).default)
     }
 
     /// A whole number of that range, if given.
@@ -173,8 +183,12 @@ impl<'a> OptionArgs<'a> {
         listed.expect("an option is listed before it is asked for")
     }
 
-    /// Refuses a value.
-    pub fn bad(&self, option: &'static str, value: &str) -> OptionError {
+    /// Why the value of an option is refused.
+    pub fn refuse(&self, option: &'static str) -> OptionError {
+        self.bad(option, self.text(option))
+    }
+
+    fn bad(&self, option: &'static str, value: &str) -> OptionError {
         OptionError::BadValue {
             of: self.of.clone(),
             option,

@@ -101,7 +101,7 @@ impl Options {
         let choice = Choice::read(&given.with_defaults(implied))?;
         // The user's own tables are as large as they are.
         if choice.owner == Owner::Run && choice.scale > 20_000 {
-            return Err(given.bad("scale", &choice.scale.to_string()).into());
+            return Err(given.refuse("scale").into());
         }
         let program = Program::read(&choice)?;
         Ok(Options { choice, program })

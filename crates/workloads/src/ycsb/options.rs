@@ -91,7 +91,7 @@ impl Options {
         let given = given.with_defaults(&implied(workload, profile));
         let mut options = Options::read(&given)?;
         if profile == Profile::K2 && options.fields < 2 {
-            return Err(given.bad("fields", &options.fields.to_string()).into());
+            return Err(given.refuse("fields").into());
         }
         if options.field_lengths == Lengths::Histogram {
             options.field_bytes = FieldHistogram::asked(options.field_histogram.clone())?.most();
