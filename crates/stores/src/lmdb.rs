@@ -39,7 +39,7 @@ const NAMES: &[&str] = &["data.mdb", "lock.mdb"];
 const READERS_MAX: u32 = 1 << 15;
 
 options! {
-    /// The options of a `lmdb:` URL.
+    /// The options of an `lmdb:` URL.
     #[derive(Debug)]
     struct Given {
         durability: Durability as "os or data" = "data",
