@@ -9,10 +9,12 @@
 //! | `value.rs` | parsers of values: times, counts, rates |
 //! | `meter.rs` | `--meter`, `--sampling-hz` and `--map` |
 //! | `line.rs` | `--line` |
+//! | `output.rs` | `--runs` and `--json` |
 
 mod exit;
 mod line;
 pub mod meter;
+mod output;
 pub mod progress;
 pub mod terminal;
 pub mod value;
@@ -20,3 +22,4 @@ pub mod value;
 pub use exit::{CannotRun, Outcome, Verdict};
 pub use line::LineArg;
 pub use meter::{MeterArgs, MeterTyped};
+pub use output::OutputArgs;

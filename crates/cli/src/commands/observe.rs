@@ -33,7 +33,7 @@ pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, shelf: &S) -> Outco
         command: fresh.command.clone().filter(|_| args.alias.is_none()),
         ..fresh
     };
-    let writer = Writer::create_observation(&args.runs, &identity, &name)?;
+    let writer = Writer::create_observation(&args.output.runs, &identity, &name)?;
     let seen = match watch(args, &target) {
         Ok(seen) => seen,
         Err(why) => {
@@ -86,7 +86,7 @@ fn line(args: &ObserveArgs, seen: &Observation) -> Result<SyncLine, CannotRun> {
 }
 
 fn show(args: &ObserveArgs, record: ObservationRecord) -> Result<(), CannotRun> {
-    if args.json {
+    if args.output.json {
         terminal::print(&(syncline_record::json(&[Record::from(record)]) + "\n"))?;
     } else {
         terminal::print_view(|| table::observation(&record))?;
