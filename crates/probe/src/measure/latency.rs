@@ -149,12 +149,12 @@ mod tests {
 
     #[test]
     fn percentiles_are_ordered_and_nothing_has_no_latency() {
-        let latency = latency(&recorded(1..=100_000)).unwrap();
-        assert!((49_000..51_000).contains(&latency.p50));
+        let found = latency(&recorded(1..=100_000)).unwrap();
+        assert!((49_000..51_000).contains(&found.p50));
         assert!(
-            latency.p50 < latency.p90 && latency.p90 < latency.p99 && latency.p99 < latency.p999
+            found.p50 < found.p90 && found.p90 < found.p99 && found.p99 < found.p999
         );
-        assert!(latency.p999 <= latency.max && latency.max >= 100_000);
+        assert!(found.p999 <= found.max && found.max >= 100_000);
         assert_eq!(latency(&histogram()), None);
     }
 }
