@@ -149,12 +149,14 @@ mod tests {
 
     #[test]
     fn percentiles_are_ordered_and_nothing_has_no_latency() {
-        let found = latency(&recorded(1..=100_000)).unwrap();
-        assert!((49_000..51_000).contains(&found.p50));
+        let measured = latency(&recorded(1..=100_000)).unwrap();
+        assert!((49_000..51_000).contains(&measured.p50));
         assert!(
-            found.p50 < found.p90 && found.p90 < found.p99 && found.p99 < found.p999
+            measured.p50 < measured.p90
+                && measured.p90 < measured.p99
+                && measured.p99 < measured.p999
         );
-        assert!(found.p999 <= found.max && found.max >= 100_000);
+        assert!(measured.p999 <= measured.max && measured.max >= 100_000);
         assert_eq!(latency(&histogram()), None);
     }
 }
