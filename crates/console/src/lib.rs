@@ -1,5 +1,5 @@
-//! What all commands of the program share towards the person at the terminal: printing, progress, the exit
-//! code, and arguments that several commands take.
+//! Code that all commands share for talking to the user: printing, progress, exit codes, and arguments that
+//! several commands take.
 //!
 //! | file | what it holds |
 //! |---|---|

@@ -1,12 +1,12 @@
-//! `--runs` and `--json`, of every command that writes one record.
+//! `--runs` and `--json`, for every command that writes one record.
 
 use clap::Args;
 use std::path::PathBuf;
 
-/// Where the record goes, and whether it is printed.
+/// Where the record is written, and whether it is printed.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutputArgs {
-    /// Where the record goes
+    /// Write the record to this directory
     #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
     pub runs: PathBuf,
 

@@ -23,7 +23,7 @@ pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, shelf: &S) -> Outco
     let target = shelf.open(&with_live_option(&args.url, true))?;
     // A record that is none shows before the watching, not after it.
     if let LineArg::Record(_) = args.line {
-        SyncLines::before(&args.line, &[], &terminal::Progress::of_words())?;
+        SyncLines::before(&args.line, &[], &terminal::Progress::of_messages())?;
     }
     let name = args.alias.clone().unwrap_or_else(|| target.name());
     // The head of the record is written before the watching, so the command that names the product goes

@@ -50,7 +50,7 @@ pub(super) fn durability<S: TargetRegistry>(args: &DurabilityArgs, shelf: &S) ->
         like,
     };
     let identity = record::identity();
-    let bar = terminal::Progress::of_words();
+    let bar = terminal::Progress::of_messages();
     let progress = |what: &str| bar.at(0, what);
     let finding = durability::verify(&request, &program, interrupt::stop_flag(), &progress)?;
     drop(bar);

@@ -107,7 +107,7 @@ fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
         like: None,
     };
     let identity = record::identity();
-    let bar = terminal::Progress::of_words();
+    let bar = terminal::Progress::of_messages();
     let progress = |what: &str| bar.at(0, what);
     let program = ChildProgram::this(CHILD)?;
     let found = durability::across(&request, &program, interrupt::stop_flag(), &progress)?;
@@ -149,7 +149,7 @@ fn unusable(what: &str, file: &Path, error: &io::Error) -> CannotRun {
 /// Plays Hermitage's schedules on every level of a target.
 fn schedules<S: TargetRegistry>(url: &str, shelf: &S) -> Result<Vec<isolation::Row>, CannotRun> {
     let mut rows = Vec::new();
-    let bar = terminal::Progress::of_words();
+    let bar = terminal::Progress::of_messages();
     for level in isolation::levels(url) {
         let open = || {
             if interrupt::stopped() {
