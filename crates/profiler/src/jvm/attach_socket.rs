@@ -79,7 +79,7 @@ impl AttachSocket {
                  as one of them"
             ));
         }
-        let temporary = PathBuf::from(format!("/proc/{pid}/root/tmp"));
+        let temporary = temporary_directory(pid);
         let attached = AttachSocket {
             pid,
             inner_pid: status.inner_pid,
@@ -107,7 +107,7 @@ impl AttachSocket {
 
     /// The file in /tmp into which it writes its own code's names, as we see it.
     pub(crate) fn perf_map(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/{}/root/tmp/perf-{}.map", self.pid, self.inner_pid))
+        temporary_directory(self.pid).join(format!("perf-{}.map", self.inner_pid))
     }
 
     /// Loads a native agent by its path as the JVM sees it, with its options. The same library again is
@@ -223,6 +223,11 @@ impl Status {
 fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.collect::<Vec<_>>().join(" | ")
+}
+
+/// The directory for temporary files of a process, which may run in a container of its own.
+fn temporary_directory(pid: u32) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}/root/tmp"))
 }
 
 #[cfg(test)]

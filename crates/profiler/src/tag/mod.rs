@@ -1,5 +1,5 @@
 //! Processor time by the word of the store's own threads, for a store in this process that says which
-//! module each of its threads is in (`metering::tag`).
+//! module each of its threads is in (`instrument::tag`).
 //!
 //! Each such thread has a timer that runs with its processor time. When it strikes, the thread itself
 //! notes its module, in a signal handler, and goes on. So a module is met as often as it uses a
