@@ -132,7 +132,7 @@ fn rows_that_stay_are_found_again_and_other_tables_are_refused() {
     assert!(again.capabilities().reopens);
     assert!(now(again.reopen(&kept)).unwrap());
     let refused = now(open(server, "schema=stays&live=yes").create(&kept)).unwrap_err();
-    assert!(refused.what.contains("is there already"), "{refused}");
+    assert!(refused.what.contains("exists already"), "{refused}");
     assert_eq!(refused.kind, FailureKind::Storage);
     assert!(now(again.reopen(&kept)).unwrap(), "its rows stay");
     let other = with("more");
