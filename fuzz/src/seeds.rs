@@ -1,5 +1,5 @@
-//! Writes every target's seeds below the folder that is named, into one of the target's name, and prints
-//! the names. Seeds are made by the encoders, so they never fall behind a change of a format.
+//! Writes every target's seeds to a folder of its name below the given folder, and prints the names. The
+//! encoders make the seeds, so they always follow changes of a format.
 
 #![allow(clippy::print_stdout, reason = "the script reads the names")]
 
@@ -8,7 +8,7 @@ use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     let Some(folder) = env::args_os().nth(1).map(PathBuf::from) else {
-        return Err(io::Error::other("name the folder for the seeds"));
+        return Err(io::Error::other("pass the folder for the seeds"));
     };
     let engine = syncline_engine::fuzzing::TARGETS;
     let engine = engine.map(|target| (target.name, (target.seeds)()));

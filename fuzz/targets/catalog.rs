@@ -1,4 +1,4 @@
-//! The catalogue's rows, under any bytes.
+//! Decodes arbitrary bytes as rows of the catalogue.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Answers of etcd's gateway: HTTP and JSON, under any bytes.
+//! Decodes arbitrary bytes as answers of etcd's gateway: HTTP and JSON.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The list of trees that a checkpoint carries, under any bytes.
+//! Decodes arbitrary bytes as the tree directory in a checkpoint.
 
 #![no_main]
 

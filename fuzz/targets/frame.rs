@@ -1,4 +1,4 @@
-//! A frame of the log, under any bytes.
+//! Decodes arbitrary bytes as a frame of the log.
 
 #![no_main]
 

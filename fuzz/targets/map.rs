@@ -1,4 +1,4 @@
-//! A map page of the data file, under any bytes.
+//! Decodes arbitrary bytes as a map page of the data file.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Packets of MySQL and MariaDB, under any bytes.
+//! Decodes arbitrary bytes as packets of MySQL and MariaDB.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A page: a leaf, an inner node, an overflow page, under any bytes.
+//! Decodes arbitrary bytes as a page: a leaf, an inner node, an overflow page.
 
 #![no_main]
 

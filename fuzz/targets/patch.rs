@@ -1,4 +1,4 @@
-//! A patch and the row that it is applied to, under any bytes.
+//! Decodes arbitrary bytes as a patch with the row to which it is applied.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Messages of PostgreSQL, under any bytes.
+//! Decodes arbitrary bytes as messages of PostgreSQL.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A transaction's log record, under any bytes.
+//! Decodes arbitrary bytes as a transaction's log record.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Recovery of a log whose files were changed, under any bytes.
+//! Recovers a log whose files were changed by arbitrary bytes.
 
 #![no_main]
 

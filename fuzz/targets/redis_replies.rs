@@ -1,4 +1,4 @@
-//! Replies of Redis, under any bytes.
+//! Decodes arbitrary bytes as replies of Redis.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A root of the data file, under any bytes.
+//! Decodes arbitrary bytes as a root of the data file.
 
 #![no_main]
 

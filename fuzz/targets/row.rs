@@ -1,4 +1,4 @@
-//! A row and its key, under any bytes.
+//! Decodes arbitrary bytes as a row with its key.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A segment's header, under any bytes.
+//! Decodes arbitrary bytes as a segment's header.
 
 #![no_main]
 

@@ -180,7 +180,7 @@ impl Parser {
                 self.flags.histogram = !matches!(value, Some("off" | "false" | "no" | "0"));
             }
             "meter" => self.meter.meter = true,
-            "sampling_hz" | "looks" => self.meter.looks(wanted()?).map_err(CannotRun)?,
+            "sampling_hz" | "looks" => self.meter.set_sampling_hz(wanted()?).map_err(CannotRun)?,
             "map" => self.meter.map = Some(wanted()?.into()),
             "dry_run" => self.flags.dry_run = true,
             "help" => self.names.push("help".to_owned()),
@@ -325,7 +325,7 @@ impl Parser {
         };
         flags.test = test_of(test)?;
         flags.command = command_of(command)?;
-        flags.meter = self.meter.settled(None).map_err(CannotRun)?;
+        flags.meter = self.meter.with_defaults(None).map_err(CannotRun)?;
         if flags.meter.meter && matches!(flags.command, Command::Prepare | Command::Cleanup) {
             return Err(CannotRun(format!(
                 "--meter does not apply to {command}: it profiles a run"

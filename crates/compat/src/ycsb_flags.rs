@@ -85,7 +85,9 @@ impl Flags {
                 "--line" => flags.line = LineArg::from(value()?.as_str()),
                 "--runs" => flags.runs = value()?.into(),
                 "--meter" => meter.meter = true,
-                "--sampling-hz" | "--looks" => meter.looks(&value()?).map_err(CannotRun)?,
+                "--sampling-hz" | "--looks" => {
+                    meter.set_sampling_hz(&value()?).map_err(CannotRun)?;
+                }
                 "--map" => meter.map = Some(value()?.into()),
                 "--dry-run" => flags.dry_run = true,
                 "--seed" => {
@@ -108,7 +110,7 @@ impl Flags {
         }
         flags.properties = from_files;
         flags.properties.append(&mut typed);
-        flags.meter = meter.settled(None).map_err(CannotRun)?;
+        flags.meter = meter.with_defaults(None).map_err(CannotRun)?;
         Ok(flags)
     }
 }

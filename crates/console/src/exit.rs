@@ -1,15 +1,15 @@
-//! How the program ends: 0 it ran and holds, 1 a promise failed or something got slower, 2 it could
-//! not run.
+//! Exit codes: 0 the command ran and everything holds; 1 a promise failed or something became slower; 2 the
+//! command could not run, or not completely.
 
 use std::fmt::Display;
 use std::process::ExitCode;
 
-/// What a verb found, when it could run.
+/// The result of a command that could run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// It ran, and what was looked at holds.
+    /// It ran, and everything it checked holds.
     Holds,
-    /// It gave what it could, and could not do all that was asked; the reason has been printed.
+    /// It did part of the work; the reason for the rest has been printed.
     Partial,
     /// It ran, and a promise failed or a comparison found a regression.
     Broken,
@@ -32,12 +32,12 @@ impl Verdict {
     }
 }
 
-/// Why a verb could not run: one sentence without a final period.
+/// Why a command could not run: one sentence without a final period.
 #[derive(Debug)]
 pub struct CannotRun(pub String);
 
 impl CannotRun {
-    /// From anything that prints as a sentence.
+    /// Wraps anything that prints as a sentence.
     pub fn because(why: impl Display) -> CannotRun {
         CannotRun(why.to_string())
     }
@@ -49,5 +49,5 @@ impl<E: std::error::Error> From<E> for CannotRun {
     }
 }
 
-/// What a verb returns.
+/// What a command returns.
 pub type Outcome = Result<Verdict, CannotRun>;

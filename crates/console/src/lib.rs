@@ -1,5 +1,5 @@
-//! What all commands of the program share towards the person at the terminal: printing, progress, the exit
-//! code, and arguments that several commands take.
+//! Code that all commands share for talking to the user: printing, progress, exit codes, and arguments that
+//! several commands take.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -9,10 +9,12 @@
 //! | `value.rs` | parsers of values: times, counts, rates |
 //! | `meter.rs` | `--meter`, `--sampling-hz` and `--map` |
 //! | `line.rs` | `--line` |
+//! | `output.rs` | `--runs` and `--json` |
 
 mod exit;
 mod line;
 pub mod meter;
+mod output;
 pub mod progress;
 pub mod terminal;
 pub mod value;
@@ -20,3 +22,4 @@ pub mod value;
 pub use exit::{CannotRun, Outcome, Verdict};
 pub use line::LineArg;
 pub use meter::{MeterArgs, MeterTyped};
+pub use output::OutputArgs;

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 /// Where a run's sync line comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineArg {
-    /// Measured briefly before and after.
+    /// A brief measurement before and after the run.
     Brief,
-    /// Not measured.
+    /// No measurement.
     None,
-    /// A probe's record.
+    /// The record of a probe.
     Record(PathBuf),
 }
 

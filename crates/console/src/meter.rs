@@ -1,4 +1,4 @@
-//! `--meter` and what belongs to it, for every verb that runs a load.
+//! `--meter` and its companion options, for every command that runs a load.
 
 use crate::CannotRun;
 use crate::value;
@@ -8,13 +8,13 @@ use syncline_contract::read_named_text;
 use syncline_profile::Map;
 use syncline_runner::ProfilerOptions;
 
-/// The most bytes of a file with a map.
+/// The maximum size of a map file, in bytes.
 const MAP_MAX: u64 = 16 << 20;
 
-/// The sampling frequency where no other is given.
-const LOOKS: usize = 99;
+/// The default sampling frequency.
+const DEFAULT_SAMPLING_HZ: usize = 99;
 
-/// Whether a run is looked into, how closely, and by which map.
+/// Whether a run is profiled, at which frequency, and with which map.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct MeterArgs {
     /// Profile the store: the cost of a transaction by module
@@ -22,8 +22,8 @@ pub struct MeterArgs {
     pub meter: bool,
 
     /// Sampling frequency per CPU (Hz), with --meter
-    #[arg(long = "sampling-hz", alias = "looks", value_name = "N", value_parser = value::looks, default_value_t = LOOKS, requires = "meter")]
-    pub looks: usize,
+    #[arg(long = "sampling-hz", alias = "looks", value_name = "N", value_parser = value::sampling_hz, default_value_t = DEFAULT_SAMPLING_HZ, requires = "meter")]
+    pub sampling_hz: usize,
 
     /// A map from the store's code to modules, instead of the built-in one
     #[arg(long, value_name = "FILE", requires = "meter")]
@@ -31,33 +31,34 @@ pub struct MeterArgs {
 }
 
 impl Default for MeterArgs {
-    /// Not looked into.
+    /// Without profiling.
     fn default() -> MeterArgs {
-        MeterArgs { meter: false, looks: LOOKS, map: None }
+        MeterArgs { meter: false, sampling_hz: DEFAULT_SAMPLING_HZ, map: None }
     }
 }
 
 impl MeterArgs {
-    /// How closely a run is looked into; none if it is not.
+    /// The profiler's options; none if the run is not profiled.
     pub fn options(&self) -> Option<ProfilerOptions> {
-        self.meter
-            .then(|| ProfilerOptions { looks_per_s: u32::try_from(self.looks).unwrap_or(u32::MAX) })
+        self.meter.then(|| ProfilerOptions {
+            looks_per_s: u32::try_from(self.sampling_hz).unwrap_or(u32::MAX),
+        })
     }
 
-    /// The map that was named, in place of the one of the product.
+    /// The map given by `--map`; none if the product's built-in map applies.
     pub fn read_map(&self) -> Result<Option<Map>, CannotRun> {
         self.map.as_deref().map(read_map).transpose()
     }
 }
 
-/// A map in a file of its own.
+/// Reads a map from a file.
 pub fn read_map(path: &Path) -> Result<Map, CannotRun> {
     let text = read_named_text(path, MAP_MAX)
         .map_err(|error| CannotRun(format!("cannot read the map {}: {error}", path.display())))?;
     Map::parse(&text, &path.display().to_string()).map_err(CannotRun::because)
 }
 
-/// The same flags as they were typed, where what was not typed comes from elsewhere or is settled later.
+/// The same options as typed; defaults come from an earlier run or from [`MeterTyped::with_defaults`].
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeterTyped {
     /// Profile the store, even if the run of the record was not profiled
@@ -65,8 +66,8 @@ pub struct MeterTyped {
     pub meter: bool,
 
     /// Sampling frequency per CPU (Hz) [default: as in the record, or 99]
-    #[arg(long = "sampling-hz", alias = "looks", value_name = "N", value_parser = value::looks)]
-    pub looks: Option<usize>,
+    #[arg(long = "sampling-hz", alias = "looks", value_name = "N", value_parser = value::sampling_hz)]
+    pub sampling_hz: Option<usize>,
 
     /// A map from the store's code to modules, instead of the built-in one
     #[arg(long, value_name = "FILE")]
@@ -74,23 +75,24 @@ pub struct MeterTyped {
 }
 
 impl MeterTyped {
-    /// Takes the value of `--sampling-hz`.
-    pub fn looks(&mut self, typed: &str) -> Result<(), String> {
-        let looks = value::looks(typed).map_err(|why| format!("--sampling-hz {typed}: {why}"))?;
-        self.looks = Some(looks);
+    /// Parses the value of `--sampling-hz`.
+    pub fn set_sampling_hz(&mut self, typed: &str) -> Result<(), String> {
+        let sampling_hz =
+            value::sampling_hz(typed).map_err(|why| format!("--sampling-hz {typed}: {why}"))?;
+        self.sampling_hz = Some(sampling_hz);
         Ok(())
     }
 
-    /// With what was not typed: `before` are the looks a second of an earlier run, if there is one and it
-    /// was looked into. What makes no sense without `--meter` is refused.
-    pub fn settled(&self, before: Option<usize>) -> Result<MeterArgs, String> {
+    /// Fills in the options that were not typed: `before` is the sampling frequency of an earlier run, if
+    /// there is one and it was profiled. Options that require `--meter` are refused without it.
+    pub fn with_defaults(&self, before: Option<usize>) -> Result<MeterArgs, String> {
         let meter = self.meter || before.is_some();
-        let rest = [("--map", self.map.is_some()), ("--sampling-hz", self.looks.is_some())];
+        let rest = [("--map", self.map.is_some()), ("--sampling-hz", self.sampling_hz.is_some())];
         match rest.iter().find(|(_, typed)| *typed) {
             Some((flag, _)) if !meter => Err(format!("{flag} requires --meter")),
             _ => Ok(MeterArgs {
                 meter,
-                looks: self.looks.or(before).unwrap_or(LOOKS),
+                sampling_hz: self.sampling_hz.or(before).unwrap_or(DEFAULT_SAMPLING_HZ),
                 map: self.map.clone(),
             }),
         }
@@ -99,22 +101,22 @@ impl MeterTyped {
 
 #[cfg(test)]
 mod tests {
-    use super::{LOOKS, MeterTyped};
+    use super::{DEFAULT_SAMPLING_HZ, MeterTyped};
 
     #[test]
-    fn what_was_typed_outweighs_an_earlier_run_and_asks_for_the_meter() {
+    fn typed_options_override_those_of_an_earlier_run() {
         let nothing = MeterTyped::default();
-        assert!(!nothing.settled(None).unwrap().meter);
-        let again = nothing.settled(Some(500)).unwrap();
-        assert_eq!((again.meter, again.looks), (true, 500));
+        assert!(!nothing.with_defaults(None).unwrap().meter);
+        let again = nothing.with_defaults(Some(500)).unwrap();
+        assert_eq!((again.meter, again.sampling_hz), (true, 500));
         let mut closer = MeterTyped::default();
-        closer.looks("997").unwrap();
-        assert_eq!(closer.settled(Some(500)).unwrap().looks, 997);
-        assert!(closer.settled(None).unwrap_err().contains("--sampling-hz"));
+        closer.set_sampling_hz("997").unwrap();
+        assert_eq!(closer.with_defaults(Some(500)).unwrap().sampling_hz, 997);
+        assert!(closer.with_defaults(None).unwrap_err().contains("--sampling-hz"));
         closer.meter = true;
-        assert_eq!(closer.settled(None).unwrap().looks, 997);
-        closer.looks = None;
-        assert_eq!(closer.settled(None).unwrap().looks, LOOKS);
-        assert!(closer.looks("0").unwrap_err().contains("--sampling-hz 0"));
+        assert_eq!(closer.with_defaults(None).unwrap().sampling_hz, 997);
+        closer.sampling_hz = None;
+        assert_eq!(closer.with_defaults(None).unwrap().sampling_hz, DEFAULT_SAMPLING_HZ);
+        assert!(closer.set_sampling_hz("0").unwrap_err().contains("--sampling-hz 0"));
     }
 }

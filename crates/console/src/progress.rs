@@ -1,9 +1,10 @@
-//! How far a command is: a bar on a terminal, plain lines elsewhere, nothing with `--quiet`.
+//! Progress of a command: a bar on a terminal, plain lines elsewhere, nothing with `--quiet`.
 //!
 //! 1. A command of several phases has one [`Progress`] over all of them; a phase moves it by [`Part`].
-//! 2. What knows its time in advance shows time passed, its estimate and the share done, over all phases.
-//! 3. Where no bar can be drawn, a phase begins with a line; then a line follows when ten seconds have
-//!    passed, and never two within a second.
+//! 2. If the total time is known in advance, progress shows time passed, the estimate and the share done,
+//!    over all phases.
+//! 3. Without a terminal, a phase begins with a line; further lines follow every ten seconds, and never two
+//!    within a second.
 //! 4. The share never goes back, and is below 100 % until the end.
 
 use crate::terminal::note;
@@ -16,22 +17,22 @@ use syncline_instrument::{Nanos, clock};
 use syncline_record::units;
 
 const SECOND_NS: Nanos = 1_000_000_000;
-/// How long a log stays without a line while a phase goes on.
+/// The longest time without a line during a phase.
 const LINE_EVERY_NS: Nanos = 10 * SECOND_NS;
 /// Phases that follow one another within this time share a line.
 const LINE_LEAST_NS: Nanos = SECOND_NS;
 
-/// True once `--quiet` was given.
+/// True after `--quiet`.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// The bar that is drawn, so that other lines do not run into it.
+/// The bar on the screen, which must be hidden while other lines are printed.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 fn shown() -> MutexGuard<'static, Option<ProgressBar>> {
     SHOWN.lock()
 }
 
-/// Prints while no bar is on the screen.
+/// Runs `print` while no bar is on the screen.
 pub fn without_bar(print: impl FnOnce()) {
     let bar = shown().clone();
     match bar {
@@ -45,7 +46,7 @@ pub fn quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Progress on standard error, drawn at most five times a second on a terminal.
+/// Progress on standard error; on a terminal it is drawn at most five times a second.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
@@ -54,18 +55,18 @@ pub struct Progress {
     plain: Option<Mutex<Plain>>,
 }
 
-/// What is known of the whole.
+/// The known total of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Total {
     /// Nothing.
     Unknown,
-    /// So many steps.
+    /// This number of steps.
     Steps(u64),
-    /// So many tenths of a second, by estimate.
+    /// This estimated time, in tenths of a second.
     Tenths(u64),
 }
 
-/// Which lines are printed where no bar can be drawn.
+/// Decides which lines are printed without a terminal.
 #[derive(Debug, Default)]
 struct Plain {
     phase: Option<String>,
@@ -73,7 +74,7 @@ struct Plain {
 }
 
 impl Plain {
-    /// True if this moment gets a line.
+    /// True if a line is due now.
     fn prints(&mut self, phase: &str, now: Nanos) -> bool {
         let is_new = self.phase.as_deref() != Some(phase);
         let passed = now.saturating_sub(self.printed_at);
@@ -88,23 +89,23 @@ impl Plain {
 }
 
 impl Progress {
-    /// Of what has no steps of one length: words and the time.
-    pub fn of_words() -> Progress {
+    /// For commands without countable steps: shows a message and the time passed.
+    pub fn of_messages() -> Progress {
         let bar = ProgressBar::with_draw_target(None, target());
         Progress::of(bar, Total::Unknown, "{spinner} {elapsed}  {wide_msg}")
     }
 
-    /// Over so many steps.
+    /// For a command of `total` steps.
     pub fn of_steps(total: u64) -> Progress {
         let bar = ProgressBar::with_draw_target(Some(total), target());
         let template = "{bar:24} {percent:>3}%  {elapsed}  {wide_msg}";
         Progress::of(bar, Total::Steps(total), template)
     }
 
-    /// Over the estimated time of all phases of a command, in tenths of a second.
+    /// For the estimated time of all phases of a command, in tenths of a second.
     pub fn of_time(tenths: u64) -> Progress {
         if tenths == 0 {
-            return Progress::of_words();
+            return Progress::of_messages();
         }
         let bar = ProgressBar::with_draw_target(Some(tenths), target());
         let template = format!(
@@ -126,7 +127,7 @@ impl Progress {
         Progress { bar, total, began: clock::now(), plain: has_lines.then(Mutex::default) }
     }
 
-    /// The bar alone: where it cannot be drawn, nothing is printed.
+    /// Only a bar: without a terminal, nothing is printed.
     #[must_use]
     pub fn without_lines(self) -> Progress {
         let mut silent = self;
@@ -134,7 +135,7 @@ impl Progress {
         silent
     }
 
-    /// Moves to a step; the phase is what stands before a colon.
+    /// Moves to a step; the phase is the part of `what` before the first colon.
     pub fn at(&self, step: u64, what: &str) {
         self.at_phase(what.split(": ").next().unwrap_or(what), step, what);
     }
@@ -152,8 +153,8 @@ impl Progress {
         self.bar.set_message(what.to_owned());
     }
 
-    /// A phase that moves this by `length` from where it is now, in `steps` steps. Without a name its phases
-    /// are those of its messages.
+    /// A phase that moves this by `length` from its current position, in `steps` steps. Without a name, the
+    /// phases are taken from its messages.
     pub fn part(&self, phase: Option<&str>, length: u64, steps: u64) -> Part<'_> {
         Part {
             whole: self,
@@ -187,7 +188,7 @@ impl Part<'_> {
 }
 
 impl Drop for Part<'_> {
-    /// What follows begins where this was to end.
+    /// Moves to the phase's end, where the next phase begins.
     fn drop(&mut self) {
         let end = self.from + self.length;
         self.whole.bar.set_position(end.max(self.whole.bar.position()));
@@ -209,13 +210,13 @@ fn target() -> ProgressDrawTarget {
     }
 }
 
-/// How far `length` is gone after that many of `steps`.
+/// The progress within `length` after `step` of `steps`.
 fn moved(length: u64, step: u64, steps: u64) -> u64 {
     let part = u128::from(length) * u128::from(step.min(steps)) / u128::from(steps.max(1));
     u64::try_from(part).unwrap_or(length)
 }
 
-/// A plain line: the share done and the time passed, as far as they are known, then what is done.
+/// A plain line: the share done and the time passed if known, then the message.
 fn line(total: Total, step: u64, passed: Nanos, what: &str) -> String {
     let percent = |total: u64| moved(100, step, total).min(99);
     let passed = seconds(passed);
@@ -228,7 +229,7 @@ fn line(total: Total, step: u64, passed: Nanos, what: &str) -> String {
     }
 }
 
-/// Whole seconds, then minutes.
+/// Seconds, and minutes from 1000 s.
 fn seconds(ns: Nanos) -> String {
     if ns < 1_000 * SECOND_NS { format!("{} s", ns / SECOND_NS) } else { units::span_ns(ns) }
 }
@@ -242,7 +243,7 @@ mod tests {
     use super::{LINE_EVERY_NS, Part, Plain, Progress, SECOND_NS, Total, line, moved};
 
     #[test]
-    fn a_log_gets_a_line_a_phase_and_one_every_ten_seconds() {
+    fn a_line_is_printed_per_phase_and_every_ten_seconds() {
         let mut plain = Plain::default();
         let printed = [
             (0, "loading", true),
@@ -260,7 +261,7 @@ mod tests {
 
     // D13
     #[test]
-    fn phases_that_follow_at_once_share_a_line() {
+    fn phases_within_a_second_share_a_line() {
         let mut plain = Plain::default();
         assert!(plain.prints("a", 0));
         assert!(!plain.prints("b", SECOND_NS / 2));
@@ -284,7 +285,7 @@ mod tests {
 
     // D20
     #[test]
-    fn one_total_spans_all_phases_and_no_share_goes_back() {
+    fn one_total_spans_all_phases_and_the_share_never_falls() {
         let whole = Progress::of_time(300);
         let first = whole.part(Some("probe"), 100, 4);
         first.at(2, "fsync");

@@ -1,7 +1,7 @@
-//! What reaches the terminal: results on standard output, progress and warnings on standard error.
+//! Terminal output: results on standard output, progress and warnings on standard error.
 //!
-//! The only file that prints. A closed pipe is no error: whoever read the output has seen enough. Words
-//! for standard error that cannot be written are dropped: there is no place left to complain.
+//! This is the only file that prints. A closed pipe is not an error: the reader has stopped reading. Messages
+//! that cannot be written to standard error are dropped, since there is nowhere to report that.
 
 use crate::CannotRun;
 use crate::progress::without_bar;
@@ -12,11 +12,11 @@ use syncline_report::table;
 
 /// Prints a result.
 pub fn print(text: &str) -> Result<(), CannotRun> {
-    print_bytes(harmless(text).as_bytes())
+    print_bytes(sanitized(text).as_bytes())
 }
 
-/// Without signs that command a terminal or turn the direction of text: a record may come from anybody.
-fn harmless(text: &str) -> Cow<'_, str> {
+/// Replaces control and bidirectional characters: a record may come from an untrusted source.
+fn sanitized(text: &str) -> Cow<'_, str> {
     let commands = |sign: char| {
         (sign.is_control() && sign != '\n' && sign != '\t')
             || matches!(sign, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -28,18 +28,18 @@ fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Prints a view, drawn as wide as the terminal is that it goes to.
+/// Prints a view drawn for the width of the terminal.
 pub fn print_view(draw: impl FnOnce() -> String) -> Result<(), CannotRun> {
     print(&table::at_width(columns(), draw))
 }
 
-/// How wide the terminal on standard output is; what is none, such as a pipe or a file, has no width.
+/// The width of the terminal on standard output; none for a pipe or a file.
 pub fn columns() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
     (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
 
-/// Prints a result that need not be text.
+/// Prints a result of arbitrary bytes.
 pub fn print_bytes(bytes: &[u8]) -> Result<(), CannotRun> {
     let mut out = io::stdout().lock();
     let written = out.write_all(bytes).and_then(|()| out.flush());
@@ -51,27 +51,27 @@ pub fn print_bytes(bytes: &[u8]) -> Result<(), CannotRun> {
     }
 }
 
-/// Says what is being done.
+/// Prints a progress note.
 pub fn note(sentence: &str) {
-    say(&harmless(sentence));
+    say(&sanitized(sentence));
 }
 
-/// Warns.
+/// Prints a warning.
 pub fn warn(sentence: &str) {
-    say(&emphasized("warning: ", &harmless(sentence), "33"));
+    say(&emphasized("warning: ", &sanitized(sentence), "33"));
 }
 
-/// Says why the program could not run.
+/// Prints why the program could not run.
 pub fn error(sentence: &str) {
-    say(&emphasized("error: ", &harmless(sentence), "31"));
+    say(&emphasized("error: ", &sanitized(sentence), "31"));
 }
 
-/// A line on standard error, as far as somebody still reads there.
+/// Prints a line on standard error, if it is open.
 fn say(line: &str) {
     without_bar(|| drop(writeln!(io::stderr(), "{line}")));
 }
 
-/// No meaning is carried by colour alone: the word stands there too.
+/// Colours the first word; the word itself carries the meaning.
 fn emphasized(word: &str, sentence: &str, color: &str) -> String {
     let plain = std::env::var_os("NO_COLOR").is_some() || !io::stderr().is_terminal();
     if plain {
@@ -83,12 +83,12 @@ fn emphasized(word: &str, sentence: &str, color: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::harmless;
+    use super::sanitized;
 
     #[test]
-    fn what_a_record_says_commands_no_terminal() {
-        assert_eq!(harmless("two\tcolumns\n"), "two\tcolumns\n");
+    fn control_characters_of_a_record_do_not_reach_the_terminal() {
+        assert_eq!(sanitized("two\tcolumns\n"), "two\tcolumns\n");
         let hostile = "\u{1b}]0;title\u{7}\u{202e}txt\r";
-        assert_eq!(harmless(hostile), "\u{fffd}]0;title\u{fffd}\u{fffd}txt\u{fffd}");
+        assert_eq!(sanitized(hostile), "\u{fffd}]0;title\u{fffd}\u{fffd}txt\u{fffd}");
     }
 }

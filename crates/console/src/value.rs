@@ -1,8 +1,8 @@
-//! Values that several verbs take: durations, counts, yes or no.
+//! Parsers of values that several commands take: durations, counts, yes or no.
 
 use std::time::Duration;
 
-/// Ten years: clocks in nanoseconds reach further.
+/// Ten years, which clocks in nanoseconds can represent.
 const LONGEST: Duration = Duration::from_hours(87_660);
 
 /// A duration: `10`, `10s`, `500ms`, `2m`, `1h`; a bare number is seconds.
@@ -15,7 +15,7 @@ pub fn duration(typed: &str) -> Result<Duration, String> {
         "us" => 0.000_001,
         "m" | "min" => 60.0,
         "h" => 3_600.0,
-        _ => return Err(format!("the unit \"{unit}\" is none of us, ms, s, m, h")),
+        _ => return Err(format!("the unit \"{unit}\" is not one of us, ms, s, m, h")),
     };
     let amount: f64 = number
         .parse()
@@ -25,10 +25,10 @@ pub fn duration(typed: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| format!("\"{typed}\" is not a duration from 0 to ten years"))
 }
 
-/// A duration above zero, of what is measured or watched.
+/// A duration above zero, for measurements and observations.
 pub fn some_duration(typed: &str) -> Result<Duration, String> {
     match duration(typed)? {
-        Duration::ZERO => Err("a span of no length measures nothing".to_owned()),
+        Duration::ZERO => Err("the duration must be above zero".to_owned()),
         some => Ok(some),
     }
 }
@@ -36,21 +36,21 @@ pub fn some_duration(typed: &str) -> Result<Duration, String> {
 /// A count that must not be zero.
 pub fn at_least_one(typed: &str) -> Result<usize, String> {
     match typed.parse::<usize>() {
-        Ok(0) => Err("at least 1 is needed".to_owned()),
+        Ok(0) => Err("must be at least 1".to_owned()),
         Ok(count) => Ok(count),
         Err(_error) => Err(format!("\"{typed}\" is not a whole number from 1 up")),
     }
 }
 
-/// A count from 1 to a most: one that sizes memory, or that nothing finishes.
+/// A count from 1 to `MOST`: one that sizes memory or sets the amount of work.
 pub fn up_to<const MOST: usize>(typed: &str) -> Result<usize, String> {
-    // What is too long for a number is too much too.
+    // A value too long for a number is also above the limit.
     let digits = typed.trim_start_matches('0');
     let is_long = digits.len() > 1 && digits.bytes().all(|byte| byte.is_ascii_digit());
     match at_least_one(typed) {
         Ok(count) if count <= MOST => Ok(count),
         Err(why) if !is_long => Err(why),
-        _ => Err(format!("at most {MOST} are done")),
+        _ => Err(format!("must be at most {MOST}")),
     }
 }
 
@@ -73,44 +73,44 @@ pub fn amount(typed: &str) -> Result<usize, String> {
 pub fn clients(typed: &str) -> Result<usize, String> {
     match at_least_one(typed)? {
         clients @ ..=1_000_000 => Ok(clients),
-        _ => Err("a run has at most 1000000 clients".to_owned()),
+        _ => Err("must be at most 1000000 clients".to_owned()),
     }
 }
 
-/// How often a processor may be looked at in a second: more often, looking is most of what it does.
-pub fn looks(typed: &str) -> Result<usize, String> {
+/// A sampling frequency per processor, up to 10 kHz: beyond that, sampling takes most of the time.
+pub fn sampling_hz(typed: &str) -> Result<usize, String> {
     match at_least_one(typed)? {
-        looks @ ..=10_000 => Ok(looks),
-        _ => Err("a CPU is sampled 10000 times a second at most".to_owned()),
+        sampling_hz @ ..=10_000 => Ok(sampling_hz),
+        _ => Err("must be at most 10000 samples per second".to_owned()),
     }
 }
 
 /// A rate above zero, in events per second.
 pub fn rate(typed: &str) -> Result<f64, String> {
     let rate: f64 = typed.parse().map_err(|_error| format!("\"{typed}\" is not a number"))?;
-    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err("a rate is above zero".to_owned()) }
+    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err("must be above zero".to_owned()) }
 }
 
-/// A word for true or false.
+/// "yes" or "no".
 pub fn yes_or_no(typed: &str) -> Result<bool, String> {
     match typed {
         "yes" => Ok(true),
         "no" => Ok(false),
-        _ => Err("say yes or no".to_owned()),
+        _ => Err("must be yes or no".to_owned()),
     }
 }
 
 /// A share above zero, up to one.
 pub fn share(typed: &str) -> Result<f64, String> {
     let share = rate(typed)?;
-    if share <= 1.0 { Ok(share) } else { Err("a share is above 0 and up to 1".to_owned()) }
+    if share <= 1.0 { Ok(share) } else { Err("must be above 0 and at most 1".to_owned()) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        amount, at_least_one, clients, duration, looks, rate, repetitions, share, some_duration,
-        workers,
+        amount, at_least_one, clients, duration, rate, repetitions, sampling_hz, share,
+        some_duration, workers,
     };
     use std::time::Duration;
 
@@ -119,14 +119,14 @@ mod tests {
         assert_eq!(duration("10"), Ok(Duration::from_secs(10)));
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
-        for wrong in ["", "s", "-1s", "1 day", "nan", "1e400", "99999999h"] {
-            assert!(duration(wrong).is_err(), "{wrong} is refused");
+        for invalid in ["", "s", "-1s", "1 day", "nan", "1e400", "99999999h"] {
+            assert!(duration(invalid).is_err(), "{invalid} is refused");
         }
     }
 
     // A.D1
     #[test]
-    fn every_number_that_sizes_memory_has_a_most() {
+    fn every_number_that_sizes_memory_has_a_maximum() {
         let most = [
             (repetitions as fn(&str) -> Result<usize, String>, 10_000),
             (workers, 4_096),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn values_out_of_range_are_refused() {
         assert!(at_least_one("0").is_err() && at_least_one("-1").is_err());
         assert!(rate("0").is_err() && rate("inf").is_err() && rate("x").is_err());
         assert!(share("0").is_err() && share("1.5").is_err());
@@ -156,6 +156,6 @@ mod tests {
         assert_eq!(share("1"), Ok(1.0));
         assert!(some_duration("0ms").is_err() && some_duration("1ms").is_ok());
         assert!(clients("1000001").is_err() && clients("1000000").is_ok());
-        assert!(looks("10001").is_err() && looks("10000").is_ok());
+        assert!(sampling_hz("10001").is_err() && sampling_hz("10000").is_ok());
     }
 }

@@ -1,33 +1,21 @@
 //! The abilities of a store as data, so that an unsuitable run is refused before it starts.
 
-/// The guarantee of a commit, on one scale for all stores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Durability {
-    /// None: the data may be in memory only.
-    None,
-    /// Handed to the operating system: survives a process kill, not a power loss.
-    Os,
-    /// Data synced.
-    Data,
-    /// Data and all metadata synced.
-    Full,
+crate::words! {
+    /// The guarantee of a commit, on one scale for all stores.
+    #[derive(Hash, PartialOrd, Ord)]
+    pub enum Durability {
+        /// None: the data may be in memory only.
+        None = "none",
+        /// Handed to the operating system: survives a process kill, not a power loss.
+        Os = "os",
+        /// Data synced.
+        Data = "data",
+        /// Data and all metadata synced.
+        Full = "full",
+    }
 }
 
 impl Durability {
-    /// All levels, weakest first.
-    pub const ALL: [Durability; 4] =
-        [Durability::None, Durability::Os, Durability::Data, Durability::Full];
-
-    /// The name in URLs, options, tables and records.
-    pub fn word(self) -> &'static str {
-        match self {
-            Durability::None => "none",
-            Durability::Os => "os",
-            Durability::Data => "data",
-            Durability::Full => "full",
-        }
-    }
-
     /// The level with this name.
     pub fn from_word(word: &str) -> Option<Durability> {
         Durability::ALL.into_iter().find(|level| level.word() == word)
@@ -67,25 +55,16 @@ impl Isolation {
     }
 }
 
-/// How clients reach the store. Headline ratios only compare targets with the same model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ClientModel {
-    /// One thread per client: the store blocks its caller.
-    Threads,
-    /// Many clients per thread: the store answers through futures.
-    Futures,
-    /// Many clients per thread; their transactions share one connection and one commit.
-    Queue,
-}
-
-impl ClientModel {
-    /// The name in URLs, tables and records.
-    pub fn word(self) -> &'static str {
-        match self {
-            ClientModel::Threads => "threads",
-            ClientModel::Futures => "futures",
-            ClientModel::Queue => "queue",
-        }
+crate::words! {
+    /// How clients reach the store. Headline ratios only compare targets with the same model.
+    #[derive(Hash)]
+    pub enum ClientModel {
+        /// One thread per client: the store blocks its caller.
+        Threads = "threads",
+        /// Many clients per thread: the store answers through futures.
+        Futures = "futures",
+        /// Many clients per thread; their transactions share one connection and one commit.
+        Queue = "queue",
     }
 }
 

@@ -29,6 +29,7 @@ pub mod key_value;
 mod named_file;
 mod observation;
 mod operation;
+mod option_table;
 mod options;
 mod outcome;
 mod pause;
@@ -59,6 +60,7 @@ pub use observation::StoreObservation;
 pub use operation::{
     Action, Aggregate, By, Limit, Lock, Operation, OperationId, Order, Path, Range, Set, Side,
 };
+pub use option_table::{OnOrOff, OptionForm, OptionNumber, YesOrNo};
 pub use options::{OptionArgs, OptionError, OptionListing};
 pub use outcome::{Cause, Ending, Failure, FailureKind, Stop};
 pub use pause::Timer;

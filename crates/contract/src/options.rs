@@ -1,7 +1,10 @@
 //! Options as a user gives them to a target or a workload: pairs of name and value, each taken once,
-//! none left over; and their listings, from which help and lists are drawn.
+//! none left over; and their listings, from which help and lists are drawn. `option_table.rs` has the macros
+//! that declare them.
 
+use crate::option_table::OptionForm;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 /// An option as a listing shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,11 +55,13 @@ pub enum OptionError {
 }
 
 /// The options given to one target or workload, from which it takes what it knows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct OptionArgs<'a> {
     of: String,
     listed: &'static [OptionListing],
     pairs: &'a [(String, String)],
+    /// Defaults that take the place of the listed ones.
+    implied: Vec<(&'static str, &'static str)>,
 }
 
 impl<'a> OptionArgs<'a> {
@@ -77,7 +82,60 @@ impl<'a> OptionArgs<'a> {
                 return Err(OptionError::Twice { of, option });
             }
         }
-        Ok(OptionArgs { of, listed, pairs })
+        Ok(OptionArgs { of, listed, pairs, implied: Vec::new() })
+    }
+
+    /// None at all, so that each listed option has its default.
+    pub fn none(listed: &'static [OptionListing]) -> OptionArgs<'static> {
+        OptionArgs { of: String::new(), listed, pairs: &[], implied: Vec::new() }
+    }
+
+    /// With other defaults than are listed; of two for an option the first holds.
+    #[must_use]
+    pub fn with_defaults(&self, implied: &[(&'static str, &'static str)]) -> OptionArgs<'a> {
+        let mut with = self.clone();
+        with.implied.extend_from_slice(implied);
+        with
+    }
+
+    /// A number of that range, as given or by default.
+    pub fn in_range<T: FromStr + PartialOrd>(
+        &self,
+        option: &'static str,
+        range: RangeInclusive<T>,
+    ) -> Result<T, OptionError> {
+        self.by(option, |text| text.parse().ok().filter(|number| range.contains(number)))
+    }
+
+    /// What the type itself reads, as given or by default.
+    pub fn plain<T: FromStr>(&self, option: &'static str) -> Result<T, OptionError> {
+        self.by(option, |text| text.parse().ok())
+    }
+
+    /// What the form reads, as given or by default.
+    pub fn form<T, F: OptionForm<T>>(&self, option: &'static str) -> Result<T, OptionError> {
+        self.by(option, F::read)
+    }
+
+    /// True if it is given.
+    pub fn has(&self, option: &str) -> bool {
+        self.value(option).is_some()
+    }
+
+    fn by<T>(
+        &self,
+        option: &'static str,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, OptionError> {
+        let text = self.text(option);
+        read(text).ok_or_else(|| self.bad(option, text))
+    }
+
+    /// The text of a value, as given or by default.
+    fn text(&self, option: &str) -> &str {
+        let implied = || self.implied.iter().find(|(name, _)| *name == option);
+        let text = self.value(option).or_else(|| implied().map(|(_, text)| *text));
+        text.unwrap_or_else(|| self.listing(option).default)
     }
 
     /// A whole number of that range, if given.
@@ -102,16 +160,6 @@ impl<'a> OptionArgs<'a> {
         parsed.map(Some).ok_or_else(|| self.bad(option, value))
     }
 
-    /// A number of that range, fractions too, if given.
-    pub fn fraction(
-        &self,
-        option: &'static str,
-        range: RangeInclusive<f64>,
-    ) -> Result<Option<f64>, OptionError> {
-        let parse = |value: &str| value.parse().ok().filter(|number| range.contains(number));
-        self.parsed(option, parse)
-    }
-
     /// One of some words, in capitals or not, if given.
     pub fn word<T: Copy>(
         &self,
@@ -130,13 +178,22 @@ impl<'a> OptionArgs<'a> {
         pair.map(|(_, value)| value.as_str())
     }
 
-    fn bad(&self, option: &'static str, value: &str) -> OptionError {
+    fn listing(&self, option: &str) -> &'static OptionListing {
         let listed = self.listed.iter().find(|listed| listed.name == option);
+        listed.expect("an option is listed before it is asked for")
+    }
+
+    /// Why the value of an option is refused.
+    pub fn refuse(&self, option: &'static str) -> OptionError {
+        self.bad(option, self.text(option))
+    }
+
+    fn bad(&self, option: &'static str, value: &str) -> OptionError {
         OptionError::BadValue {
             of: self.of.clone(),
             option,
             value: value.to_owned(),
-            takes: listed.expect("an option is listed before it is asked for").takes,
+            takes: self.listing(option).takes,
         }
     }
 }
@@ -165,8 +222,8 @@ mod tests {
         let hue = |given: &OptionArgs<'_>| given.word("hue", &["red", "blue"], |word| word);
         assert_eq!(given(&[("size", "9")], size), Ok(Some(9)));
         assert_eq!(given(&[("hue", "blue")], hue), Ok(Some("blue")));
-        let share = |given: &OptionArgs<'_>| given.fraction("size", 0.0..=1.0);
-        assert_eq!(given(&[("size", "0.25")], share), Ok(Some(0.25)));
+        let share = |given: &OptionArgs<'_>| given.in_range("size", 0.0..=1.0);
+        assert_eq!((given(&[("size", "0.25")], share), given(&[], share)), (Ok(0.25), Ok(1.0)));
         for wrong in ["1.5", "NaN", "inf", "-0.1", ""] {
             assert!(given(&[("size", wrong)], share).is_err(), "{wrong}");
         }

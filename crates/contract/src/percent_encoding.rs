@@ -1,6 +1,6 @@
 //! Percent encoding in the URLs of targets: `%26` and the like stand for the character of that code.
 
-/// A path or a value as it stands in a URL of ours: with codes for the signs that take one apart.
+/// Encodes a path or a value for a URL: percent codes replace the characters that separate parts of a URL.
 pub fn encoded(value: &str) -> String {
     value.replace('%', "%25").replace('&', "%26").replace('?', "%3F")
 }

@@ -4,6 +4,8 @@
 //! a database is made: an existing one keeps what its files say.
 
 use crate::checkpoint::check_extent;
+#[cfg(doc)]
+use crate::error::Error;
 use crate::error::{Result, check_option};
 use crate::log;
 use std::path::PathBuf;

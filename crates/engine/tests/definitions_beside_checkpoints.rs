@@ -1,13 +1,13 @@
-//! Definitions, loads, verifications and inspections beside checkpoints, writers and readers, on real
-//! threads and a real directory: nothing may come to a standstill.
+//! Definitions, loads, verifications and inspections concurrent with checkpoints, writers and readers, on
+//! real threads and a real directory: nothing may deadlock.
 //!
-//! Each mode is one kind of call, made again and again by one thread, while another thread asks for
-//! checkpoints (or the database's own thread begins them, after very little log), a third writes and a
-//! fourth reads. A mode ends after a fixed number of calls and checkpoints. It fails if any of the threads
-//! gets nothing done for [`STANDSTILL`]; the message says how far each one came.
+//! Each mode is one kind of call, repeated by one thread, while another thread requests checkpoints (or the
+//! database's own thread begins them, after very little log), a third writes and a fourth reads. A mode ends
+//! after a fixed number of calls and checkpoints. It fails if one of the threads makes no progress for
+//! [`STANDSTILL_NS`]; the message has the progress of each.
 //!
-//! For long runs `SYNCLINE_BESIDE_SECONDS=120` gives each mode that long instead, and
-//! `SYNCLINE_BESIDE=index,load` names the modes to run, one after the other:
+//! For long runs `SYNCLINE_BESIDE_SECONDS=120` sets the duration of each mode instead, and
+//! `SYNCLINE_BESIDE=index,load` selects the modes, which run one after the other:
 //!
 //! ```text
 //! SYNCLINE_BESIDE_SECONDS=120 cargo test -p syncline-engine --test definitions_beside_checkpoints -- \
@@ -17,7 +17,7 @@
 //! The deterministic counterpart, in which every order of steps can be replayed by its seed, is
 //! `src/database/schedules.rs`.
 
-#![allow(clippy::print_stdout, reason = "a long run says what was done")]
+#![allow(clippy::print_stdout, reason = "a long run prints its counts")]
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -29,24 +29,23 @@ use syncline_engine::{
 };
 use syncline_instrument::{Nanos, clock};
 
-/// Calls of a mode's kind, if no length is asked for.
+/// Calls of a mode's kind, if no duration is set.
 const CALLS: u64 = 12;
 
-/// Checkpoints that a mode needs beside those that its own calls make.
+/// Checkpoints that a mode needs in addition to those of its own calls.
 const CHECKPOINTS: u64 = 3;
 
-/// A thread that gets nothing done for so long has come to a standstill. It only guards: no run that is
-/// well waits for it.
+/// A thread without progress for this long has stopped. Only a guard: no healthy run waits for it.
 const STANDSTILL_NS: Nanos = 60_000_000_000;
 
 const ROWS: i64 = 100;
 
-/// What the defining thread does.
+/// The calls of the defining thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     /// Builds an index and drops it.
     Index,
-    /// Makes a table out of rows and drops it.
+    /// Makes a table from rows and drops it.
     Load,
     /// Makes an empty table and drops it.
     Create,
@@ -54,11 +53,11 @@ enum Mode {
     Column,
     Verify,
     Inspect,
-    /// Runs a transaction with everybody else excluded.
+    /// Runs an exclusive transaction.
     Alone,
 }
 
-/// Who begins checkpoints.
+/// What begins checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Checkpoints {
     /// A thread that calls `Database::checkpoint` again and again.
@@ -67,7 +66,7 @@ enum Checkpoints {
     Own,
 }
 
-/// What was done, by kind of thread.
+/// Progress, by kind of thread.
 #[derive(Debug, Default)]
 struct Done {
     calls: AtomicU64,
@@ -98,8 +97,8 @@ fn rows_table(name: &str) -> Schema {
 
 fn schema_of(database: &Database, name: &str) -> Schema {
     let tables = database.tables();
-    let found = tables.into_iter().find(|schema| schema.name() == name);
-    found.expect("the table is there")
+    let schema = tables.into_iter().find(|schema| schema.name() == name);
+    schema.expect("the table exists")
 }
 
 /// An earlier call may have been refused halfway.
@@ -173,7 +172,7 @@ fn unless_changed(result: Result<()>, who: Checkpoints) {
     }
 }
 
-/// Where checkpoints are made by call, the log reaches its cap if the caller is late.
+/// If checkpoints are made by calls, the log reaches its limit when they are late.
 fn unless_log_is_long(result: Result<()>, who: Checkpoints) {
     match result {
         Ok(()) => {}
@@ -191,19 +190,19 @@ fn write(database: &Database, at: u64) -> Result<()> {
 fn read(database: &Database) -> Result<()> {
     let table = database.table("t")?;
     let mut session = database.session()?;
-    let mut seen = 0;
+    let mut rows_read = 0;
     session.run(Begin::ReadOnlyAtHorizon, |tx| {
-        seen = 0;
+        rows_read = 0;
         tx.scan(&table, KeyRange::ALL, Direction::Ascending, usize::MAX, |_| {
-            seen += 1;
+            rows_read += 1;
             Ok(ControlFlow::Continue(()))
         })
     })?;
-    assert_eq!(seen, ROWS, "a snapshot holds every row");
+    assert_eq!(rows_read, ROWS, "a snapshot must hold every row");
     Ok(())
 }
 
-/// A thread that repeats `work` until the mode is over, counting.
+/// A thread that repeats `work` until the mode is over, and counts.
 fn repeat(
     (database, done): (&Arc<Database>, &Arc<Done>),
     count: fn(&Done) -> &AtomicU64,
@@ -235,14 +234,14 @@ fn run_mode(mode: Mode, who: Checkpoints) {
 
     let done = Arc::new(Done::default());
     let shared = (&database, &done);
-    let seconds = asked_seconds();
+    let seconds = requested_seconds();
     let began = clock::now();
     let goes_on = move |calls: u64, database: &Database| {
         if let Some(seconds) = seconds {
             return clock::now() - began < seconds * 1_000_000_000;
         }
         let made_by_calls = match mode {
-            // An index is built by logged transactions, without a checkpoint of its own.
+            // An index is built by logged transactions, without a separate checkpoint.
             Mode::Load => calls,
             _ => 0,
         };
@@ -280,14 +279,14 @@ fn run_mode(mode: Mode, who: Checkpoints) {
 
     guard(&database, &done, &threads, (mode, who));
     for thread in threads {
-        thread.join().expect("a thread of the test has panicked");
+        thread.join().expect("a thread of the test panicked");
     }
     assert_eq!(database.verify().expect("a walk"), Vec::<String>::new());
     let finished = finished_checkpoints(&database);
     println!("{mode:?}, checkpoints {who:?}: {done:?}, {finished} checkpoints finished");
 }
 
-/// Waits until all threads have ended; panics if they come to a standstill, and leaves them behind.
+/// Waits until all threads have ended. Panics if they stop, and leaves them behind.
 fn guard(
     database: &Database,
     done: &Done,
@@ -311,7 +310,7 @@ fn guard(
             }
             assert!(
                 clock::now() - last.1 < STANDSTILL_NS,
-                "{mode:?} beside checkpoints {who:?} has come to a standstill: {done:?}, {:?}",
+                "{mode:?} with checkpoints {who:?} has stopped: {done:?}, {:?}",
                 database.stats().checkpoints
             );
         }
@@ -319,33 +318,33 @@ fn guard(
             .iter()
             .any(|thread| thread.is_finished() && !done.is_over.load(Ordering::Relaxed))
         {
-            // It has panicked: the others shall end, so that it can be joined.
+            // It panicked: the others must end, so that it can be joined.
             done.is_over.store(true, Ordering::Relaxed);
         }
     }
 }
 
-/// Checkpoints since the database was made, whoever began them.
+/// Checkpoints since the database was made, however begun.
 fn finished_checkpoints(database: &Database) -> u64 {
     let checkpoints = database.stats().checkpoints;
     checkpoints.expect("the database is on a disk").finished
 }
 
-fn asked_seconds() -> Option<u64> {
+fn requested_seconds() -> Option<u64> {
     std::env::var("SYNCLINE_BESIDE_SECONDS").ok()?.parse().ok()
 }
 
-/// False if an environment variable names other modes.
-fn is_asked_for(mode: Mode) -> bool {
-    let Ok(asked) = std::env::var("SYNCLINE_BESIDE") else {
+/// False if an environment variable selects other modes.
+fn is_requested(mode: Mode) -> bool {
+    let Ok(requested) = std::env::var("SYNCLINE_BESIDE") else {
         return true;
     };
     let name = format!("{mode:?}").to_lowercase();
-    asked.split(',').any(|asked| asked == name)
+    requested.split(',').any(|requested| requested == name)
 }
 
 fn run(mode: Mode) {
-    if is_asked_for(mode) {
+    if is_requested(mode) {
         run_mode(mode, Checkpoints::Called);
         run_mode(mode, Checkpoints::Own);
     }

@@ -1,16 +1,16 @@
-//! kill -9 of a real process: nothing acknowledged is lost, and nothing is there by halves.
+//! kill -9 of a real process: no acknowledged commit is lost, and no commit is partial.
 //!
-//! The program starts itself as a child that commits from several threads and says over a pipe what was
-//! acknowledged, while checkpoints run. It kills the child at a random moment, opens the database, and
-//! compares. The next child goes on where the last one was killed. A process that is killed takes
-//! nothing with it that the operating system holds: what a power cut does is simulated elsewhere.
+//! The program starts itself as a child that commits from several threads and reports acknowledged commits
+//! over a pipe, while checkpoints run. It kills the child at a random moment, opens the database, and
+//! compares. The next child continues where the last one was killed. Killing a process loses nothing that the
+//! operating system holds; power losses are simulated elsewhere.
 //!
-//! `cargo test -p syncline-engine --test kill`, with the number of rounds behind `--` if not 100.
+//! `cargo test -p syncline-engine --test kill`, followed by `--` and the number of rounds if not 100.
 
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a test without a harness speaks for itself"
+    reason = "a test without a harness prints its own results"
 )]
 
 use std::io::{Read, Write};
@@ -23,8 +23,8 @@ use syncline_engine::{
 
 const CLIENTS: u64 = 4;
 
-/// Rows that a client keeps: older ones are deleted, so that leaves empty and pages are freed.
-const ROWS_KEPT: i64 = 300;
+/// Rows that a client keeps: older ones are deleted, so that leaves become empty and pages are freed.
+const ROWS_RETAINED: i64 = 300;
 
 const ACKNOWLEDGEMENT_BYTES: usize = 16;
 
@@ -43,8 +43,8 @@ fn main() -> ExitCode {
     let mut random = fastrand::Rng::new();
     let (mut acknowledged, mut unheard) = (0, 0);
     for round in 0..rounds {
-        let told = run_and_kill(&directory, Duration::from_millis(random.u64(1..80)));
-        let (heard, beyond) = compare(&directory, &told).unwrap_or_else(|error| {
+        let acknowledged = run_and_kill(&directory, Duration::from_millis(random.u64(1..80)));
+        let (heard, beyond) = compare(&directory, &acknowledged).unwrap_or_else(|error| {
             panic!("round {round}: the database cannot be opened: {error}");
         });
         acknowledged += heard;
@@ -96,7 +96,7 @@ fn prepare(directory: &Path) -> Result<()> {
     })
 }
 
-/// What a row carries: as long as its number wants, so that rows grow, split pages and overflow.
+/// A row's payload: its length varies with its number, so that rows grow, split pages and overflow.
 fn payload(client: u64, number: i64) -> Vec<u8> {
     let bytes = (number * 37 + client as i64) % 200;
     let bytes = if number % 97 == 0 { 5_000 } else { bytes };
@@ -115,42 +115,43 @@ fn work(directory: &Path) -> ExitCode {
     std::thread::scope(|scope| {
         for client in 0..CLIENTS {
             let database = &database;
-            scope.spawn(move || commit_for_ever(database, client));
+            scope.spawn(move || commit_forever(database, client));
         }
     });
     ExitCode::FAILURE
 }
 
-fn commit_for_ever(database: &Database, client: u64) {
+fn commit_forever(database: &Database, client: u64) {
     let events = database.table("events").expect("it was made");
     let tallies = database.table("tallies").expect("it was made");
     let mut number = tally(database, client).expect("it can be read");
-    let mut session = database.session().expect("there is room for it");
+    let mut session = database.session().expect("there is room for a session");
     let (id, own) = (Value::Int(client as i64), [Value::Int(client as i64)]);
     loop {
         let bytes = payload(client, number);
         let row = [id, Value::Int(number), Value::Bytes(&bytes)];
         let committed = session.run(Begin::Serializable, |transaction| {
             transaction.insert(&events, &row)?;
-            if number >= ROWS_KEPT {
-                transaction.delete(&events, &[id, Value::Int(number - ROWS_KEPT)])?;
+            if number >= ROWS_RETAINED {
+                transaction.delete(&events, &[id, Value::Int(number - ROWS_RETAINED)])?;
             }
             transaction.update(&tallies, &own, &[Change::add(1, Value::Int(1))])
         });
-        let ((), ticket) = committed.expect("nobody else writes these rows");
+        let ((), ticket) = committed.expect("no other client writes these rows");
         session.wait(ticket).expect("the disk works");
-        let mut told = [0; ACKNOWLEDGEMENT_BYTES];
-        told[..8].copy_from_slice(&client.to_le_bytes());
-        told[8..].copy_from_slice(&number.to_le_bytes());
-        // One write of so few bytes into a pipe is whole or not at all.
-        if std::io::stdout().write_all(&told).is_err() || std::io::stdout().flush().is_err() {
+        let mut acknowledged = [0; ACKNOWLEDGEMENT_BYTES];
+        acknowledged[..8].copy_from_slice(&client.to_le_bytes());
+        acknowledged[8..].copy_from_slice(&number.to_le_bytes());
+        // A pipe write of so few bytes is atomic.
+        if std::io::stdout().write_all(&acknowledged).is_err() || std::io::stdout().flush().is_err()
+        {
             return;
         }
         number += 1;
     }
 }
 
-/// Runs a child for so long and kills it; the commits that it acknowledged, client and number.
+/// Runs a child for a while and kills it. Returns the commits that it acknowledged, client and number.
 fn run_and_kill(directory: &Path, span: Duration) -> Vec<(u64, i64)> {
     let program = std::env::current_exe().expect("the program has a name");
     let mut child = Command::new(program)
@@ -160,38 +161,45 @@ fn run_and_kill(directory: &Path, span: Duration) -> Vec<(u64, i64)> {
         .spawn()
         .expect("the child starts");
     let mut pipe = child.stdout.take().expect("its output is a pipe");
-    let mut told = vec![0; ACKNOWLEDGEMENT_BYTES];
-    pipe.read_exact(&mut told).expect("a first commit is acknowledged");
+    let mut acknowledged = vec![0; ACKNOWLEDGEMENT_BYTES];
+    pipe.read_exact(&mut acknowledged).expect("a first commit is acknowledged");
     let reader = std::thread::spawn(move || {
-        pipe.read_to_end(&mut told).expect("the pipe can be read to its end");
-        told
+        pipe.read_to_end(&mut acknowledged).expect("the pipe can be read to its end");
+        acknowledged
     });
     std::thread::sleep(span);
     child.kill().expect("the child can be killed");
     let ended = child.wait().expect("the child has ended");
     assert!(ended.code().is_none(), "the child ended by itself: {ended}");
-    let told = reader.join().expect("the reader has read");
-    let told = told.chunks_exact(ACKNOWLEDGEMENT_BYTES).map(|told| {
-        let eight = |at: usize| told[at..at + 8].try_into().expect("eight bytes");
+    let acknowledged = reader.join().expect("the reader has read");
+    let acknowledged = acknowledged.chunks_exact(ACKNOWLEDGEMENT_BYTES).map(|acknowledged| {
+        let eight = |at: usize| acknowledged[at..at + 8].try_into().expect("eight bytes");
         (u64::from_le_bytes(eight(0)), i64::from_le_bytes(eight(8)))
     });
-    told.collect()
+    acknowledged.collect()
 }
 
-/// How many commits were acknowledged, and how many more are there.
-fn compare(directory: &Path, told: &[(u64, i64)]) -> Result<(u64, u64)> {
+/// The number of acknowledged commits, and of additional ones in the database.
+fn compare(directory: &Path, acknowledged: &[(u64, i64)]) -> Result<(u64, u64)> {
     let database = Database::open(directory, options())?;
     assert_eq!(database.verify()?, Vec::<String>::new());
     let events = database.table("events")?;
     let mut beyond = 0;
     for client in 0..CLIENTS {
         let count = tally(&database, client)?;
-        let last = told.iter().filter(|told| told.0 == client).map(|told| told.1).max();
+        let last = acknowledged
+            .iter()
+            .filter(|acknowledged| acknowledged.0 == client)
+            .map(|acknowledged| acknowledged.1)
+            .max();
         if let Some(last) = last {
-            assert!(count > last, "client {client}: {last} was acknowledged, {count} are there");
+            assert!(
+                count > last,
+                "client {client}: {last} was acknowledged, but the database holds {count}"
+            );
             beyond += (count - 1 - last) as u64;
         }
-        let mut expected = (count - ROWS_KEPT).max(0);
+        let mut expected = (count - ROWS_RETAINED).max(0);
         let mut session = database.session()?;
         session.begin(Begin::ReadOnly)?;
         let own = [Value::Int(client as i64)];
@@ -203,10 +211,10 @@ fn compare(directory: &Path, told: &[(u64, i64)]) -> Result<(u64, u64)> {
             expected += 1;
             Ok(std::ops::ControlFlow::Continue(()))
         })?;
-        assert_eq!(expected, count, "client {client}: rows and tally are of one commit");
+        assert_eq!(expected, count, "client {client}: rows and tally belong to different commits");
         session.abort();
     }
-    Ok((told.len() as u64, beyond))
+    Ok((acknowledged.len() as u64, beyond))
 }
 
 fn tally(database: &Database, client: u64) -> Result<i64> {

@@ -1,8 +1,8 @@
 //! Histories of transactions that append to lists and read them, and the check of their isolation.
 //!
-//! Each value is appended once, so reads show in which order transactions wrote and which saw which. Anomalies
-//! are cycles in these dependencies; the smallest one is explained in words. Histories are read and written in
-//! Elle's JSON format, so other checkers can be used too.
+//! Each value is appended once, so reads show in which order transactions wrote and which saw which.
+//! Anomalies are cycles in these dependencies; the smallest one is explained in words. Histories are read
+//! and written in Elle's JSON format, so other checkers can be used too.
 //!
 //! | file | what it holds |
 //! |---|---|

@@ -1,15 +1,15 @@
-//! The whole disk under a directory: what it completed, from `/sys/block`.
+//! The whole disk under a directory, and its counters from `/sys/block`.
 //!
-//! A partition's counters hide flushes (the kernel counts them for the whole disk only), so the whole
-//! disk is read, which includes everybody else's requests. A file system over several disks, in memory
-//! or over a network has no such disk.
+//! A partition's counters hide flushes (the kernel counts them for the whole disk only), so this reads the
+//! whole disk, including requests of other processes. A file system over several disks, in memory or over a
+//! network has no such disk.
 //!
 //! Fields of `stat`, by position: 0 reads completed, 2 sectors read, 4 writes completed, 6 sectors
 //! written, 8 in flight, 9 milliseconds with any in flight, 10 milliseconds times requests in flight,
-//! 15 flushes completed (since Linux 5.5). A sector is 512 bytes here, whatever the device says.
+//! 15 flushes completed (since Linux 5.5). A sector is always 512 bytes here, whatever the device reports.
 //!
-//! The kernel sends flushes only to a disk whose cache it takes for volatile (`queue/write_cache` says
-//! "write back"). To others a sync sends none, so that their count of flushes says nothing of syncs.
+//! The kernel sends flushes only to a disk whose cache it considers volatile (`queue/write_cache` reads
+//! "write back"). On other disks a sync causes no flush, so their flush count does not count syncs.
 
 use crate::files::{read_line, read_text};
 use std::fs;
@@ -23,16 +23,16 @@ const SECTOR_BYTES: u64 = 512;
 pub struct BlockDevice {
     /// The disk's name: "sda", "nvme0n1", "dm-0".
     pub device: String,
-    /// Its model by its own word.
+    /// The model name that the disk reports.
     pub model: Option<String>,
-    /// True if it is a spinning disk, by the kernel's word.
+    /// True if the kernel reports a spinning disk.
     pub rotational: Option<bool>,
-    /// True if the kernel sends it flushes, since it takes its cache for volatile; none if it does not say.
+    /// True if the kernel considers the disk's cache volatile and sends it flushes; none if it does not say.
     pub takes_flushes: Option<bool>,
     folder: PathBuf,
 }
 
-/// What a disk has completed since the machine started.
+/// Requests that a disk has completed since the machine started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockCounts {
     /// Reads.
@@ -54,7 +54,7 @@ pub struct BlockCounts {
 }
 
 impl BlockDevice {
-    /// Finds the disk under `directory`; `root` is `/` but in tests. The error is a sentence.
+    /// Finds the disk under `directory`; `root` is `/` except in tests. The error is a sentence.
     pub fn of(directory: &Path, root: &Path) -> Result<BlockDevice, String> {
         let metadata = fs::metadata(directory)
             .map_err(|error| format!("{} cannot be read: {error}", directory.display()))?;
@@ -62,7 +62,7 @@ impl BlockDevice {
         let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
         BlockDevice::of_number(major, minor, root).ok_or_else(|| {
             format!(
-                "{} lies on no single block device (device {major}:{minor}): in memory, on a \
+                "{} is not on a single block device (device {major}:{minor}): in memory, on a \
                  network, on an overlay or on several disks",
                 directory.display()
             )
@@ -86,7 +86,7 @@ impl BlockDevice {
         })
     }
 
-    /// What the disk has completed so far; none if its counters cannot be read.
+    /// The disk's counters now; none if they cannot be read.
     pub fn counts(&self) -> Option<BlockCounts> {
         let text = read_text(&self.folder.join("stat"))?;
         BlockCounts::parse(&text)
@@ -94,8 +94,8 @@ impl BlockDevice {
 }
 
 impl BlockCounts {
-    /// The counts of the disk of that name ("sda"); `root` is `/` but in tests. None if they cannot be
-    /// read.
+    /// The counters of the disk with that name ("sda"), or none if they cannot be read. `root` is `/` except
+    /// in tests.
     pub fn of(disk: &str, root: &Path) -> Option<BlockCounts> {
         BlockCounts::parse(&read_text(&root.join("sys/block").join(disk).join("stat"))?)
     }
@@ -138,19 +138,19 @@ mod tests {
         fs::write(disk.join("stat"), STAT).unwrap();
         fs::create_dir_all(root.path().join("sys/dev/block")).unwrap();
         symlink(disk.join("sdx1"), root.path().join("sys/dev/block/8:1")).unwrap();
-        let place = BlockDevice::of_number(8, 1, root.path()).unwrap();
-        assert_eq!(place.device, "sdx");
-        assert_eq!(place.model.as_deref(), Some("Example Disk"));
-        assert_eq!(place.rotational, None);
-        assert_eq!(place.takes_flushes, Some(false));
-        let counts = place.counts().unwrap();
+        let device = BlockDevice::of_number(8, 1, root.path()).unwrap();
+        assert_eq!(device.device, "sdx");
+        assert_eq!(device.model.as_deref(), Some("Example Disk"));
+        assert_eq!(device.rotational, None);
+        assert_eq!(device.takes_flushes, Some(false));
+        let counts = device.counts().unwrap();
         assert_eq!((counts.reads, counts.writes, counts.flushes), (10, 20, Some(15)));
         assert_eq!((counts.written_bytes, counts.in_flight), (160 * 512, 3));
         assert_eq!((counts.busy_ms, counts.weighted_ms), (400, 900));
     }
 
     #[test]
-    fn an_old_kernel_counts_no_flushes_and_nonsense_is_unknown() {
+    fn flushes_are_unknown_on_old_kernels_and_invalid_text_is_rejected() {
         let old = "10 1 80 5 20 2 160 7 3 400 900";
         assert_eq!(BlockCounts::parse(old).unwrap().flushes, None);
         assert_eq!(BlockCounts::parse("10 1"), None);
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn a_directory_without_a_disk_says_why() {
         let why = BlockDevice::of(Path::new("/proc"), Path::new("/")).unwrap_err();
-        assert!(why.contains("/proc lies on no single block device"), "{why}");
+        assert!(why.contains("/proc is not on a single block device"), "{why}");
         let absent = BlockDevice::of(Path::new("/nowhere/at/all"), Path::new("/")).unwrap_err();
         assert!(absent.contains("cannot be read"), "{absent}");
     }

@@ -3,19 +3,19 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What a file system holds and has left.
+/// The size and free space of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSystemSpace {
     /// The file system's device number: directories with the same number share the space.
     pub device: u64,
-    /// All its bytes.
+    /// Its size in bytes.
     pub bytes: u64,
     /// Bytes that a process without privileges may still use.
     pub free_bytes: u64,
 }
 
 impl FileSystemSpace {
-    /// The space under `directory`, or under its nearest parent that exists. One system call where the
+    /// The space under `directory`, or under its nearest existing ancestor. Costs one system call if the
     /// directory exists. The error is a sentence.
     pub fn of(directory: &Path) -> Result<FileSystemSpace, String> {
         let mut last = None;
@@ -34,7 +34,7 @@ impl FileSystemSpace {
     fn read(directory: &Path, device: u64) -> Result<FileSystemSpace, String> {
         let stat = rustix::fs::statvfs(directory)
             .map_err(|error| refusal(directory, &std::io::Error::from(error)))?;
-        // Network file systems that do not know their size answer zero blocks.
+        // Network file systems that do not know their size report zero blocks.
         if stat.f_blocks == 0 {
             let directory = directory.display();
             return Err(format!("the file system under {directory} does not report its size"));
@@ -57,7 +57,7 @@ mod tests {
 
     // B.F9
     #[test]
-    fn a_directory_that_is_not_made_yet_has_the_space_of_its_parent() {
+    fn a_missing_directory_has_the_space_of_its_parent() {
         let folder = tempfile::tempdir().unwrap();
         let here = FileSystemSpace::of(folder.path()).unwrap();
         let below = FileSystemSpace::of(&folder.path().join("not/yet")).unwrap();
@@ -67,7 +67,7 @@ mod tests {
 
     // B.F9
     #[test]
-    fn a_file_system_without_a_size_has_no_known_space() {
+    fn a_file_system_that_reports_no_size_is_an_error() {
         let why = FileSystemSpace::of(std::path::Path::new("/proc")).unwrap_err();
         assert!(why.contains("does not report its size"), "{why}");
     }

@@ -1,7 +1,7 @@
-//! What the kernel says about the machine, its disks and its processes: facts and counters.
+//! Facts and counters from the kernel about the machine, its disks and its processes.
 //!
-//! Nothing here slows what it reads unless its documentation says so, and nothing is reported as zero
-//! that was not measured: every refusal is a reason in words.
+//! Reading them does not slow the observed process unless its documentation says so. A value that could not
+//! be measured is never reported as zero: it is absent, or an error says why.
 //!
 //! | file | what it holds |
 //! |---|---|

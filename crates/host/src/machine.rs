@@ -1,9 +1,9 @@
-//! What the machine is: the facts that a figure means nothing without.
+//! Facts about the machine that every measurement depends on.
 
 use crate::files::{read_line, read_text};
 use std::path::Path;
 
-/// What a machine is. None where nobody answers.
+/// A machine's facts; a field is none if the kernel does not report it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// Processors that this program may run on, hyper-threads counted.
@@ -18,12 +18,12 @@ pub struct Machine {
     pub cpu_model: Option<String>,
     /// Memory in bytes.
     pub memory_bytes: Option<u64>,
-    /// Who runs this machine, where that shows: "KVM", "container".
+    /// The hypervisor or container runtime, if it can be detected: "KVM", "container".
     pub hypervisor: Option<String>,
 }
 
 impl Machine {
-    /// Reads the facts below `root`, which is `/` but in tests.
+    /// Reads the facts below `root`, which is `/` except in tests.
     pub fn read(root: &Path) -> Machine {
         let cpus = root.join("sys/devices/system/cpu");
         let cpuinfo = read_text(&root.join("proc/cpuinfo")).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! The processors that are switched on, by number.
+//! The numbers of the processors that are online.
 
 use crate::files::read_line;
 use std::path::Path;
 
-/// Their numbers, never none.
+/// The numbers of the online processors, at least one.
 pub fn online_cpus() -> Vec<i32> {
     let listed = read_line(Path::new("/sys/devices/system/cpu/online"));
     listed.as_deref().and_then(parse).unwrap_or_else(|| {
@@ -12,7 +12,7 @@ pub fn online_cpus() -> Vec<i32> {
     })
 }
 
-/// A list such as `0-3,5`.
+/// Parses a list such as `0-3,5`.
 fn parse(listed: &str) -> Option<Vec<i32>> {
     let mut found = Vec::new();
     for piece in listed.split(',') {

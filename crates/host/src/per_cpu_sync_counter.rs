@@ -1,15 +1,15 @@
-//! Counts the sync system calls of another process and of its descendants, without being in their way.
+//! Counts the sync system calls of another process and its descendants without slowing them down.
 //!
-//! An event that belongs to a task goes on and off a processor with it. Of a server whose workers wait for
-//! each request that was a twentieth of the processor time of a whole select, and more beside a client of
-//! one thread. So here each processor has events of its own, which write into a ring who called a sync. A
-//! thread takes the rings ten times a second and counts the calls of the family. What is left is the
-//! kernel's longer way into each system call while any is traced.
+//! A perf event that belongs to a task is switched on and off with it. For a server whose workers wait for
+//! each request, this cost a twentieth of the processor time of a whole select, and more with a
+//! single-threaded client. So each processor has its own events instead, which record in a ring buffer the
+//! process that called a sync. A thread drains the rings ten times a second and counts the calls of the
+//! process tree. The remaining cost is the kernel's slower system call entry while any call is traced.
 //!
-//! 1. Who is forked by one of the family belongs to it: forks stand in the same rings. The family that is
-//!    there already is listed after the events were switched on, so that nobody is missed.
-//! 2. Forks are heeded before the calls that were taken with them, whichever processor wrote them.
-//! 3. What the kernel dropped may have been theirs: from then on the count is not known.
+//! 1. A child forked by a member of the tree belongs to it; the same rings record the forks. The existing
+//!    members are listed after the events are switched on, so that none is missed.
+//! 2. All forks of a drain are processed before its calls, whichever processor recorded them.
+//! 3. If the kernel drops records, they may have been calls of the tree: from then on the count is unknown.
 
 use crate::online_cpus::online_cpus;
 use crate::perf_event::{PerfEvent, task_is_gone};
@@ -29,16 +29,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Pages of a ring: some 60,000 syncs of a processor between two looks.
+/// Pages of a ring: about 60,000 syncs of one processor between two drains.
 const PAGES: usize = 256;
-/// Between two looks into the rings.
+/// The time between two drains of the rings.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The header of a record: type, marks, length.
 const HEADER_BYTES: usize = 8;
 
 /// A running count.
 #[derive(Debug)]
-pub(crate) struct ForeignSyncs {
+pub(crate) struct PerCpuSyncCounter {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -52,16 +52,16 @@ struct Shared {
 #[derive(Debug)]
 struct Watch {
     rings: Vec<PerfRingBuffer>,
-    /// All of a processor write into its ring.
+    /// Held open: all events of a processor write into its ring.
     _events: Vec<PerfEvent>,
-    /// What was taken of each ring; memory that is used again.
+    /// The records drained from each ring; the buffers are reused.
     drained: Vec<Vec<u8>>,
     count: Count,
 }
 
-impl ForeignSyncs {
-    /// Starts counting the passes of the family of `pid` through any of those tracepoints.
-    pub(crate) fn open(points: &[SyncPoint], pid: u32) -> io::Result<ForeignSyncs> {
+impl PerCpuSyncCounter {
+    /// Starts counting how often process `pid` and its descendants pass any of the tracepoints.
+    pub(crate) fn open(points: &[SyncPoint], pid: u32) -> io::Result<PerCpuSyncCounter> {
         let (mut rings, mut events) = (Vec::new(), Vec::new());
         for cpu in online_cpus() {
             match events_of(cpu, points) {
@@ -73,46 +73,46 @@ impl ForeignSyncs {
                 Err(error) => return Err(error),
             }
         }
-        let family = process_tree(pid, Path::new("/"));
-        if family.is_empty() || rings.is_empty() {
+        let tree = process_tree(pid, Path::new("/"));
+        if tree.is_empty() || rings.is_empty() {
             return Err(rustix::io::Errno::SRCH.into());
         }
         let drained = rings.iter().map(|_| Vec::new()).collect();
         let shared = Arc::new(Shared {
-            watch: Mutex::new(Watch { rings, _events: events, drained, count: Count::of(family) }),
+            watch: Mutex::new(Watch { rings, _events: events, drained, count: Count::of(tree) }),
             ending: AtomicBool::new(false),
         });
         let theirs = Arc::clone(&shared);
         let body = move || {
             while !theirs.ending.load(Ordering::Acquire) {
-                theirs.look();
+                theirs.drain();
                 thread::park_timeout(POLL_INTERVAL);
             }
         };
         let thread = thread::Builder::new().name("sync calls".to_owned());
-        Ok(ForeignSyncs { thread: Some(thread.spawn(body)?), shared })
+        Ok(PerCpuSyncCounter { thread: Some(thread.spawn(body)?), shared })
     }
 
-    /// The count so far; none if the kernel has dropped some.
+    /// The count so far; none if the kernel has dropped records.
     pub(crate) fn read(&self) -> Option<u64> {
-        self.shared.look()
+        self.shared.drain()
     }
 }
 
-impl Drop for ForeignSyncs {
+impl Drop for PerCpuSyncCounter {
     fn drop(&mut self) {
         self.shared.ending.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A panic there has been told by the thread itself.
+            // The thread itself has reported its panic.
             if thread.join().is_err() {}
         }
     }
 }
 
 impl Shared {
-    /// Takes what stands in the rings.
-    fn look(&self) -> Option<u64> {
+    /// Drains the rings and counts.
+    fn drain(&self) -> Option<u64> {
         let mut watch = self.watch.lock();
         let Watch { rings, drained, count, .. } = &mut *watch;
         for (ring, bytes) in rings.iter_mut().zip(&mut *drained) {
@@ -124,13 +124,13 @@ impl Shared {
     }
 }
 
-/// The events of a processor, switched on, and the ring that they share.
+/// The events of a processor, enabled, and the ring that they share.
 fn events_of(cpu: i32, points: &[SyncPoint]) -> io::Result<(PerfRingBuffer, Vec<PerfEvent>)> {
     let mut events: Vec<PerfEvent> = Vec::with_capacity(points.len());
     let mut ring = None;
     for point in points {
-        let tells_forks = events.is_empty();
-        let event = PerfEvent::open_as(attributes(point.number, tells_forks), -1, cpu)?;
+        let records_forks = events.is_empty();
+        let event = PerfEvent::open_as(attributes(point.number, records_forks), -1, cpu)?;
         if let Some(filter) = &point.filter {
             event.filter(filter)?;
         }
@@ -144,8 +144,8 @@ fn events_of(cpu: i32, points: &[SyncPoint]) -> io::Result<(PerfRingBuffer, Vec<
     Ok((ring.expect("sync calls pass some tracepoint"), events))
 }
 
-/// An event of a processor: everybody's passes, and everybody's forks if it tells them.
-fn attributes(tracepoint: u64, tells_forks: bool) -> perf_event_attr {
+/// The attributes of a per-processor event for all processes, which also records forks if `records_forks`.
+fn attributes(tracepoint: u64, records_forks: bool) -> perf_event_attr {
     let mut attributes = perf_event_attr {
         type_: PERF_TYPE_TRACEPOINT,
         config: tracepoint,
@@ -153,52 +153,52 @@ fn attributes(tracepoint: u64, tells_forks: bool) -> perf_event_attr {
         ..perf_event_attr::default()
     };
     attributes.__bindgen_anon_1.sample_period = 1;
-    attributes.set_task(tells_forks.into());
+    attributes.set_task(records_forks.into());
     attributes.set_disabled(1);
     attributes
 }
 
-/// Whose calls count, and how many there were.
+/// The process tree, and the number of its syncs.
 #[derive(Debug)]
 struct Count {
-    family: HashSet<u32>,
+    tree: HashSet<u32>,
     calls: u64,
     dropped: bool,
 }
 
 impl Count {
-    fn of(family: impl IntoIterator<Item = u32>) -> Count {
-        Count { family: family.into_iter().collect(), calls: 0, dropped: false }
+    fn of(tree: impl IntoIterator<Item = u32>) -> Count {
+        Count { tree: tree.into_iter().collect(), calls: 0, dropped: false }
     }
 
     fn syncs(&self) -> Option<u64> {
         (!self.dropped).then_some(self.calls)
     }
 
-    /// Takes what stood in the rings at one time.
+    /// Counts what one drain of all rings returned.
     fn take(&mut self, drained: &[Vec<u8>]) {
         while self.adopt(drained) {}
         for record in drained.iter().flat_map(|bytes| records(bytes)) {
             match record {
-                Record::Call { pid } => self.calls += u64::from(self.family.contains(&pid)),
+                Record::Call { pid } => self.calls += u64::from(self.tree.contains(&pid)),
                 Record::Dropped => self.dropped = true,
-                // A number that was one of theirs is a stranger's now.
-                Record::Fork { pid, parent } if !self.family.contains(&parent) => {
-                    self.family.remove(&pid);
+                // A process number of the tree was reused by an unrelated process.
+                Record::Fork { pid, parent } if !self.tree.contains(&parent) => {
+                    self.tree.remove(&pid);
                 }
                 Record::Fork { .. } => {}
             }
         }
     }
 
-    /// True if somebody was added, whose own children may stand in a ring that was looked at before.
+    /// Adds forked processes; true if any was added, since its children may be in a ring already processed.
     fn adopt(&mut self, drained: &[Vec<u8>]) -> bool {
         let mut grown = false;
         for record in drained.iter().flat_map(|bytes| records(bytes)) {
             if let Record::Fork { pid, parent } = record
-                && self.family.contains(&parent)
+                && self.tree.contains(&parent)
             {
-                grown |= self.family.insert(pid);
+                grown |= self.tree.insert(pid);
             }
         }
         grown
@@ -212,13 +212,14 @@ enum Record {
     Dropped,
 }
 
-/// The records in what was drained of a ring; those that nobody asks for are left out.
+/// The records in the bytes drained from a ring, without those of other types.
 fn records(mut bytes: &[u8]) -> impl Iterator<Item = Record> {
     std::iter::from_fn(move || {
         loop {
             let kind = number(bytes, 0)?;
             let length = usize::from(half(bytes, 6)?);
-            // By the kernel's word no record is shorter than its header; without this, it might never end.
+            // The kernel writes no record shorter than its header; the `max` keeps corrupt bytes from
+            // looping.
             let (record, rest) = bytes.split_at_checked(length.max(HEADER_BYTES))?;
             bytes = rest;
             let body = &record[HEADER_BYTES..];
@@ -276,9 +277,9 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_the_family_count_wherever_its_forks_were_written() {
+    fn calls_of_the_tree_count_whichever_ring_holds_its_forks() {
         let mut count = Count::of([10, 11]);
-        // A grandchild's fork stands in a ring before its parent's, and its call before both.
+        // A grandchild's fork is in an earlier ring than its parent's, and its call is before both.
         let first = [call(13), fork(12, 13), call(99)].concat();
         let second = [fork(10, 12), call(12), call(10), fork(99, 100)].concat();
         count.take(&[first, second]);
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_a_stranger_has_now_is_forgotten() {
+    fn a_process_number_reused_by_an_unrelated_process_is_removed() {
         let mut count = Count::of([10, 11]);
         count.take(&[fork(99, 11)]);
         count.take(&[call(11)]);
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn dropped_records_leave_nothing_known_and_broken_ones_end_what_was_taken() {
+    fn dropped_records_make_the_count_unknown_and_broken_ones_end_the_drain() {
         let mut count = Count::of([10]);
         let exit = record(PERF_RECORD_EXIT, &[10, 1, 10, 1, 0, 0]);
         count.take(&[[exit, call(10)].concat()]);

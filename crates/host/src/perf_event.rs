@@ -11,15 +11,15 @@ use std::fs::File;
 use std::io::{Error, Read};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
 
-/// A running counter of one task (a thread, by the kernel's word) and of what it starts from now on.
+/// A running counter of one task (the kernel's word for a thread) and of all tasks it starts from now on.
 #[derive(Debug)]
 pub struct PerfEvent {
     file: File,
 }
 
 impl PerfEvent {
-    /// Counts the passes of `task` through a tracepoint, of those that match the filter if there is
-    /// one. A task number of 0 is the calling thread.
+    /// Counts how often `task` passes a tracepoint, or only the passes that match `filter`. Task 0 is the
+    /// calling thread.
     pub fn open(tracepoint: u64, task: i32, filter: Option<&str>) -> Result<Self, Error> {
         let mut attributes = perf_event_attr {
             type_: PERF_TYPE_TRACEPOINT,
@@ -27,7 +27,7 @@ impl PerfEvent {
             ..perf_event_attr::default()
         };
         attributes.set_inherit(1);
-        // Not before the filter is set: until then everything would be counted.
+        // Enabled only after the filter is set; otherwise it would count everything.
         attributes.set_disabled(1);
         let any_cpu = -1;
         let event = PerfEvent::open_as(attributes, task, any_cpu)?;
@@ -38,23 +38,23 @@ impl PerfEvent {
         Ok(event)
     }
 
-    /// Opens an event as its attributes say, of a task, or of all for -1, on a processor, or on any for
-    /// -1; not of all on any.
+    /// Opens an event with the given attributes for a task (-1: all tasks) on a processor (-1: any). The
+    /// kernel does not accept -1 for both.
     pub fn open_as(mut attributes: perf_event_attr, task: i32, cpu: i32) -> Result<Self, Error> {
         attributes.size = u32::try_from(size_of::<perf_event_attr>()).map_err(Error::other)?;
         let no_group = -1;
         let flags = PERF_FLAG_FD_CLOEXEC.into();
-        // SAFETY: the attributes outlive the call and say their own size; the kernel keeps no pointer.
+        // SAFETY: the attributes outlive the call and hold their own size; the kernel keeps no pointer.
         let raw = unsafe { perf_event_open(&raw mut attributes, task, cpu, no_group, flags) };
         if raw < 0 {
             return Err(Error::last_os_error());
         }
-        // SAFETY: the kernel has just given this descriptor to us and nobody else knows it.
+        // SAFETY: the kernel has just returned this descriptor, and nothing else owns it.
         let file = unsafe { File::from_raw_fd(raw) };
         Ok(PerfEvent { file })
     }
 
-    /// Begins to count or to sample, also in children that were counted before.
+    /// Starts counting or sampling, including in inherited children.
     pub fn enable(&self) -> Result<(), Error> {
         // SAFETY: the call takes a number and no pointer.
         let answer = unsafe { ioctls::ENABLE(self.file.as_raw_fd(), 0) };
@@ -64,7 +64,7 @@ impl PerfEvent {
         Ok(())
     }
 
-    /// Ends it.
+    /// Stops counting or sampling.
     pub fn disable(&self) -> Result<(), Error> {
         // SAFETY: the call takes a number and no pointer.
         let answer = unsafe { ioctls::DISABLE(self.file.as_raw_fd(), 0) };
@@ -74,7 +74,7 @@ impl PerfEvent {
         Ok(())
     }
 
-    /// Writes its samples where another event of the same processor writes its own.
+    /// Directs this event's samples into the ring of another event of the same processor.
     pub fn write_with(&self, other: &PerfEvent) -> Result<(), Error> {
         // SAFETY: the call takes two descriptors, both open, and no pointer.
         let answer = unsafe { ioctls::SET_OUTPUT(self.file.as_raw_fd(), other.file.as_raw_fd()) };
@@ -84,7 +84,7 @@ impl PerfEvent {
         Ok(())
     }
 
-    /// The number by which its samples say whose they are.
+    /// The event's id, which its samples carry.
     pub fn number(&self) -> Result<u64, Error> {
         let mut number = 0;
         // SAFETY: the number outlives the call, which writes it.
@@ -95,7 +95,7 @@ impl PerfEvent {
         Ok(number)
     }
 
-    /// Lets only those through that match.
+    /// Restricts the event to passes that match the filter.
     pub fn filter(&self, filter: &str) -> Result<(), Error> {
         let mut text = CString::new(filter)?.into_bytes_with_nul();
         let raw = self.file.as_raw_fd();
@@ -107,7 +107,7 @@ impl PerfEvent {
         Ok(())
     }
 
-    /// The count so far, of the task and of everything that it has started since.
+    /// The count so far, of the task and of all tasks it has started since.
     pub fn read(&self) -> Result<u64, Error> {
         let mut count = [0; 8];
         (&self.file).read_exact(&mut count)?;
@@ -115,7 +115,7 @@ impl PerfEvent {
     }
 }
 
-/// A thread may end between being found and being asked for; a processor may be switched off.
+/// True for the errors of a thread that ended, or a processor that went offline, after it was listed.
 pub fn task_is_gone(error: &Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::SRCH | Errno::NODEV | Errno::NXIO))
 }
@@ -127,7 +127,7 @@ impl AsFd for PerfEvent {
 }
 
 impl PerfEvent {
-    /// Runs a BPF program at every pass of any task through a tracepoint, until this is dropped.
+    /// Runs a BPF program whenever any task passes a tracepoint, until this is dropped.
     pub fn run(tracepoint: u64, program: BorrowedFd<'_>) -> Result<Self, Error> {
         let mut attributes = perf_event_attr {
             type_: PERF_TYPE_TRACEPOINT,

@@ -1,9 +1,9 @@
-//! A ring of memory into which the kernel writes samples of one processor and from which we take them.
+//! A ring buffer into which the kernel writes the samples of one processor, and from which we copy them.
 //!
-//! The first page holds two positions that only grow: the *head*, which the kernel moves on after it
-//! has written a record, and the *tail*, which we move on when we have copied it. A position modulo the
-//! bytes of the ring is a place in the pages that follow. The kernel never writes between tail and head;
-//! what does not fit it drops, and says so in a later record.
+//! The first page holds two positions that only grow: the kernel advances the *head* after it has written a
+//! record, and we advance the *tail* after we have copied it. A position modulo the ring's size is an offset
+//! into the pages that follow. The kernel never writes between tail and head; it drops a record that does not
+//! fit and reports the loss in a later record.
 
 #![allow(unsafe_code, reason = "memory that is shared with the kernel has no safe interface")]
 
@@ -15,7 +15,7 @@ use std::os::fd::AsFd;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A smaller ring is not worth having.
+/// The smallest ring that is worth mapping.
 const FEWEST_PAGES: usize = 8;
 
 /// A mapped ring.
@@ -27,12 +27,12 @@ pub struct PerfRingBuffer {
     data_bytes: usize,
 }
 
-// SAFETY: the mapping belongs to this value alone and is as good on one thread as on another.
+// SAFETY: this value alone owns the mapping, which is valid on any thread.
 unsafe impl Send for PerfRingBuffer {}
 
 impl PerfRingBuffer {
-    /// Maps the ring of an event with that many pages, a power of two, or with fewer where a user may not
-    /// lock as much.
+    /// Maps the ring of an event with `pages` pages, a power of two, or with fewer if the user may not lock
+    /// as much memory.
     pub fn map_at_most(event: impl AsFd, mut pages: usize) -> io::Result<PerfRingBuffer> {
         loop {
             match PerfRingBuffer::map(&event, pages) {
@@ -42,24 +42,25 @@ impl PerfRingBuffer {
         }
     }
 
-    /// Maps the ring of an event: `pages` pages of samples, a power of two.
+    /// Maps the ring of an event with `pages` pages of samples, a power of two.
     fn map(event: impl AsFd, pages: usize) -> io::Result<PerfRingBuffer> {
-        assert!(pages.is_power_of_two(), "the kernel takes no other");
+        assert!(pages.is_power_of_two(), "a ring has a power of two pages, not {pages}");
         let page_bytes = rustix::param::page_size();
         let data_bytes = pages * page_bytes;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let bytes = page_bytes + data_bytes;
-        // SAFETY: no address is asked for, so that no mapping is replaced.
+        // SAFETY: no address is requested, so no existing mapping is replaced.
         let base = unsafe { mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, event, 0) }?;
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::AddrNotAvailable)?;
         Ok(PerfRingBuffer { base, page_bytes, data_bytes })
     }
 
-    /// Appends all that was written since the last time: whole records, one behind the other.
+    /// Appends everything written since the last call: whole records, one after the other.
     pub fn drain(&mut self, into: &mut Vec<u8>) {
         let head = self.head().load(Ordering::Acquire);
         let tail = self.tail().load(Ordering::Relaxed);
-        // More than the ring holds cannot be; were it so, it would be read from where it is whole.
+        // The difference cannot exceed the ring; if it did, the bytes below would still be inside the
+        // mapping.
         let bytes = (head.wrapping_sub(tail) as usize).min(self.data_bytes);
         let begin = tail as usize & (self.data_bytes - 1);
         let first = bytes.min(self.data_bytes - begin);
@@ -68,13 +69,13 @@ impl PerfRingBuffer {
         self.tail().store(head, Ordering::Release);
     }
 
-    /// A piece of the ring that the kernel does not write to: it lies between tail and head.
+    /// The bytes at an offset of the ring. They lie between tail and head, so the kernel does not write them.
     fn data(&self, begin: usize, bytes: usize) -> &[u8] {
-        assert!(begin + bytes <= self.data_bytes, "inside the ring");
-        // SAFETY: the mapping holds a page and the ring's bytes, and the place is inside by the assertion.
+        assert!(begin + bytes <= self.data_bytes, "{bytes} bytes at {begin} are inside the ring");
+        // SAFETY: the mapping holds one page and the ring's bytes, and the assertion keeps the range inside.
         let place = unsafe { self.base.add(self.page_bytes + begin) };
-        // SAFETY: the bytes are mapped and stay so as long as the ring is borrowed; the kernel does not
-        // write between tail and head.
+        // SAFETY: the bytes stay mapped while the ring is borrowed, and the kernel does not write between
+        // tail and head.
         unsafe { std::slice::from_raw_parts(place.as_ptr(), bytes) }
     }
 
@@ -87,9 +88,9 @@ impl PerfRingBuffer {
     }
 
     fn position(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: the offset is one of a field of the first page, which is mapped.
+        // SAFETY: the offset is that of a field of the first page, which is mapped.
         let place = unsafe { self.base.add(offset) };
-        // SAFETY: the field is eight bytes, aligned, and is only read and written as a whole by both sides.
+        // SAFETY: the field is eight aligned bytes, and both sides read and write it as a whole.
         unsafe { AtomicU64::from_ptr(place.as_ptr().cast()) }
     }
 }
@@ -100,9 +101,9 @@ fn is_too_much(error: &io::Error) -> bool {
 
 impl Drop for PerfRingBuffer {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made with this base and length, and nothing borrows it any more.
+        // SAFETY: the mapping was made with this base and length, and nothing borrows it any longer.
         let unmapped =
             unsafe { munmap(self.base.as_ptr().cast(), self.page_bytes + self.data_bytes) };
-        unmapped.expect("what was mapped can be unmapped");
+        unmapped.expect("the ring's own mapping can be unmapped");
     }
 }

@@ -1,20 +1,20 @@
-//! Counts the sync system calls of a process, and all system calls of this one, from outside.
+//! Counts the sync system calls of a process, and all system calls of this process, from outside.
 //!
-//! By perf events on the tracepoint that every system call passes, filtered by call number; threads and
-//! children that the process starts later are counted too. Each thread of this process has events of its
-//! own, which cost it some 170 ns a system call (measured: 150 ns without, 321 ns with them). Another
-//! process is a server, whose workers such events would slow at each switch: its syncs are told by events of
-//! the processors (`per_cpu_sync_counter.rs`) at tracepoints of sync calls alone (`sync_points.rs`), and its
-//! other calls are not counted. Only who may not look at processors has events at its threads.
+//! Perf events on the tracepoint that every system call passes, filtered by call number, also count threads
+//! and children that the process starts later. Each thread of this process has its own events, which cost it
+//! about 170 ns per system call (measured: 150 ns without, 321 ns with them). Another process is a server,
+//! and such events would slow its workers at each switch: its syncs are counted by per-processor events
+//! (`per_cpu_sync_counter.rs`) on the tracepoints of sync calls alone (`sync_points.rs`), and its other calls
+//! are not counted. Only if the user may not open per-processor events do its threads have their own.
 //!
-//! What it does not see: syncs asked for through `io_uring`, and writes that are syncs themselves
-//! (`O_SYNC`, `O_DSYNC`, `RWF_DSYNC`): the tracepoint shows neither the flags of the file nor the ring.
+//! Not counted: syncs submitted through `io_uring`, and writes that are themselves syncs (`O_SYNC`,
+//! `O_DSYNC`, `RWF_DSYNC`): the tracepoint shows neither the file's flags nor the ring.
 
 use crate::files::read_line;
-use crate::per_cpu_sync_counter::ForeignSyncs;
+use crate::per_cpu_sync_counter::PerCpuSyncCounter;
 use crate::perf_event::{PerfEvent, task_is_gone};
 use crate::proc::{process_tree, threads};
-use crate::sync_points::{OF_ALL, sync_points};
+use crate::sync_points::{ALL_CALLS, sync_points};
 use crate::tracepoint;
 use std::fmt::Write;
 use std::io;
@@ -23,9 +23,9 @@ use std::path::Path;
 /// Which process is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Process {
-    /// This one: its threads of now, and what they start.
+    /// This process: its current threads, and those they start.
     Ours,
-    /// Another one: its threads and descendants of now, and what they start.
+    /// Another process: its current threads and descendants, and those they start.
     Other(u32),
 }
 
@@ -34,45 +34,45 @@ pub enum Process {
 pub struct SyncCounts {
     /// `fsync`, `fdatasync`, `msync` and `syncfs`.
     pub syncs: u64,
-    /// System calls of every kind, those above included; none where only syncs are counted.
+    /// System calls of every kind, including syncs; none if only syncs are counted.
     pub system_calls: Option<u64>,
 }
 
 /// A running counter.
 #[derive(Debug)]
 pub struct SyncCounter {
-    way: Way,
+    counters: Counters,
 }
 
 #[derive(Debug)]
-enum Way {
-    /// By events of each thread.
+enum Counters {
+    /// Events of each thread.
     Threads { syncs: Vec<PerfEvent>, system_calls: Vec<PerfEvent> },
-    /// By events of each processor.
-    Processors(ForeignSyncs),
+    /// Events of each processor.
+    Processors(PerCpuSyncCounter),
 }
 
-/// What a count of [`SyncCounts::syncs`] includes and does not, for the record.
+/// What [`SyncCounts::syncs`] includes and excludes, for the record.
 pub const SYNCS_SOURCE: &str = "fsync, fdatasync, msync and syncfs calls counted by perf event; \
     syncs through io_uring and synchronous writes are not included";
 
-/// What a count of [`SyncCounts::system_calls`] includes, for the record.
+/// What [`SyncCounts::system_calls`] includes, for the record.
 pub const SYSTEM_CALLS_SOURCE: &str = "system calls of the store's process counted by perf event";
 
-/// Why system calls of another process are not counted, for the record.
+/// Why the system calls of another process are not counted, for the record.
 pub const SYSTEM_CALLS_REFUSAL: &str = "of another process only syncs are counted, since events at its \
     threads would slow each of their switches; --meter counts all its calls";
 
 const GONE: &str = "system calls cannot be counted: the process has ended";
 
 impl SyncCounter {
-    /// Starts counting; the error is a sentence that says what opens the way.
+    /// Starts counting. The error is a sentence that says how to permit it.
     pub fn open(watched: Process) -> Result<SyncCounter, String> {
         if let Process::Other(pid) = watched {
-            match ForeignSyncs::open(&sync_points()?, pid) {
-                Ok(foreign) => {
-                    let way = Way::Processors(foreign);
-                    return Ok(SyncCounter { way });
+            match PerCpuSyncCounter::open(&sync_points()?, pid) {
+                Ok(counter) => {
+                    let counters = Counters::Processors(counter);
+                    return Ok(SyncCounter { counters });
                 }
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
                 Err(error) if task_is_gone(&error) => return Err(GONE.to_owned()),
@@ -80,31 +80,34 @@ impl SyncCounter {
             }
         }
         let syncs = sync_filter()?;
-        let tracepoint = tracepoint::number(OF_ALL)?;
+        let tracepoint = tracepoint::number(ALL_CALLS)?;
         let tasks = tasks(watched)?;
         let count = |filter: Option<&str>| {
             count_of_each(&tasks, |task| PerfEvent::open(tracepoint, task, filter))
         };
-        let way = Way::Threads { syncs: count(Some(&syncs))?, system_calls: count(None)? };
-        Ok(SyncCounter { way })
+        let counters =
+            Counters::Threads { syncs: count(Some(&syncs))?, system_calls: count(None)? };
+        Ok(SyncCounter { counters })
     }
 
-    /// The counts so far; none if the kernel does not answer, or has dropped some.
+    /// The counts so far; none if a counter cannot be read or the kernel has dropped records.
     pub fn read(&self) -> Option<SyncCounts> {
         let sum = |events: &[PerfEvent]| -> Option<u64> {
             events.iter().map(|event| event.read().ok()).sum()
         };
-        Some(match &self.way {
-            Way::Threads { syncs, system_calls } => {
+        Some(match &self.counters {
+            Counters::Threads { syncs, system_calls } => {
                 SyncCounts { syncs: sum(syncs)?, system_calls: Some(sum(system_calls)?) }
             }
-            Way::Processors(foreign) => SyncCounts { syncs: foreign.read()?, system_calls: None },
+            Counters::Processors(counter) => {
+                SyncCounts { syncs: counter.read()?, system_calls: None }
+            }
         })
     }
 }
 
-/// A counter of each task, but for those that have ended since they were listed: a server's workers
-/// come and go. The error is a sentence.
+/// A counter of each task, except those that ended after they were listed, as a server's workers may. The
+/// error is a sentence.
 fn count_of_each<C>(tasks: &[i32], open: impl Fn(i32) -> io::Result<C>) -> Result<Vec<C>, String> {
     let mut counters = Vec::new();
     for task in tasks {
@@ -120,13 +123,13 @@ fn count_of_each<C>(tasks: &[i32], open: impl Fn(i32) -> io::Result<C>) -> Resul
     Ok(counters)
 }
 
-/// The filter of the tracepoint that lets through the calls that are syncs; the error is a sentence.
+/// The tracepoint filter that passes only sync calls; the error is a sentence.
 pub fn sync_filter() -> Result<String, String> {
     Ok(any_of(&sync_call_numbers()?))
 }
 
-/// The numbers of the calls that are syncs (fsync, fdatasync, msync, syncfs), which never change on an
-/// architecture; the error is a sentence.
+/// The numbers of the sync calls (fsync, fdatasync, msync, syncfs) on this architecture, where they never
+/// change; the error is a sentence.
 pub fn sync_call_numbers() -> Result<[u32; 4], String> {
     if cfg!(target_arch = "x86_64") {
         Ok([74, 75, 26, 306])
@@ -146,7 +149,7 @@ fn any_of(numbers: &[u32]) -> String {
     let mut filter = String::new();
     for number in numbers {
         let or = if filter.is_empty() { "" } else { " || " };
-        write!(filter, "{or}id == {number}").expect("a string takes what is written to it");
+        write!(filter, "{or}id == {number}").expect("writing to a string does not fail");
     }
     filter
 }
@@ -159,7 +162,7 @@ fn tasks(watched: Process) -> Result<Vec<i32>, String> {
     let threads = processes.iter().flat_map(|pid| threads(*pid));
     let tasks: Vec<i32> = threads.collect();
     if tasks.is_empty() {
-        return Err(format!("no threads of {watched:?} are to be seen"));
+        return Err(format!("{watched:?} has no visible threads: has the process ended?"));
     }
     Ok(tasks)
 }
@@ -183,7 +186,7 @@ mod tests {
     use rustix::io::Errno;
 
     #[test]
-    fn a_task_that_has_ended_is_no_reason_not_to_count_the_others() {
+    fn a_task_that_has_ended_does_not_stop_the_others_from_being_counted() {
         let all_but = |gone: i32| {
             move |task: i32| match task {
                 task if task == gone => Err(Errno::SRCH.into()),

@@ -1,8 +1,8 @@
-//! The number of a kernel tracepoint, which `perf_event_open` asks for, and where its fields stand in
-//! what it brings with it.
+//! The number of a kernel tracepoint, which `perf_event_open` requires, and the offsets of the fields in its
+//! records.
 //!
-//! Both stand in the trace file system. Where it is mounted nowhere, it is opened as a mount
-//! that is attached to nothing and vanishes with its file descriptor: nobody else can see it.
+//! Both come from the trace file system. If it is not mounted, it is opened as a detached mount, which no
+//! other process sees and which vanishes with its file descriptor.
 
 use crate::files::read_text;
 use rustix::fs::{Mode, OFlags, openat};
@@ -10,24 +10,24 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 use std::io::Read;
 use std::path::Path;
 
-/// Where distributions mount it.
+/// Where distributions mount the trace file system.
 const MOUNTED_AT: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
 
 /// The number of tracepoint `name` (such as `raw_syscalls/sys_enter`); the error is a sentence.
 pub fn number(name: &str) -> Result<u64, String> {
     let text = read(name, "id")?;
     let parsed = text.trim().parse();
-    parsed.map_err(|error| format!("the number of tracepoint {name}, {text:?}, is none: {error}"))
+    parsed.map_err(|error| format!("the number of tracepoint {name} is invalid: {text:?}: {error}"))
 }
 
-/// At which byte of a tracepoint's own bytes a field stands; the error is a sentence.
+/// The byte offset of a field in a tracepoint's record; the error is a sentence.
 pub fn offset(name: &str, field: &str) -> Result<usize, String> {
     let text = read(name, "format")?;
     offset_in(&text, field)
         .ok_or_else(|| format!("tracepoint {name} of this kernel has no field {field}"))
 }
 
-/// A field's line is `field:TYPE NAME; offset:N; size:N; signed:N;`, an array's name with its length.
+/// A field's line is `field:TYPE NAME; offset:N; size:N; signed:N;`; an array's name includes its length.
 fn offset_in(format: &str, field: &str) -> Option<usize> {
     let line = format.lines().find_map(|line| {
         let declared = line.trim().strip_prefix("field:")?;
@@ -53,7 +53,7 @@ fn read(name: &str, file: &str) -> Result<String, String> {
 fn detached(name: &str, file: &str) -> Result<String, String> {
     let refused = |step: &str, error: rustix::io::Errno| {
         format!(
-            "the trace file system is not readable below {} and cannot be opened apart ({step}: \
+            "the trace file system is not readable below {} and cannot be opened detached ({step}: \
              {error}); run as root, or as root: mount -t tracefs nodev /sys/kernel/tracing && chmod \
              -R a+rX /sys/kernel/tracing",
             MOUNTED_AT.map(|place| format!("/{place}")).join(" or ")
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tracepoint_is_refused_in_words() {
+    fn an_unknown_tracepoint_is_an_error_that_names_it() {
         let why = number("raw_syscalls/nothing").unwrap_err();
         assert!(why.contains("raw_syscalls/nothing"), "{why}");
         assert!(offset("raw_syscalls/nothing", "id").is_err());

@@ -1,4 +1,4 @@
-//! The counter of sync system calls, held against a known number of syncs.
+//! Checks the counter of sync system calls against a known number of syncs.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
 
@@ -10,14 +10,14 @@ use std::process::Command;
 use std::thread;
 use syncline_host::{Process, SyncCounter};
 
-/// Held by every test: they count the syncs of this process, and so those of one another.
+/// Held by every test: they count the syncs of this process, including those of each other.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn counter(watched: Process) -> Option<SyncCounter> {
     match SyncCounter::open(watched) {
         Ok(counter) => Some(counter),
         Err(why) => {
-            // Past the test harness's capture, so that a skip can be seen.
+            // Written past the test harness's capture, so that the skip is visible.
             let skipped = format!("SKIPPED: system calls cannot be counted here: {why}\n");
             std::io::stderr().write_all(skipped.as_bytes()).unwrap();
             None
@@ -33,7 +33,7 @@ fn every_sync_of_every_thread_is_counted_once() {
     };
     let folder = tempfile::tempdir().unwrap();
     let before = counter.read().unwrap();
-    // Threads that start after the counter was opened, one of which has ended when it is read.
+    // The threads start after the counter was opened; one has ended before the count is read.
     let work = |name: &str, data: u32, full: u32| {
         let mut file = File::create(folder.path().join(name)).unwrap();
         for _ in 0..data {
@@ -56,10 +56,10 @@ fn every_sync_of_every_thread_is_counted_once() {
 }
 
 #[test]
-fn another_process_and_what_it_starts_is_counted_and_ours_is_not() {
+fn another_process_and_its_children_are_counted_but_not_this_one() {
     let _alone = ALONE.lock();
-    // `sync FILE` calls fsync once, `sync -d FILE` fdatasync; the shell waits for a line, so that counting
-    // can begin before.
+    // `sync FILE` calls fsync once, `sync -d FILE` calls fdatasync; the shell waits for a line, so that
+    // counting begins before them.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     File::create(&path).unwrap();
@@ -86,7 +86,7 @@ fn another_process_and_what_it_starts_is_counted_and_ours_is_not() {
 }
 
 #[test]
-fn a_process_that_is_not_there_is_refused_in_words() {
+fn a_missing_process_is_an_error() {
     let why = SyncCounter::open(Process::Other(u32::MAX)).unwrap_err();
     assert!(!why.is_empty() && !why.contains('\n'), "{why}");
 }

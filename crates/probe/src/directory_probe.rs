@@ -1,9 +1,9 @@
-//! The probe of one directory, step by step, so that several can take turns.
+//! The probe of one directory, step by step, so that the probes of several directories can alternate.
 //!
-//! 1. What cannot be done becomes a cell's outcome or the reason why the result is incomplete; it is
-//!    never an error of the whole probe.
-//! 2. A full disk ends the directory's probe: what follows would fail too.
-//! 3. No step is begun after the plan's deadline, counted in this directory's own time.
+//! 1. A failed step becomes the outcome of its cell or the reason for an incomplete result; it is never an
+//!    error of the whole probe.
+//! 2. A full disk ends the directory's probe: later steps would fail too.
+//! 3. No step begins after the plan's deadline, counted in this directory's own time.
 
 use crate::device;
 use crate::disk_counters::{CounterDelta, DiskCounterReader};
@@ -28,7 +28,7 @@ use syncline_instrument::Nanos;
 use syncline_instrument::clock::{self, SECOND};
 use syncline_vfs::SyncMethod;
 
-/// A probe of one directory under way.
+/// A running probe of one directory.
 #[derive(Debug)]
 pub(crate) struct DirectoryProbe<'a> {
     directory: PathBuf,
@@ -50,14 +50,14 @@ pub(crate) struct DirectoryProbe<'a> {
     incomplete: Option<String>,
 }
 
-/// How a step ended.
+/// The result of a step.
 enum StepOutcome {
     Done,
     NotRun(String),
 }
 
 impl<'a> DirectoryProbe<'a> {
-    /// Looks at the directory, which must be absolute and without links, and makes its files.
+    /// Inspects the directory, which must be absolute and without links, and creates its files.
     pub(crate) fn begin(
         directory: PathBuf,
         plan: &'a Plan,
@@ -69,8 +69,9 @@ impl<'a> DirectoryProbe<'a> {
         let device = device::inspect(root, &directory);
         let watch = DiskCounterReader::new(root, &device.summary.disks);
         let left_overs = crate::scratch::remove_left_overs(&directory);
-        let notes = (!left_overs.is_empty())
-            .then(|| format!("{} temporary files of dead probes were removed.", left_overs.len()));
+        let notes = (!left_overs.is_empty()).then(|| {
+            format!("{} temporary files of earlier probes were removed.", left_overs.len())
+        });
         let mut probe = DirectoryProbe {
             notes: device.sentences.iter().cloned().chain(notes).collect(),
             copy_on_write: is_copy_on_write(device.summary.file_system.as_deref()),
@@ -100,7 +101,7 @@ impl<'a> DirectoryProbe<'a> {
         &self.directory
     }
 
-    /// See [`Files::offer_no_direct_io`].
+    /// Makes the files refuse direct I/O.
     #[cfg(test)]
     pub(crate) fn offer_no_direct_io(&mut self) {
         let files = self.files.as_mut().expect("its files were made");
@@ -112,11 +113,11 @@ impl<'a> DirectoryProbe<'a> {
         self.incomplete.is_some()
     }
 
-    /// Does one step.
+    /// Runs one step.
     pub(crate) fn step(&mut self, step: &Step) {
         let begin_ns = clock::now();
         if self.plan.deadline_ns.is_some_and(|deadline_ns| self.spent_ns > deadline_ns) {
-            let reason = "the time of this plan was used up before it".to_owned();
+            let reason = "the plan's time was used up before this step".to_owned();
             self.record_not_run(step, CellOutcome::NotRun(reason));
             return;
         }
@@ -146,7 +147,8 @@ impl<'a> DirectoryProbe<'a> {
         }
     }
 
-    /// Everything found, with the verdicts; `stopped` is how many of how many steps were done.
+    /// The result with its verdicts. `stopped` is the number of finished steps and of all steps, if the probe
+    /// was stopped.
     pub(crate) fn finish(mut self, stopped: Option<(usize, usize)>) -> ProbeResult {
         if let (None, Some((done, of))) = (&self.incomplete, stopped) {
             self.incomplete = Some(format!("stopped after {done} of {of} steps"));
@@ -194,24 +196,24 @@ impl<'a> DirectoryProbe<'a> {
             Ok(files) => self.files = Some(files),
             Err(error) => {
                 let directory = self.directory.display();
-                self.incomplete = Some(format!("nothing can be written in {directory}: {error}"));
+                self.incomplete = Some(format!("cannot write in {directory}: {error}"));
             }
         }
     }
 
-    /// What a reader must know of the sizes of the files.
+    /// Notes on the sizes of the files.
     fn size_notes(&self) -> Vec<String> {
         let Sizes { overwrite, lap, .. } = self.sizes;
         let file_system = self.device.summary.file_system.as_deref();
         let elsewhere = file_system.filter(|_| self.copy_on_write).map(|name| {
             format!(
-                "{name} writes elsewhere what is overwritten: its overwrite rows allocate too, and the files \
-                 are kept to an eighth of the free space."
+                "{name} never overwrites in place: its overwrite rows allocate too, and the files \
+                 use at most an eighth of the free space."
             )
         });
         let small = (overwrite < OVERWRITE_BYTES).then(|| {
             format!(
-                "So little is free that the written file has {} MiB instead of {} and the others {}: a \
+                "Little space is free, so the written file has {} MiB instead of {} and the others {}: a \
                  device's cache may hold them, and rows of other probes may differ for that reason.",
                 overwrite >> 20,
                 OVERWRITE_BYTES >> 20,
@@ -221,7 +223,7 @@ impl<'a> DirectoryProbe<'a> {
         elsewhere.into_iter().chain(small).collect()
     }
 
-    /// Why what a step measures would be the page cache; none if it would not.
+    /// The reason why a step would measure the page cache; `None` if it would not.
     fn page_cache(&self, step: &Step) -> Option<String> {
         let direct = matches!(
             step,
@@ -332,7 +334,7 @@ impl<'a> DirectoryProbe<'a> {
         let outstanding = outstanding.or(by_cells.map(|(outstanding, _)| outstanding));
         let (Some(method), Some(outstanding)) = (method, outstanding) else {
             return Ok(StepOutcome::NotRun(
-                "nothing was measured with several outstanding".to_owned(),
+                "no cell with several outstanding was measured".to_owned(),
             ));
         };
         let measured =
@@ -418,11 +420,11 @@ impl<'a> DirectoryProbe<'a> {
         });
     }
 
-    /// A step without figures still has its row, where it names what it would have measured.
+    /// A step without figures still has its row, with the cell that it would have measured.
     fn record_not_run(&mut self, step: &Step, outcome: CellOutcome) {
         let reason = match &outcome {
             CellOutcome::NotRun(reason) | CellOutcome::NotPossible(reason) => reason.clone(),
-            CellOutcome::Measured(_) => unreachable!("it was not run"),
+            CellOutcome::Measured(_) => unreachable!("the cell was not run"),
         };
         match step {
             Step::Sync(sync) => {
@@ -451,7 +453,7 @@ impl<'a> DirectoryProbe<'a> {
         }
     }
 
-    /// "sda (ST1000DM003), ext4"; a disk that does not say its model is called by its kind.
+    /// "sda (ST1000DM003), ext4"; a disk that reports no model is named by its kind.
     fn device_in_words(&self) -> Option<String> {
         let summary = &self.device.summary;
         let disks = (!summary.disks.is_empty()).then(|| summary.disks.join(", "))?;
@@ -470,9 +472,9 @@ impl<'a> DirectoryProbe<'a> {
     }
 }
 
-/// Why the files have no room for the writers of a step; none if they have.
+/// The reason why the files are too small for the writers of a step; `None` if they are large enough.
 pub(crate) fn too_large(sizes: Sizes, step: &SyncStep) -> Option<String> {
-    /// A lap is made anew as long as so many writes find room in it.
+    /// A lap is renewed when fewer writes than this fit in it.
     const WRITES_A_LAP: u64 = 16;
     let write = step.write_bytes as u64;
     let (file, needed) = match step.file_state {
@@ -481,7 +483,7 @@ pub(crate) fn too_large(sizes: Sizes, step: &SyncStep) -> Option<String> {
     };
     (needed > file).then(|| {
         format!(
-            "its writes need a file of {} MiB, and so little space is free that it has {} MiB",
+            "its writes need a file of {} MiB, and because little space is free it has {} MiB",
             needed.div_ceil(1 << 20),
             file >> 20
         )
@@ -500,9 +502,9 @@ fn line_job(method: SyncMethod, outstanding: usize, span: Span) -> CellJob {
 }
 
 fn no_files() -> StepOutcome {
-    StepOutcome::NotRun("its files could not be made".to_owned())
+    StepOutcome::NotRun("the probe's files could not be created".to_owned())
 }
 
 fn nothing_written() -> StepOutcome {
-    StepOutcome::NotRun("no file was written to read from".to_owned())
+    StepOutcome::NotRun("there is no written file to read".to_owned())
 }

@@ -1,17 +1,18 @@
-//! What the kernel counts of the disk below, per sync.
+//! The kernel's counters of the disk below, per sync.
 //!
-//! The counters of a disk belong to the whole disk and to everyone who uses it, so the
-//! idle rate is measured first and subtracted, and nothing is said where several disks or none lie
-//! below. With one sync outstanding, flushes per sync can be compared with syncs; under concurrency
-//! the kernel merges flushes and only "not more than syncs" could be expected.
+//! The counters cover the whole disk and every process that uses it. The probe therefore measures the idle
+//! rate first and subtracts it, and reports nothing if there are several disks below or none. With one sync
+//! outstanding, flushes can be compared with syncs; under concurrency the kernel merges flushes, so they are
+//! at most the number of syncs.
 
 use crate::{Counted, FlushCounts};
 use std::path::{Path, PathBuf};
 use syncline_host::BlockCounts;
 use syncline_instrument::Nanos;
 
-/// The most writes or flushes of others a sync, by their idle rate, beside which ours are still told.
-const OTHERS_MAX: f64 = 0.25;
+/// The most writes or flushes of other processes for each sync, by the idle rate, up to which the probe
+/// reports its own.
+const OTHER_WRITES_MAX: f64 = 0.25;
 
 /// The counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub(crate) struct Counters {
     pub(crate) flushes: Option<u64>,
 }
 
-/// The counters of the one disk below a directory, or why there are none.
+/// The counters of the one disk below a directory, or the reason why there are none.
 #[derive(Clone, Debug)]
 pub(crate) struct DiskCounterReader {
     disk: Result<String, String>,
@@ -32,7 +33,7 @@ pub(crate) struct DiskCounterReader {
     idle: Option<Rates>,
 }
 
-/// Counted things per second.
+/// Counts per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Rates {
     writes: f64,
@@ -40,7 +41,7 @@ struct Rates {
     flushes: f64,
 }
 
-/// What was counted over the measured time of a cell.
+/// The counts over the measured time of a cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CounterDelta {
     counters: Option<Counters>,
@@ -56,13 +57,13 @@ pub(crate) struct PerSync {
 }
 
 impl DiskCounterReader {
-    /// Watches the disk if there is exactly one; `root` is `/` but in tests.
+    /// Watches the disk if there is exactly one; `root` is `/` except in tests.
     pub(crate) fn new(root: &Path, disks: &[String]) -> DiskCounterReader {
         let disk = match disks {
             [one] => Ok(one.clone()),
-            [] => Err("no disk is known below this directory".to_owned()),
+            [] => Err("no known disk is below this directory".to_owned()),
             several => Err(format!(
-                "{} disks lie below ({}), whose counts do not add up to syncs",
+                "there are {} disks below ({}), and their counts cannot be compared with syncs",
                 several.len(),
                 several.join(", ")
             )),
@@ -76,7 +77,7 @@ impl DiskCounterReader {
         watch
     }
 
-    /// The counters now; `None` if there is no one disk.
+    /// The counters now; `None` unless there is exactly one disk.
     pub(crate) fn read(&self) -> Option<Counters> {
         let counts = BlockCounts::of(self.disk.as_deref().ok()?, &self.root)?;
         Some(Counters {
@@ -86,7 +87,7 @@ impl DiskCounterReader {
         })
     }
 
-    /// Takes what was counted while nothing was done as the idle rate.
+    /// Sets the idle rate from the counts of an idle period.
     pub(crate) fn set_idle(&mut self, idle: CounterDelta) {
         let seconds = idle.elapsed_ns as f64 / 1e9;
         self.idle = idle.counters.filter(|_| seconds > 0.0).map(|counters| Rates {
@@ -96,7 +97,7 @@ impl DiskCounterReader {
         });
     }
 
-    /// For the result: the disk and its idle rates, or why there are none.
+    /// For the result: the disk and its idle rates, or the reason why there are none.
     pub(crate) fn summary(&self) -> FlushCounts {
         match (&self.disk, self.idle) {
             (Err(reason), _) => FlushCounts::Unknown(reason.clone()),
@@ -112,7 +113,7 @@ impl DiskCounterReader {
         }
     }
 
-    /// Divides what was spent by the syncs, the idle rate subtracted.
+    /// The counts per sync, with the idle rate subtracted.
     pub(crate) fn per_sync(&self, spent: CounterDelta, syncs: u64) -> PerSync {
         let unknown = |reason: &str| {
             let counted = Counted::Unknown(reason.to_owned());
@@ -132,11 +133,13 @@ impl DiskCounterReader {
             let own = (count as f64 - idle_per_s * seconds).max(0.0);
             Counted::PerSync(own / syncs as f64)
         };
-        // What others did when we were idle they need not do again: where that would be much of a sync,
-        // nothing can be said of ours.
-        let is_drowned = |idle_per_s: f64| idle_per_s * seconds > OTHERS_MAX * syncs as f64;
-        if is_drowned(idle.writes.max(idle.flushes)) {
-            return unknown("others wrote to this disk too often to tell ours apart");
+        // Other processes need not repeat in the cell what they did in the idle period. If their share may be
+        // a large part of a sync, the counts do not describe the probe.
+        let is_hidden = |idle_per_s: f64| idle_per_s * seconds > OTHER_WRITES_MAX * syncs as f64;
+        if is_hidden(idle.writes.max(idle.flushes)) {
+            return unknown(
+                "other programs wrote to this disk too often to separate their writes from the probe's",
+            );
         }
         let before_5_5 = "this kernel does not count flushes (it needs Linux 5.5)";
         PerSync {
@@ -231,25 +234,26 @@ mod tests {
     }
 
     #[test]
-    fn what_others_do_too_often_is_not_taken_for_ours_nor_off_it() {
+    fn frequent_writes_of_other_programs_are_neither_counted_nor_subtracted() {
         let (_root, mut watch) = watch(STAT);
         watch.set_idle(spent(2_000, 2_000 * 4096, Some(2_000), 1_000_000_000));
         let busy = watch.per_sync(spent(450, 450 * 4096, Some(450), 300_000_000), 470);
         for counted in [busy.flushes, busy.writes, busy.written_bytes] {
             assert!(
-                matches!(&counted, Counted::Unknown(reason) if reason.contains("others")),
+                matches!(&counted, Counted::Unknown(reason) if reason.contains("other programs")),
                 "{counted:?}"
             );
         }
     }
 
     #[test]
-    fn what_cannot_be_counted_has_a_reason() {
+    fn missing_counts_have_a_reason() {
         let root = tempfile::tempdir().unwrap();
         let several = DiskCounterReader::new(root.path(), &["sda".to_owned(), "sdb".to_owned()]);
         let absent = DiskCounterReader::new(root.path(), &["sda".to_owned()]);
         let none = DiskCounterReader::new(root.path(), &[]);
-        for (watch, words) in [(several, "2 disks"), (absent, "cannot be read"), (none, "no disk")]
+        for (watch, words) in
+            [(several, "2 disks"), (absent, "cannot be read"), (none, "no known disk")]
         {
             assert_eq!(watch.read(), None);
             let Counted::Unknown(reason) = watch.per_sync(CounterDelta::default(), 10).flushes
@@ -273,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn laps_add_up_and_a_failed_reading_spoils_them() {
+    fn laps_add_up_and_a_failed_reading_invalidates_them() {
         let mut sum = CounterDelta::default();
         let at = |writes| Some(Counters { writes, written_bytes: 0, flushes: Some(writes) });
         sum.add(at(0), at(10), 5);

@@ -1,6 +1,6 @@
-//! Why a probe, a log writer test or a calculation could not be done at all.
+//! Errors that prevent a probe or a log writer test.
 //!
-//! What goes wrong in the middle of a probe is not an error but a partial result with a reason.
+//! A failure during a probe is not an error: the result is then partial and has a reason.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,11 +8,11 @@ use std::path::PathBuf;
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure that leaves nothing to report.
+/// An error that leaves nothing to report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The directory cannot be looked at.
+    /// The directory cannot be read.
     #[error("cannot probe {path}: {source}")]
     Directory {
         /// The directory.
@@ -20,7 +20,7 @@ pub enum Error {
         /// The operating system's reason.
         source: io::Error,
     },
-    /// The path is there but is no directory.
+    /// The path exists but is not a directory.
     #[error("cannot probe {path}: it is not a directory")]
     NotADirectory {
         /// The path.
@@ -29,8 +29,8 @@ pub enum Error {
     /// No directory was named.
     #[error("name at least one directory to probe")]
     NoDirectory,
-    /// A file of someone else stands where the log writer wants to write.
-    #[error("{path} exists and is not ours: name another file with -f, or remove it")]
+    /// The log writer's file already exists.
+    #[error("{path} already exists: name another file with -f, or remove it")]
     NotOurs {
         /// The file.
         path: PathBuf,
@@ -40,9 +40,9 @@ pub enum Error {
     Option {
         /// The option, as the user writes it.
         option: &'static str,
-        /// What was given.
+        /// The given value.
         given: String,
-        /// What it must be.
+        /// The allowed values.
         must: &'static str,
     },
     /// A file operation failed.

@@ -1,7 +1,7 @@
-//! What a plan costs, told before it runs: time, bytes written, space.
+//! The cost of a plan before it runs: time, bytes written, space.
 //!
-//! How fast the disk is is not known before, so the bytes are those of a fast one, by assumptions that
-//! are published with the estimate; a slower disk writes less in the same time.
+//! The disk's speed is not yet known, so the bytes are those of a fast disk under published assumptions; a
+//! slower disk writes less in the same time.
 
 use crate::measure::{Sizes, is_copy_on_write};
 use crate::plan::{LINE_BYTES, OVERWRITE_BYTES};
@@ -10,26 +10,26 @@ use std::path::Path;
 use syncline_instrument::Nanos;
 use syncline_instrument::clock::SECOND;
 
-/// What a plan costs, told before it runs.
+/// The cost of a plan before it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Seconds if every cell is steady at once.
+    /// Seconds if every cell is steady as early as possible.
     pub shortest_s: f64,
-    /// Seconds if none ever is.
+    /// Seconds if no cell becomes steady.
     pub longest_s: f64,
     /// Bytes written in the shortest time by a disk of [`ASSUMED_SYNCS_PER_S`] and
     /// [`ASSUMED_BYTES_PER_S`]; a slower disk writes less.
     pub bytes_written: u64,
 }
 
-/// The syncs a second with one outstanding that an estimate assumes.
+/// The assumed syncs a second with one outstanding.
 pub const ASSUMED_SYNCS_PER_S: f64 = 10_000.0;
 
-/// The bytes a second that an estimate assumes as the disk's limit.
+/// The assumed upper bound of a disk's bytes a second.
 pub const ASSUMED_BYTES_PER_S: f64 = 1.5e9;
 
 impl Plan {
-    /// What it costs to run in that many directories.
+    /// The cost of a run in that many directories.
     pub fn estimate(&self, directories: usize) -> Estimate {
         let sum = |cost: fn(&Step) -> f64| self.steps.iter().map(cost).sum::<f64>();
         let count = directories as f64;
@@ -43,8 +43,8 @@ impl Plan {
         }
     }
 
-    /// The most bytes that its files take at one time in a directory, by what is free there; none if so
-    /// little is that nothing will be written.
+    /// The most bytes that its files use at one time in a directory with its present free space; `None` if
+    /// there is too little space to write anything.
     pub fn space_in(&self, directory: &Path) -> Option<u64> {
         let free = device::free_bytes(directory);
         let absolute = directory.canonicalize().ok()?;
@@ -61,7 +61,7 @@ impl Plan {
     }
 }
 
-/// The shortest time that a step takes.
+/// The shortest time of a step.
 pub(crate) fn shortest_ns(step: &Step) -> Nanos {
     match step {
         Step::Sync(step) => step.span.min_ns,
@@ -96,7 +96,7 @@ fn bytes_written(step: &Step) -> f64 {
     rate.min(ASSUMED_BYTES_PER_S) * seconds(shortest_ns(step))
 }
 
-/// Concurrent syncs are merged: sixteen outstanding reach about five times the rate of one.
+/// The kernel merges concurrent syncs: sixteen outstanding reach about five times the rate of one.
 fn merged_rate(outstanding: usize) -> f64 {
     ASSUMED_SYNCS_PER_S * (outstanding as f64).powf(0.6)
 }

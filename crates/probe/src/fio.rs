@@ -1,8 +1,8 @@
-//! The fio command that does the same work as a cell.
+//! The fio command that is equivalent to a cell.
 //!
-//! fio's writers are jobs on one file, as ours are threads; `--overwrite=1 --fallocate=none` lays the
-//! file out with written blocks first. fio (up to 3.33) has no equivalent for `RWF_DSYNC` and for a
-//! linked io_uring chain, and where several of our writers share one growing file.
+//! fio's writers are jobs on one file, as the probe's writers are threads; `--overwrite=1 --fallocate=none`
+//! first writes all blocks of the file. fio (up to 3.33) has no equivalent for `RWF_DSYNC`, for a linked
+//! io_uring chain, and for several writers that share one growing file.
 
 use crate::measure::Sizes;
 use crate::plan::SyncStep;
@@ -10,8 +10,8 @@ use crate::{FileState, Placement};
 use std::path::Path;
 use syncline_vfs::SyncMethod;
 
-/// The command for a step by one method on a file in that directory; `None` if fio has no equivalent.
-/// The files are those of a directory with room; in one with little they are smaller.
+/// The command for a step by one method on a file in that directory; `None` if fio has no equivalent. The
+/// sizes assume enough free space; with little space the probe's files are smaller.
 pub fn fio_command(directory: &Path, method: SyncMethod, step: &SyncStep) -> Option<String> {
     command(directory, method, step, Sizes::most(0))
 }
@@ -69,8 +69,8 @@ fn place_flags(step: &SyncStep, sizes: Sizes) -> Option<String> {
             };
             Some(format!("--overwrite=1 --fallocate=none --size={region}{several} {timed}"))
         }
-        // Without --time_based: a second lap would find the blocks written. The size is that of our
-        // files, since the extents of a larger file may cost more to change.
+        // Without --time_based: a second lap would find the blocks written. The size is that of the probe's
+        // files, because changing the extents of a larger file may cost more.
         (FileState::Unwritten, _) => (jobs == 1).then(|| {
             format!("--overwrite=0 --fallocate=posix --size={} --runtime=3", size(sizes.lap))
         }),
@@ -80,7 +80,7 @@ fn place_flags(step: &SyncStep, sizes: Sizes) -> Option<String> {
     }
 }
 
-/// A size as fio reads it: 256, 4k, 1m.
+/// A size in fio's syntax: 256, 4k, 1m.
 fn size(bytes: u64) -> String {
     match bytes {
         _ if bytes.is_multiple_of(1 << 20) => format!("{}m", bytes >> 20),
@@ -89,7 +89,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// The text as one word of a shell; quoted only where it must be.
+/// The text as one shell word; quoted only if necessary.
 fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
     if text.chars().all(plain) {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fio_lacks_has_no_equivalent() {
+    fn methods_without_an_equivalent_in_fio_have_no_command() {
         let step = step(4096, FileState::Overwrite, 1);
         let lacking: Vec<_> = SyncMethod::ALL
             .into_iter()

@@ -1,12 +1,26 @@
-//! What a directory can durably complete: its device, its sync methods, its sync line.
+//! Measures a directory's disk: its device, its sync methods, its sync line.
 //!
-//! [`probe`] runs a [`Plan`] in one or several directories and returns a [`ProbeResult`] for each: the
-//! facts of what lies below with who says them, a cell for each way to sync, `line_1` and `line_max`,
-//! reads and transfers, and a verdict with its reason. [`mod@record`] makes the saved record of it.
-//! The classic log writer is [`WriteTest`].
+//! [`probe`] runs a [`Plan`] in one or several directories and returns a [`ProbeResult`] for each: facts
+//! about the layers below with their sources, a cell for each way to sync, `line_1` and `line_max`, reads and
+//! transfers, and a verdict with its reason. [`mod@record`] makes the saved record of it. The crate also has
+//! the classic log writer ([`WriteTest`]).
 //!
-//! Nothing is printed, no setting is changed, and no file of anyone else is touched. A caller that
-//! ends the process itself calls [`remove_all`] first.
+//! The crate prints nothing, changes no setting, and touches only its own files. A caller that ends the
+//! process itself calls [`remove_all`] first.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `plan`, `estimate` | the steps of a probe, and their cost in time, bytes and space |
+//! | `probe`, `directory_probe` | the probe of several directories, and of one |
+//! | `device` | facts about the layers below a directory |
+//! | `measure` | files, workers, histograms and windows of a cell |
+//! | `disk_counters` | the kernel's counters per sync |
+//! | `sync_line`, `verdict`, `notes` | the sync line, verdicts and notes of a result |
+//! | `result`, `error` | results and errors |
+//! | `fio` | equivalent fio commands |
+//! | `scratch` | temporary files, removed in every case |
+//! | `record` | the saved record of a result |
+//! | `writetest` | the classic log writer |
 
 mod device;
 mod directory_probe;

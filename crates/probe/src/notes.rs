@@ -1,21 +1,21 @@
-//! What the figures themselves give a reader to know, one sentence each.
+//! Notes that follow from the figures, one sentence each.
 
 use crate::{Cell, FileState, ReadCell};
 
-/// A file of at most that size may lie within a device's cache, in bytes.
+/// The largest file, in bytes, that may fit in a device's cache.
 const SMALL_FILE_BYTES: u64 = 8 << 30;
 
-/// So many flushes for each sync of written blocks come from someone else too.
-const FOREIGN_FLUSHES: f64 = 1.2;
+/// More flushes for each sync than this come partly from other programs.
+const FLUSHES_OF_OTHERS: f64 = 1.2;
 
-/// The sentences for a result; `counting` if the disk's counters mean something.
+/// The notes of a result; `counting` if the disk's counters are valid.
 pub(crate) fn notes(cells: &[Cell], reads: &[ReadCell], counting: bool) -> Vec<String> {
     let any_measured = cells.iter().any(|cell| cell.measured().is_some());
     let counters = (counting && any_measured).then(|| {
-        "Device writes per sync are requests, among which the kernel also counts empty flushes."
+        "Device writes per sync are requests, and the kernel counts empty flushes among them."
             .to_owned()
     });
-    [small_file(reads), foreign_flushes(cells), counters].into_iter().flatten().collect()
+    [small_file(reads), flushes_of_others(cells), counters].into_iter().flatten().collect()
 }
 
 fn small_file(reads: &[ReadCell]) -> Option<String> {
@@ -30,16 +30,16 @@ fn small_file(reads: &[ReadCell]) -> Option<String> {
     })
 }
 
-/// Under concurrency the kernel merges flushes, so more of them than syncs are not ours. With one
-/// outstanding a sync may need two, so nothing is said of it.
-fn foreign_flushes(cells: &[Cell]) -> Option<String> {
+/// The kernel merges flushes under concurrency, so more flushes than syncs come from other programs. With one
+/// outstanding a sync may need two, so there is no note.
+fn flushes_of_others(cells: &[Cell]) -> Option<String> {
     let merged =
         cells.iter().filter(|cell| cell.outstanding > 1 && cell.file_state == FileState::Overwrite);
     let flushes = merged.filter_map(|cell| cell.measured()?.flushes_per_sync.value());
-    let most = flushes.reduce(f64::max).filter(|most| *most > FOREIGN_FLUSHES)?;
+    let most = flushes.reduce(f64::max).filter(|most| *most > FLUSHES_OF_OTHERS)?;
     Some(format!(
-        "With several outstanding {most:.2} flushes per sync were counted, more than syncs: another \
-         program syncs to this disk, so the rates are lower than it allows."
+        "With several outstanding {most:.2} flushes per sync were counted, more than one: another \
+         program syncs to this disk, so the rates are lower than the disk allows."
     ))
 }
 
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_over_a_small_file_are_told() {
+    fn reads_over_a_small_file_are_noted() {
         assert!(notes(&[], &[read(1 << 30)], false)[0].contains("1024 MiB only"));
         assert!(notes(&[], &[read(16 << 30)], false).is_empty());
         let failed = ReadCell { outcome: Err("no".to_owned()), ..read(1 << 30) };
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn more_flushes_than_syncs_under_concurrency_are_foreign() {
+    fn more_flushes_than_syncs_under_concurrency_come_from_other_programs() {
         let with_flushes = |outstanding, flushes| {
             let mut cell = cell(SyncMethod::Fdatasync, outstanding, 10_000.0);
             figures(&mut cell).flushes_per_sync = Counted::PerSync(flushes);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_device_write_is_stands_beside_the_counts_only() {
+    fn device_writes_are_explained_only_if_they_are_counted() {
         let cells = [cell(SyncMethod::Fsync, 1, 100.0)];
         assert!(notes(&cells, &[], true)[0].contains("empty flushes"));
         assert!(notes(&cells, &[], false).is_empty());

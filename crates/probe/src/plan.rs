@@ -1,8 +1,8 @@
-//! What a probe will do, and in which order.
+//! The steps of a probe, in order.
 //!
-//! 1. Steps stand in the order of their worth, so that a deadline or Ctrl-C costs the least.
-//! 2. A step may ask for the fastest honest method, known only when the methods were measured.
-//! 3. The line is always 4 KiB, walking over written blocks.
+//! 1. The most important steps come first, so that a deadline or Ctrl-C costs the least.
+//! 2. A step may use the fastest honest method, which is known only after the methods were measured.
+//! 3. The line is always measured with 4 KiB writes that advance through written blocks.
 //! 4. No cell's rate comes from less than its minimum time.
 
 use crate::{Direction, FileState, Placement, SyncLine};
@@ -10,10 +10,10 @@ use syncline_instrument::Nanos;
 use syncline_instrument::clock::SECOND;
 use syncline_vfs::{Promise, SyncMethod};
 
-/// The sizes of one write that are tried, in bytes.
+/// The measured sizes of one write, in bytes.
 const WRITE_BYTES: [usize; 6] = [256, 4_096, 8_192, 16_384, 65_536, 1_048_576];
 
-/// The numbers of outstanding syncs that are tried.
+/// The measured numbers of outstanding syncs.
 const OUTSTANDING: [usize; 4] = [1, 2, 4, 16];
 
 /// The size of one write of the line, in bytes.
@@ -31,26 +31,26 @@ const READ_DEPTHS: [usize; 2] = [1, 32];
 /// A list of steps with its limits.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Which plan it is.
+    /// The kind of plan.
     pub kind: PlanKind,
-    /// What is measured, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
-    /// Steps not begun by then, counted per directory, are not run.
+    /// Steps that have not begun by then, counted per directory, are not run.
     pub deadline_ns: Option<Nanos>,
     /// The largest file of the sequential write, over which the random reads are spread, in bytes.
     pub read_file_bytes: u64,
-    /// The disk's speed of rotation where the user knows it, in turns a minute.
+    /// The disk's rotation speed if the user gave it, in turns a minute.
     pub rpm: Option<u32>,
 }
 
-/// Which plan it is.
+/// The kind of plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanKind {
-    /// Every method and the shape of the rest in bursts of 0.3 s.
+    /// Every method and a sample of the other dimensions, in bursts of 0.3 s.
     Quick,
-    /// Every cell that exists, until steady.
+    /// Every possible cell, until steady.
     Full,
-    /// The line alone, or again to see whether the machine changed.
+    /// The line alone, or a repetition that shows whether the machine changed.
     Brief,
     /// Steps that the caller chose.
     Custom,
@@ -59,46 +59,46 @@ pub enum PlanKind {
 /// One step of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Nothing is done while the disk's counters are watched.
+    /// Waits while the disk's counters are read.
     Idle {
-        /// For how long.
+        /// The duration.
         span_ns: Nanos,
     },
     /// One sync cell.
     Sync(SyncStep),
-    /// `line_1`, by the fastest method of the cells before unless one is named.
+    /// `line_1`, by the given method or the fastest of the earlier cells.
     Line1 {
         /// The method.
         method: MethodChoice,
-        /// For how long; in windows of 1 s.
+        /// The duration, in windows of 1 s.
         span_ns: Nanos,
     },
-    /// `line_max` at the best number outstanding of the cells before unless one is named.
+    /// `line_max`, at the given number outstanding or the best of the earlier cells.
     LineMax {
         /// The method.
         method: MethodChoice,
-        /// How many outstanding; `None` for the best cell's.
+        /// The number outstanding; `None` for that of the best cell.
         outstanding: Option<usize>,
-        /// For how long.
+        /// The duration.
         span_ns: Nanos,
     },
     /// 4 KiB direct writes without a sync.
     PlainWrite {
-        /// For how long.
+        /// The duration.
         span_ns: Nanos,
     },
-    /// 1 MiB direct transfers; the write makes the file that all reads use.
+    /// 1 MiB direct transfers; all reads use the file of the write.
     Sequential {
         /// Read or write.
         direction: Direction,
-        /// For how long.
+        /// The duration.
         span_ns: Nanos,
     },
     /// Random 4 KiB direct reads.
     RandomReads {
-        /// How many readers wait at the same time.
+        /// The number of concurrent readers.
         depth: usize,
-        /// For how long.
+        /// The duration.
         span_ns: Nanos,
     },
 }
@@ -112,30 +112,30 @@ pub struct SyncStep {
     pub write_bytes: usize,
     /// The state of the blocks.
     pub file_state: FileState,
-    /// Where the writes land.
+    /// The placement of the writes.
     pub placement: Placement,
-    /// How many syncs are outstanding.
+    /// The number of outstanding syncs.
     pub outstanding: usize,
-    /// How long.
+    /// The duration.
     pub span: Span,
 }
 
-/// A method, or the one that turns out fastest.
+/// A method, or the fastest one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MethodChoice {
     /// This one.
     Named(SyncMethod),
-    /// The honest method with the highest rate at one outstanding; the fastest buffered one where
-    /// the write is too small for a direct method.
+    /// The honest method with the highest rate at one outstanding; the fastest buffered one if the write is
+    /// too small for a direct method.
     Fastest,
 }
 
-/// How long a cell runs.
+/// The duration of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// At least so long.
+    /// The shortest duration.
     pub min_ns: Nanos,
-    /// At most so long, reached only while the last windows differ.
+    /// The longest duration, reached only if the last windows still differ.
     pub max_ns: Nanos,
     /// The length of a window.
     pub window_ns: Nanos,
@@ -152,7 +152,7 @@ impl Span {
         Span { min_ns: 3 * SECOND, max_ns: 30 * SECOND, window_ns: SECOND / 2 }
     }
 
-    /// Exactly so long, in windows of that length.
+    /// Exactly that long, in windows of that length.
     pub fn fixed(span_ns: Nanos, window_ns: Nanos) -> Span {
         Span { min_ns: span_ns, max_ns: span_ns, window_ns }
     }
@@ -201,10 +201,10 @@ impl Plan {
         }
     }
 
-    /// Every combination that exists, each until steady: hours.
+    /// Every possible combination, each until steady: hours.
     pub fn full() -> Plan {
         let mut steps = vec![Step::Idle { span_ns: 3 * SECOND }];
-        // The line's own cells first, so that a stopped probe has a line.
+        // The line's own cells come first, so that a stopped probe has a line.
         let line_cell = |step: &SyncStep| {
             step.write_bytes == LINE_BYTES && step.file_state == FileState::Overwrite
         };
@@ -226,8 +226,8 @@ impl Plan {
         }
     }
 
-    /// About 5 s: the line alone. Every method for a moment, the fastest at 2, 4 and 16 outstanding,
-    /// then the line itself.
+    /// About 5 s: the line alone. Each method briefly, the fastest at 2, 4 and 16 outstanding, then the line
+    /// itself.
     pub fn line() -> Plan {
         let moment = SECOND / 10;
         let cell = |method, outstanding| {
@@ -249,7 +249,7 @@ impl Plan {
         Plan { kind: PlanKind::Brief, ..Plan::custom(steps) }
     }
 
-    /// About 3 s: the line of a probe before, again, by the same method and number outstanding.
+    /// About 3 s: the line of an earlier probe again, by the same method and number outstanding.
     pub fn brief(before: &SyncLine) -> Plan {
         let method = MethodChoice::Named(before.method);
         let mut steps = vec![Step::Line1 { method, span_ns: 2 * SECOND }];
@@ -278,7 +278,7 @@ impl Plan {
     }
 }
 
-/// Why a combination cannot exist on blocks of that size, before asking the disk; `None` if it can.
+/// The reason why a combination is impossible on blocks of that size; `None` if the disk may support it.
 pub(crate) fn impossible(
     method: SyncMethod,
     write_bytes: usize,
@@ -290,7 +290,7 @@ pub(crate) fn impossible(
     })
 }
 
-/// True if the method may stand for the sync line.
+/// True if the method may determine the sync line.
 pub(crate) fn is_honest(method: SyncMethod) -> bool {
     method.promise() != Promise::NotDurable
 }
@@ -312,8 +312,8 @@ fn every_combination() -> impl Iterator<Item = SyncStep> {
     })
 }
 
-/// 8 KiB, always the same block, by fdatasync: what `pg_test_fsync` does, and what a turn of a known
-/// disk is compared with.
+/// 8 KiB, always the same block, by fdatasync: the test of `pg_test_fsync`, which can be compared with the
+/// turns of a known disk.
 fn same_block(span: Span) -> Step {
     Step::Sync(SyncStep {
         method: MethodChoice::Named(SyncMethod::Fdatasync),

@@ -1,4 +1,4 @@
-//! Which cells exist, and what a plan costs.
+//! Tests of the cells of plans and of their estimated cost.
 
 use super::{Plan, Step, SyncStep, impossible, is_honest};
 use crate::{FileState, Latency, MethodChoice, Placement, SyncLine};

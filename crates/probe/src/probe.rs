@@ -1,7 +1,7 @@
-//! The probe of several directories, interleaved step by step.
+//! Probes several directories, interleaved step by step.
 //!
-//! Each directory takes its turn at every step, so that a slow minute of the machine falls on all of
-//! them alike. Nothing is printed: an [`Observer`] is told what is being done.
+//! The directories alternate at every step, so that a slow minute of the machine affects all of them alike.
+//! Nothing is printed: an [`Observer`] receives the progress.
 
 use crate::directory_probe::DirectoryProbe;
 use crate::estimate::shortest_ns;
@@ -11,28 +11,28 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_instrument::Nanos;
 
-/// Who is told how far a probe is.
+/// Receives the progress of a probe.
 pub trait Observer {
     /// A step begins.
     fn step(&mut self, progress: &Progress<'_>);
 }
 
-/// Where a probe is.
+/// The progress of a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress<'a> {
-    /// The directory whose turn it is.
+    /// The directory of this step.
     pub directory: &'a Path,
-    /// Which step this is, counted from 1 over all directories.
+    /// The number of this step, counted from 1 over all directories.
     pub step: usize,
-    /// How many there are, over all directories.
+    /// The number of steps over all directories.
     pub steps: usize,
-    /// What is measured, in a few words.
+    /// A short description of the step.
     pub what: String,
-    /// The shortest time that is left, this step included.
+    /// The shortest remaining time, this step included.
     pub remaining_ns: Nanos,
 }
 
-/// Nobody is told.
+/// An observer that ignores the progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -40,8 +40,8 @@ impl Observer for Silent {
     fn step(&mut self, _: &Progress<'_>) {}
 }
 
-/// Probes the directories by the plan until it is done or `stop` is set; then what was measured is
-/// still returned. Fails only if a directory is absent or is none, before anything is written.
+/// Probes the directories by the plan until it is done or `stop` is set; returns what was measured in either
+/// case. Fails only if a path is absent or not a directory, before anything is written.
 pub fn probe(
     directories: &[PathBuf],
     plan: &Plan,

@@ -28,7 +28,7 @@ fn sync_step(method: MethodChoice, write_bytes: usize, outstanding: usize) -> St
     })
 }
 
-/// The shape of the quick plan in miniature.
+/// A miniature of the quick plan.
 fn miniature() -> Plan {
     let fastest = MethodChoice::Fastest;
     let mut steps = vec![Step::Idle { span_ns: SHORT_NS }];
@@ -60,14 +60,14 @@ impl Observer for RecordedProgress {
 fn two_directories_take_turns_and_leave_nothing() {
     let (one, other) = (folder(), folder());
     let directories = [one.path().to_owned(), other.path().to_owned()];
-    let mut heard = RecordedProgress::default();
+    let mut observer = RecordedProgress::default();
     let plan = miniature();
-    let results = probe(&directories, &plan, &AtomicBool::new(false), &mut heard).unwrap();
+    let results = probe(&directories, &plan, &AtomicBool::new(false), &mut observer).unwrap();
 
-    assert_eq!(heard.0.len(), 2 * plan.steps.len());
-    assert!(heard.0.iter().map(|(_, step, _)| *step).eq(1..=2 * plan.steps.len()));
-    assert!(heard.0.chunks(2).all(|turn| turn[0].0 != turn[1].0));
-    assert!(heard.0.is_sorted_by(|a, b| a.2 > b.2), "the remaining time falls");
+    assert_eq!(observer.0.len(), 2 * plan.steps.len());
+    assert!(observer.0.iter().map(|(_, step, _)| *step).eq(1..=2 * plan.steps.len()));
+    assert!(observer.0.chunks(2).all(|turn| turn[0].0 != turn[1].0));
+    assert!(observer.0.is_sorted_by(|a, b| a.2 > b.2), "the remaining time falls");
     for (result, directory) in results.iter().zip(&directories) {
         assert_eq!(&result.directory, &directory.canonicalize().unwrap());
         assert_eq!(result.incomplete, None);
@@ -94,7 +94,7 @@ fn check_line(result: &crate::ProbeResult) {
 }
 
 #[test]
-fn a_stop_gives_what_was_measured_and_says_so() {
+fn a_stop_returns_the_measured_part_and_reports_the_stop() {
     struct StopAt<'a>(usize, &'a AtomicBool);
     impl Observer for StopAt<'_> {
         fn step(&mut self, progress: &Progress<'_>) {
@@ -147,8 +147,8 @@ fn absent_directories_and_files_are_refused_before_anything() {
 }
 
 #[test]
-fn a_directory_that_takes_no_files_gives_the_facts_and_a_sentence() {
-    // Root may write in spite of the mode, but nobody makes files in proc.
+fn a_read_only_directory_has_facts_and_a_reason() {
+    // Root may write in spite of the mode, but even root cannot create files in proc.
     let folder = folder();
     let mut permissions = fs::metadata(folder.path()).unwrap().permissions();
     permissions.set_mode(0o555);
@@ -196,7 +196,7 @@ fn without_direct_io_no_row_shows_the_rate_of_the_page_cache() {
 
 // B.F15
 #[test]
-fn a_cell_that_needs_more_room_than_there_is_says_so_and_the_others_are_measured() {
+fn a_cell_without_enough_space_has_a_reason_and_the_others_are_measured() {
     use crate::measure::Sizes;
     let sizes = Sizes { overwrite: 2 << 20, lap: 1 << 20, transfer: 4 << 20 };
     let step = |write_bytes, file_state, outstanding| SyncStep {
@@ -211,6 +211,6 @@ fn a_cell_that_needs_more_room_than_there_is_says_so_and_the_others_are_measured
     for state in FileState::ALL {
         assert_eq!(too_large(sizes, &step(4_096, state, 16)), None);
         let why = too_large(sizes, &step(1 << 20, state, 4)).unwrap();
-        assert!(why.contains("so little space is free"), "{why}");
+        assert!(why.contains("because little space is free"), "{why}");
     }
 }

@@ -1,4 +1,4 @@
-//! From what the probe found to the record of a probe.
+//! Converts the result of a probe to its saved record.
 
 use crate::{
     self as probe, CellOutcome, Direction, FlushCounts as Flushes, ProbeResult, SyncBehavior,
@@ -8,8 +8,8 @@ use syncline_record::{
     PlainWrite, ProbeBody, ProbeDevice, ProbeRecord, ReadCell, SequentialCell, SyncLine, Verdict,
 };
 
-/// The record of one directory's probe. `machine` is what is known of the machine beside it;
-/// `not_run` are rows of the survey it opens that were planned and not run.
+/// The record of one directory's probe. `machine` describes the machine; `not_run` are planned rows of the
+/// survey that were not run.
 pub fn from_probe(
     result: &ProbeResult,
     identity: &Identity,

@@ -1,35 +1,35 @@
-//! What a probe found in one directory, as plain values.
+//! The result of a probe of one directory, as plain values.
 //!
-//! 1. A figure that was not measured is `None` or carries the reason in words; it is never zero.
+//! 1. A figure that was not measured is `None` or has a reason in words; it is never zero.
 //! 2. Rates are per second over a measured time of at least the cell's minimum, so they are finite.
 //! 3. Latencies are nanoseconds from handing the bytes over until the sync returned.
-//! 4. Every fact names who says it; what nobody answers has no value ("unknown").
+//! 4. Every fact names its source; a fact that no source reports has no value ("unknown").
 
 use std::path::PathBuf;
 use syncline_instrument::Nanos;
 use syncline_record::DroppedSyncs;
 use syncline_vfs::SyncMethod;
 
-/// Everything one probe says of one directory.
+/// The result of one probe of one directory.
 #[derive(Clone, Debug)]
 pub struct ProbeResult {
     /// The directory that was probed.
     pub directory: PathBuf,
-    /// When the probe began, wall clock, nanoseconds since 1970.
+    /// The start of the probe, wall clock, nanoseconds since 1970.
     pub started_wall_ns: Nanos,
-    /// How long it took, preparation included.
+    /// The duration of the probe, preparation included.
     pub duration_ns: Nanos,
     /// True if cells were too short to show more than a burst.
     pub quick: bool,
     /// "burst" for the quick and brief plans, "steady" for the full plan.
     pub label: &'static str,
-    /// What lies under the directory.
+    /// The layers below the directory.
     pub device: DeviceFacts,
     /// The sync cells, in the order they were measured.
     pub cells: Vec<Cell>,
     /// The sync line; `None` if no honest method could be measured.
     pub line: Option<SyncLine>,
-    /// Direct writes that no sync followed: the floor a flush is compared with.
+    /// Direct writes without a sync: the baseline for the cost of a flush.
     pub plain_write: Option<PlainWrite>,
     /// Random direct reads.
     pub reads: Vec<ReadCell>,
@@ -39,26 +39,26 @@ pub struct ProbeResult {
     pub flush_counts: FlushCounts,
     /// The directory's verdict first, then those of single methods.
     pub verdicts: Vec<Verdict>,
-    /// What a reader should know, one sentence each.
+    /// Notes for the reader, one sentence each.
     pub notes: Vec<String>,
-    /// Why the probe ended early, if it did.
+    /// The reason why the probe ended early, if it did.
     pub incomplete: Option<String>,
 }
 
-/// One fact of the device and who says it.
+/// A fact about the device, with its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// What it is, e.g. "model".
+    /// The property, e.g. "model".
     pub name: &'static str,
-    /// What was said; `None` where nobody answers.
+    /// The value; `None` if no source reports it.
     pub value: Option<String>,
-    /// The file, option or call that answered, or would have.
+    /// The file, option or call that reports it, or would.
     pub said_by: String,
-    /// True for what identifies this very device (serial); left out of shared records.
+    /// True for a value that identifies this very device (serial); left out of shared records.
     pub private: bool,
 }
 
-/// What lies under a directory.
+/// Facts about the layers below a directory.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceFacts {
     /// Facts of the mount: point, file system, options, source.
@@ -67,14 +67,15 @@ pub struct DeviceFacts {
     pub layers: Vec<Layer>,
     /// Facts of the machine around it: virtual machine, container.
     pub environment: Vec<Fact>,
-    /// One plain sentence for each thing a reader must know before believing the figures.
+    /// One sentence for each caveat that applies to all figures.
     pub sentences: Vec<String>,
-    /// What verdicts are drawn from.
+    /// The facts from which verdicts are derived.
     pub summary: DeviceSummary,
 }
 
 impl DeviceFacts {
-    /// The first layer that drops syncs. None does not say that all keep them: some cannot be seen from here.
+    /// The first layer that drops syncs. `None` does not prove that all layers pass them on: some cannot be
+    /// inspected from here.
     pub fn dropped_syncs(&self) -> Option<DroppedSyncs> {
         self.layers.iter().find_map(|layer| match &layer.standing {
             SyncBehavior::Breaks { evidence, remedy } => {
@@ -92,26 +93,26 @@ pub struct DeviceSummary {
     pub file_system: Option<String>,
     /// The names of the whole disks at the bottom, e.g. "vda".
     pub disks: Vec<String>,
-    /// What the kernel believes of the volatile cache; `Back` if any disk below says so.
+    /// The kernel's view of the volatile cache; `Back` if it is so for any disk below.
     pub write_cache: WriteCache,
-    /// The speed of a disk that identifies itself as spinning, and who says so.
+    /// The speed of a disk that identifies itself as spinning.
     pub rpm: Option<Rpm>,
-    /// The model, if exactly one disk lies below and says it.
+    /// The model, if there is exactly one disk below and it reports one.
     pub model: Option<String>,
     /// The hypervisor, if this is a virtual machine.
     pub virtual_machine: Option<String>,
     /// The kind of container, if this is one.
     pub container: Option<String>,
-    /// The command that would turn the write cache off, as text to show.
+    /// The command that would turn the write cache off, for display.
     pub cache_off_command: Option<String>,
 }
 
-/// A speed of rotation and who says it.
+/// A rotation speed and its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rpm {
     /// Turns a minute.
     pub value: u32,
-    /// "given by hand" or the identity page that says it.
+    /// "given by hand" or the identity page.
     pub said_by: String,
 }
 
@@ -122,7 +123,7 @@ pub enum WriteCache {
     Back,
     /// "write through": the kernel sends none.
     Through,
-    /// Nobody answers.
+    /// Not reported.
     #[default]
     Unknown,
 }
@@ -132,28 +133,28 @@ pub enum WriteCache {
 pub struct Layer {
     /// Its name: mount point, "dm-0", "sda1", "sda".
     pub name: String,
-    /// What it is: "ext4", "dm-crypt", "md raid1", "partition", "disk".
+    /// Its type: "ext4", "dm-crypt", "md raid1", "partition", "disk".
     pub kind: String,
-    /// How deep it lies; a file system is 0.
+    /// Its depth; a file system is 0.
     pub depth: usize,
-    /// What is known of it.
+    /// The known facts.
     pub facts: Vec<Fact>,
-    /// What it does with a sync.
+    /// Its sync behavior.
     pub standing: SyncBehavior,
 }
 
-/// What a layer does with a sync.
+/// The sync behavior of a layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SyncBehavior {
     /// It passes syncs on to the layer below, or is a disk that answers them.
     PassesOn,
-    /// What it does cannot be seen from here; the reason.
+    /// Its behavior cannot be determined from here; the reason.
     NotKnown(String),
-    /// It drops them, or keeps nothing over a power cut.
+    /// It drops syncs, or loses its data at a power loss.
     Breaks {
         /// The evidence, e.g. "mounted with nobarrier".
         evidence: String,
-        /// The command that would change it, as text to show.
+        /// The command that would change it, for display.
         remedy: Option<String>,
     },
 }
@@ -169,7 +170,7 @@ pub enum FileState {
     Append,
 }
 
-/// Where consecutive writes land.
+/// The placement of consecutive writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Placement {
     /// Each write takes the next block.
@@ -187,17 +188,17 @@ pub struct Cell {
     pub write_bytes: usize,
     /// The state of the blocks.
     pub file_state: FileState,
-    /// Where the writes land.
+    /// The placement of the writes.
     pub placement: Placement,
-    /// How many writers wait for a sync at the same time.
+    /// The number of writers that wait for a sync at the same time.
     pub outstanding: usize,
-    /// The fio command that does the same work; `None` where fio has no equivalent.
+    /// The equivalent fio command; `None` if fio has none.
     pub fio: Option<String>,
-    /// What came of it.
+    /// The outcome.
     pub outcome: CellOutcome,
 }
 
-/// What came of a cell.
+/// The outcome of a cell.
 #[derive(Clone, Debug)]
 pub enum CellOutcome {
     /// It was measured.
@@ -211,16 +212,16 @@ pub enum CellOutcome {
 /// The figures of a cell.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Completed writes with their sync.
+    /// The number of completed writes with their sync.
     pub syncs: u64,
-    /// The time they took, preparation of files left out.
+    /// The time they took, without the preparation of files.
     pub elapsed_ns: Nanos,
     /// `syncs` over `elapsed_ns`.
     pub rate_per_s: f64,
-    /// How long one write with its sync took.
+    /// The latency of one write with its sync.
     pub latency: Latency,
-    /// Device write requests, idle rate subtracted. The kernel also counts an empty flush request as
-    /// one, so a write of data with a flush behind it is two.
+    /// Device write requests, idle rate subtracted. The kernel also counts an empty flush request as one, so
+    /// a write of data followed by a flush counts as two.
     pub device_writes_per_sync: Counted,
     /// Device bytes written, idle rate subtracted.
     pub device_bytes_per_sync: Counted,
@@ -230,11 +231,11 @@ pub struct Measured {
     pub windows: Vec<f64>,
     /// The length of a window.
     pub window_ns: Nanos,
-    /// True if the last five windows lie within 5 %.
+    /// True if the last five windows are within 5 %.
     pub steady: bool,
 }
 
-/// A figure per sync, or why there is none.
+/// A figure per sync, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Counted {
     /// Counted by the kernel.
@@ -258,25 +259,25 @@ pub struct Latency {
     pub max: Nanos,
     /// The arithmetic mean.
     pub mean: f64,
-    /// The two separated modes, where there are two.
+    /// The two separate modes, if there are two.
     pub modes: Option<[Mode; 2]>,
 }
 
-/// One of two separated heaps of a distribution.
+/// One of two separate modes of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
-    /// The part of all values that lies in it, 0 to 1.
+    /// Its share of all values, 0 to 1.
     pub share: f64,
     /// Its median in nanoseconds.
     pub typical_ns: Nanos,
 }
 
-/// What the directory can durably complete: 4 KiB, walking over written blocks.
+/// The durable rate of the directory: 4 KiB writes that advance through written blocks.
 #[derive(Clone, Debug)]
 pub struct SyncLine {
     /// The directory.
     pub directory: PathBuf,
-    /// The disk below, in a few words; `None` if unknown.
+    /// A short description of the disk below; `None` if unknown.
     pub device: Option<String>,
     /// The fastest honest method.
     pub method: SyncMethod,
@@ -292,7 +293,7 @@ pub struct SyncLine {
     pub line_1_latency: Latency,
     /// The best rate with 2 to 16 outstanding; `None` if none was measured.
     pub line_max: Option<f64>,
-    /// At how many outstanding `line_max` was reached.
+    /// The number outstanding at which `line_max` was reached.
     pub line_max_outstanding: Option<usize>,
 }
 
@@ -303,7 +304,7 @@ pub struct PlainWrite {
     pub write_bytes: usize,
     /// Writes per second.
     pub rate_per_s: f64,
-    /// How long one write took.
+    /// The latency of one write.
     pub latency: Latency,
 }
 
@@ -312,11 +313,11 @@ pub struct PlainWrite {
 pub struct ReadCell {
     /// Bytes of one read.
     pub read_bytes: usize,
-    /// How many readers wait at the same time.
+    /// The number of concurrent readers.
     pub depth: usize,
-    /// Size of the file they are spread over; a small one flatters a disk with seeks or a cache.
+    /// The size of the file that they are spread over; a small one flatters a disk with seeks or a cache.
     pub file_bytes: u64,
-    /// Reads per second and their latency, or why there are none.
+    /// Reads per second and their latency, or the reason why there are none.
     pub outcome: Result<ReadMeasured, String>,
 }
 
@@ -329,7 +330,7 @@ pub struct ReadMeasured {
     pub elapsed_ns: Nanos,
     /// Reads per second.
     pub rate_per_s: f64,
-    /// How long one read took.
+    /// The latency of one read.
     pub latency: Latency,
 }
 
@@ -340,11 +341,11 @@ pub struct SequentialCell {
     pub direction: Direction,
     /// Bytes of one transfer.
     pub transfer_bytes: usize,
-    /// The figures, or why there are none.
+    /// The figures, or the reason why there are none.
     pub outcome: Result<SequentialMeasured, String>,
 }
 
-/// The way of a transfer.
+/// The direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the device.
@@ -367,7 +368,7 @@ pub struct SequentialMeasured {
 /// The counters of the disk below.
 #[derive(Clone, Debug)]
 pub enum FlushCounts {
-    /// One whole disk lies below and counts.
+    /// There is one whole disk below and it counts.
     Counting {
         /// Its name.
         disk: String,
@@ -378,33 +379,33 @@ pub enum FlushCounts {
         /// Bytes written per second while the probe did nothing.
         idle_bytes_per_s: f64,
     },
-    /// No figure would mean anything; the reason.
+    /// No figure would be valid; the reason.
     Unknown(String),
 }
 
-/// What may be said of a directory, device or method.
+/// A verdict on a directory, device or method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Of what: the directory's path or a method's name.
+    /// The subject: the directory's path or a method's name.
     pub subject: String,
     /// The word.
     pub word: VerdictWord,
     /// The evidence or the reason, one sentence.
     pub reason: String,
-    /// The command that would change it, as text to show; never run.
+    /// The command that would change it, for display; never run.
     pub remedy: Option<String>,
 }
 
-/// The words a verdict may use.
+/// The words of verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerdictWord {
-    /// There is evidence against it.
+    /// There is evidence against durability.
     NotDurable,
-    /// Faster than the named mechanics allow.
+    /// Faster than the known mechanics allow.
     Implausible,
-    /// Flushes are sent and cost time; not more than that.
+    /// Flushes are sent and cost time; this proves no more.
     ConsistentWithFlushing,
-    /// Not known from here.
+    /// Cannot be determined from here.
     Unknown,
 }
 

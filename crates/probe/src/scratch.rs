@@ -1,10 +1,10 @@
-//! The probe's temporary files: made under a name of ours, locked, and removed in every case.
+//! The probe's temporary files: created under the program's own names, locked, and removed in every case.
 //!
 //! 1. A file is named `.syncline-probe-<pid>-<n>.tmp`, did not exist before, and is locked while in
-//!    use; so another process, even of another container, can tell that it is not left over.
-//! 2. It is removed when dropped. [`remove_all`] removes those of this process from a signal's
-//!    thread, since Ctrl-C need not wait for a drop.
-//! 3. Left-overs are removed only if the name is ours, the process is gone and the lock is free.
+//!    use, so that another process, even in another container, does not take it for left over.
+//! 2. It is removed when dropped. [`remove_all`] removes the files of this process from a signal's
+//!    thread, because Ctrl-C need not wait for a drop.
+//! 3. Left-overs are removed only if the name matches, the process is gone and the lock is free.
 
 use crate::Result;
 use parking_lot::{Mutex, MutexGuard};
@@ -16,7 +16,7 @@ use syncline_vfs::{Access, Create, Disk, File, OpenOptions, RealDisk, RealFile, 
 const PREFIX: &str = ".syncline-probe-";
 const SUFFIX: &str = ".tmp";
 
-/// The files of this process that exist.
+/// The existing files of this process.
 static FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -36,10 +36,10 @@ impl Scratch {
         Scratch::create_named(directory.join(name))
     }
 
-    /// A new empty file of that path, which must not exist.
+    /// A new empty file at that path, which must not exist.
     pub(crate) fn create_named(path: PathBuf) -> Result<Scratch> {
         let options = OpenOptions { create: Create::New, ..OpenOptions::READ_WRITE };
-        // Registered first: a signal between the two would leave the file.
+        // Registered first: a signal between the two would leave the file behind.
         let mut files = registry();
         let file = RealDisk.open(&path, options)?;
         files.push(path.clone());
@@ -49,7 +49,7 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Its path, by which others open it.
+    /// Its path, for opening it elsewhere.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -59,7 +59,7 @@ impl Scratch {
         &self.file
     }
 
-    /// A second handle past the page cache.
+    /// A second handle that bypasses the page cache.
     pub(crate) fn open_direct(&self) -> Result<RealFile> {
         let access = Access::ReadWrite;
         let (create, write_sync) = (Create::Never, WriteSync::No);
@@ -72,12 +72,12 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let mut files = registry();
         files.retain(|path| *path != self.path);
-        // Nobody can be told here; a file that stays is a left-over for the next probe.
+        // An error cannot be reported here; the next probe removes the file.
         drop(fs::remove_file(&self.path));
     }
 }
 
-/// Removes every temporary file of this process; for the way out after Ctrl-C. Returns how many.
+/// Removes every temporary file of this process, before it exits after Ctrl-C. Returns their number.
 pub fn remove_all() -> usize {
     let mut files = registry();
     let count = files.len();
@@ -87,19 +87,19 @@ pub fn remove_all() -> usize {
     count
 }
 
-/// Removes the files that probes of dead processes left in that directory; returns their names.
+/// Removes the files that dead processes left in that directory; returns their names.
 pub(crate) fn remove_left_overs(directory: &Path) -> Vec<PathBuf> {
     let names = RealDisk.list(directory).unwrap_or_default();
-    let left = names.into_iter().filter(|name| is_of_the_dead(name));
+    let left = names.into_iter().filter(|name| is_of_a_dead_process(name));
     left.filter(|name| remove_if_unlocked(&directory.join(name))).collect()
 }
 
 fn registry() -> MutexGuard<'static, Vec<PathBuf>> {
-    // The list is whole after every operation, so a panic elsewhere does not spoil it.
+    // The list is consistent after every operation, so a panic elsewhere does not damage it.
     FILES.lock()
 }
 
-fn is_of_the_dead(name: &Path) -> bool {
+fn is_of_a_dead_process(name: &Path) -> bool {
     let process = name.to_str().and_then(|name| {
         let numbers = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
         numbers.split_once('-')?.0.parse::<u32>().ok()
@@ -120,7 +120,7 @@ mod tests {
     use syncline_vfs::{Create, Disk, File, OpenOptions, RealDisk};
 
     #[test]
-    fn files_are_ours_distinct_and_gone_when_dropped() {
+    fn files_are_distinct_and_removed_when_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let one = Scratch::create(folder.path()).unwrap();
         let two = Scratch::create(folder.path()).unwrap();
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_others_is_not_taken_nor_removed() {
+    fn an_existing_file_is_neither_used_nor_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("precious");
         fs::write(&path, "data").unwrap();
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn only_unlocked_files_of_dead_processes_are_left_over() {
         let folder = tempfile::tempdir().unwrap();
-        // Process ids end at 4,194,304 on Linux, so this one never lives.
+        // Process ids end at 4,194,304 on Linux, so this one never exists.
         let names = [
             ".syncline-probe-4194999-0.tmp",
             ".syncline-probe-4194999-1.tmp",

@@ -1,7 +1,7 @@
-//! Which method is fastest, and the sync line it draws.
+//! Chooses the fastest method, which determines the sync line.
 //!
-//! Only cells of the line's own shape count: 4 KiB, walking over written blocks, by a method that
-//! promises something.
+//! Only cells with the line's own parameters count: 4 KiB, advancing through written blocks, by an honest
+//! method.
 
 use crate::plan::{LINE_BYTES, is_honest};
 use crate::{Cell, FileState, Measured, Placement};

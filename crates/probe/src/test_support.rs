@@ -1,4 +1,4 @@
-//! Cells with figures chosen by a test, and where tests may write.
+//! Cells with given figures, and a folder for tests.
 
 use crate::{Cell, CellOutcome, Counted, FileState, Latency, Measured, Placement};
 use syncline_vfs::SyncMethod;
@@ -36,12 +36,12 @@ pub(crate) fn figures(cell: &mut Cell) -> &mut Measured {
     }
 }
 
-/// Everything took that long.
+/// The same latency for every percentile.
 pub(crate) fn latency(ns: u64) -> Latency {
     Latency { p50: ns, p90: ns, p99: ns, p999: ns, max: ns, mean: ns as f64, modes: None }
 }
 
-/// A folder on the disk that holds the program, since temporary ones are often in memory.
+/// A folder on the disk of the program, because temporary folders are often in memory.
 pub(crate) fn test_folder() -> std::path::PathBuf {
     let program = std::env::current_exe().unwrap();
     program.parent().unwrap().to_owned()

@@ -1,13 +1,13 @@
-//! From facts and figures to a verdict of the published list, with the reason.
+//! Derives a verdict and its reason from facts and figures.
 //!
-//! 1. Evidence against a directory decides first: a layer that drops syncs, or a flush counter that
-//!    stands still although the kernel believes in a volatile cache.
-//! 2. "Implausible" needs a known speed of rotation (by hand or by the disk's identity page, never by
-//!    the kernel's rotational guess), writes of one and the same block, and no layer or host between
-//!    that may hold a cache of its own.
-//! 3. Every unknown layer, and every virtual machine, caps the verdict at "unknown".
-//! 4. "Consistent with flushing" needs flushes counted and a time for them that shows. A fast sync is
-//!    never evidence against flash, nor a slow one for it.
+//! 1. Evidence against a directory decides first: a layer that drops syncs, or a flush counter that does
+//!    not move although the kernel reports a volatile cache.
+//! 2. "Implausible" needs a known rotation speed (given by hand or by the disk's identity page, never the
+//!    kernel's rotational guess), writes of one and the same block, and no layer or host in
+//!    between that may have its own cache.
+//! 3. Every unknown layer, and every virtual machine, limits the verdict to "unknown".
+//! 4. "Consistent with flushing" needs counted flushes and a measurable time for them. A fast sync is
+//!    never evidence against flash, nor a slow one evidence for it.
 
 use crate::plan::is_honest;
 use crate::{
@@ -17,10 +17,10 @@ use crate::{
 use std::path::Path;
 use syncline_vfs::SyncMethod;
 
-/// What a verdict is drawn from.
+/// The facts and figures for a verdict.
 #[derive(Clone, Copy, Debug)]
 pub struct VerdictInput<'a> {
-    /// What lies below.
+    /// The layers below.
     pub device: &'a DeviceFacts,
     /// The cells measured.
     pub cells: &'a [Cell],
@@ -30,7 +30,7 @@ pub struct VerdictInput<'a> {
     pub rpm_by_hand: Option<u32>,
 }
 
-/// The directory's verdict, then those of methods that have one of their own.
+/// The directory's verdict, then those of methods with their own verdict.
 pub fn verdicts(directory: &Path, evidence: &VerdictInput<'_>) -> Vec<Verdict> {
     let (word, reason, remedy) = of_directory(evidence);
     let subject = directory.display().to_string();
@@ -40,7 +40,7 @@ pub fn verdicts(directory: &Path, evidence: &VerdictInput<'_>) -> Vec<Verdict> {
         verdicts.push(Verdict {
             subject: SyncMethod::SyncFileRange.name().to_owned(),
             word: VerdictWord::NotDurable,
-            reason: "by the kernel's manual it writes pages, but no metadata, and flushes no cache"
+            reason: "according to the kernel's manual it writes pages, but no metadata, and flushes no cache"
                 .to_owned(),
             remedy: None,
         });
@@ -48,16 +48,16 @@ pub fn verdicts(directory: &Path, evidence: &VerdictInput<'_>) -> Vec<Verdict> {
     verdicts
 }
 
-/// Fewer syncs do not show whether flushes follow them.
+/// The fewest syncs that show whether flushes follow them.
 const SYNCS_THAT_SHOW: u64 = 20;
 
-/// A rate must hold over so many syncs to be implausible.
+/// The fewest syncs for an implausible rate.
 const SYNCS_THAT_HOLD: u64 = 200;
 
-/// A sync may be a little early for a turn: clocks and spindles are not exact.
+/// A sync may be slightly faster than a turn: clocks and spindles are not exact.
 const TURN_MARGIN: f64 = 1.1;
 
-/// How much longer than a plain write a write with its flush must take to show.
+/// The least ratio of a write with its flush to a plain write at which the flush is visible.
 const FLUSH_SHOWS: f64 = 1.25;
 
 type Judgement = (VerdictWord, String, Option<String>);
@@ -71,19 +71,19 @@ fn of_directory(evidence: &VerdictInput<'_>) -> Judgement {
     }
     let hidden = hidden_layers(evidence.device);
     let flushes = flushes_per_sync(evidence.cells);
-    if let (WriteCache::Back, None, Ok(seen)) = (summary.write_cache, &hidden, &flushes)
-        && seen.per_sync < 0.1
-        && seen.syncs >= SYNCS_THAT_HOLD
+    if let (WriteCache::Back, None, Ok(counted)) = (summary.write_cache, &hidden, &flushes)
+        && counted.per_sync < 0.1
+        && counted.syncs >= SYNCS_THAT_HOLD
     {
-        return (VerdictWord::NotDurable, no_flush_sent(evidence, *seen), cache_off);
+        return (VerdictWord::NotDurable, no_flush_sent(evidence, *counted), cache_off);
     }
     let turns = compare_with_turns(evidence);
     if let Some(reason) = hidden.or_else(|| host(evidence.device)) {
-        let seen = match &turns {
+        let counted = match &turns {
             Some(RotationCheck::Faster(words)) => format!("{words}, so a cache answers; "),
             _ => String::new(),
         };
-        return unknown(format!("{seen}{reason}"));
+        return unknown(format!("{counted}{reason}"));
     }
     match turns {
         Some(RotationCheck::Faster(words)) => {
@@ -122,15 +122,15 @@ fn host(device: &DeviceFacts) -> Option<String> {
         .map(|machine| format!("virtual machine, {machine}; the host's cache cannot be seen"))
 }
 
-/// What was seen of flushes at one outstanding.
+/// The flushes at one outstanding.
 #[derive(Clone, Copy, Debug)]
 struct Flushes {
     syncs: u64,
     per_sync: f64,
 }
 
-/// Methods whose sync is a call of its own, which always asks for a flush; a write with `O_DSYNC` may
-/// instead carry the demand with it (FUA), which no flush counter shows.
+/// Methods with a separate sync call, which always requests a flush. A write with `O_DSYNC` may instead be a
+/// FUA write, which no flush counter shows.
 fn syncs_by_call(method: SyncMethod) -> bool {
     matches!(
         method,
@@ -168,12 +168,12 @@ fn flushes_per_sync(cells: &[Cell]) -> Result<Flushes, String> {
     }
 }
 
-fn no_flush_sent(evidence: &VerdictInput<'_>, seen: Flushes) -> String {
+fn no_flush_sent(evidence: &VerdictInput<'_>, counted: Flushes) -> String {
     format!(
-        "the kernel believes that {} has a volatile cache, yet {} syncs sent {:.2} flushes each",
+        "the kernel reports that {} has a volatile cache, but {} syncs sent {:.2} flushes each",
         evidence.device.summary.disks.join(", "),
-        seen.syncs,
-        seen.per_sync
+        counted.syncs,
+        counted.per_sync
     )
 }
 
@@ -186,19 +186,19 @@ fn by_flushes(
         WriteCache::Unknown => Err(format!("whether {disks} has a volatile cache is not reported")),
         WriteCache::Through => Err(format!(
             "the kernel takes the cache of {disks} for write through and sends no flush, which is a \
-             setting and no evidence"
+             setting, not evidence"
         )),
         WriteCache::Back => {
-            let seen = flushes?;
-            if seen.per_sync < 0.9 {
-                return Err(format!("only {:.2} flushes were sent per sync", seen.per_sync));
+            let counted = flushes?;
+            if counted.per_sync < 0.9 {
+                return Err(format!("only {:.2} flushes were sent per sync", counted.per_sync));
             }
-            flush_takes_time(evidence, seen)
+            flush_takes_time(evidence, counted)
         }
     }
 }
 
-fn flush_takes_time(evidence: &VerdictInput<'_>, seen: Flushes) -> Result<String, String> {
+fn flush_takes_time(evidence: &VerdictInput<'_>, counted: Flushes) -> Result<String, String> {
     let plain =
         evidence.plain_write.ok_or("no write without a sync was measured to compare with")?;
     let is_it = |cell: &&Cell| {
@@ -213,13 +213,13 @@ fn flush_takes_time(evidence: &VerdictInput<'_>, seen: Flushes) -> Result<String
     let figures = format!(
         "{:.2} flushes are sent per sync; a write takes {plain_us:.0} us and with its flush \
          {synced_us:.0} us",
-        seen.per_sync
+        counted.per_sync
     );
     if synced_us >= FLUSH_SHOWS * plain_us {
         Ok(figures)
     } else {
         Err(format!(
-            "{figures}: a protected cache, or one that ignores flushes, look the same from here"
+            "{figures}: a protected cache cannot be distinguished from one that ignores flushes"
         ))
     }
 }

@@ -1,4 +1,4 @@
-//! The table of verdicts: one row for each way to reach one.
+//! The table of verdicts: a row for each way to reach one.
 
 use super::{VerdictInput, verdicts};
 use crate::test_support::{cell, figures, latency};
@@ -107,16 +107,16 @@ fn a_layer_that_breaks_syncs_decides_before_all_else() {
 }
 
 #[test]
-fn a_flush_counter_that_stands_still() {
+fn a_flush_counter_that_does_not_move() {
     let case = Case::new().with(|case| set_flushes(case, &Counted::PerSync(0.01)));
-    case.is(VerdictWord::NotDurable, "sda has a volatile cache, yet 30000 syncs sent 0.01 flushes");
-    // The kernel sends none to a disk that it takes for write through.
+    case.is(VerdictWord::NotDurable, "sda has a volatile cache, but 30000 syncs sent 0.01 flushes");
+    // The kernel sends none to a disk whose cache it takes for write through.
     let through = Case::new().with(|case| {
         set_flushes(case, &Counted::PerSync(0.0));
         case.device.summary.write_cache = WriteCache::Through;
     });
-    through.is(VerdictWord::Unknown, "a setting and no evidence");
-    // A write with O_DSYNC may carry its demand with it, so its count says nothing.
+    through.is(VerdictWord::Unknown, "a setting, not evidence");
+    // A write with O_DSYNC may be a FUA write, so its count shows nothing.
     let fua = Case::new().with(|case| {
         set_flushes(case, &Counted::PerSync(0.0));
         for cell in &mut case.cells {
@@ -182,7 +182,7 @@ fn a_walk_or_a_few_syncs_are_never_implausible() {
 }
 
 #[test]
-fn what_cannot_be_seen_caps_the_verdict() {
+fn unknown_layers_limit_the_verdict() {
     let machine = Case::new().with(|case| {
         case.device.summary.virtual_machine = Some("KVM".to_owned());
     });
@@ -226,11 +226,11 @@ fn a_flush_that_takes_no_time_is_not_known() {
         let plain = case.plain_write.as_mut().unwrap();
         plain.latency = latency(95_000);
     });
-    case.is(VerdictWord::Unknown, "look the same from here");
+    case.is(VerdictWord::Unknown, "cannot be distinguished");
 }
 
 #[test]
-fn sync_file_range_has_a_verdict_of_its_own() {
+fn sync_file_range_has_its_own_verdict() {
     let case = Case::new().with(|case| {
         case.cells.push(cell(SyncMethod::SyncFileRange, 1, 30_000.0));
     });

@@ -1,13 +1,13 @@
 //! The classic log writer: the same bytes of one file, written and synced again and again.
 //!
-//! What it does, after the program of 2002: makes the file (default "testfile"), writes `bytes` bytes
-//! at its start, `operations` times, one writer, nothing outstanding beside it, no warm-up, the first
-//! operation included; then removes the file. With `-e` the file is opened without a sync flag and
-//! `fsync` follows each write (what Berkeley DB's `writetest` does); without it the file is opened with
-//! `O_SYNC`. Only the first operation grows the file.
+//! It repeats the program of 2002: it creates the file (default "testfile"), writes `bytes` bytes at its
+//! start, `operations` times, with one writer, one write outstanding, and no warm-up, the first operation
+//! included; then it removes the file. With `-e` it opens the file without a sync flag and calls `fsync`
+//! after each write (as Berkeley DB's `writetest` does); without it, it opens the file with `O_SYNC`. Only
+//! the first operation grows the file.
 //!
-//! Unlike the original it goes on until the time is long enough for the clock, so its rate is finite,
-//! and it refuses a file that is already there instead of deleting it.
+//! Unlike the original it continues until the time is long enough for the clock, so that its rate is finite,
+//! and it refuses an existing file instead of deleting it.
 
 use crate::measure::{Operation, Totals, latency};
 use crate::plan::Span;
@@ -21,36 +21,36 @@ use syncline_vfs::{Disk, DurableWriter, RealDisk, SyncMethod};
 /// The largest write, in bytes.
 pub const MAX_BYTES: usize = 100 << 10;
 
-/// The shortest time that a rate is taken from.
+/// The shortest time for a rate.
 const MIN_NS: Nanos = 200_000_000;
 
-/// What to write.
+/// The parameters of the test.
 #[derive(Clone, Debug)]
 pub struct WriteTest {
     /// `-b`: bytes of one write, 1 to 102,400.
     pub bytes: usize,
     /// `-f`: the file to make and remove.
     pub file: PathBuf,
-    /// `-o`: how many writes at least.
+    /// `-o`: the least number of writes.
     pub operations: u64,
     /// `-e`: an fsync after each write, instead of `O_SYNC`.
     pub fsync: bool,
 }
 
-/// What came of it.
+/// The result of the test.
 #[derive(Clone, Debug)]
 pub struct WriteTestResult {
     /// The method that `-e` chose.
     pub method: SyncMethod,
-    /// The writes asked for.
+    /// The requested number of writes.
     pub operations_asked: u64,
-    /// The writes done: more where those asked for were too quick for the clock, fewer if stopped.
+    /// The completed writes: more than requested if those were too quick for the clock, fewer if stopped.
     pub operations: u64,
     /// The time they took.
     pub elapsed_ns: Nanos,
     /// Operations a second.
     pub rate_per_s: f64,
-    /// How long one took.
+    /// The latency of one operation.
     pub latency: Latency,
     /// True if it was stopped before all were done.
     pub stopped: bool,
@@ -63,7 +63,7 @@ impl Default for WriteTest {
 }
 
 impl WriteTest {
-    /// Runs it; `None` if it was stopped before the first write was done.
+    /// Runs the test; `None` if it was stopped before the first write was done.
     pub fn run(&self, stop: &AtomicBool) -> Result<Option<WriteTestResult>> {
         self.check()?;
         let scratch = Scratch::create_named(self.file.clone()).map_err(|error| match error {
@@ -72,10 +72,10 @@ impl WriteTest {
             }
             other => other,
         })?;
-        // A name that is not stable yet would be made so by the first sync on some file systems.
+        // Some file systems would otherwise make the new name stable with the first sync.
         RealDisk.sync_directory(self.directory())?;
         let method = if self.fsync { SyncMethod::Fsync } else { SyncMethod::OSync };
-        // Without an end of its own: a round ends when its operations are done.
+        // Without its own end: a round ends when its operations are done.
         let mut tally = Totals::new(Span::fixed(Nanos::MAX, MIN_NS));
         let mut round = self.operations;
         while tally.operations < self.operations || tally.elapsed_ns < MIN_NS {
@@ -88,8 +88,8 @@ impl WriteTest {
             }
             round = round.max(64);
         }
-        let found = latency(&tally.histogram);
-        Ok(found.map(|latency| WriteTestResult {
+        let latency = latency(&tally.histogram);
+        Ok(latency.map(|latency| WriteTestResult {
             method,
             operations_asked: self.operations,
             operations: tally.operations,
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_at_least_what_was_asked_and_removes_its_file() {
+    fn it_does_at_least_the_requested_writes_and_removes_its_file() {
         let folder = tempfile::tempdir_in(crate::test_folder()).unwrap();
         for (fsync, method) in [(true, SyncMethod::Fsync), (false, SyncMethod::OSync)] {
             let test = WriteTest { operations: 7, fsync, ..test(&folder) };
@@ -161,12 +161,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_there_is_refused_and_kept() {
+    fn an_existing_file_is_refused_and_kept() {
         let folder = tempfile::tempdir().unwrap();
         let test = test(&folder);
         fs::write(&test.file, "precious").unwrap();
         let error = test.run(&AtomicBool::new(false)).unwrap_err().to_string();
-        assert!(error.contains("is not ours"), "{error}");
+        assert!(error.contains("already exists"), "{error}");
         assert_eq!(fs::read(&test.file).unwrap(), b"precious");
     }
 
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn stopped_before_the_first_write_it_has_nothing_to_say() {
+    fn stopped_before_the_first_write_it_has_no_result() {
         let folder = tempfile::tempdir_in(crate::test_folder()).unwrap();
         assert!(test(&folder).run(&AtomicBool::new(true)).unwrap().is_none());
     }

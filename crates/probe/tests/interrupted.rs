@@ -1,4 +1,4 @@
-//! What Ctrl-C leaves behind when the process ends without waiting for the probe.
+//! Files of a probe after Ctrl-C, when the process ends without waiting for the probe.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use syncline_probe::{
 };
 use syncline_vfs::SyncMethod;
 
-/// Removes the probe's files while it runs, as a signal's thread would.
+/// Removes the probe's files during the probe, as a signal's thread would.
 struct Interrupt {
     directory: PathBuf,
     removed: usize,
@@ -28,7 +28,7 @@ impl Observer for Interrupt {
 }
 
 #[test]
-fn every_temporary_file_goes_at_once_and_the_probe_still_ends() {
+fn every_temporary_file_is_removed_at_once_and_the_probe_still_ends() {
     let program = std::env::current_exe().unwrap();
     let folder = tempfile::tempdir_in(program.parent().unwrap()).unwrap();
     let step = |file_state| {

@@ -1,48 +1,48 @@
-//! What was charged to whom: a profile after folding.
+//! A profile after folding: the cost of every metric by class of threads and module.
 
 use crate::metric::Metric;
 use crate::profile::{Precision, Total};
 use serde::{Deserialize, Serialize};
 use syncline_instrument::{Module, Nanos};
 
-/// To whom a stack is charged where several modules stand on it.
+/// The module to which a stack is charged whose frames belong to several modules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum View {
-    /// To the innermost module: who spent it.
+    /// The innermost module: the one that used the resource.
     #[default]
     Innermost,
-    /// To the innermost module that does not work for whoever calls it: on whose behalf it was spent.
-    /// Waiting for a lock that guards the log is then the log's.
+    /// The innermost module whose map rule lacks `blame = "outward"`, that is, the module that needed the
+    /// work. A wait for a lock that protects the log is charged to the log.
     OnBehalfOf,
 }
 
-/// What a thread is for, by the product's map.
+/// The task of a thread, from the product's map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadClass {
-    /// It serves clients.
+    /// Serves clients.
     Connection,
-    /// It writes logs, checkpoints, cleans up.
+    /// Writes logs, takes checkpoints, cleans up.
     Background,
-    /// It collects garbage, compiles, keeps the runtime going.
+    /// Collects garbage, compiles, runs other tasks of the language runtime.
     Runtime,
-    /// It is the client, in the process of an embedded store, and runs the store's code too.
+    /// A client thread in the process of an embedded store; it also runs the store's code.
     Client,
-    /// No rule of the map knows it.
+    /// No rule of the map fits the thread.
     Unknown,
 }
 
-/// What one module of one class of threads had of a metric.
+/// The share of one module and one class of threads in a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Charge {
-    /// The threads.
+    /// The class of threads.
     pub class: ThreadClass,
-    /// The module; none where no frame of the stack belongs to any: unknown.
+    /// The module; `None` (unknown) if no frame of the stack belongs to a module.
     pub module: Option<Module>,
-    /// How much, in the metric's unit.
+    /// The amount in the metric's unit.
     pub weight: u64,
-    /// By how many looks or events.
+    /// The number of samples or events.
     pub count: u64,
 }
 
@@ -51,33 +51,33 @@ pub struct Charge {
 pub struct MetricCost {
     /// The metric.
     pub metric: Metric,
-    /// Who took it.
+    /// The collectors that measured it.
     pub collector: String,
-    /// Exact, sampled, or not to be split and why.
+    /// Exact, sampled, or not attributable with the reason.
     pub how: Precision,
-    /// Looks or events that were lost.
+    /// The number of lost samples or events.
     pub lost: u64,
-    /// The sum over the whole store by another count, where there is one.
+    /// The total for the whole store from a separate counter, if there is one.
     pub total: Option<Total>,
-    /// How much of the charges' weight stands on a guess: on a function without a name, between two
-    /// named ones of different modules or folders.
+    /// The part of the charges' weight that depends on a guess: on a function without a name between two
+    /// named functions of different modules or folders.
     pub guessed: u64,
-    /// In the order of classes and modules, unknown last; empty where it could not be split.
+    /// Sorted by class and module, unknown last; empty if the metric could not be split.
     pub charges: Vec<Charge>,
 }
 
 /// A profile after folding: every metric by class of threads and module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// The name of the map that it was folded by.
+    /// The name of the map that folded the profile.
     pub map: String,
-    /// To whom stacks of several modules were charged.
+    /// The rule that chose among the modules of a stack.
     pub view: View,
-    /// The window that was looked at.
+    /// The length of the sampling window.
     pub window_ns: Nanos,
     /// In the order of [`Metric::ALL`].
     pub metrics: Vec<MetricCost>,
-    /// What is wrong with the map for what was seen, in sentences: an unknown version, functions that
-    /// its table does not know.
+    /// Sentences about how the map fails to fit the profile: an unknown version, functions missing from its
+    /// table.
     pub warnings: Vec<String>,
 }

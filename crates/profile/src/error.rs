@@ -1,27 +1,27 @@
-//! What can be wrong with what others wrote: maps and stacks files.
+//! Errors in input files: maps and stacks files.
 
 use thiserror::Error;
 
-/// Why a map or a stacks file was refused.
+/// The reason why a map or a stacks file was refused.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The map breaks a rule of its format.
     #[error("{origin}, line {line}: {what}")]
     Map {
-        /// The map's file, or what stands for it.
+        /// The map's file, or a name for a map that has no file.
         origin: String,
-        /// Counted from one.
+        /// From one.
         line: usize,
-        /// The key and what is wrong with it.
+        /// The key and the mistake.
         what: String,
     },
     /// The stacks file breaks a rule of its format.
     #[error("the stacks file, line {line}: {what}")]
     Stacks {
-        /// Counted from one.
+        /// From one.
         line: u64,
-        /// What is wrong.
+        /// The mistake.
         what: String,
     },
     /// The stacks file could not be read.

@@ -1,10 +1,10 @@
-//! How a frame is called where people read it.
+//! The displayed name of a frame.
 
 use crate::stack::{Frame, Name, Space};
 
 impl Frame {
-    /// The function; of Java with its class. Where it has no name: between which two it stands, or where
-    /// in its file.
+    /// The function; of Java with its class. A function without a name is described by its two neighbours, or
+    /// by its offset in its file.
     pub fn label(&self) -> String {
         let unnamed = || match (self.object.is_empty(), self.offset) {
             (true, _) => "unknown".to_owned(),
@@ -29,7 +29,7 @@ mod tests {
     use crate::{Frame, Name, Space};
 
     #[test]
-    fn a_frame_is_called_by_the_best_that_is_known() {
+    fn a_frame_has_the_most_specific_known_name() {
         let name = |space, object: &str, name, offset| {
             let object = object.to_owned();
             let frame = Frame { space, object, name, offset, inlined: false };

@@ -1,12 +1,21 @@
-//! Where a transaction's time goes: what was seen of a process from outside, and to which module of
-//! the store it is charged.
+//! Profiles of a store's process, and the modules of the store to which their costs are charged.
 //!
-//! A collector (crate `profiler`) looks at a process and leaves a [`Profile`]: weights of [`Metric`]s on
-//! stacks of frames, thread by thread, with the [`Account`] of how each metric was taken. Nothing in a
-//! profile says *module*: a map of the product does, and folding a profile by a map is a pure step that
-//! can be done again years later with a better map. Hence profiles are kept beside the run's record.
+//! A collector (crate `profiler`) samples a process and returns a [`Profile`]: weights of
+//! [`Metric`]s on stacks of frames, thread by thread, with the [`Account`] of how each metric was measured. A
+//! profile contains no modules: a map of the product assigns them, and folding a profile by a map is a pure
+//! function that can be repeated years later with a better map. This is why profiles are kept next to the
+//! run's record.
 //!
 //! Nothing here reads a process, a clock or a terminal.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `metric`, `stack`, `profile`, `histogram` | metrics, frames, samples, durations of events |
+//! | `file` | the stacks file |
+//! | `map` | maps of products: which code belongs to which module |
+//! | `fold`, `cost` | folding a profile by a map, and the result |
+//! | `export`, `frame_label` | formats of other tools, names of frames for display |
+//! | `error` | errors in maps and stacks files |
 
 mod cost;
 mod error;

@@ -1,8 +1,8 @@
-//! What is counted or timed of a store, per module.
+//! The metrics of a store that are counted or timed for each module.
 
 use serde::{Deserialize, Serialize};
 
-/// Something that a transaction uses up.
+/// A resource that a transaction uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -10,11 +10,11 @@ pub enum Metric {
     CpuUser,
     /// Processor time in the kernel, in nanoseconds.
     CpuKernel,
-    /// Processor time by the word of the store's own threads, in nanoseconds: each says which module
-    /// it is in. A second view of the two above, never added to them.
+    /// Processor time by the tags of the store's own threads, in nanoseconds: each thread publishes its
+    /// current module. A second view of the two above, never added to them.
     CpuByTag,
-    /// Time that passed for a thread, running or not, in nanoseconds, where it was sampled as such.
-    /// Where it was not, it is the processor time and [`Metric::OffCpu`] together.
+    /// Elapsed time of a thread, running or not, in nanoseconds, if it was sampled as such. Otherwise the sum
+    /// of processor time and [`Metric::OffCpu`].
     Wall,
     /// Time from leaving a processor to running again, in nanoseconds.
     OffCpu,
@@ -22,33 +22,33 @@ pub enum Metric {
     SystemCalls,
     /// System calls that are syncs: `fsync`, `fdatasync`, `msync`, `syncfs`.
     SyncCalls,
-    /// Times a thread gave its processor up: it had to wait.
+    /// Times a thread gave up its processor because it had to wait.
     VoluntarySwitches,
     /// Times a thread was taken off its processor.
     InvoluntarySwitches,
-    /// Write requests to block devices that somebody waits for.
+    /// Synchronous write requests to block devices: a thread waits for them.
     SyncWrites,
-    /// Write requests to block devices that nobody waits for.
+    /// Asynchronous write requests to block devices: no thread waits for them.
     AsyncWrites,
-    /// Bytes written by those of both kinds.
+    /// Bytes written by both kinds.
     WrittenBytes,
     /// Flush requests to block devices.
     Flushes,
-    /// Bytes of objects allocated, in a store whose memory is collected.
+    /// Bytes of objects allocated, in a store with a garbage collector.
     AllocatedBytes,
     /// Objects allocated, likewise.
     AllocatedObjects,
     /// Times a thread waited for a lock of the store's own runtime (a JVM's monitors and parking).
     Contentions,
-    /// Time it waited so, in nanoseconds.
+    /// Time of these waits, in nanoseconds.
     ContentionWait,
-    /// Times a thread slept by its own will.
+    /// Times a thread called a sleep function.
     Sleeps,
-    /// Processor time of the collection of garbage, in nanoseconds.
+    /// Processor time of garbage collection, in nanoseconds.
     GarbageCollection,
 }
 
-/// What a metric's weights are.
+/// The quantity that a metric's weights measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Nanoseconds.
@@ -108,7 +108,7 @@ impl Metric {
         }
     }
 
-    /// What its weights are.
+    /// The quantity of its weights.
     pub fn quantity(self) -> Quantity {
         match self {
             Metric::CpuUser
@@ -139,7 +139,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_metric_has_a_name_of_its_own_and_is_written_by_it() {
+    fn every_metric_has_a_unique_name_and_is_written_by_it() {
         let names: BTreeSet<_> = Metric::ALL.iter().map(|metric| metric.name()).collect();
         assert_eq!(names.len(), Metric::ALL.len());
         for metric in Metric::ALL {

@@ -1,9 +1,9 @@
-//! What collectors saw in one window, and how each metric was taken.
+//! The samples of collectors in one window, and how each metric was measured.
 //!
 //! Invariants:
-//! 1. Stacks, frames and threads are each held once.
+//! 1. Stacks, frames and threads are held once each.
 //! 2. A sample's stack and thread are of its own profile.
-//! 3. A metric without samples and without an account was not asked for; one that could not be taken
+//! 3. A metric without samples and without an account was not requested; one that could not be measured
 //!    has an account that says why. Nothing that was not measured is zero.
 
 use crate::histogram::Histogram;
@@ -13,63 +13,63 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use syncline_instrument::Nanos;
 
-/// The sum of what was seen of one metric at one stack of one thread.
+/// The sum of one metric at one stack of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
-    /// What was measured.
+    /// The metric.
     pub metric: Metric,
-    /// In which thread.
+    /// The thread.
     pub thread: ThreadId,
-    /// Where.
+    /// The stack.
     pub stack: StackId,
-    /// How much, in the metric's unit. Of a sampled metric: scaled up to all that happened.
+    /// The amount in the metric's unit; for a sampled metric scaled up to all events.
     pub weight: u64,
-    /// By how many looks or events.
+    /// The number of samples or events.
     pub count: u64,
 }
 
-/// How a metric was taken.
+/// How a metric was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Precision {
-    /// Every event was seen.
+    /// Every event was counted.
     Exact,
-    /// Some were, at this distance, in words: "99 looks a second", "every 512 KiB".
+    /// Some events were sampled; the interval in words: "99 samples/s per CPU", "every 512 KiB".
     Sampled(String),
-    /// It could not be split by stack; the total, if there is one, is all there is. Why, and what
-    /// opens the way.
+    /// The metric could not be split by stack and has at most a total. The text is the reason and how to make
+    /// it attributable.
     NotAttributable(String),
 }
 
-/// The sum over the whole store, counted apart from the stacks.
+/// The sum over the whole store from a counter other than the stacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Total {
     /// In the metric's unit.
     pub amount: u64,
-    /// Who counted it: "/proc/PID/stat".
+    /// The source of the count: "/proc/PID/stat".
     pub source: String,
 }
 
-/// What follows a collector's name where it attributes a metric by sampled stacks: the half width, in points
-/// of a hundred, within which a share lies 95 times of 100.
+/// Follows a collector's name if it attributes a metric by sampled stacks; before the half width, in
+/// percentage points, of the 95% confidence interval of a share.
 pub const ATTRIBUTED: &str = ": attribution by sampled stacks, +-";
 
-/// How one metric was taken, and what is missing from it.
+/// How one metric was measured, and which part of it is missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// The metric.
     pub metric: Metric,
     /// The collector: "cpu by perf events".
     pub collector: String,
-    /// Exact, sampled or not to be had.
+    /// Exact, sampled or not attributable.
     pub how: Precision,
-    /// Looks or events that were lost.
+    /// The number of lost samples or events.
     pub lost: u64,
-    /// The sum by another count, where there is one.
+    /// The sum from another counter, if there is one.
     pub total: Option<Total>,
 }
 
-/// What was seen of a store's process in one window.
+/// The profile of a store's process in one window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     pub(crate) window_ns: Nanos,
@@ -83,22 +83,22 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// How long was looked.
+    /// The length of the sampling window.
     pub fn window_ns(&self) -> Nanos {
         self.window_ns
     }
 
-    /// All that was seen: one sample for each metric, thread and stack.
+    /// One sample for each metric, thread and stack.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
     }
 
-    /// How each metric was taken; a metric may have more than one collector.
+    /// How each metric was measured; a metric may have more than one collector.
     pub fn accounts(&self) -> &[Account] {
         &self.accounts
     }
 
-    /// How long single events took, of the metrics for which a collector saw it.
+    /// Durations of single events, for the metrics for which a collector measured them.
     pub fn histograms(&self) -> &[Histogram] {
         &self.histograms
     }
@@ -140,7 +140,7 @@ impl ProfileBuilder {
         StackId(self.stacks.number(positions))
     }
 
-    /// Adds a weight, of so many looks or events, to what a stack of a thread has of a metric.
+    /// Adds a weight, of `count` samples or events, to a stack of a thread and a metric.
     pub fn add(
         &mut self,
         metric: Metric,
@@ -154,17 +154,17 @@ impl ProfileBuilder {
         sum.1 += count;
     }
 
-    /// Says how a metric was taken.
+    /// Adds the account of a metric.
     pub fn account(&mut self, account: Account) {
         self.accounts.push(account);
     }
 
-    /// Says how long the events of a metric took.
+    /// Adds the durations of a metric's events.
     pub fn histogram(&mut self, histogram: Histogram) {
         self.histograms.push(histogram);
     }
 
-    /// The profile of a window of that length.
+    /// Completes the profile, of a window of that length.
     pub fn finish(self, window_ns: Nanos) -> Profile {
         let sums = self.sums.into_iter();
         let mut samples: Vec<Sample> = sums
@@ -189,7 +189,7 @@ impl ProfileBuilder {
     }
 }
 
-/// Values, each once, by the order in which they came.
+/// Distinct values, numbered in the order of their insertion.
 #[derive(Debug)]
 struct Numbered<T> {
     values: Vec<T>,
@@ -241,12 +241,12 @@ mod tests {
         let other = builder.stack([frame("commit")]);
         builder.add(Metric::CpuUser, thread, other, 5, 1);
         let profile = builder.finish(1_000);
-        let seen: Vec<_> = profile
+        let sums: Vec<_> = profile
             .samples()
             .iter()
             .map(|sample| (sample.weight, sample.count, profile.stack(sample.stack).count()))
             .collect();
-        assert_eq!(seen, [(30, 2, 2), (5, 1, 1)]);
+        assert_eq!(sums, [(30, 2, 2), (5, 1, 1)]);
         assert_eq!(profile.frames.len(), 2);
     }
 }

@@ -1,4 +1,4 @@
-//! Where a thread was: frames, stacks of them, and whose thread it was.
+//! Frames, stacks of frames, and threads.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ pub struct StackId(pub(crate) u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ThreadId(pub(crate) u32);
 
-/// Whose code a frame is.
+/// The address space of a frame's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Space {
@@ -20,52 +20,54 @@ pub enum Space {
     Native,
     /// Java, interpreted or compiled; the object is the class with its package, dots between.
     Java,
-    /// What the thread says itself by its tag (`metering::tag`); the function is the module's name.
+    /// The tag that the thread itself published (`syncline_instrument::tag`); the function is the module's
+    /// name.
     Tag,
 }
 
-/// What is known of a frame's function.
+/// The name of a frame's function.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Name {
     /// It has a symbol.
     Function(String),
-    /// It has none, and stands between these two that have one: the linker keeps the functions of a
-    /// source file together, so that its neighbours say which file it comes from. In place of a
-    /// neighbour's name may stand the path of its source file, where that is all that is known of it.
+    /// It has none and is between these two that have one: the linker keeps the functions of a source file
+    /// together, so that the neighbours identify the file. A neighbour may be the path of its source file
+    /// instead of a name, if only that is known.
     Between {
         /// The nearest named function at a lower address.
         before: Option<String>,
         /// The nearest named function at a higher address.
         after: Option<String>,
     },
-    /// Nothing.
+    /// Nothing is known.
     Unknown,
 }
 
 /// A place in code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Frame {
-    /// Whose code.
+    /// The address space.
     pub space: Space,
-    /// The file's name without its folder, or the class, as [`Space`] says; empty if not known.
+    /// The file's name without its folder, or the class, as [`Space`] describes; empty if unknown.
     pub object: String,
     /// The function.
     pub name: Name,
-    /// Where the function begins in the file, or where the frame is if that is not known; 0 outside
-    /// of files. So that a frame without a name can be named later.
+    /// Where the function begins in the file, or the place of the frame if that is unknown; 0 outside of
+    /// files. With it a frame without a name can be named later.
     pub offset: u64,
-    /// True if the compiler put its code into that of the next frame outwards, whose `offset` it has then.
+    /// True if the compiler inlined the function into that of the next frame outwards; it then has that
+    /// frame's `offset`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inlined: bool,
 }
 
-/// What is known of a thread. Threads that are alike are one: there is no number in it.
+/// The properties of a thread. Threads with equal properties are one: thread numbers are not kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Thread {
-    /// The thread's own name, as the kernel or the JVM knows it.
+    /// The thread's own name in the kernel or the JVM.
     pub name: String,
-    /// How its process calls itself in the process list, as PostgreSQL's do: "postgres: walwriter".
-    /// What names users, databases and hosts is left out. None where it says no more than the name.
+    /// The title of its process in the process list, as PostgreSQL sets it: "postgres: walwriter". Names of
+    /// users, databases and hosts are removed. `None` if it adds nothing to the name.
     pub title: Option<String>,
 }

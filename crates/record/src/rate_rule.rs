@@ -1,17 +1,17 @@
-//! The one rule that judges a store by its rate.
+//! The rule that compares a store's rate with the sync line.
 //!
-//! A client with one outstanding commit cannot durably commit faster than one sync at a time. If
-//! every 1 s window for 5 s lies above 1.2 times the best 1 s window of `line_1` measured before and
-//! after, it was faster than any sync this tool could make here. The rule says nothing of several
-//! clients: the kernel merges their syncs, and a store may gather their commits.
+//! A client with one outstanding commit cannot commit durably faster than one sync at a time. If every 1 s
+//! window for 5 s is above 1.2 times the best 1 s window of `line_1` measured before and after, the store was
+//! faster than any sync that the probe reached here. The rule does not apply to several clients: the kernel
+//! merges their syncs, and a store may group their commits.
 
-/// How far above the line a window must lie.
+/// The factor above the line that a window must exceed.
 const MARGIN: f64 = 1.2;
 
-/// How many consecutive 1 s windows must lie above it.
+/// The number of consecutive 1 s windows that must exceed it.
 const WINDOWS: usize = 5;
 
-/// A rate above what a sync at a time allows.
+/// A rate above that of one sync at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FasterThanLine {
     /// The slowest of the windows above the line, commits a second.
@@ -22,9 +22,9 @@ pub struct FasterThanLine {
 
 /// Applies the rule to one client's consecutive 1 s windows.
 ///
-/// `outstanding` is how many commits the client may have in flight; the rule applies at one only.
-/// `before` and `after` are the 1 s windows of `line_1`; without either there is no line and no
-/// answer. Windows that are not finite say nothing and count as not above.
+/// `outstanding` is the number of commits that the client may have in flight; the rule applies to one only.
+/// `before` and `after` are the 1 s windows of `line_1`; without either there is no line and the result is
+/// `None`. Windows that are not finite count as not above.
 pub fn faster_than_line(
     outstanding: usize,
     windows_1s: &[f64],
@@ -71,8 +71,8 @@ mod tests {
         assert!(faster_than_line(1, &[13_000.0; 5], &LINE, &LINE).is_some());
     }
 
-    /// Sixteen writers that sync each for themselves reach several times `line_1` together, because
-    /// the kernel merges their flushes; together they have sixteen outstanding, and each alone is slow.
+    /// Sixteen writers with separate syncs reach several times `line_1` together, because the kernel merges
+    /// their flushes; together they have sixteen outstanding, and each alone is slow.
     #[test]
     fn sixteen_independent_honest_writers_are_not_flagged() {
         let together = [56_000.0; 10];

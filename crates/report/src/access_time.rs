@@ -1,13 +1,13 @@
-//! The access time that the data sheet of a spinning disk promises.
+//! The calculated access time of a spinning disk, from its data sheet.
 //!
-//! AAT = AST + ARL + TT: average access time is average seek time, plus half a turn of rotational
-//! latency, plus the transfer time of one block. One commit waits for one access, so 1 / AAT is the
-//! calculated rate. Units: `k` and `KiB` are 1024 bytes and `kB` 1000 in a block (a database page of
-//! 16k is 16,384 bytes), while `MB/s` is 1,000,000 bytes a second as drive makers print it.
+//! AAT = AST + ARL + TT: average access time is average seek time, plus rotational latency (half a turn),
+//! plus the transfer time of one block. One commit waits for one access, so 1 / AAT is the calculated rate.
+//! Units: in a block size, `k` and `KiB` are 1024 bytes and `kB` 1000 (a database page of 16k is 16,384
+//! bytes); `MB/s` is 1,000,000 bytes a second, as disk makers define it.
 
 use crate::{Error, Result};
 
-/// A disk by its data sheet.
+/// The figures of a disk's data sheet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiskModel {
     /// Average seek time in milliseconds.
@@ -20,7 +20,7 @@ pub struct DiskModel {
     pub block_bytes: f64,
 }
 
-/// What the model calculates.
+/// The result of the calculation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AccessTime {
     /// Average seek time in milliseconds.
@@ -33,12 +33,12 @@ pub struct AccessTime {
     pub access_ms: f64,
     /// Accesses a second.
     pub rate_per_s: f64,
-    /// Turns a second: the ceiling of syncs of one and the same block.
+    /// Turns a second: the upper bound of syncs of one and the same block.
     pub turns_per_s: f64,
 }
 
 impl DiskModel {
-    /// Reads `seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k`; all four, in any order.
+    /// Parses `seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k`; all four parts are required, in any order.
     pub fn parse(text: &str) -> Result<DiskModel> {
         let mut fields = [None; 4];
         for part in text.split(',') {
@@ -99,7 +99,7 @@ fn parse_field(index: usize, value: &str) -> Option<f64> {
         let number: f64 = value.strip_suffix(unit)?.trim().parse().ok()?;
         Some(number * factor)
     })?;
-    // A seek may be zero (the head stays); the others divide or are divided.
+    // A seek may be zero (the head stays); the other values are divisors or must be positive.
     let smallest_is_zero = FIELDS[index] == "seek";
     let in_range = product > 0.0 || (smallest_is_zero && product == 0.0);
     (product.is_finite() && in_range).then_some(product)
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_not_be_finite_is_refused() {
+    fn values_without_a_finite_result_are_refused() {
         for text in [
             "",
             "seek=8.8ms",

@@ -1,14 +1,14 @@
-//! How long a drive's rated endurance lasts at a rate of commits.
+//! The time until a drive's rated endurance is used up at a rate of commits.
 //!
-//! The rating is bytes written by the host over the drive's life (TBW, decimal units, as drive makers
-//! print it), so the device bytes of the kernel's counters are its measure. What the drive writes
-//! beside them (write amplification) is in the rating already.
+//! The rating is the bytes written by the host over the drive's life (TBW, decimal units, as drive makers
+//! define it), so it compares with the device bytes of the kernel's counters. The rating already allows for
+//! the drive's own additional writes (write amplification).
 
 use crate::{Error, Result};
 
 const SECONDS_PER_YEAR: f64 = 365.25 * 86_400.0;
 
-/// The bytes a drive is rated to take.
+/// The total bytes that a drive is rated for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rating {
     /// Bytes.
@@ -16,7 +16,7 @@ pub struct Rating {
 }
 
 impl Rating {
-    /// Reads "600TB", "1.2PB", "600TBW" or "150 GB"; decimal units.
+    /// Parses "600TB", "1.2PB", "600TBW" or "150 GB"; decimal units.
     pub fn parse(text: &str) -> Result<Rating> {
         let units = [("GB", 1e9), ("TB", 1e12), ("PB", 1e15)];
         let plain = text.trim().strip_suffix('W').unwrap_or(text.trim());
@@ -34,8 +34,8 @@ impl Rating {
         }
     }
 
-    /// Years until the rating is used up by commits of that many device bytes at that rate, day and
-    /// night; `None` if nothing is written.
+    /// Years until the rating is used up by commits of that many device bytes at that rate, without pause;
+    /// `None` if nothing is written.
     pub fn years(&self, device_bytes_per_commit: f64, commits_per_s: f64) -> Option<f64> {
         let bytes_per_s = device_bytes_per_commit * commits_per_s;
         let years = self.bytes / bytes_per_s / SECONDS_PER_YEAR;

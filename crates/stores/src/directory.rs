@@ -13,9 +13,8 @@ use crate::file_lock::FileLock;
 use crate::path;
 use crate::url::{Listing, Url};
 use parking_lot::{Mutex, MutexGuard};
-use std::fs::{self, OpenOptions, TryLockError};
+use std::fs;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use syncline_contract::LogLocation;
 use syncline_vfs::{Disk, RealDisk};
@@ -206,30 +205,15 @@ impl Directory {
         })
     }
 
-    /// Takes the mark's lock. Another run may remove the file between our opening and our locking
-    /// it; what we hold then is a lock on nothing, and we try again.
+    /// Takes the mark's lock, and marks the directory.
     fn lock(&self) -> io::Result<FileLock> {
         let path = self.path.join(MARK);
-        let not = |error: &io::Error| failed("make", &path, error);
-        loop {
-            let mut options = OpenOptions::new();
-            let file = options.create(true).truncate(false).write(true).open(&path);
-            let file = file.map_err(|error| not(&error))?;
-            let mut lock = match FileLock::take(file) {
-                Ok(lock) => lock,
-                Err(TryLockError::WouldBlock) => {
-                    let what = format!("{} is in use by another run", self.path.display());
-                    return Err(io::Error::other(what));
-                }
-                Err(TryLockError::Error(error)) => return Err(not(&error)),
-            };
-            let held = lock.file().metadata().map_err(|error| not(&error))?;
-            if fs::metadata(&path).is_ok_and(|there| there.ino() == held.ino()) {
-                let written = lock.file().write_all(self.mark().as_bytes());
-                written.map_err(|error| not(&error))?;
-                return Ok(lock);
-            }
-        }
+        let not = |error: io::Error| failed("make", &path, &error);
+        let mut lock = FileLock::at(&path).map_err(not)?.ok_or_else(|| {
+            io::Error::other(format!("{} is in use by another run", self.path.display()))
+        })?;
+        lock.file().write_all(self.mark().as_bytes()).map_err(not)?;
+        Ok(lock)
     }
 
     fn delete_store(&self) -> io::Result<()> {

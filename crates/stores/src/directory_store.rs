@@ -3,10 +3,9 @@
 
 use crate::directory::Directory;
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::io;
+use std::{fmt, io};
 
 /// The handle of a store, while it is open, and its directory.
-#[derive(Debug)]
 pub(crate) struct DirectoryStore<T> {
     open: RwLock<Option<T>>,
     // After the handle, so that the store is closed before a private directory is removed.
@@ -72,6 +71,12 @@ impl<T> DirectoryStore<T> {
 
     fn opening(&self) -> RwLockWriteGuard<'_, Option<T>> {
         self.open.write()
+    }
+}
+
+impl<T> fmt::Debug for DirectoryStore<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.directory.fmt(formatter)
     }
 }
 

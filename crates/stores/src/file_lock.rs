@@ -1,6 +1,9 @@
 //! The lock of a file, held until it is dropped.
 
-use std::fs::{File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// Unlocked by name when dropped: a process that is being started has the file open until it runs its
 /// program, and a lock that only closing gave up with it.
@@ -12,6 +15,25 @@ impl FileLock {
     pub(crate) fn take(file: File) -> Result<FileLock, TryLockError> {
         file.try_lock()?;
         Ok(FileLock(file))
+    }
+
+    /// Takes the lock of the file at that path, which is made if it is not there; none if another run has it.
+    /// Another run may remove the file between our opening and our locking it; what we hold then is a lock on
+    /// nothing, and we try again.
+    pub(crate) fn at(path: &Path) -> io::Result<Option<FileLock>> {
+        loop {
+            let mut options = OpenOptions::new();
+            let file = options.create(true).truncate(false).write(true).open(path)?;
+            let mut lock = match FileLock::take(file) {
+                Ok(lock) => lock,
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error),
+            };
+            let held = lock.file().metadata()?;
+            if fs::metadata(path).is_ok_and(|there| there.ino() == held.ino()) {
+                return Ok(Some(lock));
+            }
+        }
     }
 
     /// The locked file.

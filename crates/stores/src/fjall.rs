@@ -15,10 +15,9 @@ use crate::directory_store::{DirectoryStore, not_created};
 use crate::error::Error;
 use crate::url::{Listing, Url};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
-use std::fmt;
 use std::io::{self, ErrorKind};
 use syncline_contract::key_value::{Change, KeyValue, KeyValueTarget, Pair, StoreInfo};
-use syncline_contract::{Durability, OptionListing, Order, Setting};
+use syncline_contract::{Durability, Order, Setting, options};
 
 /// fjall under the laboratory.
 pub type FjallTarget = KeyValueTarget<Fjall>;
@@ -32,20 +31,25 @@ const VERSION: &str = "3.1.13";
 /// The length of a key is kept in 16 bits.
 const KEY_BYTES_MAX: usize = u16::MAX as usize;
 
+options! {
+    /// The options of a `fjall:` URL.
+    #[derive(Debug)]
+    struct Given {
+        durability: Durability = "data",
+            "no PersistMode, Buffer, SyncData or SyncAll of each batch";
+    }
+}
+
 /// What `syncline list targets` shows.
 pub(crate) const LISTING: &Listing = &Listing {
     name: "fjall",
     what: "fjall in this process, a directory",
     form: "fjall:PATH?options, or fjall?options for a temporary database that is removed",
-    options: &[OptionListing {
-        name: "durability",
-        takes: "none, os, data or full",
-        default: "data",
-        meaning: "no PersistMode, Buffer, SyncData or SyncAll of each batch",
-    }],
+    options: Given::LISTING,
 };
 
 /// fjall as a store of keys and values, in one keyspace.
+#[derive(Debug)]
 pub struct Fjall {
     durability: Durability,
     home: DirectoryStore<Open>,
@@ -59,9 +63,8 @@ struct Open {
 /// Opens what a `fjall:` URL names; touches nothing yet.
 pub(crate) fn open(url: &Url) -> Result<FjallTarget, Error> {
     let given = url.given(LISTING)?;
-    let word = given.word("durability", &Durability::ALL, Durability::word)?;
     let store = Fjall {
-        durability: word.unwrap_or(Durability::Data),
+        durability: Given::read(&given)?.durability,
         home: DirectoryStore::new(Directory::of(url, LISTING, &[FOLDER], LISTING.name)?),
     };
     Ok(KeyValueTarget::new(store))
@@ -197,15 +200,6 @@ impl KeyValue for Fjall {
             said_by: "Database::cache_capacity".to_owned(),
         });
         setting.into_iter().collect()
-    }
-}
-
-impl fmt::Debug for Fjall {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("Fjall");
-        shown.field("durability", &self.durability);
-        shown.field("directory", self.home.directory());
-        shown.finish_non_exhaustive()
     }
 }
 

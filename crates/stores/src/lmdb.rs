@@ -23,11 +23,10 @@ use crate::error::Error;
 use crate::url::{Listing, Url};
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, MdbError};
-use std::fmt;
 use std::io::{self, ErrorKind};
 use std::ops::Bound;
 use syncline_contract::key_value::{Change, KeyValue, KeyValueTarget, Pair, StoreInfo};
-use syncline_contract::{Durability, OptionArgs, OptionListing, Order, Setting};
+use syncline_contract::{Durability, Order, Setting, options};
 
 /// LMDB under the laboratory.
 pub type LmdbTarget = KeyValueTarget<Lmdb>;
@@ -38,30 +37,27 @@ const NAMES: &[&str] = &["data.mdb", "lock.mdb"];
 /// Threads that may read; a thread keeps its place in LMDB's table of 64 bytes each until it ends.
 const READERS_MAX: u32 = 1 << 15;
 
-const MAP_MIB: u64 = 1 << 16;
+options! {
+    /// The options of an `lmdb:` URL.
+    #[derive(Debug)]
+    struct Given {
+        durability: Durability as "os or data" = "data",
+            "MDB_NOSYNC, or LMDB's default of two syncs a commit";
+        map_mib: u64 = 65_536 in 1..=16_777_216,
+            "address space of the map, hence the most that the store holds";
+    }
+}
 
 /// What `syncline list targets` shows.
 pub(crate) const LISTING: &Listing = &Listing {
     name: "lmdb",
     what: "LMDB in this process, a directory of two files",
     form: "lmdb:PATH?options, or lmdb?options for a temporary database that is removed",
-    options: &[
-        OptionListing {
-            name: "durability",
-            takes: "os or data",
-            default: "data",
-            meaning: "MDB_NOSYNC, or LMDB's default of two syncs a commit",
-        },
-        OptionListing {
-            name: "map_mib",
-            takes: "a whole number from 1 to 16777216",
-            default: "65536",
-            meaning: "address space of the map, hence the most that the store holds",
-        },
-    ],
+    options: Given::LISTING,
 };
 
 /// LMDB as a store of keys and values, in its unnamed database.
+#[derive(Debug)]
 pub struct Lmdb {
     durability: Durability,
     map_mib: u64,
@@ -75,18 +71,17 @@ struct Open {
 
 /// Opens what a `lmdb:` URL names; touches nothing yet.
 pub(crate) fn open(url: &Url) -> Result<LmdbTarget, Error> {
-    let given = url.given(LISTING)?;
+    let Given { durability, map_mib } = Given::read(&url.given(LISTING)?)?;
     let store = Lmdb {
-        durability: durability(&given)?,
-        map_mib: given.number("map_mib", 1..=1 << 24)?.unwrap_or(MAP_MIB),
+        durability: honoured(durability)?,
+        map_mib,
         home: DirectoryStore::new(Directory::of(url, LISTING, NAMES, LISTING.name)?),
     };
     Ok(KeyValueTarget::new(store))
 }
 
-fn durability(given: &OptionArgs<'_>) -> Result<Durability, Error> {
-    let word = given.word("durability", &Durability::ALL, Durability::word)?;
-    let why = match word.unwrap_or(Durability::Data) {
+fn honoured(durability: Durability) -> Result<Durability, Error> {
+    let why = match durability {
         word @ (Durability::Os | Durability::Data) => return Ok(word),
         Durability::None => {
             "durability=none: a commit always writes its pages to the file; the least is os"
@@ -287,14 +282,5 @@ impl KeyValue for Lmdb {
         let open = open.as_ref()?;
         let (durability, _) = open.evidence();
         (durability == Durability::Data).then(|| open.environment.info().last_txn_id as u64)
-    }
-}
-
-impl fmt::Debug for Lmdb {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("Lmdb");
-        shown.field("durability", &self.durability);
-        shown.field("directory", self.home.directory());
-        shown.finish_non_exhaustive()
     }
 }

@@ -15,8 +15,8 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use syncline_contract::{
     AccessPattern, Action, Capabilities, ClientModel, Decimal, Durability, Failure, FailureKind,
-    Isolation, Kind, Limit, LogLocation, OperationId, OptionListing, Plan, Queue, ReportedSettings,
-    Rows, Session, Side, Stop, TableId, Target, TargetResult, Value, Worker,
+    Isolation, Kind, Limit, LogLocation, OperationId, Plan, Queue, ReportedSettings, Rows, Session,
+    Side, Stop, TableId, Target, TargetResult, Value, Worker, options,
 };
 use syncline_instrument::{Nanos, clock};
 
@@ -35,16 +35,20 @@ pub struct Null {
     pub delay_ns: Nanos,
 }
 
+options! {
+    /// The options of `null`.
+    #[derive(Debug)]
+    struct Given {
+        delay_ns: u64 = 0 in 0..=1_000_000_000,
+            "how long each commit keeps its thread busy: a store of known cost";
+    }
+}
+
 pub(crate) const LISTING: &Listing = &Listing {
     name: "null",
     what: "does nothing, at once: measures syncline itself",
     form: "null, or null?options",
-    options: &[OptionListing {
-        name: "delay_ns",
-        takes: "a whole number from 0 to 1000000000",
-        default: "0",
-        meaning: "how long each commit keeps its thread busy: a store of known cost",
-    }],
+    options: Given::LISTING,
 };
 
 /// Opens what a `null:` URL names.
@@ -57,8 +61,7 @@ pub(crate) fn open(url: &Url) -> Result<Null, Error> {
             form: LISTING.form,
         });
     }
-    let delay_ns = given.number("delay_ns", 0..=1_000_000_000)?.unwrap_or(0);
-    Ok(Null { delay_ns })
+    Ok(Null { delay_ns: Given::read(&given)?.delay_ns })
 }
 
 impl Target for Null {

@@ -1,9 +1,11 @@
-//! Where a store stands: the path of a URL, or a private place in the current directory.
+//! Where a store stands: the path of a URL, or a private place in the current directory; its files.
 
 use crate::error::Error;
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use syncline_contract::{Failure, FailureKind, TargetResult};
 use syncline_launcher::private_path;
 
 /// The path behind a URL's colon: of `///data/x.db`, as other programs write an absolute path, `/data/x.db`.
@@ -42,6 +44,25 @@ pub(crate) fn abandoned(path: &Path, store: &str) -> Vec<PathBuf> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(is_left).collect()
+}
+
+/// Removes a file, if it is there.
+pub(crate) fn delete(path: &Path) -> TargetResult<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(failed("remove", path, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a file or a directory refused.
+pub(crate) fn failed(doing: &str, path: &Path, error: &io::Error) -> Failure {
+    let kind = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FailureKind::DiskFull,
+        _ => FailureKind::Storage,
+    };
+    Failure::new(kind, format!("cannot {doing} {}: {error}", path.display()))
 }
 
 #[cfg(test)]

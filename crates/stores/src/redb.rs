@@ -15,10 +15,9 @@ use crate::directory_store::{DirectoryStore, not_created};
 use crate::error::Error;
 use crate::url::{Listing, Url};
 use redb::{Database, ReadableDatabase, TableDefinition};
-use std::fmt;
 use std::io::{self, ErrorKind};
 use syncline_contract::key_value::{Change, KeyValue, KeyValueTarget, Pair, StoreInfo};
-use syncline_contract::{Durability, OptionArgs, OptionListing, Order};
+use syncline_contract::{Durability, Order, options};
 
 /// redb under the laboratory.
 pub type RedbTarget = KeyValueTarget<Redb>;
@@ -31,20 +30,25 @@ const VERSION: &str = "4.4.0";
 
 const ROWS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("rows");
 
+options! {
+    /// The options of a `redb:` URL.
+    #[derive(Debug)]
+    struct Given {
+        durability: Durability as "none or data" = "data",
+            "Durability::None or Durability::Immediate of each transaction";
+    }
+}
+
 /// What `syncline list targets` shows.
 pub(crate) const LISTING: &Listing = &Listing {
     name: "redb",
     what: "redb in this process, a directory of one file",
     form: "redb:PATH?options, or redb?options for a temporary database that is removed",
-    options: &[OptionListing {
-        name: "durability",
-        takes: "none or data",
-        default: "data",
-        meaning: "Durability::None or Durability::Immediate of each transaction",
-    }],
+    options: Given::LISTING,
 };
 
 /// redb as a store of keys and values, in one table.
+#[derive(Debug)]
 pub struct Redb {
     durability: Durability,
     home: DirectoryStore<Database>,
@@ -53,15 +57,14 @@ pub struct Redb {
 /// Opens what a `redb:` URL names; touches nothing yet.
 pub(crate) fn open(url: &Url) -> Result<RedbTarget, Error> {
     let store = Redb {
-        durability: durability(&url.given(LISTING)?)?,
+        durability: honoured(Given::read(&url.given(LISTING)?)?.durability)?,
         home: DirectoryStore::new(Directory::of(url, LISTING, &[FILE], LISTING.name)?),
     };
     Ok(KeyValueTarget::new(store))
 }
 
-fn durability(given: &OptionArgs<'_>) -> Result<Durability, Error> {
-    let word = given.word("durability", &Durability::ALL, Durability::word)?;
-    let why = match word.unwrap_or(Durability::Data) {
+fn honoured(durability: Durability) -> Result<Durability, Error> {
+    let why = match durability {
         word @ (Durability::None | Durability::Data) => return Ok(word),
         Durability::Os => {
             "durability=os: a commit syncs, or stays in its memory; choose none or data"
@@ -184,15 +187,6 @@ impl KeyValue for Redb {
         let open = self.home.opened();
         let database = open.as_ref().ok_or_else(not_created)?;
         pairs(database, from, to, order, limit).map_err(failure)
-    }
-}
-
-impl fmt::Debug for Redb {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("Redb");
-        shown.field("durability", &self.durability);
-        shown.field("directory", self.home.directory());
-        shown.finish_non_exhaustive()
     }
 }
 

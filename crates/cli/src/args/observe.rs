@@ -1,9 +1,8 @@
 //! `syncline observe` and `syncline clean`: what is done with a server that others use.
 
 use clap::Args;
-use std::path::PathBuf;
 use std::time::Duration;
-use syncline_console::{LineArg, value};
+use syncline_console::{LineArg, OutputArgs, value};
 
 /// Watch a live server without adding load: commits, syncs, log bytes, settings, commits per sync.
 #[derive(Args, Debug)]
@@ -32,13 +31,8 @@ pub(crate) struct ObserveArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) alias: Option<String>,
 
-    /// Where the record goes
-    #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
-    pub(crate) runs: PathBuf,
-
-    /// Print the record as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// Remove what runs of this program left in a server, and nothing else; print what was removed.

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
-use syncline_console::value;
+use syncline_console::{OutputArgs, value};
 
 /// Measure how many durable writes/s a directory can do, and report what is under it.
 #[derive(Args, Debug)]
@@ -34,13 +34,8 @@ pub(crate) struct ProbeArgs {
     #[arg(long)]
     pub(crate) wide: bool,
 
-    /// Where the record goes
-    #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
-    pub(crate) runs: PathBuf,
-
-    /// Print the record as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// Other ways to measure.

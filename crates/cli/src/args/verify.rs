@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
-use syncline_console::value;
+use syncline_console::{OutputArgs, value};
 
 /// Test whether a database keeps its promises of durability and isolation.
 #[derive(Args, Debug)]
@@ -92,13 +92,8 @@ pub(crate) struct DurabilityArgs {
     #[arg(long, value_name = "IMAGE", conflicts_with = "target")]
     pub(crate) again: Option<PathBuf>,
 
-    /// Where the record goes
-    #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
-    pub(crate) runs: PathBuf,
-
-    /// Print the record as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// Options of `verify isolation`.
@@ -149,13 +144,8 @@ pub(crate) struct IsolationArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "history"], requires = "claimed")]
     pub(crate) check: Option<PathBuf>,
 
-    /// Where the record goes
-    #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
-    pub(crate) runs: PathBuf,
-
-    /// Print the record as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// Levels of isolation that may be claimed.
@@ -227,13 +217,8 @@ pub(crate) struct DiskArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 
-    /// Where the record goes
-    #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
-    pub(crate) runs: PathBuf,
-
-    /// Print the record as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// How a block is made stable.

@@ -9,10 +9,10 @@ use crate::registry::TargetRegistry;
 use syncline_benchmark::Benchmark;
 use syncline_console::{CannotRun, LineArg, Outcome, Verdict, terminal};
 use syncline_contract::Target;
-use syncline_record::{ObservationRecord, Record, SyncLine, Writer, units};
+use syncline_record::{ObservationRecord, ObservedInterval, Record, SyncLine, Writer, units};
 use syncline_report::table;
 use syncline_runner::record::{ObservationInputs, from_observation};
-use syncline_runner::{Observation, ObservePlan, ObservedInterval};
+use syncline_runner::{Observation, ObservePlan};
 use syncline_stores::server::shown;
 
 /// Watches a server and reports.
@@ -23,7 +23,7 @@ pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, shelf: &S) -> Outco
     let target = shelf.open(&with_live_option(&args.url, true))?;
     // A record that is none shows before the watching, not after it.
     if let LineArg::Record(_) = args.line {
-        SyncLines::before(&args.line, &[], &terminal::Progress::of_words())?;
+        SyncLines::before(&args.line, &[], &terminal::Progress::of_messages())?;
     }
     let name = args.alias.clone().unwrap_or_else(|| target.name());
     // The head of the record is written before the watching, so the command that names the product goes
@@ -33,7 +33,7 @@ pub(crate) fn observe<S: TargetRegistry>(args: &ObserveArgs, shelf: &S) -> Outco
         command: fresh.command.clone().filter(|_| args.alias.is_none()),
         ..fresh
     };
-    let writer = Writer::create_observation(&args.runs, &identity, &name)?;
+    let writer = Writer::create_observation(&args.output.runs, &identity, &name)?;
     let seen = match watch(args, &target) {
         Ok(seen) => seen,
         Err(why) => {
@@ -86,7 +86,7 @@ fn line(args: &ObserveArgs, seen: &Observation) -> Result<SyncLine, CannotRun> {
 }
 
 fn show(args: &ObserveArgs, record: ObservationRecord) -> Result<(), CannotRun> {
-    if args.json {
+    if args.output.json {
         terminal::print(&(syncline_record::json(&[Record::from(record)]) + "\n"))?;
     } else {
         terminal::print_view(|| table::observation(&record))?;

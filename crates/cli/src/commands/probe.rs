@@ -26,7 +26,7 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
         recording_mount::refuse_recording_mount(directory)?;
     }
     estimate(&plan, &args.directories);
-    let (writers, records) = measured(&args.directories, &plan, &args.runs)?;
+    let (writers, records) = measured(&args.directories, &plan, &args.output.runs)?;
     let written = writers.into_iter().zip(&records);
     let files: Vec<_> = written.map(|(writer, record)| writer.finish_probe(record)).collect();
     show(args, &records, rating)?;
@@ -129,7 +129,7 @@ fn show(
     records: &[ProbeRecord],
     rating: Option<Rating>,
 ) -> Result<(), CannotRun> {
-    if args.json {
+    if args.output.json {
         let records: Vec<Record> = records.iter().cloned().map(Record::from).collect();
         return terminal::print(&(syncline_record::json(&records) + "\n"));
     }

@@ -29,7 +29,7 @@ fn metered(old: &RunRecord, args: &LikeArgs) -> Result<MeterArgs, CannotRun> {
         let record = args.like.display();
         CannotRun(format!("{why}: the run of {record} was not metered"))
     };
-    let settled = args.meter.settled(was).map_err(unmetered)?;
+    let settled = args.meter.with_defaults(was).map_err(unmetered)?;
     if settled.map.is_none()
         && let Some(other) = other_map(old)
     {

@@ -328,10 +328,10 @@ fn what_does_not_apply_is_refused_by_its_name() {
     let folder = folder();
     write(folder.path(), "bad.sql", "SELECT 1;\n\\set x 1 +\n");
     for (flags, said) in [
-        ("-L 0", "a rate is above zero"),
+        ("-L 0", "must be above zero"),
         ("--sampling-rate 0.1", "--log"),
         ("--aggregate-interval 1", "--log"),
-        ("-l --sampling-rate 2", "above 0 and up to 1"),
+        ("-l --sampling-rate 2", "above 0 and at most 1"),
         ("-l --log-prefix no/such/folder", "cannot make the log"),
         ("-l --sampling-rate 0.1 --aggregate-interval 1", "cannot be used with"),
         ("-h host", "both name the store"),

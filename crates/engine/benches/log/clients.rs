@@ -1,5 +1,4 @@
-//! Clients that commit records of 132 bytes one after another: as threads, or as futures on small
-//! executors.
+//! Clients that commit records of 132 bytes one after another: as threads, or as futures on small executors.
 
 use crate::Outcome;
 use std::collections::VecDeque;
@@ -17,14 +16,14 @@ use syncline_vfs::RealDisk;
 
 const RECORD_BYTES: usize = 124;
 
-/// Who commits.
+/// The kind of clients.
 #[derive(Clone, Copy)]
 pub(crate) enum Load {
     Threads { clients: usize },
     Tickets { clients: usize, workers: usize },
 }
 
-/// Lets the clients commit for a while; returns how many commits were acknowledged.
+/// Lets the clients commit for a while. Returns the number of acknowledged commits.
 pub(crate) fn run(log: &Log<RealDisk>, load: Load, slice_ms: u64) -> u64 {
     let stop = AtomicBool::new(false);
     let commits = AtomicU64::new(0);
@@ -88,7 +87,7 @@ fn fill(record: &mut Vec<u8>, number: u64) {
     record[..8].copy_from_slice(&number.to_le_bytes());
 }
 
-/// Runs futures on this thread, in passes that the worker's cork brackets.
+/// Runs futures on this thread, in passes; the worker holds its batch during a pass.
 struct Executor;
 
 #[derive(Debug)]
@@ -155,7 +154,7 @@ impl Executor {
     }
 }
 
-/// What a commit costs without any waiting: claim, number, publish, and its share of draining.
+/// The cost of a commit without any waiting: claim, number, publish, and its share of draining.
 pub(crate) fn publish_cost(path: &Path, slice_ms: u64) -> Outcome {
     let options = Options {
         durability: Durability::None,
@@ -179,8 +178,8 @@ pub(crate) fn publish_cost(path: &Path, slice_ms: u64) -> Outcome {
         log.release(log.horizon());
     }
     let hash = log.horizon().0;
-    log.close().expect("the log works to its end");
-    std::fs::remove_dir_all(path).expect("the benchmark's folder goes away");
+    log.close().expect("the log can be closed");
+    std::fs::remove_dir_all(path).expect("the benchmark's folder can be removed");
     Outcome {
         rate_per_s: commits as f64 * 1e9 / publishing_ns as f64,
         hash,

@@ -1,12 +1,12 @@
-//! Benchmarks of the log: what publishing costs, and how many commits a second it makes stable with
-//! 1, 8, 64 and 1,000 clients, by threads and by tickets, beside the disk's own rate.
+//! Benchmarks of the log: the cost of publishing, and the stable commits per second with 1, 8, 64 and 1,000
+//! clients, by threads and by tickets, next to the disk's own rate.
 //!
-//! `cargo bench -p syncline-engine` runs it for some seconds in the current directory; `-- --slice-ms
-//! 300 --rounds 5` sets how long and how often, `-- --only NAME` chooses rows. Under `cargo test` it
-//! runs once with tiny input, in the build's folder for temporary files. It ends with a checksum of
-//! the work done, so that none is optimized away.
+//! `cargo bench -p syncline-engine` runs it for some seconds in the current directory; `-- --slice-ms 300
+//! --rounds 5` sets duration and repetitions, `-- --only NAME` selects rows. Under `cargo test` it runs once
+//! with tiny input, in the build's folder for temporary files. It ends with a checksum of the work, so that
+//! nothing is optimized away.
 
-#![allow(clippy::print_stdout, reason = "a benchmark speaks to whoever runs it")]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 mod clients;
 mod raw;
@@ -18,10 +18,10 @@ use syncline_engine::log::{Log, Options, Writer};
 use syncline_instrument::clock;
 use syncline_vfs::RealDisk;
 
-/// Measures one slice of so many milliseconds in a folder of its own.
+/// Measures one slice of the given milliseconds in a separate folder.
 type Measure = Box<dyn Fn(&Path, u64) -> Outcome>;
 
-/// What one row measures.
+/// One row of the output.
 struct Row {
     name: String,
     measure: Measure,
@@ -29,7 +29,7 @@ struct Row {
     notes: String,
 }
 
-/// What one slice gave.
+/// The result of one slice.
 struct Outcome {
     rate_per_s: f64,
     hash: u64,
@@ -125,19 +125,19 @@ fn on_log(path: &Path, options: Options, load: Load, slice_ms: u64) -> Outcome {
     );
     let hash = log.horizon().0;
     assert!(hash >= commits, "every counted commit is stable");
-    log.close().expect("the log works to its end");
-    std::fs::remove_dir_all(path).expect("the benchmark's folder goes away");
+    log.close().expect("the log can be closed");
+    std::fs::remove_dir_all(path).expect("the benchmark's folder can be removed");
     Outcome { rate_per_s: commits as f64 / elapsed_s, hash, notes }
 }
 
-/// A folder, for a benchmark in the current directory, removed at the end: the current directory is
-/// on the disk that is to be measured, which a temporary one may not be.
+/// A folder in the current directory, removed at the end. A temporary directory may not be on the disk that
+/// is to be measured.
 struct Folder(PathBuf);
 
 impl Folder {
     fn make(is_bench: bool) -> Folder {
-        let place = if is_bench { "." } else { env!("CARGO_TARGET_TMPDIR") };
-        let path = Path::new(place).join(format!("bench-log-{}", std::process::id()));
+        let parent = if is_bench { "." } else { env!("CARGO_TARGET_TMPDIR") };
+        let path = Path::new(parent).join(format!("bench-log-{}", std::process::id()));
         std::fs::create_dir(&path).expect("a folder for the benchmark");
         Folder(path)
     }

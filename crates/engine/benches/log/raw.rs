@@ -1,4 +1,4 @@
-//! The disk's own rate, beside which the log's rates stand.
+//! The disk's own rate, for comparison with the log's rates.
 
 use crate::Outcome;
 use std::path::Path;
@@ -35,6 +35,6 @@ pub(crate) fn line(path: &Path, slice_ms: u64) -> Outcome {
         writes += 1;
     }
     let elapsed_s = (clock::now() - started) as f64 / clock::SECOND as f64;
-    std::fs::remove_dir_all(path).expect("the raw folder goes away");
+    std::fs::remove_dir_all(path).expect("the raw folder can be removed");
     Outcome { rate_per_s: writes as f64 / elapsed_s, hash: writes, notes: String::new() }
 }

@@ -1,12 +1,12 @@
-//! Benchmarks of the store through its public face: what a transaction costs the client that runs it
-//! and does not wait, what a point read waits for, what a row costs in memory, and how fast a log is redone.
+//! Benchmarks of the store through its public interface: the cost of a transaction for a client that does not
+//! wait for it, the waits of a point read, the memory of a row, and the speed of redo.
 //!
-//! `cargo bench -p syncline-engine --bench store` runs it in the current directory with a million rows;
-//! `-- --rows 100000 --rounds 5` sets how many and how often, `-- --only NAME` chooses parts. Under
-//! `cargo test` it runs once with tiny input, in the build's folder for temporary files. It ends with a
-//! checksum of the work done, so that none is optimized away.
+//! `cargo bench -p syncline-engine --bench store` runs it in the current directory with a million rows; `--
+//! --rows 100000 --rounds 5` sets rows and repetitions, `-- --only NAME` selects parts. Under `cargo test` it
+//! runs once with tiny input, in the build's folder for temporary files. It ends with a checksum of the work,
+//! so that nothing is optimized away.
 
-#![allow(clippy::print_stdout, reason = "a benchmark speaks to whoever runs it")]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 mod memory;
 mod peers;
@@ -17,7 +17,7 @@ mod transactions;
 
 use std::path::{Path, PathBuf};
 
-/// How much is to be done.
+/// The amount of work.
 #[derive(Clone, Copy)]
 struct Scale {
     rows: u64,
@@ -71,7 +71,7 @@ fn main() {
     println!("hash {hash:016x}");
 }
 
-/// Prints a row: the median of what the rounds gave, and from what to what they went.
+/// Prints a row: the median of the rounds, and their range.
 fn show(name: &str, unit: &str, values: &mut [f64]) {
     values.sort_by(f64::total_cmp);
     let (least, median) = (values[0], values[values.len() / 2]);
@@ -79,11 +79,11 @@ fn show(name: &str, unit: &str, values: &mut [f64]) {
     println!("  {name:<52} {median:>10.2} {unit}  [{least:.2} to {last:.2}]");
 }
 
-/// A folder that goes when it drops.
+/// A folder that is removed when this is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
-    /// In the current directory for a benchmark, since the disk counts there; else with the build.
+    /// In the current directory for a benchmark, since the disk matters there; otherwise with the build.
     fn make(is_bench: bool) -> Folder {
         let within =
             if is_bench { PathBuf::from(".") } else { PathBuf::from(env!("CARGO_TARGET_TMPDIR")) };
@@ -96,7 +96,7 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_dir_all(&self.0) {
-            println!("{} stays: {error}", self.0.display());
+            println!("{} could not be removed: {error}", self.0.display());
         }
     }
 }

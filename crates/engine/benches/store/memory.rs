@@ -1,8 +1,8 @@
-//! What a row costs in memory: growth of the resident set, and what the engine counts, for each byte of
-//! key and value; inserted in the order of keys, and at random.
+//! The memory of a row: growth of the resident set, and the engine's own count, for each byte of key and
+//! value; with inserts in key order and at random.
 //!
-//! Each order is measured in a process of its own, which this one starts: memory that was given back
-//! earlier would else be used again and not be seen to grow.
+//! Each order is measured in a separate process, which this one starts: memory freed earlier would otherwise
+//! be reused, and its growth would not show.
 
 use crate::transactions::scramble;
 use crate::{Scale, show};
@@ -15,7 +15,7 @@ use syncline_engine::{Begin, Database, Kind, Options, Result, Schema, Value};
 const ROW_BYTES: u64 = 108;
 const PAYLOAD: [u8; 100] = [7; 100];
 
-/// The flag by which the process of one order is told where to work, on how many rows, in which order.
+/// The flag that passes folder, number of rows and order to the process of one order.
 pub(crate) const CHILD: &str = "--memory-of";
 
 pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
@@ -26,7 +26,7 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
             .args([CHILD, name, &scale.rows.to_string()])
             .arg(folder.join(name))
             .status();
-        assert!(child.expect("the child starts").success(), "{name} has failed");
+        assert!(child.expect("the child starts").success(), "{name} failed");
     }
     scale.rows
 }
@@ -34,7 +34,7 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
 /// Measures one order.
 pub(crate) fn run_child(name: &str, rows: u64, folder: &Path) {
     let order = ORDERS.iter().find(|order| order.0 == name);
-    let (_, order) = order.expect("the order is one of ours");
+    let (_, order) = order.expect("a known order");
     let grown = grow(folder, rows, *order).expect("the store works");
     let raw = (rows * ROW_BYTES) as f64;
     show(&format!("resident set, {name} / bytes of rows"), "x", &mut [grown.resident / raw]);
@@ -73,7 +73,7 @@ fn grow(folder: &Path, rows: u64, order: Order) -> Result<Grown> {
     })
 }
 
-/// The process's resident set by the operating system's word; zero where it does not tell.
+/// The process's resident set as the operating system reports it; zero if it does not.
 fn resident_bytes() -> f64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));

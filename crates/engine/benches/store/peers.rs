@@ -1,8 +1,8 @@
-//! The same rows in LMDB and in redb: keys of eight bytes, most significant byte first, and payloads.
+//! The same rows in LMDB and in redb: keys of eight bytes, big-endian, and payloads.
 
 #![allow(
     unsafe_code,
-    reason = "opening a memory map is unsafe in Rust, whoever does it: the file must not change under it"
+    reason = "opening a memory map is unsafe: the file must not change while it is mapped"
 )]
 
 use crate::reads::PAYLOAD;
@@ -12,7 +12,7 @@ use std::path::Path;
 
 const ROWS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("rows");
 
-/// Room for so many bytes a row, and at least as many in all.
+/// Map bytes for each row, and the least in total.
 const MAP_BYTES_ROW: usize = 1024;
 const MAP_BYTES_MIN: usize = 1 << 24;
 
@@ -23,13 +23,13 @@ pub(crate) struct LmdbRows {
 }
 
 impl LmdbRows {
-    /// So many of them, in a new folder.
+    /// Loads `rows` of them, in a new folder.
     pub(crate) fn load(folder: &Path, rows: u64) -> LmdbRows {
         std::fs::create_dir_all(folder).expect("a folder can be made");
         let mut options = heed::EnvOpenOptions::new();
         options.map_size(MAP_BYTES_MIN.max(rows as usize * MAP_BYTES_ROW));
-        // SAFETY: the folder was made by this process for this one use, so that nobody else changes a file
-        // in it, and no second environment is opened there.
+        // SAFETY: this process made the folder for this one use, so no other process changes a file in it,
+        // and no second environment is opened there.
         let opened = unsafe { options.open(folder) };
         let environment = opened.expect("LMDB opens");
         let write = environment.write_txn().expect("LMDB writes");
@@ -44,12 +44,12 @@ impl LmdbRows {
         LmdbRows { environment, rows }
     }
 
-    /// Reads in a transaction: a byte of the payload of each key that is asked for.
+    /// Reads in a transaction: returns a byte of the payload of each requested key.
     pub(crate) fn read<R>(&self, reads: impl FnOnce(&dyn Fn(i64) -> u64) -> R) -> R {
         let transaction = self.environment.read_txn().expect("LMDB reads");
         reads(&|id| {
-            let found = self.rows.get(&transaction, &id.to_be_bytes());
-            let payload = found.expect("LMDB reads").expect("the row was loaded");
+            let payload = self.rows.get(&transaction, &id.to_be_bytes());
+            let payload = payload.expect("LMDB reads").expect("the row was loaded");
             u64::from(payload[3])
         })
     }
@@ -59,7 +59,7 @@ impl LmdbRows {
 pub(crate) struct RedbRows(redb::Database);
 
 impl RedbRows {
-    /// So many of them, in a new folder.
+    /// Loads `rows` of them, in a new folder.
     pub(crate) fn load(folder: &Path, rows: u64) -> RedbRows {
         std::fs::create_dir_all(folder).expect("a folder can be made");
         let database = redb::Database::create(folder.join("rows.redb")).expect("redb opens");
@@ -74,13 +74,13 @@ impl RedbRows {
         RedbRows(database)
     }
 
-    /// Reads in a transaction: a byte of the payload of each key that is asked for.
+    /// Reads in a transaction: returns a byte of the payload of each requested key.
     pub(crate) fn read<R>(&self, reads: impl FnOnce(&dyn Fn(i64) -> u64) -> R) -> R {
         let transaction = self.0.begin_read().expect("redb reads");
         let table = transaction.open_table(ROWS).expect("redb reads");
         reads(&|id| {
-            let found = table.get(&id.to_be_bytes()[..]);
-            let payload = found.expect("redb reads").expect("the row was loaded");
+            let payload = table.get(&id.to_be_bytes()[..]);
+            let payload = payload.expect("redb reads").expect("the row was loaded");
             u64::from(payload.value()[3])
         })
     }

@@ -1,25 +1,25 @@
-//! A random way through memory: how long a load takes that only the one before makes possible.
+//! A random chain through memory: the duration of a load whose address comes from the one before.
 
-#![allow(unsafe_code, reason = "the system is told which memory large pages shall back")]
+#![allow(unsafe_code, reason = "the system is advised to back memory with large pages")]
 
 use std::hint::black_box;
 
 const LINE_BYTES: u64 = 64;
 
-/// What pages of the system the memory lies in.
+/// The kind of system pages that back the memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pages {
-    /// As the allocator gives it.
+    /// As the allocator supplies it.
     Usual,
-    /// Large ones, as far as the system has them.
+    /// Large ones, if the system has them.
     Large,
 }
 
-/// All lines of a piece of memory, each naming the next one.
+/// All cache lines of a piece of memory, each naming the next one.
 pub(crate) struct PointerChase(Vec<[u64; (LINE_BYTES / 8) as usize]>);
 
 impl PointerChase {
-    /// Through so many bytes.
+    /// Through this many bytes.
     pub(crate) fn new(bytes: u64, pages: Pages) -> PointerChase {
         let lines = bytes.div_ceil(LINE_BYTES).max(2);
         let mut random = fastrand::Rng::with_seed(lines);
@@ -30,7 +30,7 @@ impl PointerChase {
         }
         let mut chain = Vec::with_capacity(next.len());
         if pages == Pages::Large {
-            ask_for_large_pages(&mut chain);
+            advise_large_pages(&mut chain);
         }
         chain.extend(next.into_iter().map(|next| [next; 8]));
         PointerChase(chain)
@@ -46,9 +46,9 @@ impl PointerChase {
     }
 }
 
-/// For memory that a list has and has not touched yet.
+/// For memory that a list has allocated but not touched yet.
 #[cfg(target_os = "linux")]
-fn ask_for_large_pages<T>(list: &mut Vec<T>) {
+fn advise_large_pages<T>(list: &mut Vec<T>) {
     const LARGE_BYTES: usize = 2 << 20;
     let room = list.spare_capacity_mut();
     let (start, bytes) = (room.as_mut_ptr().cast::<u8>(), size_of_val(room));
@@ -58,12 +58,12 @@ fn ask_for_large_pages<T>(list: &mut Vec<T>) {
         let advice = rustix::mm::Advice::LinuxHugepage;
         let start = start.wrapping_add(before).cast();
         // A system without large pages refuses: then both kinds take the same time.
-        // SAFETY: the pages lie within the list's own memory, and the advice changes nothing but how long
-        // it takes.
+        // SAFETY: the pages are within the list's own memory, and the advice changes only the time that
+        // accesses take.
         let _refused = unsafe { rustix::mm::madvise(start, bytes, advice) }.is_err();
     }
 }
 
-/// Nothing is known of other systems.
+/// Other systems have no such advice.
 #[cfg(not(target_os = "linux"))]
-fn ask_for_large_pages<T>(_list: &mut Vec<T>) {}
+fn advise_large_pages<T>(_list: &mut Vec<T>) {}

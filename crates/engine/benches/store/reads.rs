@@ -1,23 +1,22 @@
-//! What a point read waits for: one thread reads rows by key, each read named by the one before, beside the
-//! least that as many dependent loads of memory can take, beside LMDB and beside redb. All take turns.
+//! The waits of a point read: one thread reads rows by key, each key derived from the result before, next to
+//! the minimum for as many dependent loads of memory, and next to LMDB and redb. All take turns.
 //!
-//! A read goes from page to page, and from line to line within a page: where the next line lies stands in
-//! the one before. So it cannot be quicker than its loads one after another. How long a load takes depends on
-//! how many bytes the loads of that kind are spread over, so each kind is measured by following a random
-//! chain through as many bytes of plain memory, in pages as the store's memory has them: of leaves in large
-//! ones, where the system has them, and beside that in the usual ones. Loads that are made at once count as
-//! one.
+//! A read goes from page to page, and from line to line within a page; each line holds the address of the
+//! next one. So it cannot be faster than its loads one after another. The duration of a load depends on the
+//! number of bytes over which loads of that kind are spread, so each kind is measured by following a random
+//! chain through as many bytes of plain memory, in pages like those of the store's memory: for leaves in
+//! large ones, if the system has them, and also in usual ones. Loads issued together count as one.
 //!
 //! | loads of a level | of an inner node | of a leaf |
 //! |---|---|---|
 //! | the page's entry in the translation table | 1 | 1 |
-//! | the frame; of a leaf also its first lines, at once | 1 | 1 |
-//! | the guide's marks, the sixteen digests they lead to, the child's number | 3 | |
+//! | the frame; for a leaf also its first lines, together | 1 | 1 |
+//! | the separator index's samples, the sixteen heads that they lead to, the child's number | 3 | |
 //! | the row | | 1 |
 //!
-//! Rows are numbered in turn, as LMDB's and redb's are. So the engine's leaves are even, and it asks for the
-//! row together with the leaf's first lines; the limit does not. Beside that stands what a read costs where
-//! numbers are scattered, of a table of its own.
+//! Rows are numbered consecutively, as in LMDB and redb. So the engine's leaves are uniform, and it
+//! prefetches the row together with the leaf's first lines; the limit does not. The cost of a read with
+//! scattered numbers, in a separate table, is printed as well.
 
 use crate::peers::{LmdbRows, RedbRows};
 use crate::pointer_chase::{Pages, PointerChase};
@@ -35,18 +34,19 @@ pub(crate) const PAYLOAD: [u8; 100] = [7; 100];
 const ENTRY_BYTES: u64 = 16;
 const FRAME_BYTES: u64 = 64;
 const LEAF_BYTES: u64 = 8192;
-/// Bytes that a search looks at in an inner node, and more of them for each child: a digest, a number.
+/// Bytes that a search reads in an inner node, and additional ones for each child: a head, a number.
 const INNER_BYTES: u64 = 256;
 const CHILD_BYTES: u64 = 16;
 
-/// In which pages leaves lie, of each limit.
+/// The pages of leaves, for each limit.
 const LIMITS: [Pages; 2] = [Pages::Large, Pages::Usual];
 
-/// Loads of one kind: how many a read makes one after another, and over how many bytes they are spread.
+/// Loads of one kind: the number that a read makes one after another, and the bytes over which they are
+/// spread.
 struct Loads {
     name: String,
     count: u64,
-    /// The limit that it is part of; none: of both.
+    /// The limit that it belongs to; none: both.
     pages: Option<Pages>,
     chain: PointerChase,
 }
@@ -69,7 +69,7 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
     for round in 0..u64::from(scale.rounds) {
         let mut limit = [0.0; 2];
         for (loads, all) in loads.iter().zip(&mut of_loads) {
-            let each = timed(scale.operations, |_, seen| loads.chain.next(seen), &mut hash);
+            let each = timed(scale.operations, |_, before| loads.chain.next(before), &mut hash);
             all.push(each);
             for (limit, pages) in limit.iter_mut().zip(LIMITS) {
                 if loads.pages.is_none_or(|of| of == pages) {
@@ -80,33 +80,44 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
         for (all, limit) in limits.iter_mut().zip(limit) {
             all.push(limit);
         }
-        let key = |operation, seen| (scramble(operation ^ round << 40 ^ seen) % scale.rows) as i64;
+        let key =
+            |operation, before| (scramble(operation ^ round << 40 ^ before) % scale.rows) as i64;
         let operations = scale.operations;
         session.begin(Begin::ReadOnly).expect("the store works");
         costs[0].push(timed(
             operations,
-            |at, seen| get(&mut session, &table, key(at, seen)),
+            |at, before| get(&mut session, &table, key(at, before)),
             &mut hash,
         ));
         session.abort();
         spread_session.begin(Begin::ReadOnly).expect("the store works");
         costs[6].push(timed(
             operations,
-            |at, seen| get(&mut spread_session, &spread_table, scattered(key(at, seen))),
+            |at, before| get(&mut spread_session, &spread_table, scattered(key(at, before))),
             &mut hash,
         ));
         spread_session.abort();
-        let mut alone = |at, seen| {
+        let mut alone = |at, before| {
             session.begin(Begin::ReadOnly).expect("the store works");
-            let found = get(&mut session, &table, key(at, seen));
-            session.commit().expect("who only reads meets no conflict");
-            found
+            let result = get(&mut session, &table, key(at, before));
+            session.commit().expect("a read-only transaction gets no conflict");
+            result
         };
         costs[1].push(timed(operations, &mut alone, &mut hash));
-        costs[2].push(lmdb.read(|get| timed(operations, |at, seen| get(key(at, seen)), &mut hash)));
-        costs[3].push(timed(operations, |at, seen| lmdb.read(|get| get(key(at, seen))), &mut hash));
-        costs[4].push(redb.read(|get| timed(operations, |at, seen| get(key(at, seen)), &mut hash)));
-        costs[5].push(timed(operations, |at, seen| redb.read(|get| get(key(at, seen))), &mut hash));
+        costs[2]
+            .push(lmdb.read(|get| timed(operations, |at, before| get(key(at, before)), &mut hash)));
+        costs[3].push(timed(
+            operations,
+            |at, before| lmdb.read(|get| get(key(at, before))),
+            &mut hash,
+        ));
+        costs[4]
+            .push(redb.read(|get| timed(operations, |at, before| get(key(at, before)), &mut hash)));
+        costs[5].push(timed(
+            operations,
+            |at, before| redb.read(|get| get(key(at, before))),
+            &mut hash,
+        ));
     }
     print(&loads, &mut of_loads, &limits, &costs);
     hash
@@ -153,15 +164,15 @@ fn print(
     ratio("LMDB / get of scattered numbers, in one transaction", &costs[2], &costs[6]);
 }
 
-/// Nanoseconds of one operation. Each is given its number and what the one before has found.
+/// Nanoseconds of one operation. Each receives its number and the result of the one before.
 fn timed(operations: u64, mut each: impl FnMut(u64, u64) -> u64, hash: &mut u64) -> f64 {
-    let mut seen = 0;
+    let mut before = 0;
     let started = clock::now();
     for operation in 0..operations {
-        seen = each(operation, seen);
+        before = each(operation, before);
     }
     let took = clock::now() - started;
-    *hash ^= seen;
+    *hash ^= before;
     took as f64 / operations as f64
 }
 
@@ -173,7 +184,7 @@ fn get(session: &mut TypedSession<RealDisk>, table: &Table, id: i64) -> u64 {
     }
 }
 
-/// A row's number where numbers are scattered: no two are the same.
+/// A row's number in the scattered table; all are distinct.
 fn scattered(row: i64) -> i64 {
     row.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64)
 }
@@ -190,7 +201,7 @@ fn load(folder: &Path, rows: u64, number: fn(i64) -> i64) -> Result<(Database, T
     Ok((database, table))
 }
 
-/// The loads of a read in a tree of so many pages at each level, leaves first.
+/// The loads of a read in a tree with these numbers of pages at each level, leaves first.
 fn loads_of(levels: &[u64]) -> Vec<Loads> {
     let mut all = Vec::new();
     let mut add = |name: String, count, bytes, pages: Option<Pages>| {

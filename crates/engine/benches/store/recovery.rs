@@ -1,4 +1,4 @@
-//! How fast a log is redone: inserts and updates behind the last checkpoint, a row a commit.
+//! The speed of redo: inserts and updates after the last checkpoint, one row per commit.
 
 use crate::transactions::scramble;
 use crate::{Scale, show};
@@ -34,7 +34,7 @@ fn options() -> Options {
     }
 }
 
-/// Half of the commits insert in the order of keys, the others change rows at random.
+/// Half of the commits insert in key order, the others change random rows.
 fn write(folder: &Path, commits: u64) -> Result<()> {
     let database = Database::create(folder, options())?;
     let schema = Schema::table("rows").column("id", Kind::Int).column("payload", Kind::Bytes);

@@ -1,5 +1,5 @@
-//! What transactions cost, in nanoseconds each, on one thread: reads beside a `BTreeMap` of the same
-//! rows, commits at durability none, and the first touch of one to eight tables.
+//! The cost of transactions in nanoseconds, on one thread: reads next to a `BTreeMap` of the same rows,
+//! commits at durability none, and the first use of one to eight tables.
 
 use crate::{Scale, show};
 use std::collections::BTreeMap;
@@ -62,27 +62,27 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
     reader.abort();
     measure("begin, get, end, read-only", &mut |session, random| {
         session.begin(Begin::ReadOnly)?;
-        let seen = get(session, &store.large, key(random))?;
+        let result = get(session, &store.large, key(random))?;
         session.commit()?;
-        Ok(seen)
+        Ok(result)
     });
     measure("begin, get, end, serializable", &mut |session, random| {
         session.begin(Begin::Serializable)?;
-        let seen = get(session, &store.large, key(random))?;
+        let result = get(session, &store.large, key(random))?;
         session.commit()?;
-        Ok(seen)
+        Ok(result)
     });
     measure("begin, scan of 100 rows, end, read-only", &mut |session, random| {
         session.begin(Begin::ReadOnly)?;
         let lower = [Value::Int(key(random))];
-        let mut seen = 0;
+        let mut result = 0;
         let visit = |row: syncline_engine::Row<'_>| {
-            seen ^= row.value(0)?.as_int().unwrap_or(0) as u64;
+            result ^= row.value(0)?.as_int().unwrap_or(0) as u64;
             Ok(ControlFlow::Continue(()))
         };
         session.scan(&store.large, KeyRange::from(&lower), Direction::Ascending, 100, visit)?;
         session.commit()?;
-        Ok(seen)
+        Ok(result)
     });
     measure("begin, put of 100 B, commit", &mut |session, random| {
         session.begin(Begin::Serializable)?;
@@ -99,12 +99,12 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
     for touched in [1, 2, 4, 8] {
         measure(&format!("begin, get in {touched} tables, end"), &mut |session, random| {
             session.begin(Begin::Serializable)?;
-            let mut seen = 0;
+            let mut result = 0;
             for table in &store.small[..touched] {
-                seen ^= get(session, table, key(random) % store.rows.min(1_000) as i64)?;
+                result ^= get(session, table, key(random) % store.rows.min(1_000) as i64)?;
             }
             session.commit()?;
-            Ok(seen)
+            Ok(result)
         });
         measure(&format!("begin, add in {touched} tables, commit"), &mut |session, random| {
             session.begin(Begin::Serializable)?;

@@ -166,7 +166,7 @@ impl<D: Disk> Rounds<D> {
     /// Updates the usual duration of a log write without a checkpoint.
     fn update_base(&mut self, grown: LogGrowth) {
         if let Some(mean) = self.write_ns_since_last_tick(grown) {
-            // The base rises slowly, so that an exceptionally fast spell is forgotten.
+            // The base rises slowly, so that an exceptionally fast phase is forgotten.
             let risen = self.base_write_ns.saturating_add(self.base_write_ns / 64);
             self.base_write_ns = mean.min(risen);
         }

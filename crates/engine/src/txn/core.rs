@@ -34,7 +34,7 @@ use syncline_vfs::Disk;
 const COMMITS_PER_BOUND: u64 = 32;
 
 /// How transactions run.
-#[allow(clippy::struct_field_names, reason = "each knob is a cap and says so")]
+#[allow(clippy::struct_field_names, reason = "every option is a cap, and its name says so")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TxnOptions {
     /// Memory for old versions in bytes. At the cap, the oldest transaction that needs them ends.

@@ -8,7 +8,6 @@
 //! the commit's refusal early, where they can detect it:
 //! 1. a scan that meets the stored row of an insert, or an index entry whose row is inserted and stored;
 //! 2. a read of a row that the transaction has inserted and deleted again, which would otherwise look absent.
-//! 2. a read of a row that the transaction has inserted and deleted again, which would be absent else.
 
 use crate::error::Result;
 use crate::ids::PageId;

@@ -15,7 +15,6 @@
 //! - No such key: no row at the point either. A delete past the point would have left its ghost, which
 //!   stays while this transaction is registered.
 //!
-//!
 //! A value is shown in place, under the latch of its leaf: a reader of a long row usually needs a few
 //! columns, and need not wait for the memory of the others. An older version, or a value in overflow pages,
 //! is shown in memory of the transaction.

@@ -10,7 +10,6 @@
 //! | `resident_bytes_max` | pages and their frames, including those that wait for their last reader; free cells of blocks; the translation table; images that wait for a checkpoint | [`Core::reclaim`], then `Capped` |
 //! | `version_bytes_max` | versions: entry, key, value, and the overflow pages of a value; waiting ghosts: entry and key | collect, end the oldest reader |
 //!
-//!
 //! Overflow pages of an old version count towards both: they are pages.
 //!
 //! [`Core::reclaim`] does the following until the requested pages fit:
@@ -21,7 +20,6 @@
 //! 5. end the oldest reader with `SnapshotTooOld`, if the memory that only old readers need is worth it:
 //!    enough overflow pages, or a leaf full of ghosts. Otherwise an idle reader could prevent emptying a
 //!    full store.
-//!
 //!
 //! Invariants:
 //! 1. The caller is outside a section, holds no latch, no permit of the log and no pinned epoch. A caller
@@ -35,7 +33,6 @@
 //! 5. Freed memory is not reserved. A caller that loses it to others frees more
 //!    ([`retry_at_cap`](crate::buffer::retry_at_cap)): each time other pages were placed, so the store as a
 //!    whole makes progress.
-//!    the store as a whole moves on.
 
 use crate::access::btree::{MergeOutcome, MergeTrigger, Tree};
 use crate::buffer::page::Kind;

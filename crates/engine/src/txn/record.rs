@@ -18,7 +18,7 @@
 //! bytes, and if at most half of the value changes, including the pieces' own lengths. A piece is the number
 //! of bytes since the end of the piece before, its own length, and its bytes.
 //!
-//! Every operation names the resulting state, never a difference. A splice says nothing of the bytes between
+//! Every operation names the resulting state, never a difference. A splice does not contain the bytes between
 //! its pieces: redo applies it to the row as all earlier commits have left it, which a checkpoint and the log
 //! after it provide, and refuses it if there is no row of that length. Values of puts are whole, even those
 //! in overflow pages, since pages are not logged.

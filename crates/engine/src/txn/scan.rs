@@ -15,7 +15,6 @@
 //! ghost whose row was also inserted after the point, or a row that the transaction has deleted itself. Each
 //! batch takes as many additional rows as all previous batches took in vain, so that a leaf full of such rows
 //! is read a few times, not once for each row.
-//! not once for each.
 
 use crate::access::btree::Tree;
 use crate::access::btree::overflow::OverflowPointer;

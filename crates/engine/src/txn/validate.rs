@@ -20,7 +20,6 @@
 //! - *moving* the read point: locks do not count. The holder of a lock has not published, so its number is
 //!   past the new point, which was read before.
 //!
-//!
 //! A check uses the recorded page and counter; if the counter has changed, it searches by keys.
 
 use crate::buffer::VersionWord;

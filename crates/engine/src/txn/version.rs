@@ -31,7 +31,6 @@
 //! 4. Each save drops a few of its table's oldest, and from time to time those of the next thread slot, whose
 //!    thread may have stopped saving: that bounds the backlog without a dedicated thread.
 //!
-//!
 //! A table's mutex is held for one copy at most, never together with another table's, and no latch is taken
 //! while it is held.
 

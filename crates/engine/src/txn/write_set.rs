@@ -1,11 +1,11 @@
-//! What a transaction is going to write: kept private in its session until the commit.
+//! The write set of a transaction, private in its session until the commit.
 //!
-//! A write is a row's name with a chain of operations in the order in which they were asked for. They
-//! are blind: whether the row is there is looked at when it is locked, and only then a patch is
-//! computed. [`WriteSet::fold`] turns what the row is into what it becomes, or into a refusal. Chains
-//! only grow at their end, so a savepoint is a length, and rolling back to it takes operations off.
+//! A write is a row's name with a chain of operations in the order of their calls. Writes are blind: whether
+//! the row exists is checked when it is locked, and only then a patch is computed. [`WriteSet::fold`] turns
+//! the row's old state into its new one, or into a refusal. Chains only grow at their end, so a savepoint is
+//! a length, and rolling back to it removes operations from the end.
 //!
-//! Names and values lie in the transaction's arena. Nothing is allocated once the vectors have grown.
+//! Names and values are in the transaction's arena. Nothing is allocated once the vectors have grown.
 
 use crate::ids::TreeId;
 use crate::planted_bug::{PlantedBug, planted};
@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 
 const NONE: u32 = u32::MAX;
 
-/// Up to so many writes are looked for one by one.
+/// Up to this many writes are searched one by one.
 const FEW: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
@@ -27,54 +27,54 @@ struct Step {
     before: u32,
 }
 
-/// One row that is to be written.
+/// One row to be written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write {
-    /// Its tree: the number, and the place among the transaction's trees.
+    /// Its tree: the number, and the index among the transaction's trees.
     pub(super) id: TreeId,
     pub(super) tree: u32,
     pub(super) key: Span,
     pub(super) hash: u64,
-    /// The transaction's read of the row, if it is known: its place among them.
+    /// The index of the transaction's read of the row, if it is known.
     pub(super) read: Option<u32>,
     /// The newest operation.
     last: u32,
 }
 
-/// A place to which a transaction can be rolled back.
+/// A point to which a transaction can be rolled back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Savepoint {
     steps: u32,
     writes: u32,
-    /// How many rollbacks there were before.
+    /// The number of rollbacks before it.
     rollbacks: u32,
 }
 
-/// A rollback that places behind it do not survive.
+/// A rollback, which invalidates later savepoints.
 #[derive(Clone, Copy, Debug)]
 struct Rollback {
     /// Its number, from 0 on.
     number: u32,
-    /// How many steps it left.
+    /// The number of steps that it left.
     steps: u32,
 }
 
-/// See the module.
+/// The writes of a transaction.
 #[derive(Debug, Default)]
 pub(super) struct WriteSet {
     writes: Vec<Write>,
     steps: Vec<Step>,
-    /// Writes by tree and key; those from `in_order` on are not in it yet.
+    /// Writes by tree and key; those from `in_order` on are not sorted in yet.
     order: Vec<u32>,
     in_order: u32,
-    /// Writes by hash, if there are more than a few: place plus one.
+    /// Writes by hash, if there are more than a few: index plus one.
     index: Vec<u32>,
     /// Bytes of keys and values in it, for the size of the record.
     pub(super) bytes: usize,
-    /// Bytes that any commit of it must put into its record: those of each row that is given a value.
+    /// The least bytes of its commit's record: those of each row that gets a value.
     pub(super) record_bytes_min: usize,
-    /// How many rollbacks there were, and those of them behind which there was none to an earlier place.
-    /// Their numbers and their steps ascend.
+    /// The number of rollbacks, and those that no rollback to an earlier point has followed. Their numbers
+    /// and their steps ascend.
     rollbacks: u32,
     lowest: Vec<Rollback>,
 }
@@ -85,7 +85,7 @@ impl WriteSet {
         self.writes.is_empty()
     }
 
-    /// True if nothing was written since the last [`WriteSet::clear`], not even something that was rolled
+    /// True if nothing was written since the last [`WriteSet::clear`], including writes that were rolled
     /// back.
     #[inline]
     pub(super) fn is_untouched(&self) -> bool {
@@ -97,7 +97,7 @@ impl WriteSet {
         &self.writes[at as usize]
     }
 
-    /// Forgets everything; returns the memory that it keeps, in bytes.
+    /// Forgets everything. Returns the memory that it keeps, in bytes.
     #[inline]
     pub(super) fn clear(&mut self) -> usize {
         self.in_order = 0;
@@ -120,7 +120,7 @@ impl WriteSet {
         self.find_hashed(arena, tree, key, hash(tree, key))
     }
 
-    /// Adds an operation to a row's chain. Refuses what the chain itself shows to be impossible.
+    /// Adds an operation to a row's chain. Refuses an operation that contradicts the chain itself.
     #[inline]
     pub(super) fn add(
         &mut self,
@@ -146,7 +146,7 @@ impl WriteSet {
         Ok(())
     }
 
-    /// What a row puts into the record in any case, in bytes.
+    /// The least bytes of a row in the record.
     #[inline]
     fn record_bytes_of(&self, at: u32) -> usize {
         let write = &self.writes[at as usize];
@@ -154,7 +154,7 @@ impl WriteSet {
         step.map_or(0, |step| step.action.record_bytes(write.id, write.key.len()))
     }
 
-    /// What `record_bytes_min` would be with one operation more.
+    /// The value of `record_bytes_min` after one more operation.
     pub(super) fn record_bytes_min_with(
         &self,
         arena: &Arena,
@@ -166,13 +166,14 @@ impl WriteSet {
         self.record_bytes_min - now + action.record_bytes(tree, key.len())
     }
 
-    /// The transaction has read the row that it writes. The first read counts: others are validated apart.
+    /// Records that the transaction has read a row that it writes. The first read counts: others are
+    /// validated separately.
     #[inline]
     pub(super) fn was_read(&mut self, at: u32, read: u32) {
         self.writes[at as usize].read.get_or_insert(read);
     }
 
-    /// True if folding reads what the row is, beyond its being there: the first operation patches it.
+    /// True if folding needs the row's value and not only its existence: the first operation is a patch.
     #[inline]
     pub(super) fn needs_base(&self, at: u32) -> bool {
         let mut step = &self.steps[self.writes[at as usize].last as usize];
@@ -182,8 +183,8 @@ impl WriteSet {
         matches!(step.action, Action::Patch(..))
     }
 
-    /// True if the row is inserted where it is not known to be absent: without a look at the store, or behind
-    /// a patch, which wants it to be there. Folding tells whether the commit will refuse it.
+    /// True if the row is inserted without knowing that it is absent: without reading the store, or after a
+    /// patch, which requires the row. Folding shows whether the commit will refuse it.
     #[inline]
     pub(super) fn is_inserted(&self, at: u32) -> bool {
         let mut at = self.writes[at as usize].last;
@@ -199,14 +200,14 @@ impl WriteSet {
         false
     }
 
-    /// True if what the row becomes is computed.
+    /// True if the new value is computed by a patch.
     #[inline]
     pub(super) fn is_patched(&self, at: u32) -> bool {
         let last = self.writes[at as usize].last;
         matches!(self.steps[last as usize].action, Action::Patch(..))
     }
 
-    /// The bytes of the value that the row is given, if it does not depend on what it is.
+    /// The range of the new value, if it does not depend on the old one.
     #[inline]
     pub(super) fn plain_value(&self, at: u32) -> Option<Span> {
         match self.steps[self.writes[at as usize].last as usize].action {
@@ -215,13 +216,13 @@ impl WriteSet {
         }
     }
 
-    /// True if the row goes.
+    /// True if the row is deleted.
     pub(super) fn is_delete(&self, at: u32) -> bool {
         let last = self.writes[at as usize].last;
         matches!(self.steps[last as usize].action, Action::Delete)
     }
 
-    /// What a row becomes that is `base` (none: it is not there).
+    /// The new state of a row whose stored value is `base` (none: it does not exist).
     #[inline]
     pub(super) fn fold(
         &self,
@@ -241,7 +242,7 @@ impl WriteSet {
         self.fold_after(NONE, arena, at, (row, base), folder)
     }
 
-    /// What the row is to the transaction itself, if that does not depend on the store.
+    /// The row as the transaction itself has written it, if that does not depend on the store.
     pub(super) fn own(
         &self,
         arena: &Arena,
@@ -258,8 +259,8 @@ impl WriteSet {
         Some(self.fold_after(from, arena, at, (row, None), folder))
     }
 
-    /// Applies the steps of a write that are newer than step `from` (`NONE`: all of them) to `row`, oldest
-    /// first. `base` is the row in the store.
+    /// Applies the steps of a write after step `from` (`NONE`: all of them) to `row`, oldest first. `base` is
+    /// the stored row.
     #[inline]
     fn fold_after(
         &self,
@@ -301,9 +302,9 @@ impl WriteSet {
                 let keys = || key_of(*one).cmp(key_of(*other));
                 tree_of(*one).cmp(&tree_of(*other)).then_with(keys).is_lt()
             };
-            // Runs that are in order already cost one comparison a row.
+            // Runs that are already sorted cost one comparison per row.
             if !self.order[known.saturating_sub(1)..].is_sorted_by(ascend) {
-                // Numbers are compared faster than keys, and what goes to one tree often is in order.
+                // Numbers are faster to compare than keys, and writes to one tree are often in order.
                 self.order.sort_by_key(|at| tree_of(*at));
                 let same_tree = |one: &u32, other: &u32| tree_of(*one) == tree_of(*other);
                 for run in self.order.chunk_by_mut(same_tree) {
@@ -322,7 +323,7 @@ impl WriteSet {
         &self.order
     }
 
-    /// Where, among the sorted writes, those at or after a row's name begin.
+    /// The position, among the sorted writes, of the first one at or after a row's name.
     pub(super) fn position(&self, arena: &Arena, tree: TreeId, key: &[u8]) -> usize {
         self.order.partition_point(|&at| {
             let write = &self.writes[at as usize];
@@ -330,7 +331,7 @@ impl WriteSet {
         })
     }
 
-    /// Where the sorted writes of a tree end.
+    /// The end of a tree's sorted writes.
     pub(super) fn end(&self, tree: TreeId) -> usize {
         self.order.partition_point(|&at| self.writes[at as usize].id <= tree)
     }
@@ -343,20 +344,20 @@ impl WriteSet {
         }
     }
 
-    /// True if there was no rollback to an earlier place since the savepoint.
+    /// True if there was no rollback to an earlier point since the savepoint.
     pub(super) fn reaches(&self, savepoint: Savepoint) -> bool {
         let later = |rollback: &Rollback| rollback.number < savepoint.rollbacks;
         let first = self.lowest.partition_point(later);
-        // The first of those that came later is the one that left the fewest steps.
+        // The first of the later rollbacks is the one that left the fewest steps.
         let lowest = self.lowest.get(first);
         lowest.is_none_or(|rollback| rollback.steps >= savepoint.steps)
     }
 
-    /// Takes off what was added since.
+    /// Removes the steps since the savepoint.
     pub(super) fn rollback_to(&mut self, savepoint: Savepoint) {
         assert!(
             self.reaches(savepoint) && savepoint.steps as usize <= self.steps.len(),
-            "a savepoint is of this transaction, and not behind one that was rolled back to"
+            "a savepoint belongs to this transaction, and is not after one that was rolled back to"
         );
         let is_lower = |rollback: &mut Rollback| rollback.steps >= savepoint.steps;
         while self.lowest.pop_if(is_lower).is_some() {}
@@ -388,13 +389,13 @@ impl WriteSet {
             return self.writes.iter().position(is_it).map(|at| at as u32);
         }
         let mask = self.index.len() - 1;
-        let mut place = hash as usize & mask;
+        let mut slot = hash as usize & mask;
         loop {
-            let at = self.index[place].checked_sub(1)?;
+            let at = self.index[slot].checked_sub(1)?;
             if is_it(&self.writes[at as usize]) {
                 return Some(at);
             }
-            place = (place + 1) & mask;
+            slot = (slot + 1) & mask;
         }
     }
 
@@ -428,14 +429,14 @@ impl WriteSet {
 
     fn put_into_index(&mut self, at: u32) {
         let mask = self.index.len() - 1;
-        let mut place = self.writes[at as usize].hash as usize & mask;
-        while self.index[place] != 0 {
-            place = (place + 1) & mask;
+        let mut slot = self.writes[at as usize].hash as usize & mask;
+        while self.index[slot] != 0 {
+            slot = (slot + 1) & mask;
         }
-        self.index[place] = at + 1;
+        self.index[slot] = at + 1;
     }
 
-    /// Whether the chain shows the row to be there, or not, whatever the store holds.
+    /// Fails if the chain alone shows that the row exists, or does not, against the operation's requirement.
     fn refuse(&self, at: u32, action: Action) -> Result<(), Refusal> {
         let last = self.writes[at as usize].last;
         if last == NONE {

@@ -1,10 +1,10 @@
-//! What is left of a database that was closed.
+//! The use of a database after it was closed.
 
 use crate::support::{on_disk, options, returns, row, table};
 use syncline_engine::{Begin, Database, Error};
 
 #[test]
-fn a_session_that_outlives_its_database_reads_and_does_not_keep_it_from_being_opened_again() {
+fn a_session_that_outlives_its_database_reads_and_does_not_prevent_reopening() {
     let (folder, database) = on_disk();
     returns(move || {
         let before = table(&database, "t");

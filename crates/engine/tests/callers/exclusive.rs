@@ -1,4 +1,4 @@
-//! Nobody waits without end for an exclusive transaction.
+//! Every wait for an exclusive transaction ends.
 
 use crate::support::{in_memory, on_disk, options, returns, row, schema, table};
 use std::sync::mpsc::channel;
@@ -43,7 +43,7 @@ fn the_thread_of_an_exclusive_transaction_is_refused_at_once_and_can_still_commi
         for (call, error) in waiting_calls(&database, &table) {
             assert!(matches!(error, Some(Error::ExclusiveHere)), "{call}: {error:?}");
         }
-        // What waits for nobody works on.
+        // Calls that wait for nothing still work.
         database.flush().unwrap();
         database.inspect().unwrap();
         let reader = &mut database.session().unwrap();
@@ -67,7 +67,7 @@ fn other_threads_wait_for_an_exclusive_transaction_until_the_limit_and_then_name
             let elsewhere = scope.spawn(|| waiting_calls(&database, &table));
             for (call, error) in elsewhere.join().unwrap() {
                 let is_named = matches!(&error, Some(Error::ExclusiveTooLong { held_ms, .. }) if *held_ms >= 50);
-                // A transient thread name is that of this test's thread, which has none.
+                // The thread of this test has no name, so the error names it by its number.
                 assert!(is_named, "{call}: {error:?}");
             }
         });
@@ -78,7 +78,7 @@ fn other_threads_wait_for_an_exclusive_transaction_until_the_limit_and_then_name
 
 // D6
 #[test]
-fn an_exclusive_transaction_that_is_moved_is_committed_elsewhere_while_a_writer_waits() {
+fn an_exclusive_transaction_can_move_and_commit_on_another_thread_while_a_writer_waits() {
     let database = Database::transient(syncline_engine::Options::default()).unwrap();
     returns(move || {
         let table = table(&database, "t");
@@ -103,7 +103,7 @@ fn an_exclusive_transaction_that_is_moved_is_committed_elsewhere_while_a_writer_
 fn a_database_is_closed_or_dropped_while_its_thread_holds_an_exclusive_transaction() {
     for is_closed in [true, false] {
         let folder = tempfile::tempdir().unwrap();
-        // The checkpoints' own thread soon waits for the gate, too.
+        // The checkpoint thread soon waits for the gate, too.
         let options = syncline_engine::Options {
             checkpoint_log_bytes: 1,
             exclusive_wait_ms: 86_400_000,
@@ -131,24 +131,24 @@ fn a_database_is_closed_or_dropped_while_its_thread_holds_an_exclusive_transacti
 
 // D5, H4
 #[test]
-fn a_body_that_commits_through_another_session_is_refused_once_it_runs_alone() {
+fn a_body_that_commits_through_another_session_is_refused_once_it_runs_exclusively() {
     let database = in_memory();
     returns(move || {
         let table = table(&database, "t");
         let mut runs = 0;
         let refused = database.run(|tx| {
             runs += 1;
-            let _seen = tx.get(&table, &[0.into()])?.is_some();
+            let _exists = tx.get(&table, &[0.into()])?.is_some();
             database.run(|inner| inner.put(&table, &row(0)))?;
             tx.put(&table, &row(1))
         });
         assert!(matches!(refused, Err(Error::ExclusiveHere)), "{refused:?}");
         assert_eq!(runs, database.options().retries + 2);
         let there = database.run(|tx| Ok(tx.get(&table, &[1.into()])?.is_some()));
-        assert!(!there.unwrap(), "the refused body has left a trace");
+        assert!(!there.unwrap(), "the refused body has left a row");
         // A checkpoint or a change of tables in such a body is refused as well.
         let refused = database.run(|tx| {
-            let _seen = tx.get(&table, &[0.into()])?.is_some();
+            let _exists = tx.get(&table, &[0.into()])?.is_some();
             let mut other = database.session()?;
             let put = other.run(Begin::Serializable, |inner| inner.put(&table, &row(0)));
             match put {

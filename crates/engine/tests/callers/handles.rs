@@ -1,4 +1,4 @@
-//! Handles, marks and tickets work where they belong and nowhere else.
+//! Handles, marks and tickets work only where they belong.
 
 use crate::support::{in_memory, on_disk, options, row, schema, table};
 use std::ops::ControlFlow;
@@ -104,7 +104,7 @@ fn a_table_that_was_dropped_or_changed_is_refused() {
 
 // D1
 #[test]
-fn a_row_is_read_in_the_table_that_it_was_sought_in() {
+fn a_prefetch_key_works_only_for_its_table() {
     let database = in_memory();
     let (one, other) = (table(&database, "one"), table(&database, "other"));
     database.run(|tx| tx.insert(&other, &row(1))).unwrap();
@@ -116,7 +116,7 @@ fn a_row_is_read_in_the_table_that_it_was_sought_in() {
     session.seek(&one, &[Value::Int(1)], &mut sought).unwrap();
     assert!(session.get_sought(&other, &sought).is_err_and(is_other));
     assert!(session.show_sought(&other, &sought, |_| ()).is_err_and(is_other));
-    // A key that cannot be made leaves no row sought.
+    // A key that cannot be made makes the prefetch key unusable.
     session.seek(&other, &[Value::Text("1")], &mut sought).unwrap_err();
     assert!(session.get_sought(&other, &sought).is_err_and(is_other));
     session.seek(&other, &[Value::Int(1)], &mut sought).unwrap();
@@ -125,7 +125,7 @@ fn a_row_is_read_in_the_table_that_it_was_sought_in() {
 
 // D7
 #[test]
-fn a_mark_is_good_for_its_own_transaction_alone() {
+fn a_mark_is_valid_only_for_its_own_transaction() {
     let database = in_memory();
     let table = table(&database, "t");
     let (mut one, mut other) = (database.session().unwrap(), database.session().unwrap());
@@ -143,12 +143,12 @@ fn a_mark_is_good_for_its_own_transaction_alone() {
     }
     one.commit().unwrap();
     let there = database.run(|tx| Ok(tx.get(&table, &[1.into()])?.is_some()));
-    assert!(there.unwrap(), "a mark of another transaction took the write back");
+    assert!(there.unwrap(), "a mark of another transaction undid the write");
 }
 
 // D7
 #[test]
-fn a_mark_behind_a_rollback_is_refused_and_those_before_it_stay_good() {
+fn a_mark_after_a_rollback_target_is_refused_and_those_before_it_stay_valid() {
     let database = in_memory();
     let table = table(&database, "t");
     let mut session = database.session().unwrap();

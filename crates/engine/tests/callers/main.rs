@@ -1,14 +1,14 @@
-//! What callers may do wrong, by the public interface alone: each mistake is an error, never a panic, a wait
-//! without end, or a change that nobody asked for.
+//! Mistakes of callers, through the public interface alone: each is an error, never a panic, an unbounded
+//! wait, or an unrequested change.
 //!
-//! | file | what must be true |
+//! | file | what it tests |
 //! |---|---|
 //! | `support.rs` | databases, tables, and a guard against calls that do not return |
-//! | `handles.rs` | handles, marks and tickets work where they belong and nowhere else |
-//! | `exclusive.rs` | nobody waits without end for an exclusive transaction |
+//! | `handles.rs` | handles, marks and tickets work only where they belong |
+//! | `exclusive.rs` | every wait for an exclusive transaction ends |
 //! | `waiting.rs` | a ticket completes, however it is waited for |
 //! | `transactions.rs` | begins, panics, conflicts and caps of single transactions |
-//! | `closing.rs` | what is left of a database that was closed |
+//! | `closing.rs` | the use of a database after it was closed |
 //! | `misuse/` | every public call in every wrong state |
 
 #![allow(clippy::unwrap_used, reason = "a call that fails ends the test that makes it")]

@@ -9,18 +9,18 @@ use tempfile::TempDir;
 /// Calls that have not returned by then never will. Far longer than any of them takes.
 const NEVER: Duration = Duration::from_secs(20);
 
-/// What `body` returns; a panic if it panics or does not return.
+/// The result of `body`. Panics if it panics or does not return.
 pub(crate) fn returns<R: Send + 'static>(body: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, receiver) = channel();
     std::thread::spawn(move || sender.send(body()));
     match receiver.recv_timeout(NEVER) {
         Ok(result) => result,
-        Err(RecvTimeoutError::Disconnected) => panic!("the call panics"),
-        Err(RecvTimeoutError::Timeout) => panic!("the call does not return"),
+        Err(RecvTimeoutError::Disconnected) => panic!("the call panicked"),
+        Err(RecvTimeoutError::Timeout) => panic!("the call did not return"),
     }
 }
 
-/// Small files, and waits for exclusive transactions that end soon.
+/// Small files, and short waits for exclusive transactions.
 pub(crate) fn options() -> Options {
     let mut options =
         Options { exclusive_wait_ms: 50, extent_bytes: 1 << 20, ..Options::default() };
@@ -28,7 +28,7 @@ pub(crate) fn options() -> Options {
     options
 }
 
-/// A database on disk, gone with its folder.
+/// A database on disk, removed with its folder.
 pub(crate) fn on_disk() -> (TempDir, Database<RealDisk>) {
     let folder = tempfile::tempdir().expect("a folder");
     let database = Database::create(folder.path().join("db"), options()).expect("a new database");

@@ -47,14 +47,14 @@ fn a_body_that_panics_ends_its_transaction_and_the_session_goes_on() {
             assert!(catch_unwind(run).is_err());
             assert!(!session.is_open());
         }
-        // Nor does one that runs alone keep the others waiting.
+        // An exclusive transaction that panics does not block others either.
         let retries = database.options().retries;
         let mut runs = 0;
         let run = AssertUnwindSafe(|| {
             session.run(Begin::Serializable, |tx| {
                 runs += 1;
                 assert!(runs <= retries + 1, "a bug of the caller");
-                let _seen = tx.get(&table, &[0.into()])?.is_some();
+                let _exists = tx.get(&table, &[0.into()])?.is_some();
                 database.run(|inner| inner.put(&table, &row(0)))?;
                 tx.put(&table, &row(1))
             })
@@ -68,7 +68,7 @@ fn a_body_that_panics_ends_its_transaction_and_the_session_goes_on() {
 
 // H5
 #[test]
-fn a_closure_that_panics_over_a_row_gives_the_row_back() {
+fn a_closure_that_panics_over_a_row_releases_the_row() {
     let database = in_memory();
     returns(move || {
         let table = table(&database, "t");
@@ -89,7 +89,7 @@ fn a_closure_that_panics_over_a_row_gives_the_row_back() {
 
 // D6
 #[test]
-fn a_closure_that_is_shown_a_row_cannot_use_the_engine() {
+fn a_closure_with_a_borrowed_row_cannot_use_the_engine() {
     let database = in_memory();
     returns(move || {
         let table = table(&database, "t");
@@ -117,7 +117,7 @@ fn a_closure_that_is_shown_a_row_cannot_use_the_engine() {
 
 // D10
 #[test]
-fn a_report_that_cannot_win_gets_its_conflict_after_the_retries() {
+fn a_read_only_body_that_keeps_losing_gets_its_conflict_after_the_retries() {
     for begin in [Begin::ReadOnly, Begin::ReadOnlyAtHorizon] {
         let database =
             Database::transient(Options { version_bytes_max: 64 << 10, retries: 3, ..options() });
@@ -132,7 +132,7 @@ fn a_report_that_cannot_win_gets_its_conflict_after_the_retries() {
             let report = session.run(begin, |tx| {
                 runs += 1;
                 let _first = tx.get(&table, &[0.into()])?.is_some();
-                // Others change more than is kept, each time.
+                // Each time others change more than the cap on versions allows.
                 (0..300).for_each(|key| put(key).unwrap());
                 (0..300).try_for_each(|key| tx.get(&table, &[key.into()]).map(drop))
             });
@@ -146,7 +146,7 @@ fn a_report_that_cannot_win_gets_its_conflict_after_the_retries() {
 
 // D10
 #[test]
-fn a_body_that_always_answers_the_conflict_of_another_session_ends() {
+fn a_body_that_always_returns_the_conflict_of_another_session_ends() {
     let database = in_memory();
     returns(move || {
         for begin in [Begin::Serializable, Begin::Snapshot, Begin::ReadOnly] {
@@ -164,7 +164,7 @@ fn a_body_that_always_answers_the_conflict_of_another_session_ends() {
 
 // D8
 #[test]
-fn the_write_that_no_record_can_hold_is_refused_and_the_rest_commits() {
+fn a_write_that_no_record_can_hold_is_refused_and_the_rest_commits() {
     let mut options = options();
     options.log.record_bytes_max = 64 << 10;
     let database = Database::transient(options).unwrap();
@@ -182,7 +182,7 @@ fn the_write_that_no_record_can_hold_is_refused_and_the_rest_commits() {
         "the transaction needs a log record of 70105 bytes or more, over the cap of 65536; split the \
          transaction, or raise record_bytes_max"
     );
-    // Rows that are written again count once, those that are taken back not at all.
+    // Rows that are written again count once, rolled-back ones not at all.
     for _ in 0..20 {
         session.put(&table, &put(5)).unwrap();
     }
@@ -199,7 +199,7 @@ fn the_write_that_no_record_can_hold_is_refused_and_the_rest_commits() {
 
 // D12
 #[test]
-fn a_column_or_an_index_that_is_not_there_is_an_error() {
+fn a_missing_column_or_index_is_an_error() {
     let database = in_memory();
     let schema = Schema::table("t")
         .column("k", Kind::Int)

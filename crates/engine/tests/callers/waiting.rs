@@ -1,4 +1,4 @@
-//! A ticket completes, however it is waited for.
+//! A ticket completes in every way of waiting for it.
 
 use crate::support::{on_disk, returns, row, table};
 use std::future::Future;
@@ -25,7 +25,7 @@ fn waker() -> (Arc<Unpark>, Waker) {
     (Arc::clone(&unpark), Waker::from(unpark))
 }
 
-/// Sleeps until it is woken, and never else: a lost wake-up is a test that does not return.
+/// Sleeps until it is woken, and only then: a lost wake-up is a test that does not return.
 fn block_on<F: Future>(mut future: Pin<&mut F>) -> F::Output {
     let (woken, waker) = waker();
     loop {
@@ -68,7 +68,7 @@ fn a_ticket_that_is_awaited_completes_with_and_without_a_worker() {
 
 // D2
 #[test]
-fn a_worker_whose_pass_is_over_completes_a_ticket_that_is_awaited_later() {
+fn a_worker_after_its_pass_completes_a_ticket_that_is_awaited_later() {
     let (_folder, database) = on_disk();
     returns(move || {
         let table = table(&database, "t");
@@ -83,7 +83,8 @@ fn a_worker_whose_pass_is_over_completes_a_ticket_that_is_awaited_later() {
             if polled.is_pending() {
                 block_on(first).unwrap();
             }
-            // The worker was expected until its client was polled, outside of a pass: nobody waits for it.
+            // The worker counted as about to begin a pass until its client was polled outside of one: then
+            // nothing waits for it.
             let second = commit(&database, &table, key);
             block_on(pin!(worker.completion(second))).unwrap();
             other.cork();
@@ -100,14 +101,14 @@ fn a_worker_whose_pass_is_over_completes_a_ticket_that_is_awaited_later() {
 
 // D2
 #[test]
-fn the_waker_of_the_last_poll_is_woken_and_a_dropped_future_holds_nobody_up() {
+fn the_waker_of_the_last_poll_is_woken_and_a_dropped_future_blocks_nothing() {
     let (_folder, database) = on_disk();
     returns(move || {
         let table = table(&database, "t");
         let worker = database.worker();
         worker.cork();
         let ticket = commit(&database, &table, 1);
-        let (dropped, mut kept) = (worker.completion(ticket), pin!(worker.completion(ticket)));
+        let (dropped, mut awaited) = (worker.completion(ticket), pin!(worker.completion(ticket)));
         {
             let mut dropped = pin!(dropped);
             let (_, waker) = waker();
@@ -115,15 +116,15 @@ fn the_waker_of_the_last_poll_is_woken_and_a_dropped_future_holds_nobody_up() {
         }
         let ((_, first), (last, second)) = (waker(), waker());
         for waker in [first, second] {
-            let polled: Poll<Result<()>> = kept.as_mut().poll(&mut Context::from_waker(&waker));
-            assert!(polled.is_pending(), "the worker is corked");
+            let polled: Poll<Result<()>> = awaited.as_mut().poll(&mut Context::from_waker(&waker));
+            assert!(polled.is_pending(), "the worker holds its batch");
         }
         worker.uncork();
         while last.1.load(Ordering::SeqCst) == 0 {
             std::thread::park();
         }
-        block_on(kept).unwrap();
-        // A worker that goes away while it is corked holds nobody up either.
+        block_on(awaited).unwrap();
+        // Nor does a worker that is dropped while it holds its batch.
         let gone = database.worker();
         gone.cork();
         drop(gone);

@@ -1,13 +1,13 @@
-//! How often the threads of this process have been switched away from, those that ended among them.
+//! Context switches of this process, including those of threads that have ended.
 //!
-//! `/proc` has such counts of living threads only; the kernel keeps those of ended ones for `getrusage`.
-//! `unsafe` stands here because rustix lacks that call: the kernel fills a structure of ours.
+//! `/proc` counts only living threads; the kernel adds ended threads to the counts of `getrusage`. `unsafe`
+//! is needed because rustix lacks that call: the kernel fills a structure that we pass.
 
 #![allow(unsafe_code, reason = "the kernel's sum for a whole process has no safe interface")]
 
 use std::mem::MaybeUninit;
 
-/// Voluntary and involuntary switches since this process began; none if the kernel does not say.
+/// Voluntary and involuntary switches since this process began; none if the call fails.
 pub fn own_context_switches() -> Option<(u64, u64)> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a structure of the type that the call writes.
@@ -15,7 +15,7 @@ pub fn own_context_switches() -> Option<(u64, u64)> {
     if answer != 0 {
         return None;
     }
-    // SAFETY: all its bytes were zero before the call, which is a value of it.
+    // SAFETY: all bytes were zero before the call, and zero is a valid value.
     let usage = unsafe { usage.assume_init() };
     let voluntary = u64::try_from(usage.ru_nvcsw).ok()?;
     Some((voluntary, u64::try_from(usage.ru_nivcsw).ok()?))

@@ -1,4 +1,4 @@
-//! What the kernel tells through `/proc`: processors, pressure, processes.
+//! Processors, pressure and processes, from `/proc`.
 
 mod context_switches;
 mod pressure;

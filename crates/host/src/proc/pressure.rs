@@ -4,17 +4,17 @@ use crate::files::read_text;
 use std::path::Path;
 use syncline_instrument::Nanos;
 
-/// Time since the machine started in which some task was waiting, in nanoseconds.
+/// The time since the machine started during which some task was waiting, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pressure {
-    /// For a processor; none if the kernel does not tell.
+    /// Waiting for a processor; none if the kernel does not report it.
     pub cpu_ns: Option<Nanos>,
-    /// For I/O; none if the kernel does not tell.
+    /// Waiting for I/O; none if the kernel does not report it.
     pub io_ns: Option<Nanos>,
 }
 
 impl Pressure {
-    /// Reads it below `root`, which is `/` but in tests.
+    /// Reads the totals below `root`, which is `/` except in tests.
     pub fn read(root: &Path) -> Pressure {
         let of = |file: &str| {
             let text = read_text(&root.join("proc/pressure").join(file))?;
@@ -35,7 +35,7 @@ mod tests {
     use super::{Pressure, some_total_ns};
 
     #[test]
-    fn the_total_of_some_is_taken() {
+    fn the_total_of_the_some_line_is_read() {
         let text = "some avg10=0.00 avg60=0.10 total=1500\nfull avg10=0.00 total=7\n";
         assert_eq!(some_total_ns(text), Some(1_500_000));
         assert_eq!(some_total_ns("full total=7"), None);

@@ -1,9 +1,9 @@
-//! What a process has used: processor time and page faults, with its children where asked.
+//! The processor time and page faults of a process, optionally with its children.
 //!
 //! Fields of `/proc/PID/stat` after the name in parentheses, from 0: 1 parent, 7 minor faults, 8 those
 //! of waited-for children, 9 major faults, 10 those of children, 11 user ticks, 12 system ticks, 13 and
-//! 14 those of children. A child that ends moves its figures to its parent's, so the sum over a tree
-//! never falls unless the kernel reaps a child for nobody.
+//! 14 those of children. A child that ends adds its figures to its parent's, so the sum over a tree never
+//! falls unless the kernel reaps a child without adding them.
 
 use crate::files::read_text;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use syncline_instrument::{Nanos, clock};
 
-/// What a process, or a tree of processes, has used since it started.
+/// The resources that a process, or a tree of processes, has used since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessUsage {
     /// Processor time, user and kernel, in nanoseconds; counted in ticks of usually 10 ms for other
@@ -34,7 +34,7 @@ impl ProcessUsage {
         Some(ProcessUsage { cpu_ns: clock::process_cpu(), page_faults })
     }
 
-    /// A process and all its descendants; none if it is not there. `root` is `/` but in tests.
+    /// A process and all its descendants; none if it does not exist. `root` is `/` except in tests.
     pub fn tree(pid: u32, root: &Path) -> Option<ProcessUsage> {
         let all = read_all(root)?;
         let mut sum = all.get(&pid)?.used;
@@ -47,7 +47,7 @@ impl ProcessUsage {
     }
 }
 
-/// The processes that descend from `pid` now, itself first; empty if it is not there.
+/// The processes that now descend from `pid`, itself first; empty if it does not exist.
 pub fn process_tree(pid: u32, root: &Path) -> Vec<u32> {
     let Some(all) = read_all(root).filter(|all| all.contains_key(&pid)) else {
         return Vec::new();
@@ -68,7 +68,7 @@ pub fn threads(pid: u32) -> Vec<i32> {
 
 impl Stat {
     fn parse(text: &str, ticks_per_s: u64, children: bool) -> Option<Stat> {
-        // The name may hold anything, also parentheses: the fields begin after the last one.
+        // The name may contain anything, including parentheses: the fields begin after the last one.
         let (_, rest) = text.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();
         let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_is_summed_and_strangers_are_not() {
+    fn a_tree_is_summed_without_unrelated_processes() {
         let root = tempfile::tempdir().unwrap();
         put(root.path(), 10, 1, 100, 1_000);
         put(root.path(), 11, 10, 10, 100);

@@ -1,5 +1,5 @@
-//! How all processors together spent their time, from `/proc/stat`. Counted in ticks of usually 10 ms,
-//! so spans under a second are coarse. In a container these are the whole machine's.
+//! How all processors together spent their time, from `/proc/stat`. The unit is a tick of usually 10 ms, so
+//! spans under a second are coarse. In a container these are the times of the whole machine.
 
 use crate::files::read_text;
 use std::path::Path;
@@ -8,16 +8,16 @@ use syncline_instrument::{Nanos, clock};
 /// Time of all processors together since the machine started, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SystemTimes {
-    /// Running something: user, nice, system, interrupts; guests stand in user.
+    /// Running: user, nice, system and interrupt time; guest time is part of user time.
     pub busy_ns: Nanos,
-    /// Idle, also while waiting for I/O.
+    /// Idle, including waiting for I/O.
     pub idle_ns: Nanos,
-    /// Wanted by this machine and given to others by the hypervisor.
+    /// Ready to run here while the hypervisor ran another machine.
     pub steal_ns: Nanos,
 }
 
 impl SystemTimes {
-    /// Reads them below `root`, which is `/` but in tests; none if they cannot be read.
+    /// Reads the times below `root`, which is `/` except in tests; none if they cannot be read.
     pub fn read(root: &Path) -> Option<SystemTimes> {
         let text = read_text(&root.join("proc/stat"))?;
         SystemTimes::parse(&text, rustix::param::clock_ticks_per_second())
@@ -54,7 +54,7 @@ impl SystemTimes {
     fn share(&self, before: &SystemTimes, part: impl Fn(&SystemTimes) -> Nanos) -> Option<f64> {
         let all = |times: &SystemTimes| times.busy_ns + times.idle_ns + times.steal_ns;
         let total = all(self).saturating_sub(all(before));
-        // Idle time has been seen to go backwards by a tick; a share stays within its bounds.
+        // Idle time has been observed to go back by a tick; the clamp keeps a share within its bounds.
         let part = part(self).saturating_sub(part(before)).min(total);
         (total > 0).then(|| part as f64 / total as f64)
     }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_unknown() {
+    fn invalid_text_is_rejected() {
         assert_eq!(SystemTimes::parse("cpu  1 2 3\n", 100), None);
         assert_eq!(SystemTimes::parse("cpu  a b c d e f g h\n", 100), None);
         assert_eq!(SystemTimes::parse("", 100), None);

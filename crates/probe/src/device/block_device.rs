@@ -1,31 +1,31 @@
-//! The walk from a block device down to the disks that carry it.
+//! Walks from a block device down to the disks below it.
 //!
-//! A partition leads to its disk; device-mapper and md devices lead to their `slaves`; a loop device
-//! leads back to a file, whose own mount is looked up by the caller. A chain is as honest as its
-//! weakest layer, so each layer says what it does with a sync.
+//! A partition leads to its disk; device-mapper and md devices lead to their `slaves`; a loop device leads to
+//! a file, whose own mount the caller looks up. One layer that drops syncs is enough to lose data, so each
+//! layer gets its own sync behavior.
 
 use super::disk::{self, Disk};
 use super::tree::Tree;
 use crate::{Layer, SyncBehavior};
 use std::path::{Path, PathBuf};
 
-/// What a walk has gathered.
+/// The result of a walk.
 #[derive(Debug, Default)]
 pub(crate) struct DeviceStack {
-    /// Layers from top to bottom.
+    /// The layers from top to bottom.
     pub(crate) layers: Vec<Layer>,
-    /// The whole disks at the bottom, each once.
+    /// The whole disks at the bottom, without duplicates.
     pub(crate) disks: Vec<Disk>,
-    /// The backing files of loop devices, with the depth at which they lie.
+    /// The backing files of loop devices, with their depth.
     pub(crate) backing_files: Vec<(PathBuf, usize)>,
 }
 
-/// The directory in sysfs of a block device by its numbers.
+/// The sysfs directory of a block device, by its numbers.
 pub(crate) fn by_number(tree: &Tree, (major, minor): (u32, u32)) -> Option<PathBuf> {
     tree.resolve(&PathBuf::from(format!("sys/dev/block/{major}:{minor}")))
 }
 
-/// The directory in sysfs of a block device by a path like `/dev/sda1` or `/dev/mapper/vg-log`.
+/// The sysfs directory of a block device, by a path like `/dev/sda1` or `/dev/mapper/vg-log`.
 pub(crate) fn by_path(tree: &Tree, device: &str) -> Option<PathBuf> {
     let classes = Path::new("sys/class/block");
     let name = device.strip_prefix("/dev/")?;
@@ -35,11 +35,11 @@ pub(crate) fn by_path(tree: &Tree, device: &str) -> Option<PathBuf> {
         let dm = tree.names(classes).into_iter().find(is_it)?;
         return tree.resolve(&classes.join(dm));
     }
-    // In sysfs a slash within a device's name is written as an exclamation mark.
+    // Sysfs writes a slash in a device's name as an exclamation mark.
     tree.resolve(&classes.join(name.replace('/', "!")))
 }
 
-/// Adds a block device and all below it.
+/// Adds a block device and all devices below it.
 pub(crate) fn walk(tree: &Tree, directory: &Path, depth: usize, chain: &mut DeviceStack) {
     let name = directory.file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();
@@ -71,8 +71,8 @@ pub(crate) fn walk(tree: &Tree, directory: &Path, depth: usize, chain: &mut Devi
     } else if tree.has(&directory.join("loop")) {
         walk_loop(tree, directory, name, depth, chain);
     } else if name.starts_with("zram") || name.starts_with("ram") {
-        let evidence = format!("{name} keeps its blocks in memory");
-        let standing = SyncBehavior::Breaks { evidence, remedy: None };
+        let reason = format!("{name} keeps its blocks in memory");
+        let standing = SyncBehavior::Breaks { evidence: reason, remedy: None };
         let kind = "memory disk".to_owned();
         chain.layers.push(Layer { name, kind, depth, facts: Vec::new(), standing });
     } else {
@@ -96,7 +96,7 @@ fn walk_slaves(tree: &Tree, directory: &Path, depth: usize, chain: &mut DeviceSt
         }
     }
     if chain.layers.len() == before {
-        let reason = "sysfs does not show which disks lie below".to_owned();
+        let reason = "sysfs does not show which disks are below".to_owned();
         chain.layers.push(Layer {
             name: "unknown".to_owned(),
             kind: "unknown".to_owned(),
@@ -122,7 +122,7 @@ fn walk_loop(tree: &Tree, directory: &Path, name: String, depth: usize, chain: &
     }
 }
 
-/// The kind by the prefix of the uuid that each device-mapper tool sets.
+/// The kind, from the prefix of the uuid that each device-mapper tool sets.
 fn device_mapper(tree: &Tree, directory: &Path) -> (String, SyncBehavior) {
     let uuid = tree.text(&directory.join("dm/uuid")).unwrap_or_default();
     let name = tree.text(&directory.join("dm/name")).unwrap_or_default();
@@ -143,7 +143,7 @@ fn device_mapper(tree: &Tree, directory: &Path) -> (String, SyncBehavior) {
     (kind.to_owned(), SyncBehavior::PassesOn)
 }
 
-/// LVM names the caching volume of a cached one with `_cdata`, `_cvol` or `_cpool`.
+/// LVM gives the cache volume of a cached volume a name that ends in `_cdata`, `_cvol` or `_cpool`.
 fn has_cache_below(tree: &Tree, directory: &Path) -> bool {
     let slaves = directory.join("slaves");
     tree.names(&slaves).into_iter().any(|slave| {

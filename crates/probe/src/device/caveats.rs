@@ -1,4 +1,4 @@
-//! One plain sentence for each thing that changes what the figures mean.
+//! One sentence for each property of the device that changes the meaning of the figures.
 
 use super::block_device::DeviceStack;
 use super::environment::Environment;
@@ -13,7 +13,7 @@ pub(crate) fn sentences(
 ) -> Vec<String> {
     let mut sentences: Vec<String> = by_file_system(mount).into_iter().collect();
     for layer in &chain.layers {
-        let said = match &layer.standing {
+        let sentence = match &layer.standing {
             SyncBehavior::Breaks { evidence, .. } => Some(format!("{}.", capital(evidence))),
             SyncBehavior::NotKnown(reason) => Some(format!("{}.", capital(reason))),
             SyncBehavior::PassesOn if layer.kind == "loop" => Some(format!(
@@ -22,9 +22,9 @@ pub(crate) fn sentences(
             )),
             SyncBehavior::PassesOn => None,
         };
-        // The file system's own sentence has said it already.
+        // The file system's own sentence already covers it.
         let repeated = layer.depth == 0 && !sentences.is_empty();
-        sentences.extend(said.filter(|_| !repeated));
+        sentences.extend(sentence.filter(|_| !repeated));
     }
     sentences.extend(by_environment(chain, environment));
     sentences
@@ -34,23 +34,23 @@ fn by_file_system(mount: &Mount) -> Option<String> {
     let point = mount.point.display();
     Some(match mount.file_system.as_str() {
         "tmpfs" | "ramfs" => format!(
-            "{point} is {}: files in memory, gone with the power, so its rates say nothing of a disk.",
+            "{point} is {}: its files are in memory and lost at power loss, so its rates do not describe a disk.",
             mount.file_system
         ),
         "overlay" if mount.has_option("volatile") || mount.has_option("fsync=volatile") => {
-            format!("{point} is an overlay mounted volatile: it leaves out every sync.")
+            format!("{point} is an overlay mounted volatile: it drops every sync.")
         }
         "overlay" => format!(
             "{point} is an overlay, usually a container's own layer: the first write to a file copies \
-             it, and data that must stay belongs on a volume."
+             it, and data that must be kept belongs on a volume."
         ),
         "nfs" | "nfs4" => format!(
             "{point} is NFS from {}: a sync waits for the server, which answers before its disk has \
-             the data if it exports with async; that is not seen from here.",
+             the data if it exports with async; this cannot be checked from here.",
             mount.source
         ),
         "9p" | "virtiofs" => format!(
-            "{point} is {}: files of the host, which decides what a sync does; that is not seen from \
+            "{point} is {}: files of the host, which decides what a sync does; this cannot be checked from \
              here.",
             mount.file_system
         ),
@@ -69,7 +69,7 @@ fn by_environment(chain: &DeviceStack, environment: &Environment) -> Vec<String>
     if let Some(machine) = machine.or(virtio.then_some("unnamed hypervisor")) {
         sentences.push(format!(
             "This is a virtual machine ({machine}): whether the host's own cache survives a power cut \
-             is not known from inside this machine."
+             is unknown inside this machine."
         ));
     }
     if let Some(container) = &environment.container {

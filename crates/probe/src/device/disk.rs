@@ -1,8 +1,8 @@
-//! A whole disk as sysfs describes it.
+//! Reads the sysfs description of a whole disk.
 //!
-//! `queue/write_cache` is the kernel's view and can be set without changing the device;
-//! `queue/rotational` is a guess that virtual disks get wrong, so a speed of rotation comes only from
-//! the identity page B1h, in which SCSI disks, and ATA disks through the kernel, state it.
+//! `queue/write_cache` is the kernel's view; a user can set it without changing the device.
+//! `queue/rotational` is a guess that is wrong for virtual disks. A rotation speed therefore comes only from
+//! the identity page B1h, which SCSI disks, and ATA disks through the kernel, provide.
 
 use super::tree::{Tree, fact, said_by};
 use crate::{Fact, Rpm, SyncBehavior, WriteCache};
@@ -13,17 +13,17 @@ use std::path::Path;
 pub(crate) struct Disk {
     /// Its name, e.g. "nvme0n1".
     pub(crate) name: String,
-    /// The model, if it says one.
+    /// The model, if the disk reports one.
     pub(crate) model: Option<String>,
     /// The kernel's view of its cache.
     pub(crate) write_cache: WriteCache,
-    /// Its speed of rotation by its own word.
+    /// The rotation speed that the disk reports.
     pub(crate) rpm: Option<Rpm>,
     /// The command that turns its write cache off, as text.
     pub(crate) cache_off_command: Option<String>,
     /// True for a paravirtual disk, which exists only inside a virtual machine.
     pub(crate) is_virtio: bool,
-    /// What it does with a sync.
+    /// Its sync behavior.
     pub(crate) standing: SyncBehavior,
     /// All facts.
     pub(crate) facts: Vec<Fact>,
@@ -80,7 +80,7 @@ fn facts(tree: &Tree, directory: &Path, features: Option<&str>, rpm: Option<&Rpm
     facts
 }
 
-/// SCSI calls it `rev`, others `firmware_rev`.
+/// SCSI names the file `rev`, other drivers `firmware_rev`.
 fn firmware(tree: &Tree, directory: &Path) -> Fact {
     first_of(tree, directory, "firmware", &["device/firmware_rev", "device/rev"])
 }
@@ -99,12 +99,12 @@ fn serial(tree: &Tree, directory: &Path) -> Fact {
 }
 
 fn first_of(tree: &Tree, directory: &Path, name: &'static str, files: &[&str]) -> Fact {
-    let found = files.iter().map(|file| tree.fact(name, &directory.join(file)));
-    let nothing = || fact(name, None, "the disk's directory in sysfs");
-    found.into_iter().find(|fact| fact.value.is_some()).unwrap_or_else(nothing)
+    let facts = files.iter().map(|file| tree.fact(name, &directory.join(file)));
+    let absent = || fact(name, None, "the disk's directory in sysfs");
+    facts.into_iter().find(|fact| fact.value.is_some()).unwrap_or_else(absent)
 }
 
-/// The scheduler in use stands in brackets among the others.
+/// The kernel marks the scheduler in use with brackets.
 fn scheduler(tree: &Tree, directory: &Path) -> Fact {
     let mut fact = tree.fact("scheduler", &directory.join("queue/scheduler"));
     let chosen = fact.value.as_deref().and_then(|all| {
@@ -115,7 +115,7 @@ fn scheduler(tree: &Tree, directory: &Path) -> Fact {
     fact
 }
 
-/// The feature bits as digits from bit 0 on, told in words where they matter.
+/// The feature bits as digits from bit 0 on, with the relevant ones in words.
 fn virtio_features(tree: &Tree, directory: &Path) -> Option<String> {
     let device = tree.resolve(&directory.join("device"))?;
     let is_virtio = device.file_name()?.to_string_lossy().starts_with("virtio");
@@ -139,7 +139,7 @@ fn scsi_cache_type(tree: &Tree, directory: &Path) -> Option<(std::path::PathBuf,
     Some((path, text))
 }
 
-/// Bytes 4 and 5 of page B1h, big endian: 1 means no rotation, 401h and more turns a minute.
+/// Bytes 4 and 5 of page B1h, big endian: 1 means no rotation; 401h and more are turns a minute.
 fn rpm(tree: &Tree, directory: &Path) -> Option<Rpm> {
     let path = directory.join("device/vpd_pgb1");
     let page = tree.bytes(&path)?;
@@ -176,7 +176,7 @@ fn cache_off_command(
     Some(format!("sdparm --clear=WCE /dev/{name}"))
 }
 
-/// Words in the model or vendor of disks that a RAID controller shows in place of real ones.
+/// Words in the model or vendor of volumes that a RAID controller presents instead of real disks.
 const CONTROLLERS: [&str; 6] = ["PERC", "LOGICAL VOLUME", "MegaRAID", "RAID", "Smart Array", "MR9"];
 
 fn standing(
@@ -189,11 +189,11 @@ fn standing(
     let path = directory.display().to_string();
     if CONTROLLERS.iter().any(|word| words.contains(word)) {
         return SyncBehavior::NotKnown(format!(
-            "{name} is shown by a RAID controller, whose cache and battery only its own tool tells"
+            "{name} is a volume of a RAID controller; only the controller's own tool reports its cache and battery"
         ));
     }
     if path.contains("/usb") {
-        let reason = format!("{name} hangs behind a USB bridge, which may drop flushes");
+        let reason = format!("{name} is attached through a USB bridge, which may drop flushes");
         return SyncBehavior::NotKnown(reason);
     }
     if path.contains("/session") {

@@ -1,21 +1,21 @@
-//! The machine around the disk: a virtual machine, a container, or neither that shows.
+//! Detects the environment of the disk: a virtual machine, a container, or neither.
 
 use super::tree::{Tree, fact, said_by};
 use crate::Fact;
 use std::path::Path;
 
-/// What surrounds us.
+/// The environment of this process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment {
     /// The hypervisor's name, or "unnamed hypervisor", if this is a virtual machine.
     pub(crate) virtual_machine: Option<String>,
     /// The kind of container, if this is one.
     pub(crate) container: Option<String>,
-    /// The facts with who says them.
+    /// The facts with their sources.
     pub(crate) facts: Vec<Fact>,
 }
 
-/// Looks for signs of both.
+/// Checks for signs of both.
 pub(crate) fn environment(tree: &Tree, root_file_system: Option<&str>) -> Environment {
     let (machine, machine_by) = virtual_machine(tree);
     let (container, container_by) = container(tree, root_file_system);
@@ -29,7 +29,7 @@ pub(crate) fn environment(tree: &Tree, root_file_system: Option<&str>) -> Enviro
     Environment { virtual_machine: machine, container, facts }
 }
 
-/// Names by which machines that are virtual introduce themselves in their firmware's tables.
+/// Names of hypervisors and clouds in the firmware's tables.
 const VIRTUAL_NAMES: [(&str, &str); 12] = [
     ("QEMU", "QEMU"),
     ("KVM", "KVM"),
@@ -50,7 +50,7 @@ fn virtual_machine(tree: &Tree) -> (Option<String>, String) {
     let flagged = tree.text(cpu_flag).is_some_and(|text| has_hypervisor_flag(&text));
     let named = dmi_name(tree);
     match named {
-        // "Amazon EC2" also stands on bare metal machines, which lack the flag.
+        // Bare metal machines also report "Amazon EC2", but lack the flag.
         Some((name, path)) if flagged || name != "Amazon EC2" => (Some(name), path),
         _ if flagged => {
             let by = format!("the hypervisor flag of {}", said_by(cpu_flag));
@@ -80,7 +80,7 @@ fn dmi_name(tree: &Tree) -> Option<(String, String)> {
     })
 }
 
-/// Words in the first process's control group, and what they stand for.
+/// Words in the control group of the first process, and the container kinds that they identify.
 const GROUP_WORDS: [(&str, &str); 6] = [
     ("kubepods", "Kubernetes"),
     ("docker", "Docker"),

@@ -1,9 +1,9 @@
-//! What a file system does with a sync, by its type and mount options.
+//! The sync behavior of a file system, from its type and mount options.
 //!
-//! Only options that the kernel shows count. A server's or a host's own settings are invisible from
-//! here, so NFS, CIFS, 9p, virtiofs and FUSE are "not known", never "passes on". The NFS option that
-//! drops syncs, `async`, is the server's export option; the client's mount option of that name does
-//! not change what fsync does, and is not shown.
+//! Only options that the kernel shows count. The settings of a server or host are invisible here, so NFS,
+//! CIFS, 9p, virtiofs and FUSE are "not known", never "passes on". The NFS option that drops syncs, `async`,
+//! is an export option of the server; the client's mount option of that name does not change fsync, and is
+//! not shown.
 
 use super::mounts::Mount;
 use super::tree::Tree;
@@ -16,12 +16,12 @@ const PASS_ON: [&str; 12] = [
     "ntfs3",
 ];
 
-/// What the mounted file system does with a sync.
+/// The sync behavior of the mounted file system.
 pub(crate) fn standing(tree: &Tree, mount: &Mount) -> SyncBehavior {
     unsafe_option(mount).unwrap_or_else(|| by_type(tree, mount))
 }
 
-/// True for file systems whose content lies on a block device we may walk to.
+/// True for file systems whose content is on a local block device.
 pub(crate) fn is_on_block_device(file_system: &str) -> bool {
     PASS_ON.contains(&file_system)
 }
@@ -47,7 +47,7 @@ fn unsafe_option(mount: &Mount) -> Option<SyncBehavior> {
         "overlay" if mount.has_option("volatile") || mount.has_option("fsync=volatile") => {
             Some(SyncBehavior::Breaks {
                 evidence: format!(
-                    "the overlay at {point} is mounted volatile, so syncs are left out"
+                    "the overlay at {point} is mounted volatile, so syncs are dropped"
                 ),
                 remedy: Some(format!("umount {point}, then mount it again without volatile")),
             })
@@ -75,8 +75,8 @@ fn by_type(tree: &Tree, mount: &Mount) -> SyncBehavior {
         "overlay" => SyncBehavior::PassesOn,
         "zfs" => zfs(tree, mount),
         "nfs" | "nfs4" => not_known(
-            "the NFS server decides when data is stable, and its export option async drops syncs \
-             unseen from here"
+            "the NFS server decides when data is stable, and its export option async drops syncs, \
+             which is invisible here"
                 .to_owned(),
         ),
         "cifs" | "smb3" | "ceph" | "glusterfs" | "lustre" | "afs" => {
@@ -94,16 +94,16 @@ fn by_type(tree: &Tree, mount: &Mount) -> SyncBehavior {
                 .to_owned(),
         ),
         fuse if fuse.starts_with("fuse") => {
-            not_known(format!("{fuse} hands syncs to a program, which may do what it likes"))
+            not_known(format!("{fuse} passes syncs to a program whose behavior is unknown"))
         }
         known if is_on_block_device(known) => SyncBehavior::PassesOn,
-        other => {
-            not_known(format!("what the file system {other} does with a sync is not known here"))
-        }
+        other => not_known(format!(
+            "the sync behavior of the file system {other} is unknown to this program"
+        )),
     }
 }
 
-/// ZFS tells its sync property to its own tool only, but its module parameters stand in sysfs.
+/// ZFS reports its sync property only through its own tool, but its module parameters are in sysfs.
 fn zfs(tree: &Tree, mount: &Mount) -> SyncBehavior {
     let parameters = Path::new("sys/module/zfs/parameters");
     let on = |name: &str| tree.text(&parameters.join(name)).is_some_and(|text| text == "1");
@@ -116,7 +116,7 @@ fn zfs(tree: &Tree, mount: &Mount) -> SyncBehavior {
         }
     }
     SyncBehavior::NotKnown(format!(
-        "ZFS tells its sync property only to its own tool: zfs get sync {}",
+        "ZFS reports its sync property only through its own tool: zfs get sync {}",
         mount.source
     ))
 }

@@ -1,16 +1,16 @@
-//! A file tree made to look like a machine, for tests.
+//! A file tree that imitates a machine's `proc` and `sys`, for tests.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// A tree in a folder that goes with it.
+/// A tree in a temporary folder.
 pub(crate) struct Machine {
     folder: tempfile::TempDir,
 }
 
 impl Machine {
-    /// A machine with that mount table and nothing else.
+    /// A machine with that mount table only.
     pub(crate) fn new(mountinfo: &str) -> Machine {
         let machine = Machine { folder: tempfile::tempdir().unwrap() };
         machine.file("proc/self/mountinfo", mountinfo)
@@ -46,7 +46,7 @@ impl Machine {
         self
     }
 
-    /// A SATA disk that spins at 7,200 turns, with one partition.
+    /// A SATA disk of 7,200 turns a minute, with one partition.
     pub(crate) fn sata(self) -> Machine {
         let disk = "sys/devices/pci0/ata1/host0/target0/0:0:0:0/block/sda";
         let device = "sys/devices/pci0/ata1/host0/target0/0:0:0:0";

@@ -1,4 +1,4 @@
-//! From a directory to everything known of what lies under it.
+//! Collects all facts about the layers below a directory.
 
 use super::block_device::{self, DeviceStack};
 use super::caveats;
@@ -11,11 +11,11 @@ use crate::{DeviceFacts, DeviceSummary, Fact, Layer, SyncBehavior, WriteCache};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// How often a path may lead to another one (a loop's backing file, an overlay's upper directory).
+/// The most times that a path may lead to another one (a loop's backing file, an overlay's upper directory).
 const NESTING: usize = 6;
 
-/// Everything the kernel tells of what lies under `directory`, which must be absolute and without
-/// links; `root` is `/` but in tests.
+/// All facts that the kernel reports about the layers below `directory`, which must be absolute and without
+/// links; `root` is `/` except in tests.
 pub fn inspect(root: &Path, directory: &Path) -> DeviceFacts {
     let tree = Tree::new(root);
     let mounts = mounts::parse(&tree.text(Path::new("proc/self/mountinfo")).unwrap_or_default());
@@ -39,7 +39,7 @@ pub fn inspect(root: &Path, directory: &Path) -> DeviceFacts {
     }
 }
 
-/// The file system's device number; `None` if the directory cannot be looked at.
+/// The file system's device number; `None` if the directory's metadata cannot be read.
 fn device_number(directory: &Path) -> Option<(u32, u32)> {
     let device = std::fs::metadata(directory).ok()?.dev();
     Some((rustix::fs::major(device), rustix::fs::minor(device)))
@@ -52,7 +52,7 @@ fn without_mount(environment: Environment) -> DeviceFacts {
     DeviceFacts {
         mount: vec![file_system],
         layers: vec![layer],
-        sentences: vec![format!("{reason}, so nothing below it is known.")],
+        sentences: vec![format!("{reason}, so the layers below it are unknown.")],
         summary: DeviceSummary {
             virtual_machine: environment.virtual_machine,
             container: environment.container,
@@ -63,12 +63,12 @@ fn without_mount(environment: Environment) -> DeviceFacts {
 }
 
 fn mount_facts(mount: &Mount) -> Vec<Fact> {
-    let said = |name, value: String| fact(name, Some(value), "/proc/self/mountinfo");
+    let fact_of_mount = |name, value: String| fact(name, Some(value), "/proc/self/mountinfo");
     vec![
-        said("mount point", mount.point.display().to_string()),
-        said("file system", mount.file_system.clone()),
-        said("mount options", mount.options.join(",")),
-        said("source", mount.source.clone()),
+        fact_of_mount("mount point", mount.point.display().to_string()),
+        fact_of_mount("file system", mount.file_system.clone()),
+        fact_of_mount("mount options", mount.options.join(",")),
+        fact_of_mount("source", mount.source.clone()),
     ]
 }
 
@@ -86,7 +86,7 @@ fn summary(mount: &Mount, chain: &DeviceStack, environment: &Environment) -> Dev
         [one] => disk(one),
         _ => None,
     };
-    // Of several spinning disks the fastest sets the ceiling, and only if all spin.
+    // Of several spinning disks the fastest sets the bound, and only if all are spinning.
     let rpms: Option<Vec<_>> = disks.iter().map(|disk| disk.rpm.clone()).collect();
     let rpm = rpms.and_then(|rpms| rpms.into_iter().max_by_key(|rpm| rpm.value));
     let virtio = disks.iter().any(|disk| disk.is_virtio);
@@ -138,13 +138,13 @@ impl MountWalk<'_> {
         }
     }
 
-    /// Writes into an overlay land in its upper directory, if that can be seen from here.
+    /// Writes into an overlay reach its upper directory, if that is visible here.
     fn upper_directory(&mut self, overlay: &Mount, depth: usize) {
         let upper = overlay.option("upperdir").map(PathBuf::from);
         let visible = upper.filter(|upper| self.tree.has(upper));
         let below = visible.and_then(|upper| mounts::mount_of(self.mounts, &upper, None));
         match below {
-            // From inside a container the path leads back to the overlay itself.
+            // Inside a container the path leads back to the overlay itself.
             Some(below) if below != overlay => self.nested(below, depth),
             _ => {
                 let reason = "the overlay's upper directory is not visible from here".to_owned();
@@ -176,7 +176,7 @@ impl MountWalk<'_> {
         }
     }
 
-    /// A btrfs file system may span several devices, of which the mount names one.
+    /// A btrfs file system may use several devices, of which the mount names one.
     fn with_companions(&self, mount: &Mount, first: PathBuf) -> Vec<PathBuf> {
         let volumes = Path::new("sys/fs/btrfs");
         let name = first.file_name().map(|name| name.to_string_lossy().into_owned());

@@ -1,8 +1,21 @@
-//! What lies under a directory, and who says so.
+//! Facts about the layers below a directory, each with its source.
 //!
-//! Every reader takes the root of a file tree (`/` on a real machine) in which `proc`, `sys` and the
-//! like are looked up, so that tests run on trees made for them. Nothing here asks the device itself
-//! or needs privileges; what the kernel does not tell stays unknown.
+//! Every reader takes the root of a file tree (`/` on a real machine) that contains `proc`, `sys` and the
+//! like, so that tests can use artificial trees. Nothing here queries the device itself or needs privileges;
+//! facts that the kernel does not report stay unknown.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `inspect` | the entry point: all facts about a directory |
+//! | `mounts` | the mount table, and the mount of a path |
+//! | `file_system` | sync behavior by file system and mount options |
+//! | `block_device` | the walk from a block device to its disks |
+//! | `disk` | facts about a whole disk |
+//! | `environment` | virtual machine and container |
+//! | `caveats` | sentences for the reader |
+//! | `free_space` | free bytes |
+//! | `tree` | reading small files below a root |
+//! | `fixture`, `tests` | artificial trees and the tests on them |
 
 mod block_device;
 mod caveats;

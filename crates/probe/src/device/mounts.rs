@@ -1,18 +1,18 @@
-//! The mounts that `/proc/self/mountinfo` lists, and the one a path lies on.
+//! Parses `/proc/self/mountinfo` and finds the mount of a path.
 //!
-//! A line reads: id, parent id, major:minor, root, mount point, options, optional fields, a dash,
-//! file system, source, super options. White space in names is written as `\040`.
+//! The fields of a line: id, parent id, major:minor, root, mount point, options, optional fields, a dash,
+//! file system, source, super options. White space in names is escaped as `\040`.
 
 use std::path::{Path, PathBuf};
 
 /// One mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mount {
-    /// The device's numbers; major 0 where no block device stands behind it.
+    /// The device's numbers; major 0 if there is no block device.
     pub(crate) device: (u32, u32),
-    /// Where it is mounted.
+    /// The mount point.
     pub(crate) point: PathBuf,
-    /// Options of the mount and of the file system, in order, without doubles.
+    /// Options of the mount and of the file system, in order, without duplicates.
     pub(crate) options: Vec<String>,
     /// The file system's type.
     pub(crate) file_system: String,
@@ -26,19 +26,19 @@ impl Mount {
         self.options.iter().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
     }
 
-    /// True if the option stands there word for word.
+    /// True if that exact option is set.
     pub(crate) fn has_option(&self, whole: &str) -> bool {
         self.options.iter().any(|option| option == whole)
     }
 }
 
-/// All mounts; lines that do not read as one are left out.
+/// All mounts; invalid lines are skipped.
 pub(crate) fn parse(mountinfo: &str) -> Vec<Mount> {
     mountinfo.lines().filter_map(parse_line).collect()
 }
 
-/// The mount a canonical path lies on: the deepest one above it, of those with its device number if
-/// there are any (another mount may hide a deeper one), the latest of equals.
+/// The mount of a canonical path: the deepest mount point above it, among those with its device number if
+/// there are any (another mount may hide a deeper one); the latest of equals.
 pub(crate) fn mount_of<'a>(
     mounts: &'a [Mount],
     path: &Path,
@@ -71,7 +71,7 @@ fn parse_line(line: &str) -> Option<Mount> {
     Some(Mount { device, point: PathBuf::from(point), options, file_system: kind, source })
 }
 
-/// Octal escapes (`\040`) become their bytes.
+/// Replaces octal escapes (`\040`) by their bytes.
 fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

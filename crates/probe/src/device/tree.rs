@@ -1,4 +1,4 @@
-//! Small text files under a root, as `proc` and `sys` offer them.
+//! Reads small text files below a root, such as those of `proc` and `sys`.
 
 use crate::Fact;
 use std::fs;
@@ -16,24 +16,24 @@ impl Tree {
         Tree { root: root.canonicalize().unwrap_or_else(|_| root.to_owned()) }
     }
 
-    /// The content without white space around it; `None` if absent, unreadable or empty.
+    /// The content, trimmed; `None` if absent, unreadable or empty.
     pub(crate) fn text(&self, path: &Path) -> Option<String> {
         let bytes = self.bytes(path)?;
         let text = String::from_utf8_lossy(&bytes).trim_matches(['\0', ' ', '\n', '\t']).to_owned();
         (!text.is_empty()).then_some(text)
     }
 
-    /// The content as it is; `None` if absent or unreadable.
+    /// The raw content; `None` if absent or unreadable.
     pub(crate) fn bytes(&self, path: &Path) -> Option<Vec<u8>> {
         fs::read(self.root.join(relative(path))).ok()
     }
 
-    /// True if something of that name is there.
+    /// True if the path exists.
     pub(crate) fn has(&self, path: &Path) -> bool {
         self.root.join(relative(path)).exists()
     }
 
-    /// The names in a directory, sorted; none if it is absent.
+    /// The names in a directory, sorted; empty if it is absent.
     pub(crate) fn names(&self, path: &Path) -> Vec<String> {
         let entries = fs::read_dir(self.root.join(relative(path)));
         let entries = entries.into_iter().flatten().flatten();
@@ -43,24 +43,24 @@ impl Tree {
         names
     }
 
-    /// Where links lead, relative to the root again; `None` if nothing is there.
+    /// The path with links resolved, relative to the root again; `None` if it does not exist.
     pub(crate) fn resolve(&self, path: &Path) -> Option<PathBuf> {
         let real = self.root.join(relative(path)).canonicalize().ok()?;
         real.strip_prefix(&self.root).ok().map(Path::to_owned)
     }
 
-    /// The first line that a file says, as a fact said by that file.
+    /// The first line of a file as a fact, with the file as its source.
     pub(crate) fn fact(&self, name: &'static str, path: &Path) -> Fact {
         fact(name, self.text(path), said_by(path))
     }
 }
 
-/// A fact with who says it.
+/// A fact with its source.
 pub(crate) fn fact(name: &'static str, value: Option<String>, said_by: impl Into<String>) -> Fact {
     Fact { name, value, said_by: said_by.into(), private: false }
 }
 
-/// The file's name as a reader would type it.
+/// The file's absolute name for display.
 pub(crate) fn said_by(path: &Path) -> String {
     format!("/{}", relative(path).display())
 }

@@ -1,8 +1,8 @@
-//! How large the files of a probe are, by what is free.
+//! The sizes of a probe's files, from the free space.
 //!
 //! 1. All files together take at most half of the free space.
-//! 2. A file system that never overwrites in place (copy-on-write, log-structured) gives the space of what
-//!    was overwritten back later, so there they take at most an eighth.
+//! 2. A file system that never overwrites in place (copy-on-write, log-structured) frees overwritten
+//!    space later, so there they use at most an eighth.
 //! 3. Where there is room the sizes are always the same, so that probes can be compared.
 
 use crate::plan::{LAP_BYTES, OVERWRITE_BYTES};
@@ -13,17 +13,17 @@ const OVERWRITE_BYTES_MIN: u64 = 2 << 20;
 /// The smallest lap, in bytes.
 const LAP_BYTES_MIN: u64 = 1 << 20;
 
-/// The parts of the free space: one in so many.
+/// The divisors of the free space.
 const OVERWRITE_PART: u64 = 8;
 const LAP_PART: u64 = 16;
 const TRANSFER_PART: u64 = 4;
-/// What of the free space counts on a file system that never overwrites in place: one part in so many.
+/// The divisor of the free space on a file system that never overwrites in place.
 const COPY_ON_WRITE_PART: u64 = 4;
 
-/// File systems that write elsewhere what is overwritten.
+/// File systems that never overwrite in place.
 const COPY_ON_WRITE: [&str; 5] = ["btrfs", "zfs", "bcachefs", "f2fs", "nilfs2"];
 
-/// True if that file system writes elsewhere what is overwritten.
+/// True if the file system never overwrites in place.
 pub(crate) fn is_copy_on_write(file_system: Option<&str>) -> bool {
     file_system.is_some_and(|name| COPY_ON_WRITE.contains(&name))
 }
@@ -35,13 +35,13 @@ pub(crate) struct Sizes {
     pub(crate) overwrite: u64,
     /// A lap of unwritten blocks, or of appending.
     pub(crate) lap: u64,
-    /// The most of the file that the sequential write makes.
+    /// The largest size of the sequential write's file.
     pub(crate) transfer: u64,
 }
 
 impl Sizes {
-    /// By what is free, if it is known, and by how large the file of the sequential write shall be; the
-    /// reason if nothing can be measured in so little.
+    /// The sizes for that free space, if it is known, and for the requested size of the sequential write's
+    /// file; the reason if the space is too small to measure anything.
     pub(crate) fn of(
         directory: &Path,
         free_bytes: Option<u64>,
@@ -67,12 +67,12 @@ impl Sizes {
         ))
     }
 
-    /// Where nothing limits them.
+    /// The sizes with unlimited space.
     pub(crate) fn most(transfer_bytes: u64) -> Sizes {
         Sizes { overwrite: OVERWRITE_BYTES, lap: LAP_BYTES, transfer: transfer_bytes }
     }
 
-    /// What they take together at one time.
+    /// The space that they use together at one time.
     #[cfg(test)]
     fn space(&self) -> u64 {
         self.overwrite + 2 * self.lap + self.transfer
@@ -114,7 +114,7 @@ mod tests {
 
     // B.F15
     #[test]
-    fn file_systems_that_write_elsewhere_are_known() {
+    fn copy_on_write_file_systems_are_recognized() {
         assert!(is_copy_on_write(Some("btrfs")) && is_copy_on_write(Some("zfs")));
         assert!(!is_copy_on_write(Some("ext4")) && !is_copy_on_write(None));
     }

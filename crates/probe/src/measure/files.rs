@@ -1,12 +1,12 @@
-//! The temporary files of one directory, each in the state a cell asks for.
+//! The temporary files of one directory, each in the state that a cell needs.
 //!
 //! 1. The written file holds blocks that were allocated and written, 64 MiB where there is room, and is
 //!    stable.
-//! 2. The unwritten and the appended file are used from where the last cell ended, and made anew
-//!    when a worker finds no more room: removing a file may make a disk discard blocks while the next
-//!    cell is measured, so it is done seldom.
+//! 2. Cells continue the unwritten and the appended file where the last cell ended; a file is only renewed
+//!    when a worker finds no more room: removing a file may make a disk discard blocks during the next
+//!    cell, so it happens rarely.
 //! 3. A new lap's allocation and length are stable before it is measured.
-//! 4. All files together take at most what the plan says, and at most half of the free space
+//! 4. All files together use at most the space of the plan, and at most half of the free space
 //!    (`file_sizes.rs`).
 
 use super::file_sizes::Sizes;
@@ -25,11 +25,11 @@ pub(crate) struct Files {
     append: Option<Lap>,
     sizes: Sizes,
     block_bytes: std::result::Result<u64, String>,
-    /// The file that the sequential write made, and its length.
+    /// The file of the sequential write, and its length.
     pub(crate) transferred: Option<(Scratch, u64)>,
 }
 
-/// Where the next write of a lap goes.
+/// The position of the next write of a lap.
 #[derive(Debug)]
 pub(crate) struct LapCursor {
     /// The next free offset in bytes.
@@ -68,22 +68,22 @@ impl Files {
         &self.directory
     }
 
-    /// How large they are.
+    /// The sizes of the files.
     pub(crate) fn sizes(&self) -> Sizes {
         self.sizes
     }
 
-    /// Lets a file system that writes elsewhere what is overwritten give that space back, which it does when
+    /// Makes a file system that never overwrites in place release the overwritten space, which it does when
     /// it commits its transaction.
     pub(crate) fn give_back_overwritten(&self) {
         if let Ok(directory) = std::fs::File::open(&self.directory)
             && rustix::fs::syncfs(&directory).is_err()
         {
-            // Whatever stands in the way of it, the next step's own syncs meet and report.
+            // An error here will recur in the next step's own syncs, which report it.
         }
     }
 
-    /// Says that the file system offers no direct I/O, as it does on ext4 with data=journal.
+    /// Pretends that the file system offers no direct I/O, as ext4 with data=journal does.
     #[cfg(test)]
     pub(crate) fn offer_no_direct_io(&mut self) {
         self.block_bytes = Err("the file system states that it offers none".to_owned());
@@ -94,7 +94,7 @@ impl Files {
         &self.written
     }
 
-    /// The smallest direct write in bytes, or why there is none.
+    /// The smallest direct write in bytes, or the reason why there is none.
     pub(crate) fn block_bytes(&self) -> std::result::Result<u64, &str> {
         self.block_bytes.as_ref().copied().map_err(String::as_str)
     }
@@ -113,7 +113,7 @@ impl Files {
         };
         let used_up = slot.as_ref().is_some_and(|lap| !lap.has_room(write_bytes));
         if used_up {
-            // Dropped before the next is made, so that only one takes space.
+            // Dropped before the next is created, so that only one uses space.
             *slot = None;
         }
         let lap = match slot {
@@ -143,8 +143,8 @@ impl Lap {
         next + 16 * write_bytes as u64 <= self.claim.end
     }
 
-    /// A whole multiple of the write and of 4 KiB behind what was used, which direct writes need.
-    /// Workers that found no room have claimed past the end.
+    /// The next multiple of both the write size and 4 KiB after the used part, which direct writes need.
+    /// Workers that found no room have claimed offsets past the end.
     fn next_aligned(&self, write_bytes: usize) -> u64 {
         use std::sync::atomic::Ordering::Relaxed;
         self.claim.next.load(Relaxed).next_multiple_of(write_bytes.max(4096) as u64)

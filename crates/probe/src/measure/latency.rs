@@ -1,21 +1,21 @@
-//! From a histogram of nanoseconds to percentiles, and to two modes where there are two.
+//! Percentiles of a histogram of nanoseconds, and its two modes if it has two.
 //!
-//! Two modes are named when the distribution has two heaps with a valley between them: each heap
-//! holds at least 5 % of the values, their summits lie a factor of two or more apart, and the valley
-//! is lower than a quarter of the smaller summit. One sync that now meets an empty device cache and now a
-//! busy one looks like that; its median alone would mislead.
+//! Two modes are reported if the distribution has two peaks with a valley between them: each peak has at
+//! least 5 % of the values, the peaks differ by a factor of two or more, and the valley is lower than a
+//! quarter of the smaller peak. Syncs that sometimes meet an empty and sometimes a busy device cache have
+//! this distribution; its median alone would mislead.
 
 use crate::{Latency, Mode};
 use hdrhistogram::Histogram;
 use syncline_instrument::Nanos;
 
-/// Fewer values than that do not show a shape.
-const VALUES_FOR_A_SHAPE: u64 = 40;
+/// The fewest values for which modes are computed.
+const FEWEST_VALUES: u64 = 40;
 
-/// The smallest part of all values that makes a heap.
-const SHARE_OF_A_HEAP: f64 = 0.05;
+/// The smallest share of all values for a mode.
+const SMALLEST_SHARE: f64 = 0.05;
 
-/// How much lower than the smaller summit the valley must be.
+/// The highest valley, as a share of the smaller peak.
 const VALLEY: f64 = 0.25;
 
 /// Bins per doubling of the latency.
@@ -40,7 +40,7 @@ pub(crate) fn latency(histogram: &Histogram<u64>) -> Option<Latency> {
 }
 
 fn two_modes(histogram: &Histogram<u64>) -> Option<[Mode; 2]> {
-    if histogram.len() < VALUES_FOR_A_SHAPE {
+    if histogram.len() < FEWEST_VALUES {
         return None;
     }
     let heights = smooth(&bins(histogram));
@@ -50,11 +50,11 @@ fn two_modes(histogram: &Histogram<u64>) -> Option<[Mode; 2]> {
     let below = histogram.count_between(0, border.saturating_sub(1));
     let share = below as f64 / histogram.len() as f64;
     let far = high - low >= BINS_PER_DOUBLING as usize;
-    let both_are_heaps = (SHARE_OF_A_HEAP..=1.0 - SHARE_OF_A_HEAP).contains(&share);
-    if !far || !both_are_heaps {
+    let both_are_modes = (SMALLEST_SHARE..=1.0 - SMALLEST_SHARE).contains(&share);
+    if !far || !both_are_modes {
         return None;
     }
-    // The median of each heap is a quantile of the whole.
+    // The median of each mode is a quantile of the whole.
     let low = Mode { share, typical_ns: histogram.value_at_quantile(share / 2.0) };
     let middle_of_high = share + (1.0 - share) / 2.0;
     let high = Mode { share: 1.0 - share, typical_ns: histogram.value_at_quantile(middle_of_high) };
@@ -78,17 +78,17 @@ fn value_of_bin(bin: usize) -> Nanos {
     (bin as f64 / BINS_PER_DOUBLING).exp2() as Nanos
 }
 
-/// A weighted mean over three bins, so that single bins make no summit.
+/// A weighted mean over three bins, so that single bins are not peaks.
 fn smooth(bins: &[f64]) -> Vec<f64> {
     let at = |index: Option<usize>| index.and_then(|index| bins.get(index)).copied().unwrap_or(0.0);
     let smoothed = |index: usize| {
-        let beside = at(index.checked_sub(1)) + at(Some(index + 1));
-        beside / 4.0 + at(Some(index)) / 2.0
+        let neighbours = at(index.checked_sub(1)) + at(Some(index + 1));
+        neighbours / 4.0 + at(Some(index)) / 2.0
     };
     (0..bins.len()).map(smoothed).collect()
 }
 
-/// The highest bin and the highest other one behind a deep enough valley, in order.
+/// The highest bin and the highest other one across a deep enough valley, in order.
 fn two_summits(heights: &[f64]) -> Option<(usize, usize)> {
     let highest = |a: &usize, b: &usize| heights[*a].total_cmp(&heights[*b]);
     let first = (0..heights.len()).max_by(highest)?;
@@ -123,17 +123,17 @@ mod tests {
     }
 
     #[test]
-    fn one_heap_is_not_two() {
+    fn one_mode_is_not_two() {
         for seed in 0..50 {
             for count in [60, 300, 5_000] {
-                let found = latency(&recorded(around(90_000.0, count, seed))).unwrap();
-                assert_eq!(found.modes, None, "seed {seed}, {count} values");
+                let latency = latency(&recorded(around(90_000.0, count, seed))).unwrap();
+                assert_eq!(latency.modes, None, "seed {seed}, {count} values");
             }
         }
     }
 
     #[test]
-    fn two_heaps_are_named_with_share_and_typical_value() {
+    fn two_modes_have_their_share_and_typical_value() {
         let values = around(77_000.0, 7_000, 1).chain(around(3_900_000.0, 3_000, 2));
         let [low, high] = latency(&recorded(values)).unwrap().modes.unwrap();
         assert!((low.share - 0.7).abs() < 0.01 && (high.share - 0.3).abs() < 0.01);
@@ -142,17 +142,21 @@ mod tests {
     }
 
     #[test]
-    fn a_few_outliers_are_no_mode() {
+    fn a_few_outliers_are_not_a_mode() {
         let values = around(80_000.0, 5_000, 3).chain(around(5_000_000.0, 100, 4));
         assert_eq!(latency(&recorded(values)).unwrap().modes, None);
     }
 
     #[test]
     fn percentiles_are_ordered_and_nothing_has_no_latency() {
-        let found = latency(&recorded(1..=100_000)).unwrap();
-        assert!((49_000..51_000).contains(&found.p50));
-        assert!(found.p50 < found.p90 && found.p90 < found.p99 && found.p99 < found.p999);
-        assert!(found.p999 <= found.max && found.max >= 100_000);
+        let measured = latency(&recorded(1..=100_000)).unwrap();
+        assert!((49_000..51_000).contains(&measured.p50));
+        assert!(
+            measured.p50 < measured.p90
+                && measured.p90 < measured.p99
+                && measured.p99 < measured.p999
+        );
+        assert!(measured.p999 <= measured.max && measured.max >= 100_000);
         assert_eq!(latency(&histogram()), None);
     }
 }

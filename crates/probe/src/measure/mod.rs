@@ -1,4 +1,12 @@
-//! How a cell is measured: files in the right state, workers on them, histograms and windows.
+//! Measures cells: files in the right state, workers on them, histograms and windows.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `file_sizes`, `files` | the sizes and states of the temporary files |
+//! | `sync_cell` | sync cells and plain writes |
+//! | `reads_and_transfers` | random reads, sequential transfers |
+//! | `worker_pool` | workers and the thread that watches them |
+//! | `windows`, `latency` | rates of windows, percentiles and modes |
 
 mod file_sizes;
 mod files;

@@ -1,7 +1,7 @@
-//! Reads and large writes past the page cache: the seek test and the sequential rates.
+//! Direct reads and large direct writes: the seek test and the sequential rates.
 //!
-//! The sequential write makes the file that all reads use, as large as it got in its time: a file
-//! within the device's cache or on few tracks flatters the reads, so its size is told with them.
+//! All reads use the file of the sequential write, with the size that it reached in its time. A file that
+//! fits in the device's cache or on few tracks makes reads look fast, so the result includes its size.
 
 use super::files::Files;
 use super::latency::latency;
@@ -21,7 +21,7 @@ pub(crate) const TRANSFER_BYTES: usize = 1 << 20;
 /// Bytes of one random read.
 pub(crate) const READ_BYTES: usize = 4096;
 
-/// Writes a new file for that time or to its largest size, and syncs it; `None` if stopped.
+/// Writes a new file for that time or up to its largest size, and syncs it; `None` if stopped.
 pub(crate) fn sequential_write(
     files: &mut Files,
     span_ns: Nanos,
@@ -44,7 +44,7 @@ pub(crate) fn sequential_write(
     Ok(Some(SequentialMeasured { bytes, elapsed_ns, bytes_per_s: rate(bytes, elapsed_ns) }))
 }
 
-/// Reads the written file from its start, again and again; `None` if stopped.
+/// Reads the written file from its start repeatedly; `None` if stopped.
 pub(crate) fn sequential_read(
     (scratch, end): (&Scratch, u64),
     span_ns: Nanos,
@@ -65,7 +65,7 @@ pub(crate) fn sequential_read(
     Ok(Some(SequentialMeasured { bytes, elapsed_ns: tally.elapsed_ns, bytes_per_s }))
 }
 
-/// Reads blocks at random by that many readers; `None` if stopped.
+/// Reads random blocks with that many readers; `None` if stopped.
 pub(crate) fn random_reads(
     (scratch, file_bytes): (&Scratch, u64),
     depth: usize,
@@ -80,8 +80,8 @@ pub(crate) fn random_reads(
     };
     let mut tally = Totals::new(Span::fixed(span_ns, span_ns));
     tally.work((0..depth).map(reader).collect(), stop)?;
-    let found = latency(&tally.histogram).filter(|_| tally.is_complete());
-    Ok(found.map(|latency| ReadMeasured {
+    let latency = latency(&tally.histogram).filter(|_| tally.is_complete());
+    Ok(latency.map(|latency| ReadMeasured {
         reads: tally.operations,
         elapsed_ns: tally.elapsed_ns,
         rate_per_s: rate(tally.operations, tally.elapsed_ns),

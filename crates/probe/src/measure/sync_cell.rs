@@ -1,4 +1,4 @@
-//! One sync cell: writers of one method on one file, one sync outstanding each.
+//! One sync cell: writers of one method on one file, each with one sync outstanding.
 
 use super::files::{Files, LapCursor};
 use super::latency::latency;
@@ -9,7 +9,7 @@ use crate::{FileState, Measured, Placement, PlainWrite, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_vfs::{AlignedBuffer, DurableWriter, File, RealFile, SyncMethod};
 
-/// What a cell does.
+/// The parameters of a cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CellJob {
     /// The method.
@@ -18,11 +18,11 @@ pub(crate) struct CellJob {
     pub(crate) write_bytes: usize,
     /// The state of the blocks.
     pub(crate) file_state: FileState,
-    /// Where the writes land.
+    /// The placement of the writes.
     pub(crate) placement: Placement,
-    /// How many writers.
+    /// The number of writers.
     pub(crate) outstanding: usize,
-    /// How long.
+    /// The duration.
     pub(crate) span: Span,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn measure_cell(
     Ok(measured(tally, spent, watch, job.span))
 }
 
-/// 4 KiB direct writes without a sync, walking over written blocks.
+/// 4 KiB direct writes without a sync, advancing through written blocks.
 pub(crate) fn plain_writes(
     files: &Files,
     span: Span,
@@ -59,14 +59,14 @@ pub(crate) fn plain_writes(
     Ok(latency.map(|latency| PlainWrite { write_bytes: LINE_BYTES, rate_per_s, latency }))
 }
 
-/// Bytes that do not compress, the same for the same number.
+/// Incompressible bytes, determined by the number.
 pub(crate) fn filled(bytes: usize, number: u64) -> AlignedBuffer {
     let mut buffer = AlignedBuffer::zeroed(bytes);
     fastrand::Rng::with_seed(number).fill(&mut buffer);
     buffer
 }
 
-/// Things a second over a time that is never zero when something was done.
+/// The rate for a time that is positive whenever `count` is.
 pub(crate) fn rate(count: u64, elapsed_ns: u64) -> f64 {
     count as f64 * 1e9 / elapsed_ns.max(1) as f64
 }
@@ -133,13 +133,13 @@ fn measured(
     })
 }
 
-/// Where a writer's next write goes.
+/// The position of a writer's next write.
 enum WritePosition<'a> {
-    /// Through its own part of the file, again and again.
+    /// Advances through its own part of the file, repeatedly.
     Region { start: u64, bytes: u64, next: u64 },
-    /// To the file's first block.
+    /// The first block of the file.
     SameBlock,
-    /// To the next place of a lap, shared with the other writers.
+    /// The next offset of a lap, shared with the other writers.
     Claimed(&'a LapCursor),
 }
 
@@ -174,7 +174,7 @@ impl Operation for Writer<'_> {
         let Some(offset) = self.way.next(self.buffer.len() as u64) else {
             return Ok(false);
         };
-        // No two writes are alike, so that no layer below can leave one out.
+        // All writes differ, so that no layer below can skip one.
         self.count += 1;
         self.buffer[..8].copy_from_slice(&self.count.to_le_bytes());
         self.durable.write(&self.buffer, offset)?;

@@ -1,17 +1,17 @@
-//! Rates of consecutive windows, and whether they have settled.
+//! Rates of consecutive windows, and the test whether they are steady.
 //!
-//! Windows are closed by what was counted in the time really passed, so a late wake-up makes a
-//! window longer but its rate no less true. Pauses (a file being renewed) are simply not added.
+//! A window's rate is its count divided by its actual duration, so a late wake-up makes a window longer but
+//! does not distort its rate. Pauses (while a file is renewed) are not added.
 
 use syncline_instrument::Nanos;
 
-/// How many windows must agree.
+/// The number of windows that must agree.
 const SETTLED_WINDOWS: usize = 5;
 
-/// How far apart they may lie, as part of the largest.
+/// The largest difference between them, as a share of the largest.
 const SETTLED_SPREAD: f64 = 0.05;
 
-/// The windows of a cell under way.
+/// The windows of a running cell.
 #[derive(Clone, Debug)]
 pub(crate) struct Windows {
     window_ns: Nanos,
@@ -27,8 +27,8 @@ impl Windows {
         Windows { window_ns, open_count: 0, open_ns: 0, rates: Vec::new() }
     }
 
-    /// Adds what was completed in the time since the last addition. A window closes within 5 % of
-    /// its length, since timers do not wake to the nanosecond.
+    /// Adds the completions in the time since the last addition. A window closes within 5 % of its length,
+    /// because timers are inexact.
     pub(crate) fn add(&mut self, count: u64, elapsed_ns: Nanos) {
         self.open_count += count;
         self.open_ns += elapsed_ns;
@@ -39,7 +39,7 @@ impl Windows {
         }
     }
 
-    /// How long the open window still needs.
+    /// The time until the open window closes.
     pub(crate) fn remaining_ns(&self) -> Nanos {
         self.window_ns.saturating_sub(self.open_ns)
     }
@@ -49,7 +49,7 @@ impl Windows {
         steady(&self.rates)
     }
 
-    /// The rates of the closed windows, in order; an open rest is left out.
+    /// The rates of the closed windows, in order; without the open window.
     pub(crate) fn into_rates(self) -> Vec<f64> {
         self.rates
     }

@@ -1,11 +1,11 @@
-//! Workers that repeat an operation, each with one outstanding, while one thread watches windows.
+//! Workers that repeat an operation, each with one outstanding, while one thread watches the windows.
 //!
-//! 1. Each operation is timed alone; a worker looks at the end flag behind its first operation only, so
-//!    that every worker has a latency, however late it was let run. A stop is seen before the first.
-//! 2. The elapsed time runs from the first worker's start until the last worker's last completion, and
-//!    until the watcher, who counts from that same start, saw the time over: nothing is counted outside
-//!    it, and it is never shorter than asked.
-//! 3. The watcher sleeps until a window's edge and divides by the time really passed.
+//! 1. Each operation is timed separately. A worker reads the end flag only after its first operation, so
+//!    that every worker has a latency, even if it was scheduled late. A stop is read before the first.
+//! 2. The elapsed time runs from the first worker's start to the last worker's last completion, and at
+//!    least until the watcher, which counts from the same start, finds the time over: nothing outside it
+//!    is counted, and it is never shorter than requested.
+//! 3. The watcher sleeps until a window's edge and divides by the actual time.
 
 use super::latency::histogram;
 use super::windows::Windows;
@@ -19,13 +19,13 @@ use std::time::Duration;
 use syncline_instrument::{Nanos, clock};
 use syncline_vfs::Result;
 
-/// What one worker repeats.
+/// The operation that a worker repeats.
 pub(crate) trait Operation: Send {
-    /// Does it once; false if there is nothing left to do, and nothing was done.
+    /// Does it once; false if there was nothing left to do.
     fn once(&mut self) -> Result<bool>;
 }
 
-/// What a worker pool did so far; several laps add to one.
+/// The totals of a worker pool so far; several laps add up.
 #[derive(Debug)]
 pub(crate) struct Totals {
     /// Operations completed.
@@ -39,10 +39,10 @@ pub(crate) struct Totals {
     span: Span,
 }
 
-/// The first few stop checks happen at least so often.
+/// The longest sleep between two checks of the stop flag.
 const LONGEST_SLEEP_NS: Nanos = 100_000_000;
 
-/// A counter on a cache line of its own, so that workers do not slow each other.
+/// A counter on its own cache line, so that workers do not slow each other down.
 type Counter = CachePadded<AtomicU64>;
 
 struct Shared<'a> {
@@ -51,7 +51,7 @@ struct Shared<'a> {
     stop: &'a AtomicBool,
     counters: Vec<Counter>,
     working: AtomicUsize,
-    /// When the first worker began; [`NOT_YET`] until then.
+    /// The start of the first worker; [`NOT_YET`] before it.
     first_ns: AtomicU64,
     watcher: Thread,
 }
@@ -66,19 +66,19 @@ struct WorkerResult {
 }
 
 impl Totals {
-    /// Nothing done yet of that span.
+    /// Empty totals for that span.
     pub(crate) fn new(span: Span) -> Totals {
         let windows = Windows::new(span.window_ns);
         Totals { operations: 0, elapsed_ns: 0, histogram: histogram(), windows, span }
     }
 
-    /// True if it ran its time, and longer until its windows agree or its longest time is over.
+    /// True if the minimum time has passed and either the windows agree or the longest time is over.
     pub(crate) fn is_complete(&self) -> bool {
         self.is_complete_at(self.elapsed_ns)
     }
 
-    /// Lets the workers go on until the span is complete, a worker has nothing left to do or fails,
-    /// or `stop` is set. Returns the first failure after having counted what was done.
+    /// Runs the workers until the span is complete, a worker has nothing left to do or fails, or `stop` is
+    /// set. Returns the first failure, after adding the completed operations.
     pub(crate) fn work<W: Operation>(&mut self, workers: Vec<W>, stop: &AtomicBool) -> Result<()> {
         let shared = Shared::new(workers.len(), stop);
         let (end_ns, worked) = thread::scope(|scope| {
@@ -117,17 +117,17 @@ impl Totals {
         outcome
     }
 
-    /// Returns when it saw the span complete, if that was what ended it.
+    /// Returns the time at which the span was found complete, if that ended it.
     fn watch(&mut self, shared: &Shared<'_>) -> Option<Nanos> {
-        let (mut seen, mut seen_ns) = (0, clock::now());
+        let (mut counted, mut counted_ns) = (0, clock::now());
         let end_ns = loop {
             let now = clock::now();
             let start_ns = shared.first_ns.load(Ordering::Relaxed);
             let elapsed_ns = self.elapsed_ns + now.saturating_sub(start_ns);
             let count = shared.count();
-            let since_ns = seen_ns.max(start_ns).min(now);
-            self.windows.add(count - seen, now - since_ns);
-            (seen, seen_ns) = (count, now);
+            let since_ns = counted_ns.max(start_ns).min(now);
+            self.windows.add(count - counted, now - since_ns);
+            (counted, counted_ns) = (count, now);
             let idle = shared.working.load(Ordering::Acquire) == 0;
             if idle || shared.stop.load(Ordering::Relaxed) {
                 break None;
@@ -152,7 +152,7 @@ impl Totals {
 }
 
 impl Shared<'_> {
-    /// For so many workers, watched by this thread.
+    /// The state of that many workers, watched by this thread.
     fn new(workers: usize, stop: &AtomicBool) -> Shared<'_> {
         Shared {
             start: Barrier::new(workers + 1),
@@ -165,7 +165,7 @@ impl Shared<'_> {
         }
     }
 
-    /// The operations that all workers have completed.
+    /// The number of operations that all workers have completed.
     fn count(&self) -> u64 {
         self.counters.iter().map(|counter| counter.load(Ordering::Relaxed)).sum()
     }
@@ -189,7 +189,7 @@ impl Shared<'_> {
         WorkerResult { histogram, last_ns, outcome }
     }
 
-    /// True for a worker that has done so many operations.
+    /// True if a worker that has done `count` operations must end.
     fn is_over(&self, count: u64) -> bool {
         (count > 0 && self.end.load(Ordering::Relaxed)) || self.stop.load(Ordering::Relaxed)
     }
@@ -250,7 +250,7 @@ mod tests {
         Sleeper { left: u64::MAX, fails: false }
     }
 
-    fn crew(count: usize, left: u64) -> Vec<Sleeper> {
+    fn sleepers(count: usize, left: u64) -> Vec<Sleeper> {
         (0..count).map(|_| Sleeper { left, fails: false }).collect()
     }
 
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn it_runs_its_time_and_counts_everything() {
         let mut tally = Totals::new(span(50, 50));
-        tally.work(crew(3, u64::MAX), &AtomicBool::new(false)).unwrap();
+        tally.work(sleepers(3, u64::MAX), &AtomicBool::new(false)).unwrap();
         assert!(tally.is_complete() && tally.elapsed_ns >= 50_000_000);
         assert_eq!(tally.operations, tally.histogram.len());
         assert!(tally.operations >= 3);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_is_let_run_late_works_its_whole_time() {
+    fn a_worker_that_is_scheduled_late_works_its_whole_time() {
         let stop = AtomicBool::new(false);
         let shared = Shared::new(1, &stop);
         let mut tally = Totals::new(span(50, 50));
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_begins_behind_the_end_does_one_operation() {
+    fn a_worker_that_begins_after_the_end_does_one_operation() {
         let stop = AtomicBool::new(false);
         let shared = Shared::new(1, &stop);
         shared.end.store(true, Ordering::Relaxed);
@@ -307,29 +307,33 @@ mod tests {
         let mut tally = Totals::new(span(40, 40));
         let mut laps = 0;
         while !tally.is_complete() {
-            tally.work(crew(2, 5), &AtomicBool::new(false)).unwrap();
+            tally.work(sleepers(2, 5), &AtomicBool::new(false)).unwrap();
             laps += 1;
         }
         assert!(laps > 1);
         let full_laps = laps - 1;
-        assert!((full_laps * 10..=laps * 10).contains(&tally.operations), "the last may be cut");
+        assert!(
+            (full_laps * 10..=laps * 10).contains(&tally.operations),
+            "the last may be incomplete"
+        );
     }
 
     #[test]
     fn a_stop_ends_it_early_and_an_unsteady_rate_at_its_longest() {
         let mut tally = Totals::new(span(10_000, 10_000));
-        tally.work(crew(1, u64::MAX), &AtomicBool::new(true)).unwrap();
+        tally.work(sleepers(1, u64::MAX), &AtomicBool::new(true)).unwrap();
         assert!(!tally.is_complete() && tally.elapsed_ns < 1_000_000_000);
         let mut tally = Totals::new(Span { window_ns: 40_000_000, ..span(20, 60) });
-        tally.work(crew(1, u64::MAX), &AtomicBool::new(false)).unwrap();
+        tally.work(sleepers(1, u64::MAX), &AtomicBool::new(false)).unwrap();
         assert!(tally.elapsed_ns >= 60_000_000, "two windows are never steady");
     }
 
     #[test]
-    fn a_failure_ends_it_and_what_was_done_counts() {
+    fn a_failure_ends_it_and_completed_operations_count() {
         let mut tally = Totals::new(span(10_000, 10_000));
-        let crew = vec![Sleeper { left: 3, fails: true }, Sleeper { left: u64::MAX, fails: false }];
-        let error = tally.work(crew, &AtomicBool::new(false)).unwrap_err();
+        let sleepers =
+            vec![Sleeper { left: 3, fails: true }, Sleeper { left: u64::MAX, fails: false }];
+        let error = tally.work(sleepers, &AtomicBool::new(false)).unwrap_err();
         assert!(error.is_full());
         assert!(tally.operations >= 3);
     }

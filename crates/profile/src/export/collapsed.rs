@@ -1,5 +1,5 @@
-//! Collapsed stacks: one line a stack, the thread and the frames from the outermost inwards parted by
-//! semicolons, a space, the weight. Flame graph tools and speedscope read it.
+//! Collapsed stacks, the input of flame graph tools and speedscope: one line for each stack with the thread
+//! and the frames from the outermost inwards, separated by semicolons, then a space and the weight.
 
 use crate::metric::Metric;
 use crate::profile::Profile;
@@ -16,7 +16,7 @@ pub fn collapsed(profile: &Profile, metric: Metric, to: &mut impl Write) -> io::
             line.push(';');
             line.push_str(&plain(&frame.label()));
         }
-        // Frames that differ only by their place in a function are one line.
+        // Frames that differ only in their offset within a function share a line.
         *lines.entry(line).or_default() += sample.weight;
     }
     for (line, weight) in lines {
@@ -25,7 +25,7 @@ pub fn collapsed(profile: &Profile, metric: Metric, to: &mut impl Write) -> io::
     Ok(())
 }
 
-/// Without what parts frames and lines.
+/// Replaces the characters that separate frames and lines.
 fn plain(text: &str) -> String {
     text.replace(';', ":").replace(char::is_control, " ")
 }

@@ -1,11 +1,11 @@
-//! pprof's format: a gzipped protocol buffer, read by `go tool pprof` and many viewers.
+//! The pprof format: a gzipped protocol buffer, read by `go tool pprof` and many viewers.
 //!
-//! Every metric that has samples is a type of value, the first of them the one that is shown unless
-//! another is asked for. Labels say the thread, its class and the module, so that
-//! `go tool pprof -tagfocus module=logging` shows one module.
+//! Every metric that has samples is a value type; viewers show the first unless the user selects another.
+//! Labels hold the thread, its class and the module, so that `go tool pprof -tagfocus module=logging` shows
+//! one module.
 //!
-//! A place in machine code is one location. Functions that the compiler put into the one that stands there
-//! are lines of that location, the innermost first, as the format wants them.
+//! A place in machine code is one location. Functions that the compiler inlined there are lines of that
+//! location, the innermost first, as the format requires.
 
 use super::protobuf::Message;
 use crate::cost::{ThreadClass, View};
@@ -103,7 +103,7 @@ fn samples<'p>(
     }
 }
 
-/// Files and classes, numbered from one.
+/// Object files and classes, numbered from one.
 fn mappings<'a>(
     file: &mut Message,
     texts: &mut Texts,
@@ -122,7 +122,7 @@ fn mappings<'a>(
         file.message(3, |it| {
             it.number(1, next);
             it.number(5, name);
-            // Names are final: readers need not look for the file's own.
+            // `has_functions`: the names are final, so that readers do not symbolize again.
             it.number(7, 1);
             it.number(10, u64::from(inlined.contains(frame.object.as_str())));
         });
@@ -130,7 +130,7 @@ fn mappings<'a>(
     objects
 }
 
-/// Places in code, numbered from one: each a frame with those that were put into it, from the innermost.
+/// Locations, numbered from one. Each is a frame with the functions inlined into it, from the innermost.
 #[derive(Default)]
 struct Locations<'p> {
     values: Vec<&'p [u32]>,
@@ -138,7 +138,7 @@ struct Locations<'p> {
 }
 
 impl<'p> Locations<'p> {
-    /// The places of a stack.
+    /// The locations of a stack.
     fn of(&mut self, profile: &'p Profile, stack: StackId) -> Vec<u64> {
         let frames = &profile.stacks[stack.0 as usize];
         let inlined = |frame: &u32| profile.frames[*frame as usize].inlined;
@@ -172,7 +172,7 @@ impl<'p> Locations<'p> {
     }
 }
 
-/// A function for each frame, by its position and one.
+/// A function for each frame; its number is the frame's position plus one.
 fn functions(file: &mut Message, texts: &mut Texts, profile: &Profile) {
     for (number, frame) in (1..).zip(&profile.frames) {
         let name = texts.number(&frame.label());
@@ -193,7 +193,7 @@ fn class_name(class: ThreadClass) -> &'static str {
     }
 }
 
-/// The format's texts are numbers in one list, of which the first is empty.
+/// The string table: texts are positions in one list, and the first text is empty.
 struct Texts {
     values: Vec<String>,
     numbers: HashMap<String, u64>,

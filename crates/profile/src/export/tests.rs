@@ -1,4 +1,4 @@
-//! Tests of exports: what was written is read again by a reader that knows only the format.
+//! Tests of exports: a reader that knows only the format reads the written files.
 
 use super::{collapsed, pprof};
 use crate::{Frame, Map, Metric, Name, Profile, ProfileBuilder, Space, Thread};
@@ -46,7 +46,7 @@ fn profile() -> Profile {
 }
 
 #[test]
-fn collapsed_stacks_stand_one_a_line_from_the_outermost_inwards() {
+fn collapsed_stacks_have_one_line_each_from_the_outermost_inwards() {
     let mut bytes = Vec::new();
     collapsed(&profile(), Metric::CpuUser, &mut bytes).unwrap();
     assert_eq!(
@@ -56,7 +56,7 @@ fn collapsed_stacks_stand_one_a_line_from_the_outermost_inwards() {
     );
 }
 
-/// A field's number and what it holds.
+/// The content of a field.
 #[derive(Debug)]
 enum Field {
     Number(u64),
@@ -88,7 +88,7 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Field)> {
                 bytes = rest;
                 Field::Bytes(held.to_vec())
             }
-            kind => panic!("no field of pprof has kind {kind}"),
+            kind => panic!("pprof files have no fields of kind {kind}"),
         };
         fields.push((key >> 3, field));
     }
@@ -103,20 +103,20 @@ fn numbers(fields: &[(u64, Field)]) -> BTreeMap<u64, u64> {
     numbers.collect()
 }
 
-fn messages(all: &[(u64, Field)], wanted: u64) -> Vec<Vec<(u64, Field)>> {
-    raw(all, wanted).iter().map(|bytes| fields(bytes)).collect()
+fn messages(all: &[(u64, Field)], field_number: u64) -> Vec<Vec<(u64, Field)>> {
+    raw(all, field_number).iter().map(|bytes| fields(bytes)).collect()
 }
 
-fn raw(all: &[(u64, Field)], wanted: u64) -> Vec<Vec<u8>> {
-    let found = all.iter().filter_map(|(number, field)| match field {
-        Field::Bytes(bytes) if *number == wanted => Some(bytes.clone()),
+fn raw(all: &[(u64, Field)], field_number: u64) -> Vec<Vec<u8>> {
+    let values = all.iter().filter_map(|(number, field)| match field {
+        Field::Bytes(bytes) if *number == field_number => Some(bytes.clone()),
         _ => None,
     });
-    found.collect()
+    values.collect()
 }
 
-fn packed(all: &[(u64, Field)], wanted: u64) -> Vec<u64> {
-    let bytes = raw(all, wanted).concat();
+fn packed(all: &[(u64, Field)], field_number: u64) -> Vec<u64> {
+    let bytes = raw(all, field_number).concat();
     let mut rest = bytes.as_slice();
     let mut values = Vec::new();
     while !rest.is_empty() {
@@ -150,7 +150,7 @@ fn pprof_files_hold_every_sample_with_its_frames_values_and_labels() {
         .map(|it| {
             let lines = messages(it, 4);
             let lines = lines.iter().map(|line| &*functions[&numbers(line)[&1]]);
-            // The last line is the function at whose address the place is, the others were put into it.
+            // The last line is the function that contains the address; the others are inlined into it.
             let lines: Vec<&str> = lines.collect();
             (numbers(it)[&1], lines.join(" in "))
         })

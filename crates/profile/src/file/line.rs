@@ -11,7 +11,7 @@ pub(super) const FORMAT: &str = "syncline-stacks";
 /// The version that is written, and the newest that is read.
 pub(super) const VERSION: u64 = 1;
 
-/// What a line holds.
+/// The content of a line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Line {
@@ -23,11 +23,11 @@ pub(super) enum Line {
     Sample(Metric, u32, u32, u64, u64),
     Account(Account),
     Histogram(Histogram),
-    /// How many lines stand before.
+    /// The number of lines before this one.
     End(u64),
 }
 
-/// The first line.
+/// The content of the first line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Head {
     pub(super) format: String,

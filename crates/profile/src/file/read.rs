@@ -1,4 +1,4 @@
-//! Reads a stacks file; refuses what is foreign, newer, broken or cut off.
+//! Reads a stacks file; refuses files of other formats or newer versions, damaged files and truncated files.
 
 use super::line::{FORMAT, Head, Line, VERSION};
 use crate::error::Error;
@@ -35,12 +35,12 @@ struct Reader {
     lines: u64,
     has_ended: bool,
     profile: Profile,
-    seen: KnownRecords,
+    known: KnownRecords,
     weights: u64,
     counts: u64,
 }
 
-/// What already stands in the file, to find it twice.
+/// The records read so far, to detect duplicates.
 #[derive(Default)]
 struct KnownRecords {
     frames: HashSet<crate::Frame>,
@@ -57,22 +57,22 @@ impl Reader {
             return self.head(bytes);
         }
         if self.has_ended {
-            return Err("something follows the line that ends the file".to_owned());
+            return Err("there is data after the end line".to_owned());
         }
         if !bytes.ends_with(b"\n") {
-            return Err("it is cut off in the middle of this line".to_owned());
+            return Err("the file is truncated in the middle of this line".to_owned());
         }
         let line = serde_json::from_slice(bytes);
-        let line = line.map_err(|error| format!("it is no line of a stacks file: {error}"))?;
+        let line = line.map_err(|error| format!("this is not a line of a stacks file: {error}"))?;
         match line {
             Line::Head(_) => Err("a second head".to_owned()),
             Line::Frame(frame) => {
-                once(&mut self.seen.frames, &frame, "frame")?;
+                once(&mut self.known.frames, &frame, "frame")?;
                 push(&mut self.profile.frames, frame)
             }
             Line::Stack(stack) => self.stack(stack),
             Line::Thread(thread) => {
-                once(&mut self.seen.threads, &thread, "thread")?;
+                once(&mut self.known.threads, &thread, "thread")?;
                 push(&mut self.profile.threads, thread)
             }
             Line::Sample(metric, thread, stack, weight, count) => self.sample(Sample {
@@ -92,24 +92,25 @@ impl Reader {
                 Ok(())
             }
             Line::End(lines) => Err(format!(
-                "it was written with {lines} lines before its end and has {}",
+                "the file was written with {lines} lines before its end line and has {}",
                 self.lines
             )),
         }
     }
 
     fn head(&mut self, bytes: &[u8]) -> LineResult {
-        let foreign = || "this is no stacks file; its first line must be a head".to_owned();
+        let not_a_stacks_file =
+            || "this is not a stacks file; its first line must be a head".to_owned();
         let Ok(Line::Head(Head { format, version, window_ns })) = serde_json::from_slice(bytes)
         else {
-            return Err(foreign());
+            return Err(not_a_stacks_file());
         };
         if format != FORMAT {
-            return Err(foreign());
+            return Err(not_a_stacks_file());
         }
         if version != VERSION {
             return Err(format!(
-                "it has version {version} of the format, and this program reads version {VERSION}"
+                "the file has version {version} of the format, and this program reads version {VERSION}"
             ));
         }
         self.profile.window_ns = window_ns;
@@ -119,24 +120,24 @@ impl Reader {
     fn stack(&mut self, stack: Vec<u32>) -> LineResult {
         let frames = self.profile.frames.len();
         if let Some(number) = stack.iter().find(|number| **number as usize >= frames) {
-            return Err(format!("frame {number} does not stand above"));
+            return Err(format!("frame {number} is not defined above"));
         }
-        once(&mut self.seen.stacks, &stack, "stack")?;
+        once(&mut self.known.stacks, &stack, "stack")?;
         push(&mut self.profile.stacks, stack)
     }
 
     fn sample(&mut self, sample: Sample) -> LineResult {
         let (thread, stack) = (sample.thread, sample.stack);
         if thread.0 as usize >= self.profile.threads.len() {
-            return Err(format!("thread {} does not stand above", thread.0));
+            return Err(format!("thread {} is not defined above", thread.0));
         }
         if stack.0 as usize >= self.profile.stacks.len() {
-            return Err(format!("stack {} does not stand above", stack.0));
+            return Err(format!("stack {} is not defined above", stack.0));
         }
-        once(&mut self.seen.samples, &(sample.metric, thread, stack), "sample")?;
-        let too_much = || "the weights together exceed 64 bits".to_owned();
-        self.weights = self.weights.checked_add(sample.weight).ok_or_else(too_much)?;
-        self.counts = self.counts.checked_add(sample.count).ok_or_else(too_much)?;
+        once(&mut self.known.samples, &(sample.metric, thread, stack), "sample")?;
+        let overflow = || "the sum of the weights exceeds 64 bits".to_owned();
+        self.weights = self.weights.checked_add(sample.weight).ok_or_else(overflow)?;
+        self.counts = self.counts.checked_add(sample.count).ok_or_else(overflow)?;
         self.profile.samples.push(sample);
         Ok(())
     }
@@ -146,7 +147,7 @@ impl Reader {
         let events = counts.try_fold(0_u64, |sum, count| sum.checked_add(*count));
         if histogram.counts.len() > 64 || events.is_none() {
             return Err(
-                "a histogram of more than 64 powers of two or events than 64 bits".to_owned()
+                "a histogram has more than 64 powers of two, or its number of events exceeds 64 bits".to_owned()
             );
         }
         self.profile.histograms.push(histogram);
@@ -156,8 +157,8 @@ impl Reader {
     fn finish(mut self) -> Result<Profile, Error> {
         if !self.has_ended {
             let what = match self.lines {
-                0 => "it is empty",
-                _ => "it is cut off: the line that ends it is missing",
+                0 => "the file is empty",
+                _ => "the file is truncated: its end line is missing",
             };
             return Err(self.refused(what.to_owned()));
         }
@@ -171,11 +172,11 @@ impl Reader {
     }
 }
 
-fn once<T: Clone + Eq + Hash>(seen: &mut HashSet<T>, value: &T, what: &str) -> LineResult {
-    if seen.insert(value.clone()) {
+fn once<T: Clone + Eq + Hash>(known: &mut HashSet<T>, value: &T, what: &str) -> LineResult {
+    if known.insert(value.clone()) {
         return Ok(());
     }
-    Err(format!("this {what} stands above already"))
+    Err(format!("this {what} is defined twice"))
 }
 
 fn push<T>(values: &mut Vec<T>, value: T) -> LineResult {

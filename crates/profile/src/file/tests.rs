@@ -69,7 +69,7 @@ fn refused(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn what_was_written_is_read_back() {
+fn a_written_profile_is_read_back() {
     let mut generator = fastrand::Rng::with_seed(1);
     for _ in 0..300 {
         let profile = random(&mut generator);
@@ -78,7 +78,7 @@ fn what_was_written_is_read_back() {
 }
 
 #[test]
-fn a_file_that_was_cut_off_anywhere_is_refused() {
+fn a_file_truncated_anywhere_is_refused() {
     let mut generator = fastrand::Rng::with_seed(2);
     for _ in 0..2 {
         let bytes = written(&random(&mut generator));
@@ -108,36 +108,39 @@ fn no_bytes_make_reading_panic() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn errors_name_the_line() {
     let head = r#"{"head":{"format":"syncline-stacks","version":1,"window_ns":5}}"#;
     let cases: &[(&str, &str)] = &[
-        ("", "line 1: it is empty"),
-        ("{}\n", "line 1: this is no stacks file"),
+        ("", "line 1: the file is empty"),
+        ("{}\n", "line 1: this is not a stacks file"),
         (
             r#"{"head":{"format":"syncline-stacks","version":2,"window_ns":5}}"#,
-            "line 1: it has version 2 of the format",
+            "line 1: the file has version 2 of the format",
         ),
-        ("HEAD\n", "line 2: it is cut off"),
-        ("HEAD\n{\"stack\":[0]}\n", "line 2: frame 0 does not stand above"),
-        ("HEAD\n{\"stack\":[]}\n{\"stack\":[]}\n", "line 3: this stack stands above already"),
-        ("HEAD\n{\"sample\":[\"wall\",0,0,1,1]}\n", "line 2: thread 0 does not stand above"),
-        ("HEAD\n{\"sample\":[\"warmth\",0,0,1,1]}\n", "line 2: it is no line of a stacks file"),
-        ("HEAD\n{\"end\":7}\n", "it was written with 7 lines before its end and has 1"),
-        ("HEAD\n{\"end\":1}\n\n", "line 3: something follows"),
+        ("HEAD\n", "line 2: the file is truncated"),
+        ("HEAD\n{\"stack\":[0]}\n", "line 2: frame 0 is not defined above"),
+        ("HEAD\n{\"stack\":[]}\n{\"stack\":[]}\n", "line 3: this stack is defined twice"),
+        ("HEAD\n{\"sample\":[\"wall\",0,0,1,1]}\n", "line 2: thread 0 is not defined above"),
+        (
+            "HEAD\n{\"sample\":[\"warmth\",0,0,1,1]}\n",
+            "line 2: this is not a line of a stacks file",
+        ),
+        ("HEAD\n{\"end\":7}\n", "the file was written with 7 lines before its end line and has 1"),
+        ("HEAD\n{\"end\":1}\n\n", "line 3: there is data after"),
         (
             "HEAD\n{\"stack\":[]}\n{\"thread\":{\"name\":\"\",\"title\":null}}\n\
              {\"sample\":[\"wall\",0,0,18446744073709551615,1]}\n{\"sample\":[\"off_cpu\",0,0,1,1]}\n",
-            "line 5: the weights together exceed 64 bits",
+            "line 5: the sum of the weights exceeds 64 bits",
         ),
     ];
     for (text, expected) in cases {
-        let said = refused(text.replace("HEAD", head).as_bytes());
-        assert!(said.contains(expected), "{text}: {said}");
+        let error = refused(text.replace("HEAD", head).as_bytes());
+        assert!(error.contains(expected), "{text}: {error}");
     }
 }
 
 #[test]
-fn a_file_from_before_inlined_functions_were_told_is_read() {
+fn a_file_from_before_inlined_functions_is_read() {
     let earlier = concat!(
         r#"{"head":{"format":"syncline-stacks","version":1,"window_ns":5}}"#,
         "\n",
@@ -148,6 +151,6 @@ fn a_file_from_before_inlined_functions_were_told_is_read() {
     );
     let profile = Profile::read(&mut earlier.as_bytes()).unwrap();
     assert!(!profile.frames[0].inlined);
-    // What is not inlined is written as it was then.
+    // Frames that are not inlined are still written that way.
     assert_eq!(written(&profile), earlier.as_bytes());
 }

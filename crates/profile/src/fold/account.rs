@@ -1,7 +1,7 @@
-//! How a metric was taken, of all that its collectors say.
+//! Combines the accounts of all collectors of a metric.
 //!
-//! A metric that one collector could not split and the next could is split; what the first said is then
-//! of no interest. Where none could, all their reasons stand.
+//! If one collector could not split the metric and another could, the metric is split and the reason of the
+//! first is dropped. If none could, all reasons are kept.
 
 use crate::metric::Metric;
 use crate::profile::{Account, Precision, Profile, Total};
@@ -15,7 +15,7 @@ pub(super) struct MetricAccount {
     pub(super) total: Option<Total>,
 }
 
-/// None if the metric was not asked for.
+/// `None` if the metric was not requested.
 pub(super) fn of(profile: &Profile, metric: Metric) -> Option<MetricAccount> {
     let accounts = profile.accounts().iter();
     let accounts: Vec<&Account> = accounts.filter(|it| it.metric == metric).collect();
@@ -39,7 +39,7 @@ pub(super) fn of(profile: &Profile, metric: Metric) -> Option<MetricAccount> {
         Precision::Exact | Precision::Sampled(_) => None,
     });
     let why = if accounts.is_empty() {
-        "its collector gave no account of it".to_owned()
+        "its collector did not report how it was measured".to_owned()
     } else {
         joined(reasons, "; ")
     };
@@ -56,7 +56,7 @@ fn least_exact(accounts: &[&Account]) -> Option<Precision> {
     sampled.map(|account| account.how.clone())
 }
 
-/// Each text once, in order.
+/// Joins distinct texts in order.
 fn joined<'a>(texts: impl Iterator<Item = &'a str>, between: &str) -> String {
     let mut once: Vec<&str> = Vec::new();
     for text in texts {

@@ -1,5 +1,5 @@
-//! Every sample with to whom it is charged and whose each of its frames is: what tables of functions
-//! and drawings of stacks are made from.
+//! Every sample with the module to which it is charged, and the module of each of its frames: the input of
+//! tables of functions and of drawings of stacks.
 
 use super::charged_stacks::Stacks;
 use crate::cost::{ThreadClass, View};
@@ -19,24 +19,24 @@ pub struct ChargedProfile<'p> {
 /// One sample.
 #[derive(Clone, Copy, Debug)]
 pub struct ChargedSample<'s> {
-    /// What was measured.
+    /// The metric.
     pub metric: Metric,
-    /// How much, in the metric's unit.
+    /// The amount in the metric's unit.
     pub weight: u64,
-    /// By how many looks or events.
+    /// The number of samples or events.
     pub count: u64,
-    /// In which thread.
+    /// The thread.
     pub thread: &'s Thread,
-    /// What the thread is for.
+    /// The task of the thread.
     pub class: ThreadClass,
-    /// To whom it is charged; none if no frame belongs to any module.
+    /// The module to which it is charged; `None` if no frame belongs to a module.
     pub module: Option<Module>,
-    seen: &'s ChargedProfile<'s>,
+    charged: &'s ChargedProfile<'s>,
     sample: &'s Sample,
 }
 
 impl<'p> ChargedProfile<'p> {
-    /// A profile, looked at through a map.
+    /// Applies a map to a profile.
     pub fn new(profile: &'p Profile, map: &'p Map, view: View) -> ChargedProfile<'p> {
         ChargedProfile { profile, stacks: Stacks::new(profile, map, view) }
     }
@@ -52,7 +52,7 @@ impl<'p> ChargedProfile<'p> {
                 thread: self.profile.thread(sample.thread),
                 class: charged.class,
                 module: charged.module,
-                seen: self,
+                charged: self,
                 sample,
             }
         })
@@ -60,14 +60,14 @@ impl<'p> ChargedProfile<'p> {
 }
 
 impl<'s> ChargedSample<'s> {
-    /// Its frames from the innermost outwards, each with its own module; none where it belongs to its
+    /// Its frames from the innermost outwards, each with its own module; `None` if the frame belongs to its
     /// caller.
     pub fn frames(&self) -> impl DoubleEndedIterator<Item = (&'s Frame, Option<Module>)> + use<'s> {
-        let seen = self.seen;
-        let positions = seen.profile.stacks[self.sample.stack.0 as usize].iter();
+        let charged = self.charged;
+        let positions = charged.profile.stacks[self.sample.stack.0 as usize].iter();
         positions.map(move |position| {
-            let frame = &seen.profile.frames[*position as usize];
-            (frame, seen.stacks.module(*position))
+            let frame = &charged.profile.frames[*position as usize];
+            (frame, charged.stacks.module(*position))
         })
     }
 }

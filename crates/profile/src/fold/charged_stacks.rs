@@ -1,4 +1,4 @@
-//! To whom each stack of a profile is charged.
+//! Charges each stack of a profile to a module.
 
 use crate::cost::{ThreadClass, View};
 use crate::map::{FrameRoles, Map, ModuleMatch};
@@ -7,13 +7,13 @@ use crate::profile::{Profile, Sample};
 use crate::stack::StackId;
 use syncline_instrument::Module;
 
-/// Every stack and thread of a profile under a map, looked at once.
+/// The result for every stack and thread of a profile under a map, computed once.
 #[derive(Debug)]
 pub(crate) struct Stacks<'a> {
     map: &'a Map,
     frames: Vec<Option<ModuleMatch>>,
     charges: Vec<StackCharge>,
-    /// The rules that each thread fits by its names.
+    /// For each thread, the thread rules that its names fit.
     threads: Vec<u64>,
 }
 
@@ -22,11 +22,11 @@ struct StackCharge {
     placed: Option<ModuleMatch>,
     /// The stack fits an idle pattern.
     waits: bool,
-    /// The rules of threads that the stack does not stand against.
+    /// The thread rules that the stack does not exclude.
     threads: u64,
 }
 
-/// To whom a sample is charged.
+/// The result for a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Charged {
     pub(crate) class: ThreadClass,
@@ -56,42 +56,42 @@ impl Stacks<'_> {
         }
     }
 
-    /// To whom a sample is charged.
+    /// The module to which a sample is charged.
     pub(crate) fn charged(&self, sample: &Sample) -> Charged {
-        let fate = self.fate(sample.stack);
+        let stack_charge = self.stack_charge(sample.stack);
         let (class, own) = self.thread(sample);
-        if fate.waits && is_waiting(sample.metric) {
+        if stack_charge.waits && is_waiting(sample.metric) {
             return Charged { class, module: Some(Module::WaitingForRequest), guess: false };
         }
         Charged {
             class,
-            module: fate.placed.map(|placed| placed.module).or(own),
-            guess: fate.placed.is_some_and(|placed| placed.guess),
+            module: stack_charge.placed.map(|placed| placed.module).or(own),
+            guess: stack_charge.placed.is_some_and(|placed| placed.guess),
         }
     }
 
-    /// The module of each frame of the profile by itself; none where it belongs to its caller.
+    /// The module of each frame taken alone; `None` if it belongs to its caller.
     pub(crate) fn module(&self, frame: u32) -> Option<Module> {
         self.frames[frame as usize].map(|placed| placed.module)
     }
 
     fn thread(&self, sample: &Sample) -> (ThreadClass, Option<Module>) {
         let rules = self.threads[sample.thread.0 as usize];
-        self.map.class(rules & self.fate(sample.stack).threads)
+        self.map.class(rules & self.stack_charge(sample.stack).threads)
     }
 
-    fn fate(&self, stack: StackId) -> StackCharge {
+    fn stack_charge(&self, stack: StackId) -> StackCharge {
         self.charges[stack.0 as usize]
     }
 }
 
-/// True if the metric is of threads that wait.
+/// True if the metric counts waiting threads.
 fn is_waiting(metric: Metric) -> bool {
     matches!(metric, Metric::Wall | Metric::OffCpu | Metric::VoluntarySwitches)
 }
 
-/// The first frame that belongs to a module, from the innermost outwards; on behalf of whom: the first
-/// whose module does not work for its caller, or if there is none, the first of all.
+/// The first frame that belongs to a module, from the innermost outwards. In the view "on behalf of": the
+/// first whose module is not charged outwards, or if there is none, the first of all.
 fn charged(frames: impl Iterator<Item = Option<ModuleMatch>>, view: View) -> Option<ModuleMatch> {
     let mut first = None;
     for placed in frames.flatten() {
@@ -103,7 +103,7 @@ fn charged(frames: impl Iterator<Item = Option<ModuleMatch>>, view: View) -> Opt
     first
 }
 
-/// True if a leaf of a wait stands within a caller of the same wait, or needs none.
+/// True if the leaf of a wait is below a caller of the same wait, or the wait needs no caller.
 fn waits(frames: impl Iterator<Item = FrameRoles>, any_caller: u64) -> bool {
     let mut within = 0;
     for frame in frames {

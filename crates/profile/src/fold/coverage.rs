@@ -1,19 +1,19 @@
-//! Whether the map fits what was seen.
+//! Checks whether the map fits the profile.
 
 use crate::map::Map;
 use crate::profile::Profile;
 use crate::stack::Name;
 use std::collections::BTreeMap;
 
-/// Of the functions seen, the table should know at least this share.
-const ENOUGH: f64 = 0.95;
-/// Fewer functions than this say little about a table.
-const FEW: usize = 20;
+/// The least share of a profile's functions that the table must know.
+const LEAST_KNOWN_SHARE: f64 = 0.95;
+/// A table is not judged by fewer functions than this.
+const FEWEST_FUNCTIONS: usize = 20;
 
 /// Sentences about what does not fit.
 pub(super) fn warnings(profile: &Profile, map: &Map) -> Vec<String> {
     let mut warnings = map.warnings().to_vec();
-    let seen: BTreeMap<&str, bool> = profile
+    let functions: BTreeMap<&str, bool> = profile
         .frames
         .iter()
         .filter_map(|frame| match &frame.name {
@@ -21,13 +21,15 @@ pub(super) fn warnings(profile: &Profile, map: &Map) -> Vec<String> {
             Name::Between { .. } | Name::Unknown => None,
         })
         .collect();
-    let known = seen.values().filter(|known| **known).count();
-    if seen.len() >= FEW && (known as f64) < ENOUGH * seen.len() as f64 {
+    let known = functions.values().filter(|known| **known).count();
+    if functions.len() >= FEWEST_FUNCTIONS
+        && (known as f64) < LEAST_KNOWN_SHARE * functions.len() as f64
+    {
         warnings.push(format!(
-            "the table of {}'s functions knows {known} of the {} functions seen: it was made from \
-             another version, and shares may be misplaced",
+            "the table of {}'s functions knows {known} of the {} functions in the profile: it was made from \
+             another version, so the shares of modules may be wrong",
             map.product(),
-            seen.len()
+            functions.len()
         ));
     }
     warnings

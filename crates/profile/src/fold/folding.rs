@@ -1,4 +1,4 @@
-//! The folding itself: samples into charges, metric by metric.
+//! Folding: turns samples into charges, metric by metric.
 
 use super::account::{self, MetricAccount};
 use super::charged_stacks::Stacks;

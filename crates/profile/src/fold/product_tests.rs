@@ -1,4 +1,4 @@
-//! Stacks of real products as they look, under the maps that come with the program.
+//! Stacks of real products under the built-in maps.
 
 use super::fold;
 use crate::{
@@ -7,8 +7,8 @@ use crate::{
 };
 use syncline_instrument::Module;
 
-/// A frame in short: `object!function`, `object!before|after` of one without a name, `class.method` of
-/// Java after `java:`, and of the kernel after `kernel:`.
+/// A frame in short form: `object!function`, `object!before|after` for a function without a name,
+/// `class.method` of Java after `java:`, and of the kernel after `kernel:`.
 fn frame(text: &str) -> Frame {
     let (space, object, name) = if let Some(name) = text.strip_prefix("kernel:") {
         (Space::Kernel, "kernel", name)
@@ -31,7 +31,7 @@ fn frame(text: &str) -> Frame {
 
 type Charged = (ThreadClass, Option<Module>, bool);
 
-/// To whom the product's map charges a stack, given from the innermost frame outwards.
+/// Charges a stack, given from the innermost frame outwards, by the product's map.
 fn charged(product: &str, thread: (&str, Option<&str>), metric: Metric, stack: &str) -> Charged {
     let map = Map::built_in().into_iter().find(|map| map.is_for(product));
     let mut builder = ProfileBuilder::default();
@@ -47,9 +47,9 @@ fn charged(product: &str, thread: (&str, Option<&str>), metric: Metric, stack: &
         total: None,
     });
     let cost = fold(&builder.finish(1), &map.unwrap(), View::Innermost);
-    let found = cost.metrics.iter().find(|it| it.metric == metric).unwrap();
-    let charge = found.charges[0];
-    (charge.class, charge.module, found.guessed > 0)
+    let cost_of_metric = cost.metrics.iter().find(|it| it.metric == metric).unwrap();
+    let charge = cost_of_metric.charges[0];
+    (charge.class, charge.module, cost_of_metric.guessed > 0)
 }
 
 fn check(product: &str, thread: (&str, Option<&str>), cases: &[(Metric, &str, Charged)]) {
@@ -96,7 +96,7 @@ fn postgresql() {
              postgres!LWLockAcquire < postgres!XLogFlush",
             sure(Connection, Module::LockManager),
         ),
-        // A static function of nbtinsert.c, and one of which nothing but its neighbours is known.
+        // A static function of nbtinsert.c, and a function of which only the neighbours are known.
         (
             CpuUser,
             "postgres!_bt_doinsert|_bt_finish_split < postgres!btinsert",
@@ -137,7 +137,7 @@ fn mariadb() {
         (CpuUser, &pages, sure(Connection, Module::BufferManager)),
         (CpuUser, &lump, sure(Connection, Module::Access)),
         (CpuUser, "mariadbd!bitmap_init < mariadbd!my_alloc", (Unknown, None, false)),
-        // Stacks that break before the function that all clients' threads begin with.
+        // Truncated stacks without the function with which all clients' threads begin.
         (
             CpuUser,
             "mariadbd!ha_commit_trans < mariadbd!trans_commit < mariadbd!mysql_execute_command",
@@ -270,15 +270,15 @@ fn stores_in_the_process_of_their_client() {
     check("RocksDB", worker, &cases);
 }
 
-/// A database in the JVM of this process: what Java's frames do not say, the client's own do.
+/// A database in the JVM of this process: native frames identify what Java's frames do not show.
 #[test]
 fn embedded_in_a_jvm() {
     let outer = "syncline!syncline_runner::drive::client_loop::client_loop::{{closure}} < \
                  syncline!syncline_runner::drive::worker::WorkerTask<T,W>::work";
-    let speaks = "libjvm.so!jni_CallVoidMethodA < \
+    let jni = "libjvm.so!jni_CallVoidMethodA < \
                   syncline!jni::wrapper::jnienv::JNIEnv::call_method_unchecked < \
                   syncline!syncline_stores::jdbc::jvm::call::Java::call";
-    let looked_at = "libc.so.6!syscall < libasyncProfiler.so!Profiler::recordSample < \
+    let profiler = "libc.so.6!syscall < libasyncProfiler.so!Profiler::recordSample < \
                      libasyncProfiler.so!WallClock::signalHandler";
     for (product, engine, module) in [
         (
@@ -291,17 +291,13 @@ fn embedded_in_a_jvm() {
     ] {
         let cases = [
             (CpuUser, engine.to_owned(), sure(Client, module)),
-            (CpuUser, format!("{speaks} < {outer}"), sure(Client, Module::ClientApi)),
+            (CpuUser, format!("{jni} < {outer}"), sure(Client, Module::ClientApi)),
             (
                 CpuUser,
                 format!("[vdso]!__vdso_clock_gettime < {outer}"),
                 sure(Client, Module::Laboratory),
             ),
-            (
-                VoluntarySwitches,
-                format!("{looked_at} < {engine}"),
-                sure(Client, Module::Laboratory),
-            ),
+            (VoluntarySwitches, format!("{profiler} < {engine}"), sure(Client, Module::Laboratory)),
             (
                 VoluntarySwitches,
                 format!(

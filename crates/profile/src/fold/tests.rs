@@ -76,9 +76,9 @@ fn folded(profile: &Profile, view: View) -> Cost {
 }
 
 fn charges(cost: &Cost, metric: Metric) -> Vec<(ThreadClass, Option<Module>, u64)> {
-    let found = cost.metrics.iter().find(|it| it.metric == metric).unwrap();
+    let cost_of_metric = cost.metrics.iter().find(|it| it.metric == metric).unwrap();
     let one = |it: &Charge| (it.class, it.module, it.weight);
-    found.charges.iter().map(one).collect()
+    cost_of_metric.charges.iter().map(one).collect()
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn the_innermost_module_is_charged_and_others_pass_to_their_caller() {
 }
 
 #[test]
-fn threads_of_one_name_are_told_apart_by_their_frames_and_the_first_rule_wins() {
+fn frames_distinguish_threads_of_one_name_and_the_first_rule_wins() {
     use ThreadClass::{Background, Connection, Unknown};
     let map = r#"
         product = "Store"
@@ -137,7 +137,7 @@ fn threads_of_one_name_are_told_apart_by_their_frames_and_the_first_rule_wins() 
 }
 
 #[test]
-fn a_wait_for_a_lock_is_on_behalf_of_whoever_holds_it_for() {
+fn a_wait_for_a_lock_is_charged_to_the_module_that_needed_it() {
     let waits: &[&str] = &["kernel:futex", "lock_wait", "log_flush", "net_answer"];
     let alone: &[&str] = &["lock_wait", "main"];
     let profile = profile(&[
@@ -178,7 +178,7 @@ fn a_thread_that_waits_for_its_client_is_charged_to_waiting_only_for_the_time_it
 }
 
 #[test]
-fn wall_clock_is_derived_where_all_its_parts_were_taken() {
+fn wall_clock_is_derived_if_all_its_parts_were_measured() {
     let parts = [
         (Metric::CpuUser, "store: one", &["log_write"] as &[&str], 2),
         (Metric::CpuKernel, "store: one", &["log_write"], 3),
@@ -192,7 +192,7 @@ fn wall_clock_is_derived_where_all_its_parts_were_taken() {
     let Precision::NotAttributable(why) = &wall.unwrap().how else {
         panic!("a sum without one of its parts")
     };
-    assert!(why.contains("cpu_user was not taken"), "{why}");
+    assert!(why.contains("cpu_user was not measured"), "{why}");
     let cost = folded(&profile(&parts[..2]), View::Innermost);
     assert!(cost.metrics.iter().all(|it| it.metric != Metric::Wall));
 }

@@ -1,14 +1,14 @@
-//! Wall clock where it was not sampled as such: processor time and off-CPU time together.
+//! Derives wall clock from processor time and off-CPU time if it was not sampled.
 
 use super::folding::Sums;
 use crate::cost::MetricCost;
 use crate::metric::Metric;
 use crate::profile::Precision;
 
-/// What wall clock is made of.
+/// The parts of wall clock.
 const PARTS: [Metric; 3] = [Metric::CpuUser, Metric::CpuKernel, Metric::OffCpu];
 
-/// Puts the row of wall clock into its place, unless it was sampled or nobody asked for its parts.
+/// Inserts the row of wall clock, unless it was sampled or none of its parts was requested.
 pub(super) fn derive(metrics: &mut Vec<MetricCost>) {
     let sampled = |cost: &MetricCost| {
         cost.metric == Metric::Wall && !matches!(cost.how, Precision::NotAttributable(_))
@@ -28,7 +28,7 @@ fn sum(parts: &[Option<&MetricCost>; 3]) -> MetricCost {
     let (mut sums, mut lost, mut guessed, mut missing) = (Sums::default(), 0, 0, Vec::new());
     for (part, name) in parts.iter().zip(PARTS) {
         match part {
-            None => missing.push(format!("{} was not taken", name.name())),
+            None => missing.push(format!("{} was not measured", name.name())),
             Some(part) => {
                 if let Precision::NotAttributable(why) = &part.how {
                     missing.push(format!("{}: {why}", name.name()));
@@ -43,10 +43,10 @@ fn sum(parts: &[Option<&MetricCost>; 3]) -> MetricCost {
     }
     let split = missing.is_empty();
     let how = if split {
-        Precision::Sampled("processor time and off-CPU time together".to_owned())
+        Precision::Sampled("sum of processor time and off-CPU time".to_owned())
     } else {
         Precision::NotAttributable(format!(
-            "it is processor time and off-CPU time together, and {}",
+            "it is the sum of processor time and off-CPU time, and {}",
             missing.join("; ")
         ))
     };

@@ -1,10 +1,10 @@
-//! Where a frame belongs by a map.
+//! Assigns frames to modules by a map.
 //!
-//! 1. A frame of the kernel belongs to whoever called it, as does one that no rule fits.
-//! 2. What a thread says itself is taken at its word.
-//! 3. A function without a name stands between two that have one. Where both belong to one module and
-//!    come from one folder, or from files that no table knows, so does it. Else it is taken for a part
-//!    of the one before it, or where that is not known the one after, and that is a guess.
+//! 1. A frame of the kernel, or one that no rule fits, belongs to its caller.
+//! 2. The tag of a thread (`Space::Tag`) names its module directly.
+//! 3. A function without a name is between two that have one. If both belong to one module and come from
+//!    one folder, or from files that no table knows, so does it. Otherwise it counts as a part of the one
+//!    before it, or if that is unknown the one after, and the result is marked as a guess.
 
 use super::function_name;
 use super::function_table::File;
@@ -13,24 +13,24 @@ use super::rule::{FrameInfo, Map, Rule, bits};
 use crate::stack::{Frame, Name, Space};
 use syncline_instrument::Module;
 
-/// To which module a frame belongs.
+/// The module to which a frame belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ModuleMatch {
     pub(crate) module: Module,
-    /// It works for whoever calls it.
+    /// The charge goes outwards to the caller's module.
     pub(crate) outward: bool,
     /// Its neighbours disagree.
     pub(crate) guess: bool,
 }
 
-/// What a frame means for its stack, a bit for each section of the map.
+/// The roles of a frame on its stack, one bit for each section of the map.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FrameRoles {
-    /// The waits that it is the leaf of.
+    /// The waits of which it is the leaf.
     pub(crate) leaf: u64,
-    /// The waits that it is the caller of.
+    /// The waits of which it is the caller.
     pub(crate) under: u64,
-    /// The rules of threads that ask for it.
+    /// The thread rules that need it.
     pub(crate) threads: u64,
 }
 
@@ -42,7 +42,7 @@ struct NamedFunction<'a> {
 }
 
 impl Map {
-    /// Where a frame belongs; none where it belongs to its caller.
+    /// The module of a frame; `None` if it belongs to its caller.
     pub(crate) fn place(&self, frame: &Frame) -> Option<ModuleMatch> {
         match (&frame.space, &frame.name) {
             (Space::Tag, Name::Function(word)) => by_word(word),
@@ -59,7 +59,7 @@ impl Map {
         }
     }
 
-    /// What a frame means for the stack that it stands on.
+    /// The roles of a frame on its stack.
     pub(crate) fn marks(&self, frame: &Frame) -> FrameRoles {
         let Name::Function(name) = &frame.name else {
             return FrameRoles::default();
@@ -82,18 +82,18 @@ impl Map {
         bits(self.idle.iter().map(|idle| idle.under.is_none()))
     }
 
-    /// Whether the table holds a named function that it shall know; none of others.
+    /// True if the table holds a named function that it should know; `None` for other frames.
     pub(crate) fn table_knows(&self, frame: &Frame) -> Option<bool> {
         let described = frame.space == Space::Native
             && self.table.is_whole()
-            && self.table.tells_of(&frame.object);
+            && self.table.covers(&frame.object);
         match &frame.name {
             Name::Function(name) if described => Some(self.table.file(name).is_some()),
             _ => None,
         }
     }
 
-    /// What is wrong with the map for what it is used for.
+    /// Warnings that the map may not fit the product that it is used for.
     pub(crate) fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -101,7 +101,7 @@ impl Map {
     fn point(&self, frame: &Frame, name: &str) -> NamedFunction<'_> {
         let (whole, bare) = names(frame, name);
         let is_java = frame.space == Space::Java;
-        let described = !is_java && self.table.tells_of(&frame.object);
+        let described = !is_java && self.table.covers(&frame.object);
         let file = described.then(|| self.table.file(name)).flatten();
         let rule = self.rule(FrameInfo {
             is_java,
@@ -115,7 +115,7 @@ impl Map {
     /// A function, or the path of a source file.
     fn neighbour(&self, frame: &Frame, name: &str) -> NamedFunction<'_> {
         match self.table.file_of_path(name) {
-            Some(file) if self.table.tells_of(&frame.object) => NamedFunction {
+            Some(file) if self.table.covers(&frame.object) => NamedFunction {
                 rule: self.rule(FrameInfo {
                     is_java: false,
                     object: &frame.object,
@@ -174,7 +174,7 @@ fn by_word(word: &str) -> Option<ModuleMatch> {
     Some(ModuleMatch { module, outward: false, guess: false })
 }
 
-/// The names by which patterns know a function: of Java `package.Class.method`.
+/// The names that patterns match; for Java `package.Class.method`.
 fn names(frame: &Frame, name: &str) -> (String, String) {
     if frame.space == Space::Java {
         let whole = format!("{}.{name}", frame.object);

@@ -1,4 +1,4 @@
-//! The maps that come with the program, and their tables.
+//! The built-in maps and their tables.
 
 use super::rule::Map;
 
@@ -14,7 +14,7 @@ const MAPS: &[(&str, &str)] = &[
     ("syncline-engine.toml", include_str!("../../maps/syncline-engine.toml")),
 ];
 
-/// Tables of functions by the name that maps call them by.
+/// Tables of functions by the name that maps use.
 const TABLES: &[(&str, &str)] = &[
     ("mariadb", include_str!("../../maps/mariadb.functions")),
     ("postgresql", include_str!("../../maps/postgresql.functions")),
@@ -29,8 +29,8 @@ pub(super) fn maps() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// The text of a table.
 pub(super) fn table(name: &str) -> Option<&'static str> {
-    let found = TABLES.iter().find(|(known, _)| *known == name)?;
-    Some(found.1)
+    let table = TABLES.iter().find(|(known, _)| *known == name)?;
+    Some(table.1)
 }
 
 /// The names of all tables.
@@ -39,15 +39,15 @@ pub(super) fn tables() -> Vec<&'static str> {
 }
 
 impl Map {
-    /// Every map that comes with the program.
+    /// All built-in maps.
     pub fn built_in() -> Vec<Map> {
         let maps = MAPS.iter().map(|(file, text)| Map::parse(text, file));
         let maps = maps.map(|map| map.expect("a test reads every map that comes with the program"));
         maps.collect()
     }
 
-    /// The map of a product by the name and version that it gives itself. It warns if it was made for
-    /// other versions; none if no map knows the product.
+    /// The map of a product by the name and version that the product reports. It warns if it was made for
+    /// other versions; `None` if there is no map of the product.
     pub fn for_product(product: &str, version: &str) -> Option<Map> {
         let mut maps = Map::built_in().into_iter();
         let map = maps.find(|map| map.is_for(product))?;

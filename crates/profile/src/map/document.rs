@@ -1,4 +1,4 @@
-//! The shape of a map's TOML document, with the place of every value.
+//! The structure of a map's TOML document, with the position of every value.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
@@ -23,7 +23,7 @@ pub(super) struct Document {
     pub(super) thread: Vec<ThreadSection>,
 }
 
-/// `[table]`: where functions stand.
+/// `[table]`: the source files of functions.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TableSection {
@@ -35,7 +35,7 @@ pub(super) struct TableSection {
     pub(super) files: BTreeMap<String, Vec<String>>,
 }
 
-/// `[[module]]`: one step of the ordered rules.
+/// `[[module]]`: one of the ordered rules.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ModuleSection {
@@ -45,7 +45,7 @@ pub(super) struct ModuleSection {
     pub(super) fits: Spanned<Vec<Spanned<FitSection>>>,
 }
 
-/// One way to fit; all keys that are given must.
+/// One way to fit a rule; all given keys must fit.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FitSection {
@@ -55,7 +55,7 @@ pub(super) struct FitSection {
     pub(super) object: Option<Spanned<Texts>>,
 }
 
-/// `[[idle]]`: where a thread waits for its client.
+/// `[[idle]]`: the calls in which a thread waits for its client.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct IdleSection {
@@ -63,7 +63,7 @@ pub(super) struct IdleSection {
     pub(super) under: Option<Spanned<Texts>>,
 }
 
-/// `[[thread]]`: what threads are for.
+/// `[[thread]]`: the tasks of threads.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ThreadSection {
@@ -103,7 +103,7 @@ impl<'de> Visitor<'de> for TextsVisitor {
             texts.push(text);
         }
         if texts.is_empty() {
-            return Err(A::Error::custom("an empty list fits nothing"));
+            return Err(A::Error::custom("an empty list matches nothing"));
         }
         Ok(Texts(texts))
     }

@@ -1,16 +1,16 @@
-//! Names of functions as maps and tables compare them.
+//! Names of functions in the form in which maps and tables compare them.
 
-/// What compilers append to the parts that they cut out of a function.
+/// Suffixes that compilers append to split parts of a function, and the separator of symbol versions.
 const PARTS: [&str; 7] = [".part.", ".constprop.", ".isra.", ".cold", ".lto_priv.", ".llvm.", "@@"];
 
-/// A machine function's name without what a compiler or a version script has appended.
+/// A symbol without the suffixes of a compiler or a version script.
 pub(super) fn whole(name: &str) -> &str {
     let ends = PARTS.iter().filter_map(|part| name.find(part));
     &name[..ends.min().unwrap_or(name.len())]
 }
 
-/// The scope and name of a C++ function, without result, parameters and template arguments:
-/// `void a::b<int>::c(long) const` is `a::b::c`. Names of C and Rust are left as they are.
+/// The scope and name of a C++ function, without result, parameters and template arguments: `void
+/// a::b<int>::c(long) const` is `a::b::c`. Names of C and Rust are unchanged.
 pub(super) fn bare(name: &str) -> String {
     let (mut depth, mut bare, mut previous) = (0_u32, String::new(), ' ');
     let name = name.replace("(anonymous namespace)", "{anonymous}");
@@ -36,7 +36,7 @@ mod tests {
     use super::{bare, whole};
 
     #[test]
-    fn parts_of_a_function_bear_its_name() {
+    fn split_parts_of_a_function_have_its_name() {
         assert_eq!(whole("heap_insert.part.0"), "heap_insert");
         assert_eq!(whole("XLogFlush.constprop.1.cold"), "XLogFlush");
         assert_eq!(whole("memcpy@@GLIBC_2.14"), "memcpy");
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_method_is_known_by_its_scope_and_name() {
+    fn a_method_is_reduced_to_its_scope_and_name() {
         let cases = [
             ("handler::ha_write_row(unsigned char const*)", "handler::ha_write_row"),
             (

@@ -1,9 +1,8 @@
-//! Which source file a function stands in: the table by which rules name files where a program has no
-//! debug symbols.
+//! The source file of each function, for rules that name files of a program without debug symbols.
 //!
-//! As text, one line a source file: its path, a tab, and its functions parted by spaces. `Class::*`
+//! As text, one line for each source file: its path, a tab, and its functions separated by spaces. `Class::*`
 //! stands for every function of that scope that is not named elsewhere. Lines that begin with `#` are
-//! remarks. Tables are made by `scripts/make-function-table`.
+//! comments. `scripts/make-function-table` makes tables.
 
 use super::function_name;
 use super::pattern::Patterns;
@@ -23,7 +22,7 @@ impl File {
 /// Functions by their source files.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
-    /// The programs and libraries whose functions these are.
+    /// The programs and libraries that contain the functions.
     objects: Patterns,
     is_whole: bool,
     files: Vec<String>,
@@ -32,13 +31,13 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A table of those programs and libraries, without functions; `is_whole` if it shall know every
+    /// A table of those programs and libraries, without functions. `is_whole` means that it will hold every
     /// function that they export.
     pub(super) fn of(objects: Patterns, is_whole: bool) -> Table {
         Table { objects, is_whole, ..Table::default() }
     }
 
-    /// Reads lines as the head says; a line without a tab is passed over.
+    /// Reads lines of the module's text format; skips lines without a tab.
     pub(super) fn add_text(&mut self, text: &str) {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         for (path, functions) in lines.filter_map(|line| line.split_once('\t')) {
@@ -46,7 +45,7 @@ impl Table {
         }
     }
 
-    /// Adds functions of a file; the last word about a function holds.
+    /// Adds functions of a file. The last entry for a function wins.
     pub(super) fn add<'a>(&mut self, path: &str, functions: impl Iterator<Item = &'a str>) {
         let file = File(u32::try_from(self.files.len()).expect("a table has few files"));
         self.files.push(path.to_owned());
@@ -56,12 +55,12 @@ impl Table {
         }
     }
 
-    /// True if it tells of a program or library of that name.
-    pub(super) fn tells_of(&self, object: &str) -> bool {
+    /// True if the table covers a program or library of that name.
+    pub(super) fn covers(&self, object: &str) -> bool {
         self.objects.fit(object)
     }
 
-    /// True if it shall know every function that these export.
+    /// True if it should hold every function that they export.
     pub(super) fn is_whole(&self) -> bool {
         self.is_whole
     }
@@ -80,8 +79,7 @@ impl Table {
         self.functions.get(&bare).or_else(scoped).copied()
     }
 
-    /// The file of a path, by the end that both share: programs know paths of the machine that built
-    /// them.
+    /// The file of a path, by the longest common end: programs contain paths of the machine that built them.
     pub(super) fn file_of_path(&self, path: &str) -> Option<File> {
         let mut rest = path;
         loop {
@@ -103,7 +101,7 @@ impl Table {
         path.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
 
-    /// True if no file is known.
+    /// True if it holds no file.
     pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty()
     }

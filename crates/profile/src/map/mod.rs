@@ -1,9 +1,20 @@
 //! Maps of products: which code of a store belongs to which module.
 //!
-//! A map is a TOML document ([`document`]): those that come with the program stand in `maps/`, and a
-//! stranger's goes through the same parser. Its rules are tried in order, the first that fits a frame
-//! wins, and a frame that no rule fits belongs to whoever called it. The format is described in
-//! `docs/metering.md`, section "Maps".
+//! A map is a TOML document ([`document`]). The built-in maps are in `maps/`; users' maps go through the same
+//! parser. Its rules are tried in order and the first that fits a frame wins; a frame that no rule fits
+//! belongs to its caller. `docs/metering.md`, section "Maps", describes the format.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `attribution` | assigns frames to modules |
+//! | `built_in` | the built-in maps and their tables |
+//! | `document` | the structure of the TOML document |
+//! | `function_name` | names of functions in comparable form |
+//! | `function_table` | the source files of functions |
+//! | `parse` | reads a map; an error sentence for each mistake |
+//! | `pattern` | patterns of names and of source files |
+//! | `rule` | a map in memory |
+//! | `version` | versions and ranges of versions |
 
 mod attribution;
 mod built_in;

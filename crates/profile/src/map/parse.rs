@@ -1,4 +1,4 @@
-//! From a map's text to the map, with a sentence for each mistake.
+//! Parses the text of a map, with an error sentence for each mistake.
 
 use super::built_in;
 use super::document::{
@@ -13,11 +13,11 @@ use crate::error::Error;
 use syncline_instrument::Module;
 use toml::Spanned;
 
-/// Waits and classes of threads are bits of one number each.
+/// The waits and the thread rules of a map are bits of one 64-bit number each.
 const SECTIONS_MAX: usize = 64;
 
 impl Map {
-    /// Reads a map. `origin` says in errors which file it was.
+    /// Parses a map. `origin` is the file name for error messages.
     pub fn parse(text: &str, origin: &str) -> Result<Map, Error> {
         let refuse = |mistake: Mistake| Error::Map {
             origin: origin.to_owned(),
@@ -34,7 +34,7 @@ impl Map {
     }
 }
 
-/// What is wrong, and where in the text.
+/// A mistake and its position in the text.
 struct Mistake {
     offset: usize,
     what: String,
@@ -93,13 +93,13 @@ fn rule(section: ModuleSection, table: &Table) -> Parsed<Rule> {
         None => false,
         Some(blame) if blame.as_ref() == "outward" => true,
         Some(blame) => {
-            let what = "the only blame is \"outward\": to whoever calls";
+            let what = "the only value of blame is \"outward\", which charges the caller";
             return Err(mistake(&blame, "module.blame", what));
         }
     };
     let module = module(&section.name, "module.name")?;
     if section.fits.as_ref().is_empty() {
-        let what = "an empty list fits nothing";
+        let what = "an empty list matches nothing";
         return Err(mistake(&section.fits, "module.match", what));
     }
     Ok(Rule { module, outward, fits: each(section.fits.as_ref(), |section| fit(section, table))? })
@@ -109,17 +109,17 @@ fn fit(section: &Spanned<FitSection>, table: &Table) -> Parsed<Fit> {
     let keys = section.as_ref();
     if keys.java.is_none() && keys.file.is_none() && keys.symbol.is_none() && keys.object.is_none()
     {
-        let what = "it needs at least one of java, file, symbol, object";
+        let what = "give at least one of java, file, symbol, object";
         return Err(mistake(section, "module.match", what));
     }
     let files = keys.file.as_ref().map(|files| {
         if table.is_empty() {
-            let what = "a source file is known by a [table] only, and this map has none";
+            let what = "rules by source file need a [table], and this map has none";
             return Err(mistake(files, "module.match.file", what));
         }
         let patterns = patterns(files, "module.match.file")?;
         if let Some(idle) = patterns.without_file(&table.paths()) {
-            let what = format!("\"{idle}\" fits no source file of the table");
+            let what = format!("\"{idle}\" matches no source file of the table");
             return Err(mistake(files, "module.match.file", &what));
         }
         Ok(table.paths().map(|path| patterns.fit_file(path)).collect())
@@ -132,7 +132,7 @@ fn fit(section: &Spanned<FitSection>, table: &Table) -> Parsed<Fit> {
     })
 }
 
-/// Packages and classes, which are compared as they stand.
+/// Packages and classes, compared without patterns.
 fn java(texts: &Spanned<Texts>) -> Parsed<Vec<String>> {
     let is_name = |text: &str| {
         let odd = |part: &str| part.is_empty() || part.contains(['*', '?', '[', ']', '/']);
@@ -141,7 +141,7 @@ fn java(texts: &Spanned<Texts>) -> Parsed<Vec<String>> {
     match texts.as_ref().0.iter().find(|text| !is_name(text)) {
         Some(text) => {
             let what = format!(
-                "\"{text}\" is no package or class; they take no patterns, and hold all that is within \
+                "\"{text}\" is not a package or class; write it without wildcards, it includes everything within \
                  them: \"org.example.store\""
             );
             Err(mistake(texts, "module.match.java", &what))
@@ -168,7 +168,7 @@ fn thread(section: &ThreadSection) -> Parsed<ThreadRule> {
     let class = classes.iter().find(|(name, _)| name == word);
     let class = class.ok_or_else(|| {
         let what = format!(
-            "\"{word}\" is no class of threads; there are connection, background, runtime and client"
+            "\"{word}\" is not a class of threads; the classes are connection, background, runtime and client"
         );
         mistake(&section.class, "thread.class", &what)
     })?;
@@ -184,10 +184,10 @@ fn thread(section: &ThreadSection) -> Parsed<ThreadRule> {
 
 fn module(name: &Spanned<String>, key: &str) -> Parsed<Module> {
     let mut modules = Module::ALL.into_iter();
-    let found = modules.find(|module| module.name() == name.as_ref());
-    found.ok_or_else(|| {
+    let named = modules.find(|module| module.name() == name.as_ref());
+    named.ok_or_else(|| {
         let known = Module::ALL.map(Module::name).join(", ");
-        let what = format!("\"{}\" is no module; there are {known}", name.as_ref());
+        let what = format!("\"{}\" is not a module; the modules are {known}", name.as_ref());
         mistake(name, key, &what)
     })
 }

@@ -1,42 +1,43 @@
 //! Patterns of names and of source files.
 //!
-//! `*` stands for any characters, `?` for one, `[ab]` for one of these. In the name of a source file
-//! `*` stops at a slash, and `**` as a whole step of the path stands for any folders.
+//! `*` stands for any characters, `?` for one, `[ab]` for one of these. In the name of a source file `*`
+//! stops at a slash, and `**` as a whole component of the path stands for any folders.
 
 use glob::{MatchOptions, Pattern};
 
-/// How paths of source files are compared.
+/// The options for matching paths of source files.
 const OF_FILES: MatchOptions = MatchOptions {
     case_sensitive: true,
     require_literal_separator: true,
     require_literal_leading_dot: false,
 };
 
-/// Any of some patterns.
+/// A list of patterns, of which one must match.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Patterns(Vec<Pattern>);
 
 impl Patterns {
-    /// The error is what is wrong with which pattern.
+    /// The error names the invalid pattern and the mistake.
     pub(super) fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Patterns, String> {
         let patterns = texts.into_iter().map(|text| {
-            Pattern::new(text).map_err(|error| format!("\"{text}\" is no pattern: {}", error.msg))
+            Pattern::new(text)
+                .map_err(|error| format!("\"{text}\" is not a valid pattern: {}", error.msg))
         });
         Ok(Patterns(patterns.collect::<Result<_, _>>()?))
     }
 
-    /// True if a name fits one of them.
+    /// True if one of them matches a name.
     pub(super) fn fit(&self, name: &str) -> bool {
         self.0.iter().any(|pattern| pattern.matches(name))
     }
 
-    /// True if the path of a source file fits one of them.
+    /// True if one of them matches the path of a source file.
     pub(super) fn fit_file(&self, path: &str) -> bool {
         let mut patterns = self.0.iter();
         patterns.any(|pattern| pattern.matches_with(path, OF_FILES))
     }
 
-    /// The first of them that none of these source files fits.
+    /// The first pattern that matches none of these source files.
     pub(super) fn without_file<'a>(
         &self,
         paths: &(impl Iterator<Item = &'a str> + Clone),
@@ -67,6 +68,6 @@ mod tests {
     #[test]
     fn a_broken_pattern_is_named() {
         let error = Patterns::new(["good*", "bad[", "***"]).unwrap_err();
-        assert!(error.starts_with("\"bad[\" is no pattern: "), "{error}");
+        assert!(error.starts_with("\"bad[\" is not a valid pattern: "), "{error}");
     }
 }

@@ -1,7 +1,7 @@
-//! A map in memory: ordered rules, waits for clients, and what threads are for.
+//! A map in memory: ordered rules, waits for clients, and the tasks of threads.
 //!
-//! Invariant: what a rule says of source files is decided when the map is read, file by file of its
-//! table, so that placing a frame compares no paths.
+//! Invariant: the parser matches rules against every source file of the table once, so that assigning a frame
+//! compares no paths.
 
 use super::function_table::{File, Table};
 use super::pattern::Patterns;
@@ -27,12 +27,12 @@ pub struct Map {
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     pub(super) module: Module,
-    /// It works for whoever calls it.
+    /// The charge goes outwards to the caller's module.
     pub(super) outward: bool,
     pub(super) fits: Vec<Fit>,
 }
 
-/// One way to fit a rule; every part that is there must fit.
+/// One way to fit a rule; every given part must fit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fit {
     /// Packages or classes.
@@ -43,27 +43,27 @@ pub(super) struct Fit {
     pub(super) objects: Option<Patterns>,
 }
 
-/// A wait for the next request: a frame that fits the leaf, and one further out that fits the other.
+/// A wait for the next request: a frame that fits `leaf`, and one further out that fits `under`.
 #[derive(Clone, Debug)]
 pub(super) struct Idle {
     pub(super) leaf: Patterns,
-    /// None: whoever calls.
+    /// `None`: any caller.
     pub(super) under: Option<Patterns>,
 }
 
-/// Threads of a class; every part that is there must fit.
+/// Threads of a class; every given part must fit.
 #[derive(Clone, Debug)]
 pub(super) struct ThreadRule {
     pub(super) class: ThreadClass,
     pub(super) names: Option<Patterns>,
     pub(super) titles: Option<Patterns>,
-    /// A function that stands anywhere on the stack.
+    /// A function anywhere on the stack.
     pub(super) frames: Option<Patterns>,
-    /// Whose its stacks are where no frame says so.
+    /// The module of its stacks if no frame determines one.
     pub(super) module: Option<Module>,
 }
 
-/// What a rule looks at in a frame of which the name is known, or nothing is.
+/// The parts of a frame that rules compare; the name is known, or nothing is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameInfo<'a> {
     pub(super) is_java: bool,
@@ -74,7 +74,7 @@ pub(super) struct FrameInfo<'a> {
 }
 
 impl Map {
-    /// The product that it maps.
+    /// The name of the product.
     pub fn product(&self) -> &str {
         &self.product
     }
@@ -85,72 +85,72 @@ impl Map {
         names.any(|name| name.eq_ignore_ascii_case(product))
     }
 
-    /// This map, used for a product of that name and version. It warns if it was made for another
-    /// product or for other versions.
+    /// This map, used for a product of that name and version. It warns if it was made for another product or
+    /// for other versions.
     #[must_use]
     pub fn used_for(mut self, product: &str, version: &str) -> Map {
         self.warnings = self.misfit(product, version).into_iter().collect();
         self
     }
 
-    /// Why the map may not fit a product.
+    /// The reason why the map may not fit a product.
     fn misfit(&self, product: &str, version: &str) -> Option<String> {
         let own = &self.product;
         if !self.is_for(product) {
             return Some(format!(
-                "the map is of {own} and was used for {product}; shares may be misplaced"
+                "the map of {own} was used for {product}; the shares of modules may be wrong"
             ));
         }
         match Version::found_in(version) {
-            Some(found) if self.versions.holds(&found) => None,
+            Some(version) if self.versions.holds(&version) => None,
             Some(_) => Some(format!(
-                "the map of {own} was not made for version {version}; shares may be misplaced"
+                "the map of {own} was not made for version {version}; the shares of modules may be wrong"
             )),
             None if self.versions.is_any() => None,
-            None => Some(format!("the version of {own} is not known, so the map may not fit it")),
+            None => Some(format!("the version of {own} is unknown, so the map may not fit it")),
         }
     }
 
-    /// The rules of threads that a thread fits by its name and title: a bit for each.
+    /// The thread rules that a thread fits by its name and title: a bit for each.
     pub(crate) fn thread_rules(&self, thread: &Thread) -> u64 {
         bits(self.threads.iter().map(|rule| rule.fits(thread)))
     }
 
-    /// The rules of threads that ask for no frame.
+    /// The thread rules that need no frame.
     pub(crate) fn frameless_rules(&self) -> u64 {
         bits(self.threads.iter().map(|rule| rule.frames.is_none()))
     }
 
-    /// What threads are for that fit these rules, and whose their stacks are where no frame says so.
+    /// The class of threads that fit these rules, and the module of their stacks if no frame determines one.
     pub(crate) fn class(&self, rules: u64) -> (ThreadClass, Option<Module>) {
         let rule = self.threads.get(rules.trailing_zeros() as usize);
         rule.map_or((ThreadClass::Unknown, None), |rule| (rule.class, rule.module))
     }
 
     /// The first rule that fits.
-    pub(super) fn rule(&self, look: FrameInfo<'_>) -> Option<&Rule> {
-        let fits = |rule: &&Rule| rule.fits.iter().any(|fit| fit.fits(look));
+    pub(super) fn rule(&self, frame: FrameInfo<'_>) -> Option<&Rule> {
+        let fits = |rule: &&Rule| rule.fits.iter().any(|fit| fit.fits(frame));
         self.rules.iter().find(fits)
     }
 }
 
 impl Fit {
-    fn fits(&self, look: FrameInfo<'_>) -> bool {
+    fn fits(&self, frame: FrameInfo<'_>) -> bool {
         let java = self.java.as_ref().is_none_or(|packages| {
-            look.is_java && packages.iter().any(|package| is_in(look.object, package))
+            frame.is_java && packages.iter().any(|package| is_in(frame.object, package))
         });
         let file = self.files.as_ref().is_none_or(|files| {
             let fits = |file: File| files.get(file.index()).copied().unwrap_or(false);
-            look.file.is_some_and(fits)
+            frame.file.is_some_and(fits)
         });
         let symbol = self.symbols.as_ref().is_none_or(|symbols| {
             let fit = |(whole, bare): (&str, &str)| {
                 symbols.fit(whole) || (bare != whole && symbols.fit(bare))
             };
-            look.names.is_some_and(fit)
+            frame.names.is_some_and(fit)
         });
         let object = self.objects.as_ref();
-        java && file && symbol && object.is_none_or(|objects| objects.fit(look.object))
+        java && file && symbol && object.is_none_or(|objects| objects.fit(frame.object))
     }
 }
 
@@ -165,13 +165,13 @@ impl ThreadRule {
     }
 }
 
-/// A bit for each that is true.
+/// A bit for each `true`.
 pub(super) fn bits(each: impl Iterator<Item = bool>) -> u64 {
     let bits = each.enumerate().map(|(index, is)| u64::from(is) << index);
     bits.fold(0, |all, bit| all | bit)
 }
 
-/// True if the class is the given one, is within it, or is in the given package or one below.
+/// True if the class is the given one, is nested in it, or is in the given package or one below.
 fn is_in(class: &str, given: &str) -> bool {
     let rest = class.strip_prefix(given);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '$']))

@@ -11,7 +11,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn every_map_that_comes_with_the_program_is_read_and_no_product_has_two() {
+fn every_built_in_map_is_parsed_and_no_product_has_two() {
     let mut products = Vec::new();
     for map in Map::built_in() {
         products.push(map.product.to_lowercase());
@@ -24,66 +24,66 @@ fn every_map_that_comes_with_the_program_is_read_and_no_product_has_two() {
 }
 
 #[test]
-fn a_mistake_is_a_sentence_with_its_line_and_key() {
+fn errors_name_the_line_and_the_key() {
     let cases = [
         ("product = 5", "my-store.toml, line 1: "),
         ("product = \"S\"\nprodukt = 1", "my-store.toml, line 2: unknown field `produkt`"),
         (
             "product = \"S\"\nversions = \"new\"",
-            "my-store.toml, line 2: versions: \"new\" is no range of versions",
+            "my-store.toml, line 2: versions: \"new\" is not a range of versions",
         ),
         (
             "product = \"S\"\n[[module]]\nname = \"soul\"\nmatch = [{ symbol = \"a\" }]",
-            "my-store.toml, line 3: module.name: \"soul\" is no module; there are network_server, ",
+            "my-store.toml, line 3: module.name: \"soul\" is not a module; the modules are network_server, ",
         ),
         (
             "product = \"S\"\n[[module]]\nname = \"other\"\nmatch = [\n{ symbol = [\"a\", \"b[\"] }]",
-            "my-store.toml, line 5: module.match.symbol: \"b[\" is no pattern",
+            "my-store.toml, line 5: module.match.symbol: \"b[\" is not a valid pattern",
         ),
         (
             "product = \"S\"\n[[module]]\nname = \"other\"\nmatch = [{ file = \"a.c\" }]",
-            "my-store.toml, line 4: module.match.file: a source file is known by a [table] only",
+            "my-store.toml, line 4: module.match.file: rules by source file need a [table]",
         ),
         (
             "product = \"S\"\n[[module]]\nname = \"other\"\nmatch = [{}]",
-            "my-store.toml, line 4: module.match: it needs at least one of",
+            "my-store.toml, line 4: module.match: give at least one of",
         ),
         (
             "product = \"S\"\n[[module]]\nname = \"other\"\nmatch = [{ symbol = [] }]",
-            "my-store.toml, line 4: an empty list fits nothing",
+            "my-store.toml, line 4: an empty list matches nothing",
         ),
         (
             "product = \"S\"\n[[module]]\nname = \"other\"\nmatch = []",
-            "my-store.toml, line 4: module.match: an empty list fits nothing",
+            "my-store.toml, line 4: module.match: an empty list matches nothing",
         ),
         (
             "product = \"S\"\n[[module]]\nname = \"other\"\nmatch = [\n{ java = [\"a\", \"b.*\"] }]",
-            "my-store.toml, line 5: module.match.java: \"b.*\" is no package or class",
+            "my-store.toml, line 5: module.match.java: \"b.*\" is not a package or class",
         ),
         (
             "product = \"S\"\n[[module]]\nname = \"other\"\nmatch = [{ java = \"org.a.\" }]",
-            "my-store.toml, line 4: module.match.java: \"org.a.\" is no package",
+            "my-store.toml, line 4: module.match.java: \"org.a.\" is not a package",
         ),
         (
             "product = \"S\"\n[table]\nobject = \"s\"\nfiles = { \"a/b.c\" = [\"f\"] }\n[[module]]\n\
              name = \"other\"\nmatch = [{ file = [\"a/*\", \"b/*\"] }]",
-            "my-store.toml, line 7: module.match.file: \"b/*\" fits no source file of the table",
+            "my-store.toml, line 7: module.match.file: \"b/*\" matches no source file of the table",
         ),
         (
             "product = \"S\"\n[[module]]\nname = \"other\"\nblame = \"me\"\nmatch = [{ symbol = \"a\" }]",
-            "my-store.toml, line 4: module.blame: the only blame is \"outward\"",
+            "my-store.toml, line 4: module.blame: the only value of blame is \"outward\"",
         ),
         (
             "product = \"S\"\n[[thread]]\nclass = \"boss\"",
-            "my-store.toml, line 3: thread.class: \"boss\" is no class of threads",
+            "my-store.toml, line 3: thread.class: \"boss\" is not a class of threads",
         ),
         (
             "product = \"S\"\n[[thread]]\nclass = \"client\"\nframe = \"serve[\"",
-            "my-store.toml, line 4: thread.frame: \"serve[\" is no pattern",
+            "my-store.toml, line 4: thread.frame: \"serve[\" is not a valid pattern",
         ),
         (
             "product = \"S\"\n[[thread]]\nclass = \"client\"\nframe = []",
-            "my-store.toml, line 4: an empty list fits nothing",
+            "my-store.toml, line 4: an empty list matches nothing",
         ),
         (
             "product = \"S\"\n[table]\nobject = \"s\"\nfunctions_of = \"nobody\"",
@@ -92,21 +92,21 @@ fn a_mistake_is_a_sentence_with_its_line_and_key() {
         ("product = \"S", "my-store.toml, line 1: "),
     ];
     for (text, expected) in cases {
-        let said = refused(text);
-        assert!(said.starts_with(expected), "{text}: {said}");
-        assert!(!said.contains('\n'), "{said}");
+        let error = refused(text);
+        assert!(error.starts_with(expected), "{text}: {error}");
+        assert!(!error.contains('\n'), "{error}");
     }
 }
 
 #[test]
-fn a_map_made_for_another_version_says_so() {
+fn a_map_made_for_another_version_warns() {
     let warnings = |version: &str| {
         let map = Map::for_product("postgresql", version).unwrap();
         map.warnings().to_vec()
     };
     assert!(warnings("PostgreSQL 15.18 (Debian 15.18-0+deb12u1)").is_empty());
     assert!(warnings("PostgreSQL 9.6.1")[0].contains("was not made for version PostgreSQL 9.6.1"));
-    assert!(warnings("")[0].contains("is not known"));
+    assert!(warnings("")[0].contains("is unknown"));
     assert!(Map::for_product("Unheard Of", "1").is_none());
 }
 
@@ -119,7 +119,7 @@ fn ways_to_fit_may_be_tables_of_their_own() {
 }
 
 #[test]
-fn a_map_that_was_given_says_for_what_else_it_was_made() {
+fn a_given_map_warns_if_it_was_made_for_another_product_or_version() {
     let given = |product: &str, versions: &str, of: &str, version: &str| {
         let text = format!("product = \"{product}\"\naliases = [\"Own\"]\n{versions}");
         let map = Map::parse(&text, "own.toml").unwrap();
@@ -131,11 +131,11 @@ fn a_map_that_was_given_says_for_what_else_it_was_made() {
     let old = given("X", "versions = \">=99\"", "X", "2.1");
     assert!(old[0].contains("not made for version 2.1"), "{old:?}");
     let other = given("X", "versions = \">=99\"", "SQLite", "3.45");
-    assert!(other[0].contains("of X and was used for SQLite"), "{other:?}");
+    assert!(other[0].contains("of X was used for SQLite"), "{other:?}");
     assert_eq!((old.len(), other.len()), (1, 1));
 }
 
-/// The plainest name that fits a pattern.
+/// The simplest name that matches a pattern.
 fn instance(pattern: &str) -> String {
     let mut letters = pattern.chars();
     let mut name = String::new();
@@ -152,18 +152,18 @@ fn instance(pattern: &str) -> String {
     name
 }
 
-/// Each pattern of the maps that come with the program is the first that fits one name at least: a file of
-/// its table, a function of it, or the plainest name that fits the pattern, since tables name no function
-/// that a program keeps to itself.
+/// For each pattern of the built-in maps there is a name for which it is the first match: a file of its
+/// table, a function of it, or the simplest name that matches the pattern, since tables hold no private
+/// functions of a program.
 #[test]
-fn no_pattern_of_a_built_in_map_stands_behind_one_that_takes_all_it_fits() {
+fn no_pattern_of_a_built_in_map_is_shadowed_by_an_earlier_one() {
     let mut idle = Vec::new();
     for (origin, text) in built_in::maps() {
         let map = Map::parse(text, origin).unwrap();
         let document: Document = toml::from_str(text).unwrap();
         for (section, rule) in document.module.iter().zip(&map.rules) {
-            let wins = |look: FrameInfo<'_>| {
-                let first = map.rule(look);
+            let wins = |frame: FrameInfo<'_>| {
+                let first = map.rule(frame);
                 first.is_some_and(|first| std::ptr::eq(first, rule))
             };
             for fit in section.fits.as_ref() {
@@ -213,11 +213,11 @@ fn no_pattern_of_a_built_in_map_stands_behind_one_that_takes_all_it_fits() {
             }
         }
     }
-    assert!(idle.is_empty(), "never the first that fits: {idle:#?}");
+    assert!(idle.is_empty(), "these patterns are never the first match: {idle:#?}");
 }
 
 #[test]
-fn the_map_in_the_manual_is_one() {
+fn the_map_in_the_manual_is_valid() {
     let manual = include_str!("../../../../docs/metering.md");
     let (_, section) = manual.split_once("\n## Maps\n").unwrap();
     let (_, text) = section.split_once("```toml\n").unwrap();

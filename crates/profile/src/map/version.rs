@@ -7,7 +7,8 @@ use std::cmp::Ordering;
 pub(super) struct Version(Vec<u64>);
 
 impl Version {
-    /// The first run of digits and dots in what a product says: "PostgreSQL 15.18 (Debian)" is 15.18.
+    /// Parses the first run of digits and dots in a product's version text: "PostgreSQL 15.18 (Debian)" is
+    /// 15.18.
     pub(super) fn found_in(text: &str) -> Option<Version> {
         let begin = text.find(|letter: char| letter.is_ascii_digit())?;
         let rest = &text[begin..];
@@ -17,7 +18,7 @@ impl Version {
         numbers.collect::<Option<Vec<u64>>>().map(Version)
     }
 
-    /// Numbers that were left out are zero: 12 is 12.0.
+    /// Omitted numbers are zero: 12 equals 12.0.
     fn compare(&self, other: &Version) -> Ordering {
         let number = |version: &Version, index: usize| version.0.get(index).copied().unwrap_or(0);
         let longest = self.0.len().max(other.0.len());
@@ -35,7 +36,7 @@ enum Bound {
     Exactly,
 }
 
-/// Comparisons that all must hold; none holds for every version.
+/// Comparisons that must all hold; an empty list holds for every version.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Range(Vec<(Bound, Version)>);
 
@@ -44,7 +45,7 @@ impl Range {
     pub(super) fn parse(text: &str) -> Result<Range, String> {
         let parts = text.split(',').map(|part| bound(part.trim()));
         let bounds = parts.collect::<Option<_>>().ok_or_else(|| {
-            format!("\"{text}\" is no range of versions; write it as \">=12, <19\"")
+            format!("\"{text}\" is not a range of versions; write it as \">=12, <19\"")
         })?;
         Ok(Range(bounds))
     }
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_holds_what_stands_within_its_bounds() {
+    fn a_range_holds_versions_within_its_bounds() {
         assert!(holds(">=12, <19", "PostgreSQL 15.18 (Debian 15.18-0+deb12u1)"));
         assert!(holds(">=12, <19", "12"));
         assert!(!holds(">=12, <19", "19.0"));
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_refused() {
+    fn invalid_ranges_are_refused() {
         for text in ["12", ">=", ">=12 <19", ">=twelve", "", ">=12,"] {
             assert!(Range::parse(text).is_err(), "{text}");
         }

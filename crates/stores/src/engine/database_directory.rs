@@ -16,7 +16,7 @@
 //! 3. Whoever claims a private directory removes those that ended processes have left beside it.
 
 use crate::file_lock::FileLock;
-use crate::path;
+use crate::path::{self, delete, failed};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -274,23 +274,6 @@ fn refuse_in_use(directory: &Path) -> TargetResult<()> {
         }
     }
     Ok(())
-}
-
-fn delete(path: &Path) -> TargetResult<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(failed("remove", path, &error))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn failed(doing: &str, path: &Path, error: &io::Error) -> Failure {
-    let kind = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FailureKind::DiskFull,
-        _ => FailureKind::Storage,
-    };
-    Failure::new(kind, format!("cannot {doing} {}: {error}", path.display()))
 }
 
 #[cfg(test)]

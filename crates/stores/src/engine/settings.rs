@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::url::Listing;
-use syncline_contract::{ClientModel, Durability, Isolation, OptionArgs, OptionListing};
+use syncline_contract::{ClientModel, Durability, Isolation, OptionArgs, options, words};
 use syncline_engine::{Options, log};
 
 /// Everything that a URL chooses but the path.
@@ -18,84 +18,78 @@ pub(super) struct Settings {
     pub(super) options: Options,
 }
 
+words! {
+    /// What transactions that may write promise.
+    enum Isolated {
+        /// Reads are validated at the commit.
+        Serializable = "serializable",
+        /// Reads of one moment; the first committer wins.
+        Snapshot = "snapshot",
+    }
+}
+
+words! {
+    /// Where pages are.
+    enum Mode {
+        /// In memory and on disk.
+        Resident = "resident",
+        /// In memory only.
+        Transient = "transient",
+    }
+}
+
+options! {
+    /// The options of an `engine:` URL.
+    #[derive(Debug)]
+    struct Given {
+        durability: Durability as "none, data or full" = ["data, and none in transient mode"],
+            "no sync, O_DSYNC, or O_SYNC for each group of commits";
+        client: ClientModel as "futures or threads" = "futures",
+            "many clients a thread on commit tickets, or a blocked thread a client";
+        isolation: Isolated = "serializable",
+            "reads validated at the commit, or reads of one moment and first committer wins";
+        mode: Mode = "resident",
+            "all pages in memory and kept on disk, or the same with nothing kept";
+        segment_kib: u64 as "a whole number from 64 to 1048576, a multiple of 4" = ["65536"] in 64..=1_048_576,
+            "size of a log file";
+        page_kib: u32 as "4, 8, 16 or 32" = 8,
+            "size of a page; 4 also halves the longest key, which is 1 KiB";
+        resident_mib: u64 = ["half of the memory that the process may use; 4096 if unknown"] in 1..=16_777_216,
+            "the most memory that pages may take; what needs more is refused";
+        checkpoint_mib: u64 = ["1024"] in 1..=1_048_576,
+            "log records after which a checkpoint begins; log files may take four times that";
+        checkpoint_kib: u64 as "a whole number from 16 to 1048576, instead of checkpoint_mib" = ["1048576"] in 16..=1_048_576,
+            "the same in KiB, so that short tests make many checkpoints";
+    }
+}
+
 /// What `syncline list targets` shows.
 pub(crate) const LISTING: &Listing = &Listing {
     name: "engine",
     what: "our engine in this process: tables with group commit, on disk or in memory alone",
     form: "engine:PATH?options, or engine?options for a temporary database that is removed",
-    options: &[
-        OptionListing {
-            name: "durability",
-            takes: "none, data or full",
-            default: "data, and none in transient mode",
-            meaning: "no sync, O_DSYNC, or O_SYNC for each group of commits",
-        },
-        OptionListing {
-            name: "client",
-            takes: "futures or threads",
-            default: "futures",
-            meaning: "many clients a thread on commit tickets, or a blocked thread a client",
-        },
-        OptionListing {
-            name: "isolation",
-            takes: "serializable or snapshot",
-            default: "serializable",
-            meaning: "reads validated at the commit, or reads of one moment and first committer wins",
-        },
-        OptionListing {
-            name: "mode",
-            takes: "resident or transient",
-            default: "resident",
-            meaning: "all pages in memory and kept on disk, or the same with nothing kept",
-        },
-        OptionListing {
-            name: "segment_kib",
-            takes: "a whole number from 64 to 1048576, a multiple of 4",
-            default: "65536",
-            meaning: "size of a log file",
-        },
-        OptionListing {
-            name: "page_kib",
-            takes: "4, 8, 16 or 32",
-            default: "8",
-            meaning: "size of a page; 4 also halves the longest key, which is 1 KiB",
-        },
-        OptionListing {
-            name: "resident_mib",
-            takes: "a whole number from 1 to 16777216",
-            default: "half of the memory that the process may use; 4096 if unknown",
-            meaning: "the most memory that pages may take; what needs more is refused",
-        },
-        OptionListing {
-            name: "checkpoint_mib",
-            takes: "a whole number from 1 to 1048576",
-            default: "1024",
-            meaning: "log records after which a checkpoint begins; log files may take four times that",
-        },
-        OptionListing {
-            name: "checkpoint_kib",
-            takes: "a whole number from 16 to 1048576, instead of checkpoint_mib",
-            default: "1048576",
-            meaning: "the same in KiB, so that short tests make many checkpoints",
-        },
-    ],
+    options: Given::LISTING,
 };
 
 impl Settings {
     /// Of the options given.
     pub(super) fn parse(given: &OptionArgs<'_>) -> Result<Settings, Error> {
-        let mode = given.word("mode", &["resident", "transient"], |word| word)?;
-        let is_transient = mode == Some("transient");
-        let durability = given.word("durability", &Durability::ALL, Durability::word)?;
-        let models = [ClientModel::Futures, ClientModel::Threads];
-        let client = given.word("client", &models, ClientModel::word)?;
-        let isolations = [Isolation::Serializable, Isolation::Snapshot];
-        let isolation = given.word("isolation", &isolations, Isolation::words)?;
+        let chosen = Given::read(given)?;
+        let is_transient = chosen.mode == Mode::Transient;
+        if chosen.client == ClientModel::Queue {
+            return Err(given.refuse("client").into());
+        }
+        if ![4, 8, 16, 32].contains(&chosen.page_kib) {
+            return Err(given.refuse("page_kib").into());
+        }
         Ok(Settings {
-            client: client.unwrap_or(ClientModel::Futures),
-            isolation: isolation.unwrap_or(Isolation::Serializable),
+            client: chosen.client,
+            isolation: match chosen.isolation {
+                Isolated::Serializable => Isolation::Serializable,
+                Isolated::Snapshot => Isolation::Snapshot,
+            },
             is_transient,
-            options: options(given, log_durability(durability, is_transient)?)?,
+            options: options(&chosen, log_durability(chosen.durability, is_transient)?)?,
         })
     }
 }
@@ -120,22 +114,16 @@ fn log_durability(asked: Option<Durability>, is_transient: bool) -> Result<log::
     }
 }
 
-fn options(given: &OptionArgs<'_>, durability: log::Durability) -> Result<Options, Error> {
+fn options(chosen: &Given, durability: log::Durability) -> Result<Options, Error> {
     let defaults = Options::default();
-    let segment_kib = given.number("segment_kib", 64..=1 << 20)?;
-    if segment_kib.is_some_and(|kib| !kib.is_multiple_of(4)) {
+    if chosen.segment_kib.is_some_and(|kib| !kib.is_multiple_of(4)) {
         return Err(not_honoured(
             "a segment_kib that is no multiple of 4, the unit of its frames in KiB",
         ));
     }
-    let segment_bytes = segment_kib.map_or(defaults.log.segment_bytes, |kib| kib << 10);
-    let pages = [(4, "4"), (8, "8"), (16, "16"), (32, "32")];
-    let page = given.word("page_kib", &pages, |(_, word)| word)?;
-    let page_bytes = page.map_or(defaults.page_bytes, |(kib, _)| kib << 10);
-    let resident_mib = given.number("resident_mib", 1..=16 << 20)?;
-    let checkpoint_mib = given.number("checkpoint_mib", 1..=1 << 20)?;
-    let checkpoint_kib = given.number("checkpoint_kib", 16..=1 << 20)?;
-    let records = match (checkpoint_mib, checkpoint_kib) {
+    let segment_bytes = chosen.segment_kib.map_or(defaults.log.segment_bytes, |kib| kib << 10);
+    let page_bytes = chosen.page_kib << 10;
+    let records = match (chosen.checkpoint_mib, chosen.checkpoint_kib) {
         (None, None) => defaults.checkpoint_log_bytes,
         (Some(mib), None) => mib << 20,
         (None, Some(kib)) => kib << 10,
@@ -146,7 +134,9 @@ fn options(given: &OptionArgs<'_>, durability: log::Durability) -> Result<Option
     Ok(Options {
         page_bytes,
         key_bytes_max: defaults.key_bytes_max.min(page_bytes / 8),
-        resident_bytes_max: resident_mib.map_or(defaults.resident_bytes_max, |mib| mib << 20),
+        resident_bytes_max: chosen
+            .resident_mib
+            .map_or(defaults.resident_bytes_max, |mib| mib << 20),
         checkpoint_log_bytes: records,
         checkpoint_segment_bytes: (4 * records).max(4 * segment_bytes),
         log: log_options(durability, segment_bytes),

@@ -8,7 +8,7 @@ use crate::server::{
 use crate::url::{Listing, Url};
 use crate::wire::{Endpoint, TlsMode};
 use std::time::Duration;
-use syncline_contract::{Durability, OptionListing};
+use syncline_contract::{Durability, OptionListing, YesOrNo, options};
 
 /// Everything that a URL chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,30 +22,11 @@ pub(super) struct Settings {
     pub(super) connects_within: Duration,
 }
 
-/// What `syncline list targets` shows.
-pub(crate) const LISTING: &Listing = &Listing {
-    name: "etcd",
-    what: "etcd, through its HTTP/JSON gateway",
-    form: "etcd://[user:password@]host[:port][?options], etcds:// where it is encrypted",
-    options: &[
-        OptionListing {
-            name: "durability",
-            takes: "os or data",
-            default: "the server's own",
-            meaning: "os only of a server started with --unsafe-no-fsync",
-        },
-        OptionListing {
-            name: "live",
-            takes: "yes or no",
-            default: "no",
-            meaning: "allow other active sessions",
-        },
-        OptionListing {
-            name: "password",
-            takes: "a password, or ${NAME} of the environment",
-            default: "ETCD_PASSWORD, or none",
-            meaning: "the password, which is never shown",
-        },
+options! {
+    /// The options of an `etcd:` URL.
+    #[derive(Debug)]
+    struct Given and [
+        PASSWORD,
         PASSWORD_FILE,
         SOCKET,
         OptionListing {
@@ -56,7 +37,27 @@ pub(crate) const LISTING: &Listing = &Listing {
         },
         TLS_ROOTS,
         CONNECT_TIMEOUT,
-    ],
+    ] {
+        durability: Durability as "os or data" = ["the server's own"],
+            "os only of a server started with --unsafe-no-fsync";
+        live: bool as YesOrNo = "no", "allow other active sessions";
+    }
+}
+
+/// The option that holds the password; `Address` reads it.
+const PASSWORD: OptionListing = OptionListing {
+    name: "password",
+    takes: "a password, or ${NAME} of the environment",
+    default: "ETCD_PASSWORD, or none",
+    meaning: "the password, which is never shown",
+};
+
+/// What `syncline list targets` shows.
+pub(crate) const LISTING: &Listing = &Listing {
+    name: "etcd",
+    what: "etcd, through its HTTP/JSON gateway",
+    form: "etcd://[user:password@]host[:port][?options], etcds:// where it is encrypted",
+    options: Given::LISTING,
 };
 
 const FORM: AddressForm = AddressForm {
@@ -107,7 +108,7 @@ impl Settings {
                     .to_owned(),
             });
         }
-        let durability = given.word("durability", &Durability::ALL, Durability::word)?;
+        let Given { durability, live } = Given::read(&given)?;
         if let Some(word @ (Durability::None | Durability::Full)) = durability {
             return Err(Error::NotHonoured {
                 target: LISTING.name,
@@ -118,13 +119,11 @@ impl Settings {
                 ),
             });
         }
-        let word = |yes: bool| if yes { "yes" } else { "no" };
-        let live = given.word("live", &[true, false], word)?;
         Ok(Settings {
             address,
             encryption,
             durability,
-            live: live.unwrap_or(false),
+            live,
             connects_within: connect_timeout(&given)?,
         })
     }

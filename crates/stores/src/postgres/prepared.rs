@@ -374,7 +374,7 @@ pub(super) async fn prepare_late(
     prepared(connection, 0, [one]).await
 }
 
-/// Reads the answers up to the next ReadyForQuery: first to `bounds` statements of [`Bound`], then to
+/// Reads the answers up to the next `ReadyForQuery`: first to `bounds` statements of [`Bound`], then to
 /// operations in the order in which they were written. After an error the server skips the rest up to
 /// the Sync.
 async fn prepared<'p>(

@@ -38,7 +38,7 @@ pub(super) mod tag {
     pub(crate) const ROWS: u8 = b'T';
 }
 
-/// The transaction status of a session, as ReadyForQuery reports it.
+/// The transaction status of a session, as `ReadyForQuery` reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     /// In no transaction.
@@ -77,7 +77,7 @@ impl ServerLocation {
 pub(super) struct Connection {
     pub(super) stream: Stream,
     pub(super) out: BytesMut,
-    /// As the last ReadyForQuery reported it.
+    /// As the last `ReadyForQuery` reported it.
     pub(super) status: Status,
     /// The process that serves the session, as the server named it at log-in.
     pub(super) process_at_login: Option<u64>,

@@ -1,7 +1,7 @@
 //! A client: transactions in as few round trips as they allow.
 //!
 //! Messages are appended to the connection's buffer, and `expected` queues the answer to each. A
-//! *stretch* is the messages up to a Sync; the server ends its answer with ReadyForQuery, and after an
+//! *stretch* is the messages up to a Sync; the server ends its answer with `ReadyForQuery`, and after an
 //! error skips the rest of the stretch.
 //!
 //! 1. `expected` is in wire order; its first `flushed` entries have been sent, and the last of those is

@@ -8,7 +8,7 @@ use crate::server::{
 use crate::url::{Listing, Url};
 use crate::wire::Endpoint;
 use std::time::Duration;
-use syncline_contract::{Durability, OptionListing};
+use syncline_contract::{Durability, OptionListing, YesOrNo, options};
 
 /// Everything that a URL chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,42 +26,39 @@ pub(super) struct Settings {
     pub(super) connects_within: Duration,
 }
 
-/// What `syncline list targets` shows.
-pub(crate) const LISTING: &Listing = &Listing {
-    name: "redis",
-    what: "Redis, Valkey and who speaks as they do, through their own protocol",
-    form: "redis://[user:password@]host[:port][/number][?options], rediss:// where it is encrypted",
-    options: &[
-        OptionListing {
-            name: "durability",
-            takes: "none, os or data",
-            default: "the server's own",
-            meaning: "no append-only file; appendfsync everysec or no; appendfsync always",
-        },
-        OptionListing {
-            name: "scans",
-            takes: "yes or no",
-            default: "yes",
-            meaning: "keeps the names of rows in a sorted set, without which nothing is scanned",
-        },
-        OptionListing {
-            name: "live",
-            takes: "yes or no",
-            default: "no",
-            meaning: "allow other connected clients",
-        },
-        OptionListing {
-            name: "password",
-            takes: "a password, or ${NAME} of the environment",
-            default: "REDISCLI_AUTH, or none",
-            meaning: "the password, which is never shown",
-        },
+options! {
+    /// The options of a `redis:` URL.
+    #[derive(Debug)]
+    struct Given and [
+        PASSWORD,
         PASSWORD_FILE,
         SOCKET,
         TLS,
         TLS_ROOTS,
         CONNECT_TIMEOUT,
-    ],
+    ] {
+        durability: Durability as "none, os or data" = ["the server's own"],
+            "no append-only file; appendfsync everysec or no; appendfsync always";
+        scans: bool as YesOrNo = "yes",
+            "keeps the names of rows in a sorted set, without which nothing is scanned";
+        live: bool as YesOrNo = "no", "allow other connected clients";
+    }
+}
+
+/// The option that holds the password; `Address` reads it.
+const PASSWORD: OptionListing = OptionListing {
+    name: "password",
+    takes: "a password, or ${NAME} of the environment",
+    default: "REDISCLI_AUTH, or none",
+    meaning: "the password, which is never shown",
+};
+
+/// What `syncline list targets` shows.
+pub(crate) const LISTING: &Listing = &Listing {
+    name: "redis",
+    what: "Redis, Valkey and who speaks as they do, through their own protocol",
+    form: "redis://[user:password@]host[:port][/number][?options], rediss:// where it is encrypted",
+    options: Given::LISTING,
 };
 
 const FORM: AddressForm = AddressForm {
@@ -89,18 +86,13 @@ impl Settings {
             why: "a database of Redis is a number",
             form: LISTING.form,
         })?;
-        let durability = given.word("durability", &Durability::ALL, Durability::word)?;
+        let Given { durability, scans, live } = Given::read(&given)?;
         if durability == Some(Durability::Full) {
             return Err(Error::NotHonoured {
                 target: LISTING.name,
                 what: "durability=full: Redis syncs by fdatasync; the most is data".to_owned(),
             });
         }
-        let yes = |option, otherwise| -> Result<bool, Error> {
-            let word = |yes: bool| if yes { "yes" } else { "no" };
-            let chosen = given.word(option, &[true, false], word)?;
-            Ok(chosen.unwrap_or(otherwise))
-        };
         let encryption = Encryption::of(url, &given, LISTING.name)?;
         if encryption.is_on() && matches!(address.host, Host::Socket(_)) {
             return Err(Error::NotHonoured {
@@ -113,8 +105,8 @@ impl Settings {
             encryption,
             database: database.unwrap_or(0),
             durability,
-            scans: yes("scans", true)?,
-            live: yes("live", false)?,
+            scans,
+            live,
             connects_within: connect_timeout(&given)?,
         })
     }

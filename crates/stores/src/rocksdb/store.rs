@@ -7,7 +7,6 @@ use crate::directory_store::{DirectoryStore, not_created};
 use crate::error::Error;
 use crate::url::Url;
 use rocksdb::{DB, Options, ReadOptions, WriteBatch, WriteOptions};
-use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -27,6 +26,7 @@ const KEY: &[u8] = b"\xffsyncline";
 const FILLER_BYTES: usize = 1 << 16;
 
 /// RocksDB as a store of keys and values, in its default column family.
+#[derive(Debug)]
 pub struct Rocksdb {
     settings: Settings,
     home: DirectoryStore<Open>,
@@ -265,15 +265,6 @@ impl KeyValue for Rocksdb {
             });
         }
         settings
-    }
-}
-
-impl fmt::Debug for Rocksdb {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("Rocksdb");
-        shown.field("settings", &self.settings);
-        shown.field("directory", self.home.directory());
-        shown.finish_non_exhaustive()
     }
 }
 

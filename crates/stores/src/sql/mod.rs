@@ -21,5 +21,7 @@ mod tests;
 mod text;
 mod users;
 
-pub use dialect::{Dialect, MYSQL, POSTGRES, Placeholder, SQLITE, Upsert};
+pub use dialect::{
+    ColumnTypes, Dialect, MYSQL, POSTGRES, Placeholder, SQLITE, Upsert, VaryingType,
+};
 pub use text::{Sql, Statement};

@@ -58,7 +58,7 @@ impl Sql<'_> {
             return self.dialect.counted_key.to_owned();
         }
         let null = if column.nullable { "" } else { " NOT NULL" };
-        (self.dialect.column_type)(column) + null
+        self.dialect.column_types.of(column) + null
     }
 
     fn create_index(&self, table: &Table, index: &Index) -> String {

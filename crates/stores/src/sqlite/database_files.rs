@@ -9,11 +9,10 @@
 //! 4. Whoever claims a private place removes those that ended processes have left beside it.
 
 use crate::file_lock::FileLock;
-use crate::path;
+use crate::path::{self, delete, failed};
 use parking_lot::{Mutex, MutexGuard};
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
@@ -143,28 +142,14 @@ impl DatabaseFiles {
         beside(&self.database, "-syncline-lock")
     }
 
-    /// Takes the lock file's lock. Another run may remove the file between our opening and our
-    /// locking it; what we hold then is a lock on nothing, and we try again.
+    /// Takes the lock file's lock.
     fn lock(&self) -> TargetResult<FileLock> {
         let path = self.lock_path();
-        let not = |error: &io::Error| failed("make", &path, error);
-        loop {
-            let mut options = OpenOptions::new();
-            let file = options.create(true).truncate(false).write(true).open(&path);
-            let file = file.map_err(|error| not(&error))?;
-            let mut lock = match FileLock::take(file) {
-                Ok(lock) => lock,
-                Err(TryLockError::WouldBlock) => {
-                    let what = format!("{} is in use by another run", self.database.display());
-                    return Err(Failure::new(FailureKind::Storage, what));
-                }
-                Err(TryLockError::Error(error)) => return Err(not(&error)),
-            };
-            let held = lock.file().metadata().map_err(|error| not(&error))?;
-            if fs::metadata(&path).is_ok_and(|there| there.ino() == held.ino()) {
-                return Ok(lock);
-            }
-        }
+        let lock = FileLock::at(&path).map_err(|error| failed("make", &path, &error))?;
+        lock.ok_or_else(|| {
+            let what = format!("{} is in use by another run", self.database.display());
+            Failure::new(FailureKind::Storage, what)
+        })
     }
 
     fn undo_directory(&self) {
@@ -251,15 +236,6 @@ fn beside(database: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(path)
 }
 
-fn delete(path: &Path) -> TargetResult<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(failed("remove", path, &error))
-        }
-        _ => Ok(()),
-    }
-}
-
 fn is_ours(path: &Path) -> io::Result<bool> {
     let mut header = [0; APPLICATION_ID_AT + 4];
     let read = File::open(path)?.read_exact(&mut header);
@@ -269,14 +245,6 @@ fn is_ours(path: &Path) -> io::Result<bool> {
     }
     let id = &header[APPLICATION_ID_AT..];
     Ok(header.starts_with(MAGIC) && id == APPLICATION_ID.to_be_bytes())
-}
-
-fn failed(doing: &str, path: &Path, error: &io::Error) -> Failure {
-    let kind = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FailureKind::DiskFull,
-        _ => FailureKind::Storage,
-    };
-    Failure::new(kind, format!("cannot {doing} {}: {error}", path.display()))
 }
 
 #[cfg(test)]

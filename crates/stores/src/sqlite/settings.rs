@@ -2,81 +2,50 @@
 
 use crate::error::Error;
 use crate::url::Listing;
-use syncline_contract::{ClientModel, Durability, OptionArgs, OptionListing};
+use syncline_contract::{ClientModel, Durability, OptionArgs, options, words};
 
-/// Where SQLite keeps what it needs to undo or redo a transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Journal {
-    /// A write-ahead log.
-    Wal,
-    /// A rollback journal, unlinked at commit.
-    Delete,
-    /// A rollback journal, cut to nothing at commit.
-    Truncate,
-    /// A rollback journal whose header is overwritten at commit.
-    Persist,
-    /// A rollback journal in the memory of the process: one that is killed in a transaction leaves a damaged
-    /// database.
-    Memory,
-}
-
-impl Journal {
-    /// Every mode offered here.
-    pub const ALL: [Journal; 5] =
-        [Journal::Wal, Journal::Delete, Journal::Truncate, Journal::Persist, Journal::Memory];
-
-    /// SQLite's word, also that of the option.
-    pub fn word(self) -> &'static str {
-        match self {
-            Journal::Wal => "wal",
-            Journal::Delete => "delete",
-            Journal::Truncate => "truncate",
-            Journal::Persist => "persist",
-            Journal::Memory => "memory",
-        }
+words! {
+    /// Where SQLite keeps what it needs to undo or redo a transaction.
+    pub enum Journal {
+        /// A write-ahead log.
+        Wal = "wal",
+        /// A rollback journal, unlinked at commit.
+        Delete = "delete",
+        /// A rollback journal, cut to nothing at commit.
+        Truncate = "truncate",
+        /// A rollback journal whose header is overwritten at commit.
+        Persist = "persist",
+        /// A rollback journal in the memory of the process: one that is killed in a transaction leaves a
+        /// damaged database.
+        Memory = "memory",
     }
 }
 
-/// How long a connection keeps the locks of the database file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Locking {
-    /// For a transaction.
-    Normal,
-    /// From its first transaction until it closes.
-    Exclusive,
-}
-
-impl Locking {
-    /// Both ways.
-    pub const ALL: [Locking; 2] = [Locking::Normal, Locking::Exclusive];
-
-    /// SQLite's word, also that of the option.
-    pub fn word(self) -> &'static str {
-        match self {
-            Locking::Normal => "normal",
-            Locking::Exclusive => "exclusive",
-        }
+words! {
+    /// How long a connection keeps the locks of the database file.
+    pub enum Locking {
+        /// For a transaction.
+        Normal = "normal",
+        /// From its first transaction until it closes.
+        Exclusive = "exclusive",
     }
 }
 
-/// SQLite's synchronous levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Synchronous {
-    /// 0: never syncs.
-    Off,
-    /// 1: under WAL syncs at checkpoints only.
-    Normal,
-    /// 2: syncs at every commit.
-    Full,
-    /// 3: as full, and the directory after a journal is unlinked.
-    Extra,
+words! {
+    /// SQLite's synchronous levels, weakest first.
+    pub enum Synchronous {
+        /// 0: never syncs.
+        Off = "off",
+        /// 1: under WAL syncs at checkpoints only.
+        Normal = "normal",
+        /// 2: syncs at every commit.
+        Full = "full",
+        /// 3: as full, and the directory after a journal is unlinked.
+        Extra = "extra",
+    }
 }
 
 impl Synchronous {
-    /// Every level, weakest first.
-    pub const ALL: [Synchronous; 4] =
-        [Synchronous::Off, Synchronous::Normal, Synchronous::Full, Synchronous::Extra];
-
     /// The number that `PRAGMA synchronous` answers.
     pub fn number(self) -> i64 {
         match self {
@@ -114,25 +83,13 @@ impl Synchronous {
     }
 }
 
-/// How a connection waits for another's lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// By SQLite's own handler, which sleeps longer after each try, up to 100 ms.
-    Sqlite,
-    /// By trying each millisecond, however long it has waited.
-    Even,
-}
-
-impl Wait {
-    /// Both ways.
-    pub const ALL: [Wait; 2] = [Wait::Sqlite, Wait::Even];
-
-    /// The word of the option.
-    pub fn word(self) -> &'static str {
-        match self {
-            Wait::Sqlite => "sqlite",
-            Wait::Even => "even",
-        }
+words! {
+    /// How a connection waits for another's lock.
+    pub enum Wait {
+        /// By SQLite's own handler, which sleeps longer after each try, up to 100 ms.
+        Sqlite = "sqlite",
+        /// By trying each millisecond, however long it has waited.
+        Even = "even",
     }
 }
 
@@ -161,17 +118,33 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings {
-            client: ClientModel::Threads,
-            synchronous: Synchronous::Full,
-            journal: Journal::Wal,
-            locking: Locking::Normal,
-            wait: Wait::Sqlite,
-            busy_timeout_ms: 5_000,
-            page_bytes: 4_096,
-            cache_kib: None,
-            checkpoint_pages: 1_000,
-        }
+        Settings::parse(&OptionArgs::none(Given::LISTING)).expect("the defaults go together")
+    }
+}
+
+options! {
+    /// The options of a `sqlite:` URL.
+    #[derive(Debug)]
+    struct Given {
+        durability: Durability as "os, data or full; none with journal=memory" = ["data, or what synchronous= and journal= give"],
+            "synchronous OFF, FULL or EXTRA";
+        synchronous: Synchronous as "off, normal (with journal=wal or memory), full or extra" = ["what durability= asks for"],
+            "SQLite's own word; normal syncs at checkpoints, though not at commits";
+        journal: Journal = "wal",
+            "SQLite's journal mode; with memory a killed process may leave a damaged database";
+        locking_mode: Locking as "normal or exclusive, with client=queue" = "normal",
+            "keeps the locks of the file for a transaction, or for as long as the connection lasts";
+        client: ClientModel as "threads or queue" = "threads",
+            "a connection a client, or one for all whose transactions share a commit";
+        wait: Wait = "sqlite",
+            "waits for locks by SQLite's own growing sleeps, or tries each millisecond";
+        busy_timeout_ms: u32 = 5_000 in 0..=60_000,
+            "longest wait for a lock, after which a conflict is counted";
+        page_bytes: u32 as "a power of two from 512 to 65536" = 4_096 in 512..=65_536,
+            "bytes of a page";
+        cache_kib: u32 = ["SQLite's own, 2000"] in 1..=1_073_741_824, "page cache of a connection";
+        checkpoint_pages: u32 = 1_000 in 1..=1_000_000_000,
+            "pages in the write-ahead log at which a commit checkpoints";
     }
 }
 
@@ -180,121 +153,44 @@ pub(crate) const LISTING: &Listing = &Listing {
     name: "sqlite",
     what: "SQLite in this process, one file",
     form: "sqlite:PATH?options, or sqlite?options for a temporary database that is removed",
-    options: &[
-        OptionListing {
-            name: "durability",
-            takes: "os, data or full; none with journal=memory",
-            default: "data, or what synchronous= and journal= give",
-            meaning: "synchronous OFF, FULL or EXTRA",
-        },
-        OptionListing {
-            name: "synchronous",
-            takes: "off, normal (with journal=wal or memory), full or extra",
-            default: "what durability= asks for",
-            meaning: "SQLite's own word; normal syncs at checkpoints, though not at commits",
-        },
-        OptionListing {
-            name: "journal",
-            takes: "wal, delete, truncate, persist or memory",
-            default: "wal",
-            meaning: "SQLite's journal mode; with memory a killed process may leave a damaged database",
-        },
-        OptionListing {
-            name: "locking_mode",
-            takes: "normal or exclusive, with client=queue",
-            default: "normal",
-            meaning: "keeps the locks of the file for a transaction, or for as long as the connection lasts",
-        },
-        OptionListing {
-            name: "client",
-            takes: "threads or queue",
-            default: "threads",
-            meaning: "a connection a client, or one for all whose transactions share a commit",
-        },
-        OptionListing {
-            name: "wait",
-            takes: "sqlite or even",
-            default: "sqlite",
-            meaning: "waits for locks by SQLite's own growing sleeps, or tries each millisecond",
-        },
-        OptionListing {
-            name: "busy_timeout_ms",
-            takes: "a whole number from 0 to 60000",
-            default: "5000",
-            meaning: "longest wait for a lock, after which a conflict is counted",
-        },
-        OptionListing {
-            name: "page_bytes",
-            takes: "a power of two from 512 to 65536",
-            default: "4096",
-            meaning: "bytes of a page",
-        },
-        OptionListing {
-            name: "cache_kib",
-            takes: "a whole number from 1 to 1073741824",
-            default: "SQLite's own, 2000",
-            meaning: "page cache of a connection",
-        },
-        OptionListing {
-            name: "checkpoint_pages",
-            takes: "a whole number from 1 to 1000000000",
-            default: "1000",
-            meaning: "pages in the write-ahead log at which a commit checkpoints",
-        },
-    ],
+    options: Given::LISTING,
 };
 
 impl Settings {
     /// Of the options given.
     pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Settings, Error> {
-        let defaults = Settings::default();
-        let journal =
-            given.word("journal", &Journal::ALL, Journal::word)?.unwrap_or(defaults.journal);
-        let models = [ClientModel::Threads, ClientModel::Queue];
-        let pages = given.number("page_bytes", 512..=65_536)?;
-        if let Some(bytes) = pages.filter(|bytes| !bytes.is_power_of_two()) {
+        let chosen = Given::read(given)?;
+        if chosen.client == ClientModel::Futures {
+            return Err(given.refuse("client").into());
+        }
+        if !chosen.page_bytes.is_power_of_two() {
             return Err(not_honoured(format!(
-                "page_bytes={bytes}, since SQLite's pages are powers of two"
+                "page_bytes={}, since SQLite's pages are powers of two",
+                chosen.page_bytes
             )));
         }
-        let small = |number: Option<u64>, default| number.map_or(default, |number| number as u32);
-        let timeout = given.number("busy_timeout_ms", 0..=60_000)?;
-        let cache = given.number("cache_kib", 1..=1 << 30)?;
-        let checkpoint = given.number("checkpoint_pages", 1..=1_000_000_000)?;
-        let client = given.word("client", &models, ClientModel::word)?.unwrap_or(defaults.client);
-        let locking =
-            given.word("locking_mode", &Locking::ALL, Locking::word)?.unwrap_or(defaults.locking);
-        if locking == Locking::Exclusive && client != ClientModel::Queue {
+        if chosen.locking_mode == Locking::Exclusive && chosen.client != ClientModel::Queue {
             return Err(not_honoured(
                 "locking_mode=exclusive without client=queue: the first connection would lock out all others"
                     .to_owned(),
             ));
         }
         Ok(Settings {
-            client,
-            locking,
-            synchronous: synchronous(given, journal)?,
-            journal,
-            wait: given.word("wait", &Wait::ALL, Wait::word)?.unwrap_or(defaults.wait),
-            busy_timeout_ms: small(timeout, defaults.busy_timeout_ms),
-            page_bytes: small(pages, defaults.page_bytes),
-            cache_kib: cache.map(|kib| kib as u32),
-            checkpoint_pages: small(checkpoint, defaults.checkpoint_pages),
+            client: chosen.client,
+            locking: chosen.locking_mode,
+            synchronous: synchronous(&chosen)?,
+            journal: chosen.journal,
+            wait: chosen.wait,
+            busy_timeout_ms: chosen.busy_timeout_ms,
+            page_bytes: chosen.page_bytes,
+            cache_kib: chosen.cache_kib,
+            checkpoint_pages: chosen.checkpoint_pages,
         })
     }
 }
 
-fn synchronous(given: &OptionArgs<'_>, journal: Journal) -> Result<Synchronous, Error> {
-    let word = |level: Synchronous| -> &'static str {
-        match level {
-            Synchronous::Off => "off",
-            Synchronous::Normal => "normal",
-            Synchronous::Full => "full",
-            Synchronous::Extra => "extra",
-        }
-    };
-    let durability = given.word("durability", &Durability::ALL, Durability::word)?;
-    let asked = given.word("synchronous", &Synchronous::ALL, word)?;
+fn synchronous(given: &Given) -> Result<Synchronous, Error> {
+    let Given { synchronous: asked, durability, journal, .. } = *given;
     if asked == Some(Synchronous::Normal) && !matches!(journal, Journal::Wal | Journal::Memory) {
         return Err(not_honoured(format!(
             "synchronous=normal with journal={}: there it is neither os nor data; with journal=wal it syncs no \
@@ -318,7 +214,7 @@ fn synchronous(given: &OptionArgs<'_>, journal: Journal) -> Result<Synchronous, 
         Some(wanted) if wanted != gives => Err(not_honoured(format!(
             "durability={}: synchronous={} with journal={} gives {}",
             wanted.word(),
-            word(level),
+            level.word(),
             journal.word(),
             gives.word()
         ))),

@@ -57,12 +57,7 @@ impl Socket {
             socket.set_read_timeout(Some(TICK))?;
             socket.set_write_timeout(Some(TICK))?;
         }
-        let watched = poller.map(|poller| poller.watch(socket.as_raw_fd()));
-        Ok(Socket {
-            watched: watched.transpose()?,
-            kind: Kind::Tcp(socket),
-            due: AtomicU64::new(NEVER),
-        })
+        Socket::watched(Kind::Tcp(socket), poller)
     }
 
     /// Of an open connection.
@@ -72,12 +67,14 @@ impl Socket {
             socket.set_read_timeout(Some(TICK))?;
             socket.set_write_timeout(Some(TICK))?;
         }
-        let watched = poller.map(|poller| poller.watch(socket.as_raw_fd()));
-        Ok(Socket {
-            watched: watched.transpose()?,
-            kind: Kind::Unix(socket),
-            due: AtomicU64::new(NEVER),
-        })
+        Socket::watched(Kind::Unix(socket), poller)
+    }
+
+    fn watched(kind: Kind, poller: Option<&Poller>) -> io::Result<Socket> {
+        let mut socket = Socket { watched: None, kind, due: AtomicU64::new(NEVER) };
+        let number = socket.as_fd().as_raw_fd();
+        socket.watched = poller.map(|poller| poller.watch(number)).transpose()?;
+        Ok(socket)
     }
 
     /// What the poller knows; none of a socket that blocks.

@@ -140,8 +140,8 @@ mod tests {
     use super::*;
     use syncline_history::elle;
 
-    /// Client 0 is the pivot, client 1 overwrites what it read, client 2 sees that and not the pivot's append;
-    /// it was requested before client 1 was answered.
+    /// Client 0 is the pivot, client 1 overwrites what it read, client 2 sees that and not the pivot's
+    /// append; it was requested before client 1 was answered.
     const SKEW: &str = r#"{"type":"invoke","process":0,"f":"txn","value":[["r",25,null],["r",24,null],["append",24,1]]}
 {"type":"invoke","process":1,"f":"txn","value":[["r",25,null],["append",25,2]]}
 {"type":"invoke","process":2,"f":"txn","value":[["r",25,null],["r",24,null],["append",28,3]]}

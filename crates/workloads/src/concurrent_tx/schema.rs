@@ -1,64 +1,31 @@
 //! The workload itself: its options, table and operations.
 
 use super::check;
-use super::operations::{KEY_BYTES_MAX, VALUE_BYTES};
+use super::operations::VALUE_BYTES;
 use super::transactions::{ConcurrentTxClient, Tally};
 use crate::error::Error;
 use syncline_contract::{
-    By, Bytes, Check, Counts, Limit, Lock, OptionArgs, OptionListing, Order, OwnFigure, Path, Plan,
-    Range, Read, Scan, Session, Stop, Table, Unit, Workload, Write,
+    By, Bytes, Check, Counts, Limit, Lock, OptionArgs, Order, OwnFigure, Path, Plan, Range, Read,
+    Scan, Session, Stop, Table, Unit, Workload, Write, options,
 };
 
 /// Rows per page of the check.
 pub(super) const PAGE_ROWS: u64 = 1_000;
 
-/// What a user may choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Bytes of a key.
-    pub key_len: u64,
-    /// Operations of a transaction.
-    pub nops: u64,
-    /// Of a hundred transactions, so many abort.
-    pub aborts: u64,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { key_len: 4, nops: 100, aborts: 11 }
+options! {
+    /// What a user may choose.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Options {
+        pub key_len: u64 = 4 in 1..=16, "bytes of a key";
+        pub nops: u64 = 100 in 1..=100_000, "operations of a transaction: 89 % puts, 11 % removals";
+        pub aborts: u64 = 11 in 0..=100,
+            "percentage of transactions that end by an abort of their own";
     }
 }
 
 impl Options {
-    /// The options for a listing.
-    pub const LISTING: &'static [OptionListing] = &[
-        OptionListing {
-            name: "key_len",
-            takes: "a whole number from 1 to 16",
-            default: "4",
-            meaning: "bytes of a key",
-        },
-        OptionListing {
-            name: "nops",
-            takes: "a whole number from 1 to 100000",
-            default: "100",
-            meaning: "operations of a transaction: 89 % puts, 11 % removals",
-        },
-        OptionListing {
-            name: "aborts",
-            takes: "a whole number from 0 to 100",
-            default: "11",
-            meaning: "percentage of transactions that end by an abort of their own",
-        },
-    ];
-
     pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
-        let defaults = Options::default();
-        Ok(Options {
-            key_len: given.number("key_len", 1..=KEY_BYTES_MAX as u64)?.unwrap_or(defaults.key_len),
-            nops: given.number("nops", 1..=100_000)?.unwrap_or(defaults.nops),
-            aborts: given.number("aborts", 0..=100)?.unwrap_or(defaults.aborts),
-        })
+        Ok(Options::read(given)?)
     }
 
     /// What the operations of a transaction are made by.
@@ -113,11 +80,7 @@ impl Workload for ConcurrentTx {
     }
 
     fn options(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("key_len", self.options.key_len.to_string()),
-            ("nops", self.options.nops.to_string()),
-            ("aborts", self.options.aborts.to_string()),
-        ]
+        self.options.pairs()
     }
 
     fn transactions(&self) -> &'static [&'static str] {

@@ -1,24 +1,26 @@
 //! The profiles as data: the differences between the sources' variants of debit-credit.
 
 use std::ops::RangeInclusive;
+use syncline_contract::words;
 
-/// The source of the variant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Profile {
-    /// Derived from TPC-B: a batch, without terminals.
-    Tpcb,
-    /// Derived from TPC-A: terminals that think, or arrivals at a rate.
-    Tpca,
-    /// pgbench's built-in `tpcb-like`.
-    Pgbench,
-    /// pgbench's built-in `simple-update`.
-    PgbenchSimpleUpdate,
-    /// pgbench's built-in `select-only`.
-    PgbenchSelectOnly,
-    /// Derby's bank load.
-    Derby,
-    /// Berkeley DB's `ex_tpcb`.
-    Berkeley,
+words! {
+    /// The source of the variant.
+    pub enum Profile {
+        /// Derived from TPC-B: a batch, without terminals.
+        Tpcb = "tpcb",
+        /// Derived from TPC-A: terminals that think, or arrivals at a rate.
+        Tpca = "tpca",
+        /// pgbench's built-in `tpcb-like`.
+        Pgbench = "pgbench",
+        /// pgbench's built-in `simple-update`.
+        PgbenchSimpleUpdate = "pgbench-simple-update",
+        /// pgbench's built-in `select-only`.
+        PgbenchSelectOnly = "pgbench-select-only",
+        /// Derby's bank load.
+        Derby = "derby",
+        /// Berkeley DB's `ex_tpcb`.
+        Berkeley = "berkeley",
+    }
 }
 
 /// The steps of a transaction, in order.
@@ -58,7 +60,6 @@ pub(super) enum Filler {
 /// The rules of a profile; see the table of `mod.rs`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Rules {
-    pub(super) word: &'static str,
     pub(super) steps: Steps,
     /// True if the branch is the teller's and 85 % of the accounts belong to it.
     pub(super) at_home: bool,
@@ -78,7 +79,6 @@ pub(super) struct Rules {
 
 /// The rules that most profiles share.
 const STANDARD: Rules = Rules {
-    word: "tpcb",
     steps: Steps::Standard,
     at_home: true,
     deltas: -999_999..=999_999,
@@ -92,7 +92,6 @@ const STANDARD: Rules = Rules {
 };
 
 const PGBENCH: Rules = Rules {
-    word: "pgbench",
     steps: Steps::Pgbench,
     at_home: false,
     deltas: -5_000..=5_000,
@@ -103,21 +102,17 @@ const PGBENCH: Rules = Rules {
 
 static TPCB: Rules = STANDARD;
 
-static TPCA: Rules = Rules { word: "tpca", think_s: 10, ..STANDARD };
+static TPCA: Rules = Rules { think_s: 10, ..STANDARD };
 
 static PGBENCH_TPCB_LIKE: Rules = PGBENCH;
 
-static PGBENCH_SIMPLE_UPDATE: Rules =
-    Rules { word: "pgbench-simple-update", steps: Steps::SimpleUpdate, ..PGBENCH };
+static PGBENCH_SIMPLE_UPDATE: Rules = Rules { steps: Steps::SimpleUpdate, ..PGBENCH };
 
-static PGBENCH_SELECT_ONLY: Rules =
-    Rules { word: "pgbench-select-only", steps: Steps::SelectOnly, ..PGBENCH };
+static PGBENCH_SELECT_ONLY: Rules = Rules { steps: Steps::SelectOnly, ..PGBENCH };
 
-static DERBY: Rules =
-    Rules { word: "derby", deltas: -99_999..=99_999, first_id: 0, judged: false, ..STANDARD };
+static DERBY: Rules = Rules { deltas: -99_999..=99_999, first_id: 0, judged: false, ..STANDARD };
 
 static BERKELEY: Rules = Rules {
-    word: "berkeley",
     steps: Steps::Berkeley,
     at_home: false,
     deltas: 10..=10,
@@ -129,22 +124,6 @@ static BERKELEY: Rules = Rules {
 };
 
 impl Profile {
-    /// All profiles.
-    pub const ALL: [Profile; 7] = [
-        Profile::Tpcb,
-        Profile::Tpca,
-        Profile::Pgbench,
-        Profile::PgbenchSimpleUpdate,
-        Profile::PgbenchSelectOnly,
-        Profile::Derby,
-        Profile::Berkeley,
-    ];
-
-    /// The option's value.
-    pub fn word(self) -> &'static str {
-        self.rules().word
-    }
-
     /// Its rules.
     pub(super) fn rules(self) -> &'static Rules {
         match self {

@@ -2,7 +2,7 @@
 
 use super::check;
 use super::load;
-use super::options::{ACCOUNTS, Options, Think};
+use super::options::{ACCOUNTS, Options};
 use super::profile::{Profile, Steps};
 use super::tables::{CheckQueries, Operations, Tables, check_queries, operations, tables};
 use super::transactions::{DebitCreditClient, Tally};
@@ -66,20 +66,7 @@ impl Workload for DebitCredit {
     }
 
     fn options(&self) -> Vec<(&'static str, String)> {
-        let options = &self.options;
-        vec![
-            ("profile", options.profile.word().to_owned()),
-            ("scale", options.scale.to_string()),
-            ("accounts", options.accounts.to_string()),
-            ("branch", options.branch.word().to_owned()),
-            (
-                "think_s",
-                match options.think_s {
-                    Think::ByProfile => "by-profile".to_owned(),
-                    Think::Seconds(seconds) => seconds.to_string(),
-                },
-            ),
-        ]
+        self.options.pairs()
     }
 
     fn transactions(&self) -> &'static [&'static str] {

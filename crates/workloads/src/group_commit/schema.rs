@@ -4,35 +4,21 @@ use super::check;
 use super::transactions::{GroupCommitClient, Tally};
 use crate::error::Error;
 use syncline_contract::{
-    Aggregate, By, Check, Counts, Int, Kind, Limit, Lock, OptionArgs, OptionListing, Order,
-    OwnFigure, Path, Plan, Range, Read, Scan, Session, Stop, Table, Workload, Write,
+    Aggregate, By, Check, Counts, Int, Kind, Limit, Lock, OptionArgs, Order, OwnFigure, Path, Plan,
+    Range, Read, Scan, Session, Stop, Table, Workload, Write, options,
 };
 
-/// What a user may choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Inserts of a task.
-    pub ninsert: u64,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { ninsert: 100 }
+options! {
+    /// What a user may choose.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Options {
+        pub ninsert: u64 = 100 in 1..=100_000, "inserts of a task";
     }
 }
 
 impl Options {
-    /// The options for a listing.
-    pub const LISTING: &'static [OptionListing] = &[OptionListing {
-        name: "ninsert",
-        takes: "a whole number from 1 to 100000",
-        default: "100",
-        meaning: "inserts of a task",
-    }];
-
     pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
-        let ninsert = given.number("ninsert", 1..=100_000)?;
-        Ok(Options { ninsert: ninsert.unwrap_or(Options::default().ninsert) })
+        Ok(Options::read(given)?)
     }
 }
 
@@ -85,7 +71,7 @@ impl Workload for GroupCommit {
     }
 
     fn options(&self) -> Vec<(&'static str, String)> {
-        vec![("ninsert", self.options.ninsert.to_string())]
+        self.options.pairs()
     }
 
     fn transactions(&self) -> &'static [&'static str] {

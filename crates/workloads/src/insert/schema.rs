@@ -6,85 +6,38 @@ use super::keys::Keys;
 use super::transactions::{InsertClient, Tally};
 use crate::error::Error;
 use syncline_contract::{
-    By, Check, Int, Kind, Limit, Lock, OptionArgs, OptionListing, Order, Path, Plan, Range, Read,
-    Scan, Session, Stop, Table, TableId, Text, Unit, Workload, Write,
+    By, Check, Int, Kind, Limit, Lock, OptionArgs, Order, Path, Plan, Range, Read, Scan, Session,
+    Stop, Table, TableId, Text, Unit, Workload, Write, options, words,
 };
 
 /// Rows per page of the check.
 pub(super) const PAGE_ROWS: u64 = 1_000;
 
-/// How the check reads the rows back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckBy {
-    /// A scan of the whole table, which also finds what should not be there.
-    Scan,
-    /// A get of every acknowledged row, for stores that cannot scan.
-    Get,
-}
-
-impl CheckBy {
-    /// Every way.
-    pub const ALL: [CheckBy; 2] = [CheckBy::Scan, CheckBy::Get];
-
-    /// The word of the option.
-    pub fn word(self) -> &'static str {
-        match self {
-            CheckBy::Scan => "scan",
-            CheckBy::Get => "get",
-        }
+words! {
+    /// How the check reads the rows back.
+    pub enum CheckBy {
+        /// A scan of the whole table, which also finds what should not be there.
+        Scan = "scan",
+        /// A get of every acknowledged row, for stores that cannot scan.
+        Get = "get",
     }
 }
 
-/// What a user may choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// How many inserts a transaction holds; at least 1.
-    pub commit_every: u64,
-    /// Who chooses keys.
-    pub keys: Keys,
-    /// How the rows are read back.
-    pub check: CheckBy,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { commit_every: 1, keys: Keys::Ascending, check: CheckBy::Scan }
+options! {
+    /// What a user may choose.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Options {
+        pub commit_every: u64 = 1 in 1..=1_000_000, "inserts in a transaction";
+        pub keys: Keys = "ascending",
+            "who chooses keys: the clients in order, the clients spread evenly, the store";
+        pub check: CheckBy = "scan",
+            "how the rows are read back after the run; get is for stores that cannot scan";
     }
 }
 
 impl Options {
-    /// The options for a listing.
-    pub const LISTING: &'static [OptionListing] = &[
-        OptionListing {
-            name: "commit_every",
-            takes: "a whole number from 1 to 1000000",
-            default: "1",
-            meaning: "inserts in a transaction",
-        },
-        OptionListing {
-            name: "keys",
-            takes: "ascending, random or server",
-            default: "ascending",
-            meaning: "who chooses keys: the clients in order, the clients spread evenly, the store",
-        },
-        OptionListing {
-            name: "check",
-            takes: "scan or get",
-            default: "scan",
-            meaning: "how the rows are read back after the run; get is for stores that cannot scan",
-        },
-    ];
-
     pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
-        let defaults = Options::default();
-        let commit_every = given.number("commit_every", 1..=1_000_000)?;
-        let keys = given.word("keys", &Keys::ALL, Keys::word)?;
-        let check = given.word("check", &CheckBy::ALL, CheckBy::word)?;
-        let options = Options {
-            commit_every: commit_every.unwrap_or(defaults.commit_every),
-            keys: keys.unwrap_or(defaults.keys),
-            check: check.unwrap_or(defaults.check),
-        };
+        let options = Options::read(given)?;
         if options.keys == Keys::Server && options.check == CheckBy::Get {
             let what =
                 "keys=server with check=get, since only a scan finds keys that the store chose";
@@ -163,11 +116,7 @@ impl Workload for Insert {
     }
 
     fn options(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("commit_every", self.options.commit_every.to_string()),
-            ("keys", self.options.keys.word().to_owned()),
-            ("check", self.options.check.word().to_owned()),
-        ]
+        self.options.pairs()
     }
 
     fn transactions(&self) -> &'static [&'static str] {

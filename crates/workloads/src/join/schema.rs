@@ -6,60 +6,26 @@ use crate::error::Error;
 use crate::lookup::By;
 use crate::violations::Violations;
 use syncline_contract::{
-    Any, By as Walk, Check, Kind, Load, Many, OptionArgs, OptionListing, Path, Plan, Range, Read,
-    Rows, Session, Side, Stop, Table, TableId, Workload,
+    Any, By as Walk, Check, Kind, Load, Many, OptionArgs, Path, Plan, Range, Read, Rows, Session,
+    Side, Stop, Table, TableId, Workload, options,
 };
 
 const ANSWERED: &str = "every join answered each row of the small table once, with equal keys";
 
-/// What a user may choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Rows of the large table.
-    pub rows: u64,
-    /// Rows of the small one; not more than of the large.
-    pub joined: u64,
-    /// What the join goes over.
-    pub by: By,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { rows: 10_000, joined: 1_000, by: By::Key }
+options! {
+    /// What a user may choose.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Options {
+        pub rows: u64 = 10_000 in 1..=100_000_000, "rows of the large table";
+        pub joined: u64 = 1_000 in 1..=1_000_000,
+            "rows of the small table, and hence of the answer";
+        pub by: By = "key", "what the join goes over: the primary key, or a unique secondary index";
     }
 }
 
 impl Options {
-    /// The options for a listing.
-    pub const LISTING: &'static [OptionListing] = &[
-        OptionListing {
-            name: "rows",
-            takes: "a whole number from 1 to 100000000",
-            default: "10000",
-            meaning: "rows of the large table",
-        },
-        OptionListing {
-            name: "joined",
-            takes: "a whole number from 1 to 1000000",
-            default: "1000",
-            meaning: "rows of the small table, and hence of the answer",
-        },
-        OptionListing {
-            name: "by",
-            takes: "key or index",
-            default: "key",
-            meaning: "what the join goes over: the primary key, or a unique secondary index",
-        },
-    ];
-
     pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
-        let defaults = Options::default();
-        let by = given.word("by", &By::ALL, By::word)?;
-        let options = Options {
-            rows: given.number("rows", 1..=100_000_000)?.unwrap_or(defaults.rows),
-            joined: given.number("joined", 1..=1_000_000)?.unwrap_or(defaults.joined),
-            by: by.unwrap_or(defaults.by),
-        };
+        let options = Options::read(given)?;
         if options.joined > options.rows {
             return Err(Error::Excluded {
                 workload: Join::NAME,
@@ -126,11 +92,7 @@ impl Workload for Join {
     }
 
     fn options(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("rows", self.options.rows.to_string()),
-            ("joined", self.options.joined.to_string()),
-            ("by", self.options.by.word().to_owned()),
-        ]
+        self.options.pairs()
     }
 
     fn transactions(&self) -> &'static [&'static str] {

@@ -4,8 +4,8 @@ use super::transactions::MrmwClient;
 use crate::error::Error;
 use crate::records::{self, Table, Tally};
 use syncline_contract::{
-    Check, Counts, Load, OptionArgs, OptionListing, OwnFigure, Plan, Rows, Session, Stop, TableId,
-    Workload,
+    Check, Counts, Load, OptionArgs, OwnFigure, Plan, Rows, Session, Stop, TableId, Workload,
+    options,
 };
 
 /// The position of a reader's task in the transactions.
@@ -13,85 +13,27 @@ pub(super) const READ_TASK: usize = 0;
 /// The position of a writer's task.
 pub(super) const WRITE_TASK: usize = 1;
 
-/// What a user may choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Of a hundred tasks, so many read.
-    pub readers: u64,
-    /// Records that a reader reads.
-    pub reads_per_task: u64,
-    /// Records that a writer writes.
-    pub writes_per_task: u64,
-    /// Of a hundred reads, so many of the newest record.
-    pub newest: u64,
-    /// The most bytes of a record.
-    pub record_bytes_max: u64,
-    /// Records that are there at the start.
-    pub prewritten: u64,
-    /// Records from which on all tasks read.
-    pub records_max: u64,
+options! {
+    /// What a user may choose.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Options {
+        pub readers: u64 = 80 in 0..=100, "percentage of tasks that read; the others write";
+        pub reads_per_task: u64 = 100 in 1..=100_000, "records that a reader reads and compares";
+        pub writes_per_task: u64 = 100 in 1..=10_000,
+            "records that a writer writes in its transaction";
+        pub newest: u64 = 4 in 0..=100,
+            "percentage of reads that read the newest record, on purpose";
+        pub record_bytes_max: u64 = 1_024 in 1..=60_000,
+            "the most bytes of a record; lengths are even from 1 up";
+        pub prewritten: u64 = 5_000 in 1..=1_000_000_000, "records that are there at the start";
+        pub records_max: u64 = 800_000 in 1..=1_000_000_000,
+            "records from which on all tasks read (2007: 400 MB)";
+    }
 }
 
 impl Options {
-    /// The options for a listing.
-    pub const LISTING: &'static [OptionListing] = &[
-        OptionListing {
-            name: "readers",
-            takes: "a whole number from 0 to 100",
-            default: "80",
-            meaning: "percentage of tasks that read; the others write",
-        },
-        OptionListing {
-            name: "reads_per_task",
-            takes: "a whole number from 1 to 100000",
-            default: "100",
-            meaning: "records that a reader reads and compares",
-        },
-        OptionListing {
-            name: "writes_per_task",
-            takes: "a whole number from 1 to 10000",
-            default: "100",
-            meaning: "records that a writer writes in its transaction",
-        },
-        OptionListing {
-            name: "newest",
-            takes: "a whole number from 0 to 100",
-            default: "4",
-            meaning: "percentage of reads that read the newest record, on purpose",
-        },
-        OptionListing {
-            name: "record_bytes_max",
-            takes: "a whole number from 1 to 60000",
-            default: "1024",
-            meaning: "the most bytes of a record; lengths are even from 1 up",
-        },
-        OptionListing {
-            name: "prewritten",
-            takes: "a whole number from 1 to 1000000000",
-            default: "5000",
-            meaning: "records that are there at the start",
-        },
-        OptionListing {
-            name: "records_max",
-            takes: "a whole number from 1 to 1000000000",
-            default: "800000",
-            meaning: "records from which on all tasks read (2007: 400 MB)",
-        },
-    ];
-
     pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
-        let number = |option, range, default| -> Result<u64, Error> {
-            Ok(given.number(option, range)?.unwrap_or(default))
-        };
-        Ok(Options {
-            readers: number("readers", 0..=100, 80)?,
-            reads_per_task: number("reads_per_task", 1..=100_000, 100)?,
-            writes_per_task: number("writes_per_task", 1..=10_000, 100)?,
-            newest: number("newest", 0..=100, 4)?,
-            record_bytes_max: number("record_bytes_max", 1..=60_000, 1_024)?,
-            prewritten: number("prewritten", 1..=1_000_000_000, 5_000)?,
-            records_max: number("records_max", 1..=1_000_000_000, 800_000)?,
-        })
+        Ok(Options::read(given)?)
     }
 }
 
@@ -120,15 +62,7 @@ impl Workload for Mrmw {
     }
 
     fn options(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("readers", self.options.readers.to_string()),
-            ("reads_per_task", self.options.reads_per_task.to_string()),
-            ("writes_per_task", self.options.writes_per_task.to_string()),
-            ("newest", self.options.newest.to_string()),
-            ("record_bytes_max", self.options.record_bytes_max.to_string()),
-            ("prewritten", self.options.prewritten.to_string()),
-            ("records_max", self.options.records_max.to_string()),
-        ]
+        self.options.pairs()
     }
 
     fn transactions(&self) -> &'static [&'static str] {

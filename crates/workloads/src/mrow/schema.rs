@@ -4,8 +4,8 @@ use super::transactions::MrowClient;
 use crate::error::Error;
 use crate::records::{self, Table, Tally};
 use syncline_contract::{
-    Check, Counts, Load, OptionArgs, OptionListing, OwnFigure, Plan, Rows, Session, Stop, TableId,
-    Workload,
+    Check, Counts, Load, OptionArgs, OwnFigure, Plan, Rows, Session, Stop, TableId, Workload,
+    options,
 };
 
 /// The position of a reader's task in the transactions.
@@ -13,76 +13,25 @@ pub(super) const READ_TASK: usize = 0;
 /// The position of a write.
 pub(super) const WRITE: usize = 1;
 
-/// What a user may choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Records that a task reads.
-    pub reads_per_task: u64,
-    /// The most bytes of a record.
-    pub record_bytes_max: u64,
-    /// Records at which the writer stops.
-    pub records: u64,
-    /// Records that are there at the start.
-    pub prewritten: u64,
-    /// Records of a write.
-    pub records_per_commit: u64,
-    /// The writer's pause after each, in microseconds.
-    pub write_wait_us: u64,
+options! {
+    /// What a user may choose.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Options {
+        pub reads_per_task: u64 = 100 in 1..=100_000, "records that a task reads and compares";
+        pub record_bytes_max: u64 = 1_024 in 1..=60_000,
+            "the most bytes of a record; lengths are even from 1 up";
+        pub records: u64 = 10_000 in 1..=1_000_000_000, "records at which the writer stops writing";
+        pub prewritten: u64 = 2_500 in 1..=1_000_000_000, "records that are there at the start";
+        pub records_per_commit: u64 = 1 in 1..=10_000,
+            "records that the writer writes in a transaction";
+        pub write_wait_us: u64 = 50 in 0..=60_000_000,
+            "the writer's pause after each, in microseconds (2007: the least sleep of its host)";
+    }
 }
 
 impl Options {
-    /// The options for a listing.
-    pub const LISTING: &'static [OptionListing] = &[
-        OptionListing {
-            name: "reads_per_task",
-            takes: "a whole number from 1 to 100000",
-            default: "100",
-            meaning: "records that a task reads and compares",
-        },
-        OptionListing {
-            name: "record_bytes_max",
-            takes: "a whole number from 1 to 60000",
-            default: "1024",
-            meaning: "the most bytes of a record; lengths are even from 1 up",
-        },
-        OptionListing {
-            name: "records",
-            takes: "a whole number from 1 to 1000000000",
-            default: "10000",
-            meaning: "records at which the writer stops writing",
-        },
-        OptionListing {
-            name: "prewritten",
-            takes: "a whole number from 1 to 1000000000",
-            default: "2500",
-            meaning: "records that are there at the start",
-        },
-        OptionListing {
-            name: "records_per_commit",
-            takes: "a whole number from 1 to 10000",
-            default: "1",
-            meaning: "records that the writer writes in a transaction",
-        },
-        OptionListing {
-            name: "write_wait_us",
-            takes: "a whole number from 0 to 60000000",
-            default: "50",
-            meaning: "the writer's pause after each, in microseconds (2007: the least sleep of its host)",
-        },
-    ];
-
     pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
-        let number = |option, range, default| -> Result<u64, Error> {
-            Ok(given.number(option, range)?.unwrap_or(default))
-        };
-        let options = Options {
-            reads_per_task: number("reads_per_task", 1..=100_000, 100)?,
-            record_bytes_max: number("record_bytes_max", 1..=60_000, 1_024)?,
-            records: number("records", 1..=1_000_000_000, 10_000)?,
-            prewritten: number("prewritten", 1..=1_000_000_000, 2_500)?,
-            records_per_commit: number("records_per_commit", 1..=10_000, 1)?,
-            write_wait_us: number("write_wait_us", 0..=60_000_000, 50)?,
-        };
+        let options = Options::read(given)?;
         if options.prewritten > options.records {
             return Err(Error::Excluded {
                 workload: Mrow::NAME,
@@ -118,14 +67,7 @@ impl Workload for Mrow {
     }
 
     fn options(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("reads_per_task", self.options.reads_per_task.to_string()),
-            ("record_bytes_max", self.options.record_bytes_max.to_string()),
-            ("records", self.options.records.to_string()),
-            ("prewritten", self.options.prewritten.to_string()),
-            ("records_per_commit", self.options.records_per_commit.to_string()),
-            ("write_wait_us", self.options.write_wait_us.to_string()),
-        ]
+        self.options.pairs()
     }
 
     fn transactions(&self) -> &'static [&'static str] {

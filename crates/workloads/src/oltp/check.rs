@@ -258,8 +258,8 @@ impl<'o> CheckState<'o> {
 
     /// Checks a row of test `insert`, whose texts hold its number.
     fn new_row(&mut self, table: usize, id: i64, k: i64, c: &str, pad: &str) {
-        let nobody = Owner { table, id: 0 };
-        let (Some(number), Some((same, base))) = (nobody.version_of_c(c), nobody.of_pad(pad))
+        let no_row = Owner { table, id: 0 };
+        let (Some(number), Some((same, base))) = (no_row.version_of_c(c), no_row.of_pad(pad))
         else {
             return self.texts.add(|| format!("{} holds \"{c}\" and \"{pad}\"", name(table, id)));
         };

@@ -1,57 +1,32 @@
 //! The tests of sysbench.
 
-/// A test of sysbench.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Test {
-    /// `oltp_point_select`.
-    PointSelect,
-    /// `oltp_read_only`.
-    ReadOnly,
-    /// `oltp_read_write`.
-    ReadWrite,
-    /// `oltp_write_only`.
-    WriteOnly,
-    /// `oltp_insert`.
-    Insert,
-    /// `oltp_delete`.
-    Delete,
-    /// `oltp_update_index`.
-    UpdateIndex,
-    /// `oltp_update_non_index`.
-    UpdateNonIndex,
-    /// `bulk_insert`.
-    BulkInsert,
+use syncline_contract::words;
+
+words! {
+    /// A test of sysbench.
+    pub enum Test {
+        /// `oltp_point_select`.
+        PointSelect = "point_select",
+        /// `oltp_read_only`.
+        ReadOnly = "read_only",
+        /// `oltp_read_write`.
+        ReadWrite = "read_write",
+        /// `oltp_write_only`.
+        WriteOnly = "write_only",
+        /// `oltp_insert`.
+        Insert = "insert",
+        /// `oltp_delete`.
+        Delete = "delete",
+        /// `oltp_update_index`.
+        UpdateIndex = "update_index",
+        /// `oltp_update_non_index`.
+        UpdateNonIndex = "update_non_index",
+        /// `bulk_insert`.
+        BulkInsert = "bulk_insert",
+    }
 }
 
 impl Test {
-    /// All tests.
-    pub const ALL: [Test; 9] = [
-        Test::PointSelect,
-        Test::ReadOnly,
-        Test::ReadWrite,
-        Test::WriteOnly,
-        Test::Insert,
-        Test::Delete,
-        Test::UpdateIndex,
-        Test::UpdateNonIndex,
-        Test::BulkInsert,
-    ];
-
-    /// The option's value.
-    pub fn word(self) -> &'static str {
-        match self {
-            Test::PointSelect => "point_select",
-            Test::ReadOnly => "read_only",
-            Test::ReadWrite => "read_write",
-            Test::WriteOnly => "write_only",
-            Test::Insert => "insert",
-            Test::Delete => "delete",
-            Test::UpdateIndex => "update_index",
-            Test::UpdateNonIndex => "update_non_index",
-            Test::BulkInsert => "bulk_insert",
-        }
-    }
-
     /// The name of its script in sysbench.
     pub fn script(self) -> &'static str {
         match self {

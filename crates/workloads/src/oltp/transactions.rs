@@ -251,8 +251,8 @@ impl OltpClient {
         let (owner, c_version, pad_version) = if again {
             (drawn.owner(), drawn.c_version, drawn.pad_version)
         } else {
-            let nobody = Owner { table: drawn.table, id: 0 };
-            (nobody, number, number)
+            let no_row = Owner { table: drawn.table, id: 0 };
+            (no_row, number, number)
         };
         owner.c(c_version, &mut c);
         owner.pad(pad_version, drawn.k, &mut pad);

@@ -12,7 +12,7 @@ use crate::error::Error;
 use std::path::Path;
 use std::sync::OnceLock;
 use syncline_contract::{
-    Any, Many, OptionArgs, OptionListing, Plan, Protocol, Write, read_named_text,
+    Any, Many, OptionArgs, OptionListing, Plan, Protocol, Write, options, read_named_text, words,
 };
 
 /// The most bytes of a script.
@@ -21,44 +21,46 @@ const SCRIPT_MAX: u64 = 64 << 20;
 /// The word for no scripts of a kind.
 const NONE: &str = "none";
 
+options! {
+    /// Which scripts run, and on whose tables.
+    #[derive(Clone, Debug)]
+    pub(super) struct Choice {
+        pub(super) file: String as "files as a.sql,b.sql@3" = "none",
+            "pgbench scripts, each with its weight behind an @";
+        pub(super) builtin: String as "tpcb-like, simple-update or select-only, several as tpcb-like@3,select-only" = "tpcb-like",
+            "built-in scripts; none if there is a file";
+        pub(super) order: String as "a letter a script, f for a file and b for a built-in one, such as bfb" = "none",
+            "in which order scripts are numbered; none numbers the files, then the built-in scripts";
+        pub(super) owner ("tables"): Owner = "run",
+            "whose tables scripts find that name pgbench's: made and filled for the run, or the user's own \
+             as they are, whose sums are not checked";
+        pub(super) scale: u64 as "a whole number from 1 to 20000" = 1 in 1..=2_147_483_648,
+            "branches in pgbench's tables, with 10 tellers and 100,000 accounts each";
+        pub(super) define: String as "variables as a=1,b=2" = "none",
+            "what scripts find in variables that they do not set";
+        pub(super) protocol: Protocol = "prepared",
+            "how statements are sent: prepared once; read by the server each time; or as one text with the \
+             values in it";
+        pub(super) checks ("check"): Checks = "sums",
+            "whether built-in scripts' balances must agree, or on rows that stay what they grow by";
+    }
+}
+
 /// What a user may choose, its scripts read.
 #[derive(Debug)]
 pub struct Options {
-    /// Files with their weights, as given, or "none".
-    pub(super) file: String,
-    /// Built-in scripts with their weights, as given, or "none".
-    pub(super) builtin: String,
-    /// The kind of each script in the order of their numbers, as given, or "none".
-    pub(super) order: String,
-    /// Whose tables the scripts find.
-    pub(super) owner: Owner,
-    /// Branches of the tables.
-    pub(super) scale: u64,
-    /// Variables, as given, or "none".
-    pub(super) define: String,
-    /// Whether the balances are looked at.
-    pub(super) checks: bool,
+    pub(super) choice: Choice,
     /// The scripts.
     pub(super) program: Program,
 }
 
-/// Whose tables scripts find that name pgbench's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
-    /// The run makes and fills them, or finds those of an earlier run.
-    Run,
-    /// They are the user's own: nothing is made, and nothing is known of what they hold.
-    User,
-}
-
-impl Owner {
-    const ALL: [Owner; 2] = [Owner::Run, Owner::User];
-
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Owner::Run => "run",
-            Owner::User => "user",
-        }
+words! {
+    /// Whose tables scripts find that name pgbench's.
+    pub(super) enum Owner {
+        /// The run makes and fills them, or finds those of an earlier run.
+        Run = "run",
+        /// They are the user's own: nothing is made, and nothing is known of what they hold.
+        User = "user",
     }
 }
 
@@ -89,112 +91,38 @@ pub(super) struct Program {
 
 impl Options {
     /// The options for a listing.
-    pub const LISTING: &'static [OptionListing] = &[
-        OptionListing {
-            name: "file",
-            takes: "files as a.sql,b.sql@3",
-            default: "none",
-            meaning: "pgbench scripts, each with its weight behind an @",
-        },
-        OptionListing {
-            name: "builtin",
-            takes: "tpcb-like, simple-update or select-only, several as tpcb-like@3,select-only",
-            default: "tpcb-like",
-            meaning: "built-in scripts; none if there is a file",
-        },
-        OptionListing {
-            name: "order",
-            takes: "a letter a script, f for a file and b for a built-in one, such as bfb",
-            default: "none",
-            meaning: "in which order scripts are numbered; none numbers the files, then the built-in scripts",
-        },
-        OptionListing {
-            name: "tables",
-            takes: "run or user",
-            default: "run",
-            meaning: "whose tables scripts find that name pgbench's: made and filled for the run, or the \
-                      user's own as they are, whose sums are not checked",
-        },
-        OptionListing {
-            name: "scale",
-            takes: "a whole number from 1 to 20000",
-            default: "1",
-            meaning: "branches in pgbench's tables, with 10 tellers and 100,000 accounts each",
-        },
-        OptionListing {
-            name: "define",
-            takes: "variables as a=1,b=2",
-            default: "none",
-            meaning: "what scripts find in variables that they do not set",
-        },
-        OptionListing {
-            name: "protocol",
-            takes: "prepared, extended or simple",
-            default: "prepared",
-            meaning: "how statements are sent: prepared once; read by the server each time; or as one text \
-                      with the values in it",
-        },
-        OptionListing {
-            name: "check",
-            takes: "sums or none",
-            default: "sums",
-            meaning: "whether built-in scripts' balances must agree, or on rows that stay what they grow by",
-        },
-    ];
+    pub const LISTING: &'static [OptionListing] = Choice::LISTING;
 
     pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
-        let text = |option| given.parsed(option, |text| Some(text.to_owned()));
-        let file = text("file")?.unwrap_or_else(|| NONE.to_owned());
-        let fallback = if file == NONE { "tpcb-like" } else { NONE };
-        let builtin = text("builtin")?.unwrap_or_else(|| fallback.to_owned());
-        let define = text("define")?.unwrap_or_else(|| NONE.to_owned());
-        let order = text("order")?.unwrap_or_else(|| NONE.to_owned());
-        let owner = given.word("tables", &Owner::ALL, Owner::word)?;
-        let owner = owner.unwrap_or(Owner::Run);
+        let implied = match given.plain::<String>("file")?.as_str() {
+            NONE => &[][..],
+            _ => &[("builtin", NONE)],
+        };
+        let choice = Choice::read(&given.with_defaults(implied))?;
         // The user's own tables are as large as they are.
-        let most = match owner {
-            Owner::Run => 20_000,
-            Owner::User => 1 << 31,
-        };
-        let scale = given.number("scale", 1..=most)?.unwrap_or(1);
-        let checks = given.word("check", &[true, false], check_word)?;
-        let checks = checks.unwrap_or(true);
-        let protocol = given.word("protocol", &Protocol::ALL, Protocol::word)?;
-        let protocol = protocol.unwrap_or_default();
-        let chosen = ScriptChoice {
-            file: &file,
-            builtin: &builtin,
-            order: &order,
-            define: &define,
-            protocol,
-            owner,
-            checks,
-        };
-        let program = Program::read(&chosen)?;
-        Ok(Options { file, builtin, order, owner, scale, define, checks, program })
+        if choice.owner == Owner::Run && choice.scale > 20_000 {
+            return Err(given.refuse("scale").into());
+        }
+        let program = Program::read(&choice)?;
+        Ok(Options { choice, program })
     }
 }
 
-pub(super) fn check_word(checks: bool) -> &'static str {
-    if checks { "sums" } else { NONE }
-}
-
-/// What is read into a program.
-struct ScriptChoice<'t> {
-    file: &'t str,
-    builtin: &'t str,
-    order: &'t str,
-    define: &'t str,
-    protocol: Protocol,
-    owner: Owner,
-    checks: bool,
+words! {
+    /// Whether the balances are looked at.
+    pub(super) enum Checks {
+        /// Their sums.
+        Sums = "sums",
+        /// They are not.
+        None = "none",
+    }
 }
 
 impl Program {
-    fn read(chosen: &ScriptChoice<'_>) -> Result<Program, ScriptError> {
+    fn read(chosen: &Choice) -> Result<Program, ScriptError> {
         let mut shared = Shared::default();
         shared.plan.protocol = chosen.protocol;
-        let given = defined(chosen.define)?;
+        let given = defined(&chosen.define)?;
         for name in ["client_id", "default_seed", "random_seed", "scale"] {
             shared.names.give(name);
         }
@@ -225,7 +153,7 @@ impl Program {
         moves: Vec<Option<Moves>>,
         shared: Shared,
         given: Vec<(String, Held)>,
-        chosen: &ScriptChoice<'_>,
+        chosen: &Choice,
     ) -> Result<Program, ScriptError> {
         let refused = |what: &str| Err(ScriptError::Choice(what.to_owned()));
         let kept = scripts.into_iter().zip(moves);
@@ -248,7 +176,7 @@ impl Program {
         plan.pipeline = shared.pipelines;
         let makes = !shared.tables_named.is_empty() && chosen.owner == Owner::Run;
         let tables = makes.then(|| Tables::declare(&mut plan));
-        let sums = chosen.checks && moves.iter().all(Option::is_some);
+        let sums = chosen.checks == Checks::Sums && moves.iter().all(Option::is_some);
         let sums = tables.filter(|_| sums).map(|tables| Sums::declare(&mut plan, tables));
         // By the simple protocol a request of several statements is one text, and a transaction as such.
         let brackets = (shared.compounds && !simple)
@@ -300,11 +228,11 @@ enum Kind {
 }
 
 /// The scripts in the order of their numbers, each with its weight.
-fn ordered(chosen: &ScriptChoice<'_>) -> Result<Vec<(Kind, String, u64)>, ScriptError> {
-    let mut files = weighted(chosen.file)?.into_iter();
-    let mut builtins = weighted(chosen.builtin)?.into_iter();
+fn ordered(chosen: &Choice) -> Result<Vec<(Kind, String, u64)>, ScriptError> {
+    let mut files = weighted(&chosen.file)?.into_iter();
+    let mut builtins = weighted(&chosen.builtin)?.into_iter();
     let mut scripts = Vec::new();
-    let order = Some(chosen.order).filter(|order| *order != NONE);
+    let order = Some(chosen.order.as_str()).filter(|order| *order != NONE);
     for letter in order.unwrap_or_default().chars() {
         let next = match letter {
             'f' => files.next().map(|(name, weight)| (Kind::File, name, weight)),
@@ -375,21 +303,19 @@ fn defined(list: &str) -> Result<Vec<(String, Held)>, ScriptError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Owner, ScriptChoice, as_item, ordered, parts};
+    use super::{Choice, Kind, as_item, ordered, parts};
     use syncline_contract::Protocol;
 
     /// f09.
     #[test]
     fn scripts_are_numbered_in_the_order_that_was_asked_for() {
         let of = |order: &str| {
-            let chosen = ScriptChoice {
-                file: "a.sql@2,b.sql",
-                builtin: "select-only,tpcb-like@3",
-                order,
-                define: "none",
+            let chosen = Choice {
+                file: "a.sql@2,b.sql".to_owned(),
+                builtin: "select-only,tpcb-like@3".to_owned(),
+                order: order.to_owned(),
                 protocol: Protocol::Simple,
-                owner: Owner::Run,
-                checks: true,
+                ..Choice::default()
             };
             let scripts = ordered(&chosen).map_err(|why| why.to_string())?;
             let scripts = scripts.into_iter().map(|(kind, name, weight)| {

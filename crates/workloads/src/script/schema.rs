@@ -3,7 +3,7 @@
 use super::builtin::Moves;
 use super::check::{self, BalanceTotals};
 use super::client::{ScriptClient, Tally};
-use super::options::{Options, Owner, Program, check_word};
+use super::options::{Choice, Options, Program};
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use syncline_contract::{Check, Load, Plan, Rows, Session, Stop, TableId, Workload};
@@ -14,13 +14,7 @@ const LOADED_AS: &str = "pgbench's tables at scale ";
 /// Scripts of pgbench.
 #[derive(Debug)]
 pub struct Scripts {
-    file: String,
-    builtin: String,
-    order: String,
-    owner: Owner,
-    scale: u64,
-    define: String,
-    checks: bool,
+    choice: Choice,
     program: Arc<Program>,
     /// The totals before a run that starts from rows of an earlier one.
     before: Mutex<Option<BalanceTotals>>,
@@ -38,13 +32,7 @@ impl Scripts {
         let names = scripts.map(|script| &*script.name.clone().leak());
         let names: Vec<&'static str> = names.collect();
         Scripts {
-            file: options.file,
-            builtin: options.builtin,
-            order: options.order,
-            owner: options.owner,
-            scale: options.scale,
-            define: options.define,
-            checks: options.checks,
+            choice: options.choice,
             program: Arc::new(options.program),
             before: Mutex::default(),
             names: names.leak(),
@@ -85,16 +73,7 @@ impl Workload for Scripts {
     }
 
     fn options(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("file", self.file.clone()),
-            ("builtin", self.builtin.clone()),
-            ("order", self.order.clone()),
-            ("tables", self.owner.word().to_owned()),
-            ("scale", self.scale.to_string()),
-            ("define", self.define.clone()),
-            ("protocol", self.program.plan.protocol.word().to_owned()),
-            ("check", check_word(self.checks).to_owned()),
-        ]
+        self.choice.pairs()
     }
 
     fn transactions(&self) -> &'static [&'static str] {
@@ -112,7 +91,7 @@ impl Workload for Scripts {
 
     fn loads(&self) -> Vec<Load> {
         let tables = self.program.tables;
-        tables.map_or_else(Vec::new, |tables| tables.loads(self.scale))
+        tables.map_or_else(Vec::new, |tables| tables.loads(self.choice.scale))
     }
 
     fn load_unit(&self, table: TableId, number: u64, batch: &mut Rows) {
@@ -122,7 +101,7 @@ impl Workload for Scripts {
 
     fn loaded_as(&self) -> Option<String> {
         let tables = self.program.tables;
-        tables.map(|_| format!("{LOADED_AS}{}", self.scale))
+        tables.map(|_| format!("{LOADED_AS}{}", self.choice.scale))
     }
 
     fn run_begins(&self, _salt: u64) {
@@ -136,7 +115,7 @@ impl Workload for Scripts {
     }
 
     fn client(&self, number: usize, _clients: usize, seed: u64) -> ScriptClient {
-        ScriptClient::new(&self.program, self.scale, number, seed)
+        ScriptClient::new(&self.program, self.choice.scale, number, seed)
     }
 
     async fn check<S: Session>(
@@ -145,7 +124,7 @@ impl Workload for Scripts {
         session: &mut S,
     ) -> Result<Vec<Check>, Stop> {
         let before = self.before().unwrap_or_default();
-        check::check(&self.program, self.owner, before, &tallies, session).await
+        check::check(&self.program, self.choice.owner, before, &tallies, session).await
     }
 
     fn check_names(&self) -> Vec<&'static str> {

@@ -5,93 +5,39 @@ use super::transactions::{ShortClient, Tally};
 use crate::error::Error;
 use std::sync::Arc;
 use syncline_contract::{
-    Aggregate, By, Check, IndexId, Int, Kind, Limit, Load, Lock, Many, OptionArgs, OptionListing,
-    Order, Path, Plan, Range, Read, Rows, Scan, Session, Set, Stop, Table, TableId, Value,
-    Workload, Write,
+    Aggregate, By, Check, IndexId, Int, Kind, Limit, Load, Lock, Many, OptionArgs, Order, Path,
+    Plan, Range, Read, Rows, Scan, Session, Set, Stop, Table, TableId, Value, Workload, Write,
+    options, words,
 };
 
 /// Rows per page of the check.
 pub(super) const PAGE_ROWS: u64 = 1_000;
 
-/// The operation in each table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Do {
-    /// Reads.
-    Read,
-    /// An update.
-    Update,
-}
-
-impl Do {
-    /// Both.
-    pub const ALL: [Do; 2] = [Do::Read, Do::Update];
-
-    /// The word of the option.
-    pub fn word(self) -> &'static str {
-        match self {
-            Do::Read => "read",
-            Do::Update => "update",
-        }
+words! {
+    /// The operation in each table.
+    pub enum Do {
+        /// Reads.
+        Read = "read",
+        /// An update.
+        Update = "update",
     }
 }
 
-/// What a user may choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Tables that each transaction goes to.
-    pub tables: u64,
-    /// Indexes of each table.
-    pub indexes: u64,
-    /// What is done.
-    pub does: Do,
-    /// Rows of each table.
-    pub rows: u64,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { tables: 1, indexes: 0, does: Do::Read, rows: 10_000 }
+options! {
+    /// What a user may choose.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Options {
+        pub tables: u64 = 1 in 1..=8, "tables that each transaction goes to";
+        pub indexes: u64 = 0 in 0..=8, "unique secondary indexes of each table";
+        pub does ("do"): Do = "read",
+            "what is done in each table: a read by key and by each index, or an update";
+        pub rows: u64 = 10_000 in 1..=100_000_000, "rows of each table";
     }
 }
 
 impl Options {
-    /// The options for a listing.
-    pub const LISTING: &'static [OptionListing] = &[
-        OptionListing {
-            name: "tables",
-            takes: "a whole number from 1 to 8",
-            default: "1",
-            meaning: "tables that each transaction goes to",
-        },
-        OptionListing {
-            name: "indexes",
-            takes: "a whole number from 0 to 8",
-            default: "0",
-            meaning: "unique secondary indexes of each table",
-        },
-        OptionListing {
-            name: "do",
-            takes: "read or update",
-            default: "read",
-            meaning: "what is done in each table: a read by key and by each index, or an update",
-        },
-        OptionListing {
-            name: "rows",
-            takes: "a whole number from 1 to 100000000",
-            default: "10000",
-            meaning: "rows of each table",
-        },
-    ];
-
     pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
-        let defaults = Options::default();
-        let does = given.word("do", &Do::ALL, Do::word)?;
-        Ok(Options {
-            tables: given.number("tables", 1..=8)?.unwrap_or(defaults.tables),
-            indexes: given.number("indexes", 0..=8)?.unwrap_or(defaults.indexes),
-            does: does.unwrap_or(defaults.does),
-            rows: given.number("rows", 1..=100_000_000)?.unwrap_or(defaults.rows),
-        })
+        Ok(Options::read(given)?)
     }
 }
 
@@ -181,12 +127,7 @@ impl Workload for Short {
     }
 
     fn options(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("tables", self.options.tables.to_string()),
-            ("indexes", self.options.indexes.to_string()),
-            ("do", self.options.does.word().to_owned()),
-            ("rows", self.options.rows.to_string()),
-        ]
+        self.options.pairs()
     }
 
     fn transactions(&self) -> &'static [&'static str] {

@@ -123,11 +123,7 @@ impl<A: Access> Workload for SingleRecord<A> {
     }
 
     fn options(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("rows", self.options.rows.to_string()),
-            ("tables", self.options.tables.to_string()),
-            ("by", self.options.by.word().to_owned()),
-        ]
+        self.options.pairs()
     }
 
     fn transactions(&self) -> &'static [&'static str] {

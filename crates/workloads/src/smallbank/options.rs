@@ -2,29 +2,19 @@
 
 use super::schema::SmallBank;
 use crate::error::Error;
-use syncline_contract::{OptionArgs, OptionListing};
+use syncline_contract::{OptionArgs, options, words};
 
-/// Which transactions are drawn how often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mix {
-    /// Five transactions, each as often.
-    Icde2008,
-    /// Six, with `BenchBase`'s weights.
-    BenchBase,
+words! {
+    /// Which transactions are drawn how often.
+    pub enum Mix {
+        /// Five transactions, each as often.
+        Icde2008 = "icde2008",
+        /// Six, with `BenchBase`'s weights.
+        BenchBase = "benchbase",
+    }
 }
 
 impl Mix {
-    /// Both.
-    pub const ALL: [Mix; 2] = [Mix::Icde2008, Mix::BenchBase];
-
-    /// The word of the option.
-    pub fn word(self) -> &'static str {
-        match self {
-            Mix::Icde2008 => "icde2008",
-            Mix::BenchBase => "benchbase",
-        }
-    }
-
     /// The weights of the transactions, in the order of [`NAMES`].
     pub(super) fn weights(self) -> [u64; 6] {
         match self {
@@ -44,22 +34,15 @@ pub(super) const NAMES: [&str; 6] = [
     "send payment",
 ];
 
-/// What a user may choose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Customers; at least 2.
-    pub customers: u64,
-    /// Customers that are hot; fewer than all.
-    pub hot: u64,
-    /// Of a hundred customers drawn, so many are hot.
-    pub hot_percent: u64,
-    /// Which transactions are drawn how often.
-    pub mix: Mix,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options { customers: 18_000, hot: 1_000, hot_percent: 90, mix: Mix::Icde2008 }
+options! {
+    /// What a user may choose.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Options {
+        pub customers: u64 = 18_000 in 2..=100_000_000,
+            "customers, each with a savings and a checking account";
+        pub hot: u64 = 1_000 in 0..=100_000_000, "customers that are hot; 0 draws all alike";
+        pub hot_percent: u64 = 90 in 0..=100, "percentage of draws that take a hot customer";
+        pub mix: Mix = "icde2008", "which transactions are drawn how often";
     }
 }
 
@@ -75,43 +58,8 @@ impl Options {
         }
     }
 
-    /// The options for a listing.
-    pub const LISTING: &'static [OptionListing] = &[
-        OptionListing {
-            name: "customers",
-            takes: "a whole number from 2 to 100000000",
-            default: "18000",
-            meaning: "customers, each with a savings and a checking account",
-        },
-        OptionListing {
-            name: "hot",
-            takes: "a whole number from 0 to 100000000",
-            default: "1000",
-            meaning: "customers that are hot; 0 draws all alike",
-        },
-        OptionListing {
-            name: "hot_percent",
-            takes: "a whole number from 0 to 100",
-            default: "90",
-            meaning: "percentage of draws that take a hot customer",
-        },
-        OptionListing {
-            name: "mix",
-            takes: "icde2008 or benchbase",
-            default: "icde2008",
-            meaning: "which transactions are drawn how often",
-        },
-    ];
-
     pub(crate) fn parse(given: &OptionArgs<'_>) -> Result<Options, Error> {
-        let defaults = Options::default();
-        let mix = given.word("mix", &Mix::ALL, Mix::word)?;
-        let options = Options {
-            customers: given.number("customers", 2..=100_000_000)?.unwrap_or(defaults.customers),
-            hot: given.number("hot", 0..=100_000_000)?.unwrap_or(defaults.hot),
-            hot_percent: given.number("hot_percent", 0..=100)?.unwrap_or(defaults.hot_percent),
-            mix: mix.unwrap_or(defaults.mix),
-        };
+        let options = Options::read(given)?;
         let excluded = |what| Err(Error::Excluded { workload: SmallBank::NAME, what });
         if options.hot >= options.customers {
             return excluded("hot with as few customers, since some must not be hot");

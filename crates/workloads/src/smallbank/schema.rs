@@ -125,12 +125,7 @@ impl Workload for SmallBank {
     }
 
     fn options(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("customers", self.options.customers.to_string()),
-            ("hot", self.options.hot.to_string()),
-            ("hot_percent", self.options.hot_percent.to_string()),
-            ("mix", self.options.mix.word().to_owned()),
-        ]
+        self.options.pairs()
     }
 
     fn transactions(&self) -> &'static [&'static str] {

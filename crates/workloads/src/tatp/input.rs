@@ -2,26 +2,15 @@
 
 use super::population::STARTS;
 use crate::distributions::Stream;
+use syncline_contract::words;
 
-/// The distribution of subscribers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distribution {
-    /// The rule of the benchmark's description.
-    NonUniform,
-    /// All are equally likely.
-    Uniform,
-}
-
-impl Distribution {
-    /// Both distributions.
-    pub const ALL: [Distribution; 2] = [Distribution::NonUniform, Distribution::Uniform];
-
-    /// The option's value.
-    pub fn word(self) -> &'static str {
-        match self {
-            Distribution::NonUniform => "non-uniform",
-            Distribution::Uniform => "uniform",
-        }
+words! {
+    /// The distribution of subscribers.
+    pub enum Distribution {
+        /// The rule of the benchmark's description.
+        NonUniform = "non-uniform",
+        /// All are equally likely.
+        Uniform = "uniform",
     }
 }
 

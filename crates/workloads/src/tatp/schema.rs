@@ -198,11 +198,7 @@ impl Workload for Tatp {
     }
 
     fn options(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("subscribers", self.options.subscribers.to_string()),
-            ("distribution", self.options.distribution.word().to_owned()),
-            ("lookup", self.options.lookup.word().to_owned()),
-        ]
+        self.options.pairs()
     }
 
     fn transactions(&self) -> &'static [&'static str] {

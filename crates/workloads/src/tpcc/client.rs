@@ -40,7 +40,7 @@ pub struct TpccClient {
 impl TpccClient {
     pub(super) fn new(tpcc: &Tpcc, number: usize, seed: u64) -> TpccClient {
         let options = tpcc.options;
-        let warehouses = options.scale.warehouses;
+        let warehouses = options.scale().warehouses;
         let terminal = Terminal::new(number, warehouses, options.profile, options.think, seed);
         let home = terminal.home;
         let customer = Customer { warehouse: home, district: 1, who: Who::Number(1) };

@@ -51,7 +51,7 @@ pub(super) struct Inputs {
 
 impl Inputs {
     pub(super) fn new(options: &Options, home: i64, number: usize, seed: u64) -> Inputs {
-        let scale = options.scale;
+        let scale = options.scale();
         // The constants belong to the run: they are the same for all clients.
         let mut of_run = Stream::of_client(seed, 0, "constants");
         let name_constant = run_constant(LAST_NAME_CONSTANT, &mut of_run);

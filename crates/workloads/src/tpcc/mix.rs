@@ -1,6 +1,7 @@
 //! Chooses the next transaction by weights, with one uniform draw each.
 
 use crate::distributions::Stream;
+use syncline_contract::OptionForm;
 
 /// The transactions, in the order of TPC-C; their numbers are positions in `transactions()`.
 pub(super) const NAMES: [&str; 5] =
@@ -26,27 +27,44 @@ impl Order {
     pub(super) const SPEC: Order = Order([NEW_ORDER, PAYMENT, ORDER_STATUS, DELIVERY, STOCK_LEVEL]);
     pub(super) const K2: Order = Order([PAYMENT, ORDER_STATUS, DELIVERY, NEW_ORDER, STOCK_LEVEL]);
 
-    /// Parses weights in this order; none if the text is not such a list.
-    pub(super) fn parse(self, text: &str) -> Option<Weights> {
+    /// The weights of a list in this order.
+    pub(super) fn read(self, list: Weights) -> Weights {
+        let mut weights = list;
+        for (kind, weight) in self.0.into_iter().zip(list.0) {
+            weights.0[kind] = weight;
+        }
+        weights
+    }
+
+    /// Weights as a list in this order.
+    pub(super) fn written(self, weights: Weights) -> Weights {
+        Weights(self.0.map(|kind| weights.0[kind]))
+    }
+}
+
+/// A list of weights, in whatever order.
+impl OptionForm<Weights> for Weights {
+    const TAKES: &'static str = "five whole numbers up to 10000 with commas, not all zero";
+
+    fn read(text: &str) -> Option<Weights> {
         let mut weights = [0; 5];
-        let mut words = text.split(',');
-        for kind in self.0 {
-            weights[kind] = words.next()?.trim().parse().ok()?;
+        let mut given = text.split(',');
+        for weight in &mut weights {
+            *weight = given.next()?.trim().parse().ok()?;
         }
         let fits = weights.iter().all(|weight| *weight <= WEIGHT_MAX);
         let some = weights.iter().any(|weight| *weight > 0);
-        (words.next().is_none() && fits && some).then_some(Weights(weights))
+        (given.next().is_none() && fits && some).then_some(Weights(weights))
     }
 
-    /// Formats weights in this order.
-    pub(super) fn words(self, weights: &Weights) -> String {
-        let words = self.0.map(|kind| weights.0[kind].to_string());
-        words.join(",")
+    fn text(value: &Weights) -> String {
+        value.0.map(|weight| weight.to_string()).join(",")
     }
 }
 
 impl Weights {
     /// 45 new-orders, 43 payments and 4 of each other transaction, as both sources publish.
+    #[cfg(test)]
     pub(super) const PUBLISHED: Weights = Weights([45, 43, 4, 4, 4]);
 
     /// True if this transaction has a weight.
@@ -72,17 +90,19 @@ impl Weights {
 mod tests {
     use super::{NEW_ORDER, Order, PAYMENT, Weights};
     use crate::distributions::Stream;
+    use syncline_contract::OptionForm;
 
     #[test]
     fn weights_are_read_in_the_order_of_their_profile() {
-        let spec = Order::SPEC.parse("45,43,4,4,4").unwrap();
-        let published = Order::K2.parse("43, 4, 4, 45, 4").unwrap();
+        let read = |order: Order, text| Some(order.read(Weights::read(text)?));
+        let spec = read(Order::SPEC, "45,43,4,4,4").unwrap();
+        let published = read(Order::K2, "43, 4, 4, 45, 4").unwrap();
         assert_eq!((spec, published), (Weights::PUBLISHED, Weights::PUBLISHED));
-        assert_eq!(Order::K2.words(&spec), "43,4,4,45,4");
-        let other = Order::K2.parse("50,0,0,50,0").unwrap();
+        assert_eq!(Weights::text(&Order::K2.written(spec)), "43,4,4,45,4");
+        let other = read(Order::K2, "50,0,0,50,0").unwrap();
         assert!(other.has(NEW_ORDER) && other.has(PAYMENT) && !other.has(2));
         for text in ["", "1,2,3,4", "1,2,3,4,5,6", "0,0,0,0,0", "1,1,1,1,-1", "1,1,1,1,10001"] {
-            assert_eq!(Order::SPEC.parse(text), None, "{text}");
+            assert_eq!(read(Order::SPEC, text), None, "{text}");
         }
     }
 

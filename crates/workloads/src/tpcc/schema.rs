@@ -240,7 +240,7 @@ impl Tpcc {
             options,
             plan,
             operations: Arc::new(operations),
-            loader: Loader::new(options.scale, tables),
+            loader: Loader::new(options.scale(), tables),
             queries,
             is_fresh: AtomicBool::new(false),
         }
@@ -259,7 +259,7 @@ impl Workload for Tpcc {
     }
 
     fn options(&self) -> Vec<(&'static str, String)> {
-        self.options.pairs()
+        self.options.as_given().pairs()
     }
 
     fn transactions(&self) -> &'static [&'static str] {
@@ -287,7 +287,7 @@ impl Workload for Tpcc {
     }
 
     fn loaded_as(&self) -> Option<String> {
-        let scale = self.options.scale;
+        let scale = self.options.scale();
         Some(format!(
             "{} warehouses, {} items, {} customers a district",
             scale.warehouses, scale.items, scale.customers
@@ -333,7 +333,7 @@ impl Workload for Tpcc {
         let per_minute = |count: u64| count as f64 * 60.0 / counts.seconds;
         let committed = per_minute(counts.committed[NEW_ORDER]);
         let entered = per_minute(counts.committed[NEW_ORDER] + counts.aborted[NEW_ORDER]);
-        let of_one = committed / self.options.scale.warehouses as f64;
+        let of_one = committed / self.options.scale().warehouses as f64;
         let of = |unit, name, value| OwnFigure { name, unit, value };
         let figure = |name, value| of("", name, value);
         vec![
@@ -359,7 +359,7 @@ impl Workload for Tpcc {
         session: &mut S,
     ) -> Result<Vec<Check>, Stop> {
         let is_fresh = self.is_fresh.load(Ordering::Relaxed);
-        check::check(&self.queries, self.options.scale, is_fresh, &tallies, session).await
+        check::check(&self.queries, self.options.scale(), is_fresh, &tallies, session).await
     }
 
     fn check_names(&self) -> Vec<&'static str> {

@@ -29,6 +29,7 @@ mod histogram;
 mod keys;
 mod load;
 mod mix;
+mod option_forms;
 mod option_values;
 mod options;
 mod record_ranges;

@@ -22,8 +22,8 @@ fn letters_set_the_values_of_ycsbs_files() {
         ("f", [0.5, 0.0, 0.0, 0.0, 0.5, 0.0], Distribution::Scrambled, 1_000),
     ] {
         let options = parse(&[("workload", letter)]).unwrap();
-        let same = options.weights.iter().zip(weights).all(|(a, b)| (a - b).abs() < 1e-12);
-        assert!(same, "{letter}: {:?}", options.weights);
+        let same = options.weights().iter().zip(weights).all(|(a, b)| (a - b).abs() < 1e-12);
+        assert!(same, "{letter}: {:?}", options.weights());
         assert_eq!((options.distribution, options.scan_rows_max), (distribution, scan));
     }
 }

@@ -44,14 +44,14 @@ impl RecordRanges {
     pub fn with(&self, other: &RecordRanges) -> RecordRanges {
         let mut all = [self.0.as_slice(), other.0.as_slice()].concat();
         all.sort_unstable_by_key(|part| part.start);
-        let mut met: Vec<Range<u64>> = Vec::new();
+        let mut ranges: Vec<Range<u64>> = Vec::new();
         for part in all {
-            match met.last_mut() {
+            match ranges.last_mut() {
                 Some(last) if last.end == part.start => last.end = part.end,
-                _ => met.push(part),
+                _ => ranges.push(part),
             }
         }
-        RecordRanges(met)
+        RecordRanges(ranges)
     }
 
     /// True if some record of a range is included.

@@ -4,7 +4,7 @@ use super::check;
 use super::content::Content;
 use super::keys::{KEY_BYTES_MAX, Keys};
 use super::load::LoadOrder;
-use super::mix::{DELETE, INSERT, KINDS, MIXED, Mix, NAMES, READ_MODIFY_WRITE, SCAN, UPDATE};
+use super::mix::{DELETE, INSERT, MIXED, Mix, NAMES, READ_MODIFY_WRITE, SCAN, UPDATE};
 use super::option_values::{Distribution, Lengths, Profile};
 use super::options::Options;
 use super::transactions::{Tally, YcsbClient};
@@ -111,18 +111,18 @@ impl Ycsb {
 
     /// The mix of a client.
     pub(super) fn mix(&self) -> Mix {
-        Mix::new(&self.options.weights)
+        Mix::new(&self.options.weights())
     }
 
     /// True if rows may be updated.
     pub(super) fn updates(&self) -> bool {
-        let weights = &self.options.weights;
+        let weights = &self.options.weights();
         weights[UPDATE] > 0.0 || weights[READ_MODIFY_WRITE] > 0.0
     }
 
     /// True if rows may be deleted.
     pub(super) fn deletes(&self) -> bool {
-        self.options.weights[DELETE] > 0.0
+        self.options.delete > 0.0
     }
 
     /// The key chooser of a client, and the record from which its draws count. As in YCSB only Zipf covers
@@ -198,7 +198,7 @@ struct Declare<'d> {
 
 impl<'d> Declare<'d> {
     fn all(mut self) -> Operations {
-        let weights: [f64; KINDS] = self.options.weights;
+        let weights = self.options.weights();
         let (read, write) = (self.options.read_all_fields, self.options.write_all_fields);
         let table = self.table;
         Operations {
@@ -314,7 +314,7 @@ impl Workload for Ycsb {
 
     /// Updated values can be verified in later runs too; additional or missing rows would be unknown.
     fn leaves_other_rows(&self) -> bool {
-        self.options.weights[INSERT] > 0.0 || self.deletes()
+        self.options.insert > 0.0 || self.deletes()
     }
 
     fn run_begins(&self, salt: u64) {

@@ -82,7 +82,12 @@ fn check(args: &DiskArgs, subject: &Subject, caller: &mut WitnessClient) -> Outc
     });
     let identity = record::identity();
     let finding = disk::check(&RealDisk, subject, cut, caller)?;
-    let shown = record::RecordOutput { runs: &args.runs, kind: "disk", json: args.json, identity };
+    let shown = record::RecordOutput {
+        runs: &args.output.runs,
+        kind: "disk",
+        json: args.output.json,
+        identity,
+    };
     let kept = shown.show(record::VerificationResult {
         subject: finding.subject.clone(),
         outcome: match &finding.verdict {

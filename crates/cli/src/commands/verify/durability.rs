@@ -21,7 +21,7 @@ pub(super) fn durability<S: TargetRegistry>(args: &DurabilityArgs, shelf: &S) ->
     let program = ChildProgram::this(CHILD)?;
     if let Some(image) = &args.again {
         let scratch = scratch(args, &durability::kept(image)?.store)?;
-        return again(image, args.json, &program, &scratch);
+        return again(image, args.output.json, &program, &scratch);
     }
     let (store, options, like) = if let Some(url) = &args.like {
         let like = twin(url, shelf)?;
@@ -31,7 +31,7 @@ pub(super) fn durability<S: TargetRegistry>(args: &DurabilityArgs, shelf: &S) ->
         let (store, options) = durability::parse(durability::VERB, target)?;
         (store, options, None)
     };
-    prepare_folder(&args.runs)?;
+    prepare_folder(&args.output.runs)?;
     let scratch = scratch(args, &store)?;
     let request = Request {
         store,
@@ -50,12 +50,16 @@ pub(super) fn durability<S: TargetRegistry>(args: &DurabilityArgs, shelf: &S) ->
         like,
     };
     let identity = record::identity();
-    let bar = terminal::Progress::of_words();
+    let bar = terminal::Progress::of_messages();
     let progress = |what: &str| bar.at(0, what);
     let finding = durability::verify(&request, &program, interrupt::stop_flag(), &progress)?;
     drop(bar);
-    let shown =
-        record::RecordOutput { runs: &args.runs, kind: "durability", json: args.json, identity };
+    let shown = record::RecordOutput {
+        runs: &args.output.runs,
+        kind: "durability",
+        json: args.output.json,
+        identity,
+    };
     let kept = shown.show(record::VerificationResult {
         subject: record::setting(&finding.store, &finding.options),
         outcome: outcome(&finding),

@@ -19,7 +19,7 @@ use syncline_verify::isolation::{self, Ending, History, Loaded, elle};
 
 /// Verifies that transactions of a target stay apart, or checks a history.
 pub(super) fn isolation<S: TargetRegistry>(args: &IsolationArgs, shelf: &S) -> Outcome {
-    prepare_folder(&args.runs)?;
+    prepare_folder(&args.output.runs)?;
     // From here on Ctrl-C leaves time to remove what was made.
     interrupt::stop_flag();
     if let Some(crashes) = args.crashes {
@@ -62,8 +62,12 @@ pub(super) fn isolation<S: TargetRegistry>(args: &IsolationArgs, shelf: &S) -> O
     let mut finding = isolation::Finding::of(&subject, &loaded.product, claimed, history);
     finding.schedules = schedules;
     finding.memory_bytes_max = memory_peak();
-    let view =
-        record::RecordOutput { runs: &args.runs, kind: "isolation", json: args.json, identity };
+    let view = record::RecordOutput {
+        runs: &args.output.runs,
+        kind: "isolation",
+        json: args.output.json,
+        identity,
+    };
     let kept = view.show(record::VerificationResult {
         subject: finding.subject.clone(),
         outcome: if finding.holds() { "held" } else { "broken" },
@@ -103,13 +107,17 @@ fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
         like: None,
     };
     let identity = record::identity();
-    let bar = terminal::Progress::of_words();
+    let bar = terminal::Progress::of_messages();
     let progress = |what: &str| bar.at(0, what);
     let program = ChildProgram::this(CHILD)?;
     let found = durability::across(&request, &program, interrupt::stop_flag(), &progress)?;
     drop(bar);
-    let view =
-        record::RecordOutput { runs: &args.runs, kind: "crashes", json: args.json, identity };
+    let view = record::RecordOutput {
+        runs: &args.output.runs,
+        kind: "crashes",
+        json: args.output.json,
+        identity,
+    };
     let kept = view.show(record::VerificationResult {
         subject: record::setting(&found.store, &found.options),
         outcome: match (found.holds(), &found.no_cuts) {
@@ -141,7 +149,7 @@ fn unusable(what: &str, file: &Path, error: &io::Error) -> CannotRun {
 /// Plays Hermitage's schedules on every level of a target.
 fn schedules<S: TargetRegistry>(url: &str, shelf: &S) -> Result<Vec<isolation::Row>, CannotRun> {
     let mut rows = Vec::new();
-    let bar = terminal::Progress::of_words();
+    let bar = terminal::Progress::of_messages();
     for level in isolation::levels(url) {
         let open = || {
             if interrupt::stopped() {

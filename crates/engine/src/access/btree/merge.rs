@@ -34,7 +34,7 @@ pub(crate) enum MergeTrigger {
 
 /// The result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "a leaf that is not tidied must be looked at again"]
+#[must_use = "a leaf that is not merged yet must be checked again"]
 pub(crate) enum MergeOutcome {
     Done,
     /// Not possible at this moment: try again. Some of it may be done.

@@ -16,7 +16,6 @@
 //!    the table after nothing leads to them.
 //! 5. Everything that can be refused (memory, pre-images) is requested before the first change.
 //!
-//!
 //! Values longer than a quarter of a page are in [`overflow`] pages, with an overflow pointer in the leaf.
 //!
 //! `merge` frees leaves that become empty or poor when rows are removed, if their neighbours have room; if

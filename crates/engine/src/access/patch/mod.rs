@@ -23,7 +23,7 @@
 //!
 //! Invariants:
 //! 1. Steps act in order, each on the result of the one before. Two patches in sequence are the steps of
-//! both.
+//!    both.
 //! 2. A row of an older version becomes one of the current version.
 //! 3. Null plus anything is null, and no bound is checked.
 //! 4. A sum that its type cannot hold, or that violates its bounds, is a [`PatchFailure`], and the

@@ -275,7 +275,7 @@ impl Client {
                 self.made_later.set(self.made_later.get() + 1);
             }
             if oracle.last == txn.began && !is_other {
-                return Err(broken(format!("{conflict}, but nobody else has committed")));
+                return Err(broken(format!("{conflict}, but no other transaction has committed")));
             }
             if txn.is_read_only() && !is_other {
                 return Err(broken(format!("{conflict}, but it only reads")));

@@ -5,7 +5,6 @@
 //! 3. A commit's writes are allowed by the state before it. A refusal is justified by a state between the
 //!    transaction's begin and its end.
 //!
-//!
 //! Once its commit must be refused, a transaction may get that refusal or any other answer; see `own_writes`.
 //!
 //! Environment variables set size and threads. A million transactions take about twenty minutes on two cores

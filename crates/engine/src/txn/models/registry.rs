@@ -183,7 +183,7 @@ fn dooming(wrong: InjectedFault) {
 fn no_begin_slips_through() {
     hold("registry: beginning", Bound(4), || beginning(InjectedFault::Nothing));
     for (name, wrong) in [
-        ("a collector that looks at no begin", InjectedFault::CollectBlindly),
+        ("a collector that ignores begins", InjectedFault::CollectBlindly),
         ("a point from before the registration", InjectedFault::PointBeforeRegistering),
     ] {
         let fault = Fault::InModel(name);
@@ -200,7 +200,7 @@ fn no_begin_slips_through() {
 fn a_reader_sees_the_row_at_its_point_and_versions_are_finally_dropped() {
     hold("registry: reading", Bound(2), || reading(InjectedFault::Nothing));
     for (name, wrong) in [
-        ("a collector that looks at no begin", InjectedFault::CollectBlindly),
+        ("a collector that ignores begins", InjectedFault::CollectBlindly),
         ("a commit that saves no version", InjectedFault::SkipVersion),
     ] {
         find("registry: reading", Fault::InModel(name), Bound(2), move || reading(wrong));
@@ -210,6 +210,6 @@ fn a_reader_sees_the_row_at_its_point_and_versions_are_finally_dropped() {
 #[test]
 fn a_doomed_reader_sees_the_row_at_its_point_or_that_it_is_doomed() {
     hold("registry: dooming", Bound(4), || dooming(InjectedFault::Nothing));
-    let fault = Fault::InModel("a doom that is not asked for");
+    let fault = Fault::InModel("a doom that is not checked");
     find("registry: dooming", fault, Bound(4), || dooming(InjectedFault::DoomNotAsked));
 }

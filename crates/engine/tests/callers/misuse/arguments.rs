@@ -1,4 +1,5 @@
-//! Calls that only depend on their arguments, with odd ones: an error or as documented, never a panic.
+//! Calls that depend only on their arguments, with odd ones: an error or the documented result, never a
+//! panic.
 
 use crate::support::returns;
 use std::ops::Bound;
@@ -10,7 +11,7 @@ use syncline_engine::{
 /// A function, and what it makes of odd arguments: false if that is wrong.
 type OddCall = (&'static str, fn() -> bool);
 
-/// See the module.
+/// Each call with a check that odd arguments are handled.
 pub(super) const CALLS: &[OddCall] = &[
     ("Builder::build", || {
         let decimal = Kind::Decimal { scale: u8::MAX };
@@ -128,7 +129,7 @@ fn schema() -> Schema {
     schema.key(["k"]).build().unwrap()
 }
 
-/// How many of three rows are in a range.
+/// The number of rows, out of three, in a range.
 fn scanned(range: KeyRange<'_>) -> usize {
     let database = Database::transient(Options::tiny()).unwrap();
     let table = database.create_table(schema()).unwrap();
@@ -193,7 +194,7 @@ fn works_or_is_refused(options: &Options) -> bool {
         .and_then(|table| database.run(|tx| tx.put(&table, &[Value::Int(1), Value::Bytes(b"v")])));
     match put {
         Ok(()) => database.close().is_ok(),
-        // A cap of nothing holds nothing.
+        // A cap of zero admits nothing.
         Err(error) => {
             matches!(error, Error::TooLarge { .. } | Error::TooLong { .. } | Error::Capped { .. })
         }
@@ -204,9 +205,6 @@ fn works_or_is_refused(options: &Options) -> bool {
 #[test]
 fn odd_arguments_are_errors_or_as_documented() {
     for (name, call) in CALLS {
-        assert!(
-            returns(call),
-            "{name} takes an odd argument for a good one, or refuses a good one"
-        );
+        assert!(returns(call), "{name} accepts an odd argument, or refuses a valid one");
     }
 }

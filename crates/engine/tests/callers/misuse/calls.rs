@@ -4,7 +4,7 @@
     clippy::unnecessary_wraps,
     clippy::unit_arg,
     clippy::redundant_closure_for_method_calls,
-    reason = "each call is one line of the table, of the same shape"
+    reason = "each call is one line of the table, in the same form"
 )]
 
 use super::expected::{
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use syncline_engine::{Begin, Change, Direction, KeyRange, Kind, PrefetchKey, Result, Row, Value};
 
-/// A call; none if there is no database to call.
+/// A call; `run` returns none if there is no database to call.
 pub(super) struct Call {
     pub(super) name: &'static str,
     pub(super) needs: u32,
@@ -45,7 +45,7 @@ fn visit(panics: bool) -> impl FnMut(Row<'_>) -> Result<ControlFlow<()>> {
     }
 }
 
-/// What is awaited, if it is complete by now.
+/// The result of a future, if it is complete.
 fn polled(future: impl Future<Output = Result<()>>) -> Option<Result<()>> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => Some(outcome),
@@ -151,7 +151,7 @@ pub(super) const CALLS: &[Call] = &[
     call("Database::inspect", WAITS | LOG, |w| done(w.database()?.inspect())),
     call("Database::pages_of", TABLE, |w| done(w.database()?.pages_of(&w.table))),
     call("Database::close", GATE, |w| {
-        // Whoever else holds it keeps it from being closed: then there is nothing to be tried.
+        // Another owner prevents closing: then there is nothing to test.
         match Arc::try_unwrap(w.database.take()?) {
             Ok(database) => done(database.close()),
             Err(shared) => {
@@ -165,16 +165,16 @@ pub(super) const CALLS: &[Call] = &[
     call("Worker::has_clients", 0, |w| always(w.worker.has_clients(usize::MAX))),
     call("Worker::staged", 0, |w| always(w.worker.staged(usize::MAX))),
     call("Worker::completion", TICKET, |w| polled(w.worker.completion(w.ticket))),
-    call("Prefetcher::add", ORIGIN, |w| done(w.scout.add(&w.table, &w.sought))),
-    call("Prefetcher::go", 0, |w| always(w.scout.go())),
-    call("Prefetcher::tell", 0, |w| always(w.scout.tell(usize::MAX, &mut w.sought))),
+    call("Prefetcher::add", ORIGIN, |w| done(w.prefetcher.add(&w.table, &w.sought))),
+    call("Prefetcher::go", 0, |w| always(w.prefetcher.go())),
+    call("Prefetcher::tell", 0, |w| always(w.prefetcher.tell(usize::MAX, &mut w.sought))),
     call("Row::value", READ | COLUMN, |w| {
         let row = w.session.get(&w.table, &w.key);
         done(row.and_then(|row| row.expect("the row is there").value(w.column).map(drop)))
     }),
 ];
 
-/// Functions that answer from their arguments alone, which any of their type suit.
+/// Functions that depend only on their arguments and accept any of their type.
 pub(super) const PURE: &[&str] = &[
     "Builder::column",
     "Builder::index",
@@ -231,8 +231,8 @@ pub(super) const PURE: &[&str] = &[
     "desc",
 ];
 
-/// The log without a database, whose own tests are in `log/tests`: a caller of it orders commits itself, and
-/// what it must not do between number and record is said at each function.
+/// The log without a database, which has its own tests in `log/tests`: its callers order commits themselves,
+/// and each function documents what they must not do between number and record.
 pub(super) const ALONE: &[&str] = &[
     "Log::close",
     "Log::completion",

@@ -1,4 +1,4 @@
-//! What a call that needs this answers in that state.
+//! The expected result of a call with these needs in a state.
 
 use super::fixture::State;
 
@@ -6,11 +6,11 @@ use super::fixture::State;
 pub(super) const OPEN: u32 = 1;
 /// No transaction may be open.
 pub(super) const BEGINS: u32 = 1 << 1;
-/// The table must be of this database and current.
+/// The table must belong to this database and be current.
 pub(super) const TABLE: u32 = 1 << 2;
-/// The table must be of this database, and may be an old one.
+/// The table must belong to this database, but may be stale.
 pub(super) const ORIGIN: u32 = 1 << 3;
-/// The table is looked for by its name.
+/// The table is looked up by its name.
 pub(super) const NAME: u32 = 1 << 4;
 /// The transaction must be one that writes.
 pub(super) const WRITES: u32 = 1 << 5;
@@ -20,36 +20,36 @@ pub(super) const KEY: u32 = 1 << 6;
 pub(super) const ROW: u32 = 1 << 7;
 /// A position of a column.
 pub(super) const COLUMN: u32 = 1 << 8;
-/// The commit gate must be open, or be closed by it.
+/// The commit gate must be open, or the call closes it.
 pub(super) const GATE: u32 = 1 << 9;
-/// The transaction commits what it wrote.
+/// The transaction commits its writes.
 pub(super) const COMMITS: u32 = 1 << 10;
 pub(super) const MARK: u32 = 1 << 11;
 pub(super) const TICKET: u32 = 1 << 12;
 /// The log must work.
 pub(super) const LOG: u32 = 1 << 13;
-/// Something of the database may be waited for or latched, so that no row may be shown meanwhile.
+/// The call may wait for something of the database or latch it, so that no row may be shown meanwhile.
 pub(super) const WAITS: u32 = 1 << 14;
 /// A closure of the caller is called.
 pub(super) const CLOSURE: u32 = 1 << 15;
 
-/// See the module.
+/// The expected result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     Ok,
     /// The error of that variant.
     Error(&'static str),
-    /// Success or an error: of a database that has failed, or a table that is gone by name.
+    /// Success or an error: for a failed database, or a table that no longer exists under its name.
     Either,
-    /// The caller's own panic comes through.
+    /// The caller's own panic propagates.
     CallersPanic,
 }
 
-/// See the module.
+/// The result that the documentation promises.
 pub(super) fn expected(state: State, needs: u32) -> Expected {
     let any = |some: u32| needs & some != 0;
     let all = |some: u32| needs & some == some;
-    // What is looked at first comes first.
+    // The order is that of the checks.
     let error = match state {
         State::InShownRow if any(TABLE | BEGINS | GATE | COMMITS | WAITS) => Some("InShownRow"),
         State::NoTransaction | State::AfterAbort => any(OPEN).then_some("NotBegun"),

@@ -10,15 +10,15 @@ use syncline_engine::{
 use syncline_vfs::SimulatedDisk;
 use syncline_vfs::simulated::{Fault, FaultRule, Metadata};
 
-/// What is wrong.
+/// The thing that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nothing: a serializable transaction is open that has written a row.
+    /// Nothing: a serializable transaction is open and has written a row.
     Sound,
     NoTransaction,
     AfterAbort,
     ReadOnly,
-    /// The transaction has met a conflict and is broken.
+    /// The transaction has got a conflict and is broken.
     AfterConflict,
     /// A call of the transaction was refused.
     AfterError,
@@ -26,9 +26,9 @@ pub(super) enum State {
     ExclusiveHere,
     /// The same, begun on another thread.
     ExclusiveElsewhere,
-    /// The call is made by a body that runs alone.
+    /// The call is made by a body that runs exclusively.
     NestedRun,
-    /// Table, mark and ticket are those of another database.
+    /// Table, mark and ticket belong to another database.
     OtherDatabase,
     DroppedTable,
     ChangedTable,
@@ -38,15 +38,14 @@ pub(super) enum State {
     WrongColumn,
     WrongKind,
     WrongCount,
-    /// The mark is of an earlier transaction.
+    /// The mark belongs to an earlier transaction.
     OtherMark,
-    /// The call is made by a closure that is shown a row.
+    /// The call is made by a closure that is reading a row in place.
     InShownRow,
     /// Closures panic.
     PanickingClosure,
 }
 
-/// All of them.
 pub(super) const STATES: [State; 20] = [
     State::Sound,
     State::NoTransaction,
@@ -73,7 +72,7 @@ pub(super) const STATES: [State; 20] = [
 pub(super) type TestDatabase = Database<SimulatedDisk>;
 pub(super) type Session = TypedSession<SimulatedDisk>;
 
-/// See the module.
+/// Database, session and arguments for a call.
 pub(super) struct Fixture {
     pub(super) state: State,
     /// None once it is closed.
@@ -81,7 +80,7 @@ pub(super) struct Fixture {
     pub(super) session: Session,
     pub(super) table: Table,
     pub(super) sought: PrefetchKey,
-    pub(super) scout: Prefetcher<SimulatedDisk>,
+    pub(super) prefetcher: Prefetcher<SimulatedDisk>,
     pub(super) worker: Worker<SimulatedDisk>,
     pub(super) ticket: Ticket,
     pub(super) mark: Option<Mark>,
@@ -94,7 +93,7 @@ pub(super) struct Fixture {
     other: Option<TestDatabase>,
 }
 
-/// The table of all worlds.
+/// The table of all fixtures.
 pub(super) fn schema(name: &str) -> Schema {
     let schema = Schema::table(name)
         .column("k", Kind::Int)
@@ -126,7 +125,7 @@ impl Fixture {
         let ((), ticket) = session.run(Begin::Serializable, |_| Ok(())).unwrap();
         let mut fixture = Fixture {
             state,
-            scout: database.scout(),
+            prefetcher: database.scout(),
             worker: database.worker(),
             database: Some(Arc::new(database)),
             session,
@@ -169,7 +168,7 @@ impl Fixture {
         self.mark = self.mark.or(Some(session.mark().unwrap()));
     }
 
-    /// Brings about what is wrong.
+    /// Brings about the state.
     fn spoil(&mut self, disk: &SimulatedDisk) {
         let database = self.database().unwrap();
         match self.state {
@@ -234,7 +233,7 @@ impl Fixture {
         }
     }
 
-    /// Reads a row, lets another session change it and a second one, and reads that.
+    /// Reads a row, lets another session change it and a second one, and reads the second one.
     fn lose(&mut self, database: &TestDatabase) {
         assert!(self.session.get(&self.table, &self.key).unwrap().is_some());
         let table = &self.table;
@@ -256,7 +255,7 @@ impl Fixture {
         (self.holder, self.other) = (Some(session), Some(other));
     }
 
-    /// Makes the call where the state wants it made.
+    /// Makes the call where the state requires it.
     pub(super) fn make(
         &mut self,
         call: fn(&mut Fixture) -> Option<Result<()>>,
@@ -273,7 +272,7 @@ impl Fixture {
                 let mut shows = database.session().unwrap();
                 let (table, sought) = (self.table.clone(), self.sought.clone());
                 shows.begin(Begin::ReadOnly).unwrap();
-                // The closure must not be the last to hold the database.
+                // The closure must not be the last owner of the database.
                 let shown = shows.show_sought(&table, &sought, |_row| call(self));
                 shown.unwrap().expect("the row is there")
             }
@@ -288,7 +287,7 @@ impl Fixture {
         self.state == State::PanickingClosure
     }
 
-    /// Asserts that the call has broken nothing: with what was wrong put right, the database works.
+    /// Asserts that the call has broken nothing: with the arguments corrected, the database works.
     pub(super) fn works_on(mut self) {
         self.session.abort();
         (self.holder, self.other) = (None, None);

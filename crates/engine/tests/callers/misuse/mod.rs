@@ -1,13 +1,13 @@
-//! Every public call in every wrong state: an error that says so, or what the documentation promises; never a
-//! panic, never a wait without end, and the database works on afterwards.
+//! Every public call in every wrong state: a clear error, or the documented result; never a panic, never an
+//! unbounded wait, and the database works afterwards.
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `calls.rs` | the table of calls, and what each of them needs |
 //! | `fixture.rs` | the states: a database, a session and arguments with one thing wrong |
-//! | `expected.rs` | what a call that needs this answers in that state |
-//! | `arguments.rs` | calls that only depend on their arguments, with odd ones |
-//! | `source.rs` | the public functions that the sources declare: none may be missing from the lists |
+//! | `expected.rs` | the expected result of a call with these needs in a state |
+//! | `arguments.rs` | calls that depend only on their arguments, with odd ones |
+//! | `source.rs` | the public functions declared in the sources, all of which must be in the lists |
 
 mod arguments;
 mod calls;
@@ -22,7 +22,7 @@ use fixture::{Fixture, STATES, State};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a cell of the table came to.
+/// The result of a cell of the table.
 #[derive(Debug)]
 enum Outcome {
     /// The call does not apply: there is no database to call.
@@ -67,7 +67,7 @@ fn is_right(outcome: &Outcome, expected: Expected) -> bool {
     }
 }
 
-/// There is nothing to call, or something else holds the database that is to be closed.
+/// There is nothing to call, or something else owns the database that the call would close.
 fn is_absent(state: State, call: &Call) -> bool {
     let is_held = matches!(state, State::NestedRun | State::InShownRow);
     match call.name {
@@ -78,7 +78,7 @@ fn is_absent(state: State, call: &Call) -> bool {
 
 // D1, D5, D6, D7, D12, H4, H5
 #[test]
-fn each_call_in_each_wrong_state_answers_an_error_or_what_is_documented() {
+fn each_call_in_each_wrong_state_returns_an_error_or_the_documented_result() {
     let (mut wrong, mut errors) = (Vec::new(), 0);
     for state in STATES {
         for call in CALLS {
@@ -93,7 +93,7 @@ fn each_call_in_each_wrong_state_answers_an_error_or_what_is_documented() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(errors > 250, "only {errors} cells are refused: the states are not wrong enough");
+    assert!(errors > 250, "only {errors} cells are refused");
 }
 
 #[test]
@@ -103,11 +103,11 @@ fn every_public_function_is_in_one_of_the_lists() {
     let listed = listed.chain(PURE.iter().copied()).chain(ALONE.iter().copied());
     let listed: BTreeSet<String> = listed.map(str::to_owned).collect();
     let declared = source::public_functions();
-    assert!(declared.len() > 100, "the sources are not read");
+    assert!(declared.len() > 100, "too few functions were parsed from the sources");
     let missing: Vec<_> = declared.difference(&listed).collect();
     let gone: Vec<_> = listed.difference(&declared).collect();
     assert!(
         missing.is_empty() && gone.is_empty(),
-        "not in the lists, and so never called in a wrong state: {missing:?}; listed, but not there: {gone:?}"
+        "not in the lists, so never called in a wrong state: {missing:?}; listed, but not declared: {gone:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! The public functions that the sources declare, as `Type::function`.
+//! The public functions declared in the sources, as `Type::function`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,29 +7,29 @@ use std::path::Path;
 /// All of them.
 pub(super) fn public_functions() -> BTreeSet<String> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut found = BTreeSet::new();
-    read_folder(&sources, &mut found);
-    found
+    let mut functions = BTreeSet::new();
+    read_folder(&sources, &mut functions);
+    functions
 }
 
-fn read_folder(folder: &Path, found: &mut BTreeSet<String>) {
-    for entry in fs::read_dir(folder).expect("the sources are there") {
+fn read_folder(folder: &Path, functions: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).expect("the sources exist") {
         let path = entry.expect("the sources can be listed").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
             if !["tests", "models", "simulation"].contains(&name.as_str()) {
-                read_folder(&path, found);
+                read_folder(&path, functions);
             }
         } else if path.extension().is_some_and(|ending| ending == "rs")
             && !["fuzzing.rs", "tests.rs"].contains(&name.as_str())
         {
-            read_file(&fs::read_to_string(&path).expect("a source is text"), found);
+            read_file(&fs::read_to_string(&path).expect("a source is text"), functions);
         }
     }
 }
 
-/// Functions stand in an `impl` that begins at the start of a line, in the macro of calls, or alone.
-fn read_file(text: &str, found: &mut BTreeSet<String>) {
+/// Functions are in an `impl` that begins at the start of a line, in the macro of calls, or free.
+fn read_file(text: &str, functions: &mut BTreeSet<String>) {
     let mut owner = String::new();
     for line in text.lines() {
         if let Some(of) = impl_of(line) {
@@ -43,9 +43,9 @@ fn read_file(text: &str, found: &mut BTreeSet<String>) {
             continue;
         };
         if owner.is_empty() {
-            found.insert(function.to_owned());
+            functions.insert(function.to_owned());
         } else {
-            found.insert(format!("{owner}::{function}"));
+            functions.insert(format!("{owner}::{function}"));
         }
     }
 }
@@ -69,12 +69,12 @@ fn function_of(line: &str) -> Option<&str> {
 }
 
 #[test]
-fn functions_of_types_of_macros_and_alone_are_found() {
-    let mut found = BTreeSet::new();
+fn functions_of_types_of_macros_and_free_ones_are_parsed() {
+    let mut functions = BTreeSet::new();
     let text = "impl<D: Disk> Database<D> {\n    pub fn open(&self) {}\n    pub(crate) fn own() {}\n}\n\
         impl<'v> Change<'v> {\n    pub const fn set<T>() {}\n}\npub fn asc() {}\n\
         macro_rules! calls {\n    () => {\n        pub fn get() {}\n    };\n}\n";
-    read_file(text, &mut found);
+    read_file(text, &mut functions);
     let expected = ["Change::set", "Database::open", "asc", "calls!::get"];
-    assert!(found.iter().map(String::as_str).eq(expected), "{found:?}");
+    assert!(functions.iter().map(String::as_str).eq(expected), "{functions:?}");
 }

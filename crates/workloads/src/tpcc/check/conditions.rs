@@ -284,7 +284,7 @@ impl<'t> CheckState<'t> {
         (wrong[4], wrong[5], wrong[6]) = (of.five, of.six, of.seven);
         wrong[9].merge(&of.ten);
         if let Ok(payments) = payments {
-            let first_unknown = || payments.stranger.clone();
+            let first_unknown = || payments.unknown_row.clone();
             wrong[9].unless(payments.unknown_rows == 0, first_unknown);
         }
         let mut checks = Vec::new();

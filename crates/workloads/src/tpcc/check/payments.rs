@@ -18,7 +18,7 @@ pub(super) struct Payments {
     by_customer: Vec<i64>,
     /// Rows with a nonexistent district or customer, and one of them in words.
     pub(super) unknown_rows: u64,
-    pub(super) stranger: String,
+    pub(super) unknown_row: String,
     customers: usize,
 }
 
@@ -30,7 +30,7 @@ impl Payments {
             by_district: vec![0; districts],
             by_customer: vec![0; districts * customers],
             unknown_rows: 0,
-            stranger: String::new(),
+            unknown_row: String::new(),
             customers,
         }
     }
@@ -48,7 +48,7 @@ impl Payments {
         let at_district = scale.district_at(at.1, at.0);
         let (Some((home, number)), Some(place)) = (of, at_district) else {
             self.unknown_rows += 1;
-            self.stranger = format!(
+            self.unknown_row = format!(
                 "history has a payment of customer {number} of district {district} of warehouse \
                  {warehouse} in district {} of warehouse {}, not all of which exist",
                 at.0, at.1

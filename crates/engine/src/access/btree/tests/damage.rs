@@ -64,7 +64,7 @@ fn every_kind_of_planted_damage_is_reported() {
         ("a chain is broken", "it does not exist", &|i| {
             i.remove(&chain);
         }),
-        ("a leaf in the position of another", "its fences are not", &|i| {
+        ("a leaf in the position of another", "its fences differ", &|i| {
             let mut image = i[&other].clone();
             page::put_u64(&mut image, 0, leaf.0);
             i.insert(leaf, image);
