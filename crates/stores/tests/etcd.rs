@@ -331,7 +331,7 @@ fn an_encrypted_server_conforms_and_is_known_by_its_certificate() {
     for (url, why) in [
         (
             url.replace(&roots, &stranger),
-            "its certificate is not signed by the key of the root that is trusted here",
+            "its certificate is not signed by the key of the trusted root",
         ),
         (url.replace("etcds:", "etcd:").replace(&format!("tls_roots={roots}"), "live=yes"), ""),
     ] {

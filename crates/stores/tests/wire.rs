@@ -211,7 +211,7 @@ fn a_connection_that_the_server_ends_is_lost_and_says_whose() {
             stream.fill().await.unwrap_err()
         });
         assert_eq!(failure.kind, FailureKind::Connection);
-        let said = format!("the connection to {endpoint} was lost: it closed it");
+        let said = format!("the connection to {endpoint} was lost: the server closed it");
         assert_eq!(failure.what, said);
     }
 }
@@ -234,7 +234,7 @@ fn an_end_that_comes_with_the_last_bytes_is_seen_behind_them() {
         assert_eq!(stream.received(), b"last words");
         stream.fill().await.unwrap_err()
     });
-    assert!(failure.what.ends_with("it closed it"), "{failure}");
+    assert!(failure.what.ends_with("the server closed it"), "{failure}");
 }
 
 #[test]
@@ -424,7 +424,7 @@ fn a_certificate_that_is_refused_is_said_to_be_so_in_words_with_what_to_do() {
         params.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];
     });
     for (server, host, how, words) in [
-        (&good, "localhost", Signer::Itself, ["no root that is trusted here", "tls=require"]),
+        (&good, "localhost", Signer::Itself, ["not signed by a trusted root", "tls=require"]),
         (
             &authority,
             "localhost",
@@ -439,7 +439,7 @@ fn a_certificate_that_is_refused_is_said_to_be_so_in_words_with_what_to_do() {
             Signer::Root,
             ["its certificate is for localhost and not for db.example", "tls=verify-ca"],
         ),
-        (&client, "localhost", Signer::Root, ["is not one for servers", "tls=require"]),
+        (&client, "localhost", Signer::Root, ["is not for servers", "tls=require"]),
     ] {
         for said in refusals(server, host, how) {
             assert!(said.contains("127.0.0.1"), "{said}");

@@ -5,7 +5,7 @@ use super::connection::Connection;
 use super::jvm::Thrown;
 use super::product::{Product, Users};
 use super::target::Jdbc;
-use crate::server::{FAREWELL_LOOKS, FAREWELL_PAUSE, LIVE, MARK, SchemaName, counted};
+use crate::server::{LIVE, MARK, SESSION_END_CHECKS, SESSION_END_PAUSE, SchemaName, counted};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
 /// The table that marks a schema as ours.
@@ -108,12 +108,12 @@ fn is_used(
     let Some(Users { counts: (before, after), .. }) = product.users else {
         return Ok(false);
     };
-    for _ in 0..FAREWELL_LOOKS {
+    for _ in 0..SESSION_END_CHECKS {
         let count = connection.cell(&format!("{before}{schema}{after}"))?;
         if count.as_deref() == Some("0") {
             return Ok(false);
         }
-        std::thread::sleep(FAREWELL_PAUSE);
+        std::thread::sleep(SESSION_END_PAUSE);
     }
     Ok(true)
 }

@@ -243,7 +243,7 @@ impl Jdbc {
             },
             state: Mutex::default(),
         };
-        let done = wire::aside(limit, move || Ok(work(&target)));
+        let done = wire::in_thread(limit, move || Ok(work(&target)));
         done.unwrap_or_else(|error| {
             let why = match error.kind() {
                 ErrorKind::TimedOut => format!("does not answer within {} ms", limit.as_millis()),

@@ -8,7 +8,7 @@
 
 use super::connection::Connection;
 use super::reported_settings::cell;
-use crate::server::{FAREWELL_LOOKS, MARK, SchemaName, digest_of_tables};
+use crate::server::{MARK, SESSION_END_CHECKS, SchemaName, digest_of_tables};
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_contract::{Failure, FailureKind, Rows, TargetResult, UserView, Value};
 
@@ -253,7 +253,7 @@ async fn users(connection: &mut Connection, name: &SchemaName) -> TargetResult<u
 
 /// True if sessions have it open even after those of a killed run had time to end.
 async fn is_used(connection: &mut Connection, name: &SchemaName) -> TargetResult<bool> {
-    for _ in 0..FAREWELL_LOOKS {
+    for _ in 0..SESSION_END_CHECKS {
         if users(connection, name).await? == 0 {
             return Ok(false);
         }

@@ -17,8 +17,7 @@ use crate::sql::{POSTGRES, Sql};
 use syncline_contract::{Failure, FailureKind, Plan, TargetResult};
 
 /// The reason for a schema without the mark: neither --reuse nor clean touches it.
-const UNMANAGED: &str =
-    "was not made by syncline; name another with schema=, or drop it yourself";
+const UNMANAGED: &str = "was not made by syncline; name another with schema=, or drop it yourself";
 
 /// How long a removal waits for sessions that are still being rolled back.
 const PATIENCE: &str = "SET LOCAL lock_timeout = '60s'";

@@ -6,7 +6,7 @@ use super::protocol::Reply;
 use super::reported_settings::{self, ServerInfo};
 use super::settings::{LISTING, Settings};
 use crate::error::Error;
-use crate::server::{FAREWELL_LOOKS, FAREWELL_PAUSE, MARK, SchemaName};
+use crate::server::{MARK, SESSION_END_CHECKS, SESSION_END_PAUSE, SchemaName};
 use crate::url::Url;
 use crate::wire::{Cleanup, Tls, is_asked};
 use parking_lot::{Mutex, MutexGuard};
@@ -452,7 +452,7 @@ fn clean(connection: &mut Connection) -> io::Result<Vec<String>> {
 /// True if connections bear that name, and still do when those of a killed run had time to go.
 fn is_used(connection: &mut Connection, prefix: &SchemaName) -> io::Result<bool> {
     let name = format!("name={prefix}");
-    for _ in 0..FAREWELL_LOOKS {
+    for _ in 0..SESSION_END_CHECKS {
         let clients = match connection.ask(&[b"CLIENT", b"LIST"])? {
             Reply::Bytes(Some(text)) => String::from_utf8_lossy(&text).into_owned(),
             other => return Err(unexpected(&other)),
@@ -460,7 +460,7 @@ fn is_used(connection: &mut Connection, prefix: &SchemaName) -> io::Result<bool>
         if !clients.split_whitespace().any(|field| field == name) {
             return Ok(false);
         }
-        std::thread::sleep(FAREWELL_PAUSE);
+        std::thread::sleep(SESSION_END_PAUSE);
     }
     Ok(true)
 }

@@ -60,8 +60,7 @@ fn encrypted() {
     ));
     let refused = refused.expect_err("another authority's").what;
     assert!(
-        refused
-            .contains("its certificate is not signed by the key of the root that is trusted here"),
+        refused.contains("its certificate is not signed by the key of the trusted root"),
         "{refused}"
     );
     nothing_is_left(&server);
