@@ -99,7 +99,7 @@ impl ManagedDatabase {
             }
             OwnershipState::Managed(_) => {
                 let what = format!(
-                    "database {} at {} holds tables of another workload; name another schema",
+                    "database {} at {} holds other tables than this workload's; name another schema",
                     self.name,
                     connection.whom()
                 );

@@ -142,7 +142,7 @@ pub(super) async fn reopen(
             Ok(true)
         }
         OwnershipState::Managed(_) => {
-            let why = "holds tables of another workload; name another schema with schema=";
+            let why = "holds other tables than this workload's; name another schema with schema=";
             Err(refused(schema, why))
         }
         OwnershipState::Unmanaged(why) => Err(refused(schema, &why)),
