@@ -97,7 +97,7 @@ fn that_it_syncs_is_seen_in_its_own_count() {
     block_on(&(), target.create(&plan())).unwrap();
     let said = block_on(&(), target.evidence()).unwrap();
     assert_eq!(said.durability, Durability::Data);
-    assert!(said.durability_evidence.contains("3 commits one after another"), "{said:?}");
+    assert!(said.durability_evidence.contains("3 consecutive commits"), "{said:?}");
     assert!(said.version.starts_with("3."), "{said:?}");
     block_on(&(), target.remove()).unwrap();
     let weaker = open(&format!("{}&durability=os", place(&server)));

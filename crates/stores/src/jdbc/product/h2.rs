@@ -1,9 +1,9 @@
 //! H2, embedded and as its server.
 //!
-//! A commit of H2 writes nothing: a thread of its own writes what has gathered, each half second by
-//! default, and syncs nothing. Its own means to be sure is the statement `CHECKPOINT`, which writes, and
-//! `CHECKPOINT SYNC`, which also syncs; `os` and `data` execute it after each commit, before that is
-//! acknowledged, with H2's own writing switched off.
+//! A commit of H2 writes nothing: a background thread writes the accumulated changes, each half second
+//! by default, and does not sync. The statement `CHECKPOINT` writes, and `CHECKPOINT SYNC` also syncs;
+//! `os` and `data` execute it after each commit, before that is acknowledged, with H2's background
+//! writes disabled.
 
 use super::{
     Close, DurabilityQuery, DurabilityReport, Embedded, Product, Put, SCHEMA, Schema, nowhere,
@@ -36,7 +36,7 @@ pub(in crate::jdbc) const H2: Product = Product {
         limit: (" LIMIT ", ""),
         insert_nothing: "DEFAULT VALUES",
         upsert: Upsert::OnConflict,
-        // A sum of BIGINT is NUMERIC there.
+        // H2's sum of BIGINT is NUMERIC.
         integer_sum: ("CAST(sum(", ") AS BIGINT)"),
         always: "TRUE",
         end_commits: true,
@@ -86,10 +86,10 @@ pub(in crate::jdbc) const H2: Product = Product {
     ),
     free: None,
     log: nowhere,
-    said,
+    reported_durability,
 };
 
-fn said(looked: &mut DurabilityQuery<'_>) -> Result<DurabilityReport, Thrown> {
+fn reported_durability(query: &mut DurabilityQuery<'_>) -> Result<DurabilityReport, Thrown> {
     let asks = |name: &str| {
         format!(
             "SELECT setting_value FROM information_schema.settings WHERE setting_name = '{name}'"
@@ -98,12 +98,12 @@ fn said(looked: &mut DurabilityQuery<'_>) -> Result<DurabilityReport, Thrown> {
     let mut settings = Vec::new();
     for name in ["WRITE_DELAY", "CACHE_SIZE", "MODE", "LOCK_TIMEOUT"] {
         let by = asks(name);
-        let value = looked.connection.cell(&by)?.unwrap_or_default();
+        let value = query.connection.cell(&by)?.unwrap_or_default();
         settings.push(setting(name, value, &by));
     }
     let delay = settings[0].value.clone();
-    let written_by_us = delay == "0" && looked.directory.is_some();
-    let (durability, evidence) = match looked.asked {
+    let written_by_us = delay == "0" && query.directory.is_some();
+    let (durability, evidence) = match query.asked {
         Some(Durability::Data) if written_by_us => (
             Durability::Data,
             "CHECKPOINT SYNC, which writes and syncs, is executed after each commit and before it is \
@@ -119,8 +119,8 @@ fn said(looked: &mut DurabilityQuery<'_>) -> Result<DurabilityReport, Thrown> {
         _ => (
             Durability::None,
             format!(
-                "a commit writes nothing: H2 writes every {delay} ms (WRITE_DELAY, read back) and syncs \
-                 nothing by itself"
+                "a commit writes nothing: H2 writes every {delay} ms (WRITE_DELAY, read back) and does not sync \
+                 by itself"
             ),
         ),
     };

@@ -1,5 +1,5 @@
-//! Any other product, by SQL's standard and no more. What a commit promises there is not known here, so
-//! nothing is claimed.
+//! Any other product, with SQL's standard only. The durability of its commits is not known, so nothing
+//! is claimed.
 
 use super::{DurabilityQuery, DurabilityReport, Product, Put, SCHEMA, Schema, nowhere};
 use crate::jdbc::jvm::Thrown;
@@ -47,15 +47,15 @@ pub(in crate::jdbc) const OTHER: Product = Product {
     others: None,
     free: None,
     log: nowhere,
-    said,
+    reported_durability,
 };
 
-#[allow(clippy::unnecessary_wraps, reason = "as its siblings, which ask the database")]
-fn said(_looked: &mut DurabilityQuery<'_>) -> Result<DurabilityReport, Thrown> {
+#[allow(clippy::unnecessary_wraps, reason = "as the other products, which query the database")]
+fn reported_durability(_looked: &mut DurabilityQuery<'_>) -> Result<DurabilityReport, Thrown> {
     Ok(DurabilityReport {
         durability: Durability::None,
         evidence:
-            "not known: what a commit of this product promises cannot be asked for by JDBC, so \
+            "not known: the durability of this product's commits cannot be queried through JDBC, so \
                    nothing is claimed"
                 .to_owned(),
         settings: Vec::new(),
