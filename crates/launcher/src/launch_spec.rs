@@ -23,7 +23,7 @@ pub struct LaunchSpec {
     /// Jar files of a product that is made of them.
     pub jars: Vec<PathBuf>,
     /// Options of the URL that are the target's own and are handed on to it.
-    pub handed_on: Vec<(String, String)>,
+    pub target_options: Vec<(String, String)>,
 }
 
 impl LaunchSpec {
@@ -37,7 +37,7 @@ impl LaunchSpec {
             directory: None,
             jvm: Vec::new(),
             jars: Vec::new(),
-            handed_on: Vec::new(),
+            target_options: Vec::new(),
         }
     }
 
@@ -61,7 +61,7 @@ impl LaunchSpec {
     /// Options of a URL: those that say what was wanted, then those handed on; from `?` on.
     pub(crate) fn options(&self, separator: &str) -> String {
         let mut options = format!("{separator}durability={}", self.durability.word());
-        for (name, value) in &self.handed_on {
+        for (name, value) in &self.target_options {
             options.push_str(&format!("&{name}={}", encoded(value)));
         }
         options

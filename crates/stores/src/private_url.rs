@@ -50,7 +50,7 @@ pub fn launch_spec(url: &str) -> Option<Result<LaunchSpec, Error>> {
 
 fn parse(product: Product, url: &str) -> Result<LaunchSpec, Error> {
     let url = Url::parse(url)?;
-    let (own, of_target): (Vec<_>, Vec<_>) = url
+    let (own, target_options): (Vec<_>, Vec<_>) = url
         .pairs
         .into_iter()
         .partition(|(name, _)| OPTIONS.iter().any(|option| option.name == name));
@@ -68,7 +68,7 @@ fn parse(product: Product, url: &str) -> Result<LaunchSpec, Error> {
         cache_bytes: given.parsed("cache", bytes)?,
         cpus: given.parsed("cpus", processors)?,
         jvm: given.parsed("jvm", jvm_options)?.unwrap_or_default(),
-        of_target,
+        target_options,
         ..LaunchSpec::new(product)
     })
 }

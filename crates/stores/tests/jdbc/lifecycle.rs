@@ -61,8 +61,8 @@ fn threads_have_their_names_in_the_jvm() {
         block_on(&(), open(&url).meet()).unwrap();
         // While this thread runs, it is listed from outside, as a profiler does.
         let own = std::process::id().to_string();
-        let said = Command::new("jcmd").args([&own, "Thread.print"]).output();
-        String::from_utf8_lossy(&said.unwrap().stdout).into_owned()
+        let output = Command::new("jcmd").args([&own, "Thread.print"]).output();
+        String::from_utf8_lossy(&output.unwrap().stdout).into_owned()
     });
     let seen = seen.unwrap().join().unwrap();
     assert!(seen.contains("\"worker 77\""), "{seen}");

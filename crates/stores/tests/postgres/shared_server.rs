@@ -83,7 +83,7 @@ fn only_the_statements_of_the_dry_run_are_executed() {
     assert_eq!(intent.operations.len(), numbers.plan.operations().len());
     assert!(intent.makes[0].contains("CREATE SCHEMA \"syncline_said\""));
     let makes = intent.makes.join("\n");
-    assert_eq!(makes.matches("CREATE TABLE").count(), 1, "said once: {makes}");
+    assert_eq!(makes.matches("CREATE TABLE").count(), 1, "stated once: {makes}");
     block_on(&(), target.create(&numbers.plan)).unwrap();
     let made = server.run(
         "SELECT table_schema || '.' || table_name FROM information_schema.tables WHERE table_schema NOT IN \
