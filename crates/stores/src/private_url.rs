@@ -40,7 +40,7 @@ pub fn launch_spec(url: &str) -> Option<Result<LaunchSpec, Error>> {
     let (name, path) = place.split_once(':')?;
     let product = Product::from_word(name).filter(|_| path == "private")?;
     let spec = parse(product, url).and_then(|spec| {
-        spec.fits()?;
+        spec.check_supported()?;
         // The other options are checked by the target; opening it changes nothing.
         AnyTarget::open(&spec.url_of_none())?;
         Ok(spec)
