@@ -60,7 +60,8 @@ pub(super) fn refuse_others(gateway: &Gateway, settings: &Settings) -> io::Resul
         return Ok(());
     }
     let what = format!(
-        "others sent it {} within {CHECK_DURATION:?}: a run would disturb them, and they would distort it; {LIVE}",
+        "other clients sent {} within {CHECK_DURATION:?}: a run would disturb them, and they would distort its \
+         results; {LIVE}",
         counted(others as u64, "request")
     );
     Err(io::Error::new(ErrorKind::InvalidInput, what))

@@ -149,7 +149,7 @@ pub(super) fn refuse_others(target: &Jdbc, connection: &mut Connection) -> Targe
         return Ok(());
     }
     let what = format!(
-        "{} of others on {}: a run would disturb them, and they would distort it; {LIVE}",
+        "{} of other clients on {}, which a run would disturb and which would distort its results; {LIVE}",
         counted(count.unsigned_abs(), "session"),
         target.product.name
     );

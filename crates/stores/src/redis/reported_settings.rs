@@ -89,7 +89,7 @@ pub(super) fn ask(connection: &mut Connection, settings: &Settings) -> io::Resul
 pub(super) fn refuse(met: &ServerInfo, settings: &Settings) -> io::Result<()> {
     if met.others > 0 && !settings.live {
         let what = format!(
-            "{} of others: a run would disturb them, and they would distort it; {LIVE}",
+            "{} of other clients, which a run would disturb and which would distort its results; {LIVE}",
             counted(met.others, "open connection")
         );
         return Err(io::Error::new(ErrorKind::InvalidInput, what));
