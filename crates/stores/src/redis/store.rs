@@ -335,11 +335,11 @@ impl KeyValue for Redis {
         let met = self.met();
         let mut settings = met.as_ref().map_or(Vec::new(), |met| met.settings.clone());
         let scans = if self.shared.settings.scans {
-            "a string a row, and its name in a sorted set"
+            "one string for each row, and its name in a sorted set"
         } else {
-            "a string a row"
+            "one string for each row"
         };
-        settings.push(self.shared.settings.encryption.said());
+        settings.push(self.shared.settings.encryption.as_setting());
         settings.push(Setting {
             name: "rows".to_owned(),
             value: scans.to_owned(),

@@ -71,7 +71,7 @@ impl Encryption {
     }
 
     /// As a setting of a record.
-    pub(crate) fn said(&self) -> Setting {
+    pub(crate) fn as_setting(&self) -> Setting {
         Setting {
             name: TLS.name.to_owned(),
             value: self.mode.word().to_owned(),
