@@ -1,7 +1,7 @@
 //! The directory of a store with several files: claimed before anything is written, refused if it is
-//! not ours, removed.
+//! unmanaged, removed.
 //!
-//! A directory is ours if its file [`MARK`] names the store, or if it is empty. Invariants:
+//! A directory is managed if its file [`MARK`] names the store, or if it is empty. Invariants:
 //! 1. Only the holder of the mark's lock creates or removes the other files.
 //! 2. Only the store's own names are removed; any other file in the directory makes the claim fail.
 //! 3. Unclaimed files are not removed, and a directory that existed before is kept.
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use syncline_contract::LogLocation;
 use syncline_vfs::{Disk, RealDisk};
 
-/// The file that marks a directory as ours, and whose lock shows that it is in use.
+/// The file that marks a directory as managed, and whose lock shows that it is in use.
 const MARK: &str = "syncline-store";
 
 /// The directory of a store.

@@ -22,7 +22,7 @@ use syncline_contract::{Durability, Order, Setting, options};
 /// fjall as a target.
 pub type FjallTarget = KeyValueTarget<Fjall>;
 
-/// fjall's own directory within ours.
+/// fjall's own directory within the store's.
 const FOLDER: &str = "database";
 
 /// The version of the crate, which it does not report; a test compares it with the lock file.

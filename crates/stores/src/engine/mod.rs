@@ -11,7 +11,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `settings.rs` | the options of the URL |
-//! | `database_directory.rs` | the directory: claimed, refused if not ours, removed |
+//! | `database_directory.rs` | the directory: claimed, refused if unmanaged, removed |
 //! | `store.rs` | the database and its tables: created and reopened |
 //! | `prepared.rs` | the plan's operations, by positions in the database's tables |
 //! | `values.rs` | values from the contract to the engine and back |

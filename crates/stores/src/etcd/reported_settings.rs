@@ -48,7 +48,7 @@ pub(super) fn ask(gateway: &Gateway, settings: &Settings) -> io::Result<ServerIn
     })
 }
 
-/// Refuses a server that others use: one that receives more requests than ours.
+/// Refuses a server that others use: one that receives more requests than this target sends.
 pub(super) fn refuse_others(gateway: &Gateway, settings: &Settings) -> io::Result<()> {
     if settings.live {
         return Ok(());

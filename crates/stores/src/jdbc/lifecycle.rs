@@ -1,6 +1,6 @@
 //! The life cycle of a database: created or reopened, started, closed, removed or kept.
 //!
-//! 1. An embedded database is in a directory of ours from `claim` on; connecting creates it and starts
+//! 1. An embedded database is in a managed directory from `claim` on; connecting creates it and starts
 //!    it.
 //! 2. A failed removal may be repeated: the state records that until it is done.
 //! 3. Only a database that this target has created or opened is closed, since closing another one would

@@ -1,5 +1,5 @@
-//! The location of the database: in a directory that is ours, in memory, or on a server, where only a
-//! managed schema is used.
+//! The location of the database: in a managed directory, in memory, or on a server, where only a managed
+//! schema is used.
 
 use super::product::{Embedded, Product};
 use super::settings::{LISTING, Settings};

@@ -3,7 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `settings.rs` | the options of the URL |
-//! | `location.rs` | the location of the database: a directory of ours, memory, a server |
+//! | `location.rs` | the location of the database: a managed directory, memory, a server |
 //! | `jvm/` | the JVM: found, started once, called by cached method ids (the one `unsafe`) |
 //! | `driver.rs` | a driver's jar files on a class loader of their own, its object created directly |
 //! | `product/` | the differences between products, as data: dialect, durability, conflicts, schemas |

@@ -293,7 +293,7 @@ impl Target for Jdbc {
     fn capabilities(&self) -> Capabilities {
         let free = self.state().server_info.as_ref().and_then(|server_info| server_info.free);
         Capabilities {
-            // One connection is ours, in addition to the clients'.
+            // The target itself uses one connection, in addition to the clients'.
             clients_max: free.map(|free| free.saturating_sub(1)),
             scans: true,
             indexes: true,
@@ -362,7 +362,7 @@ impl Target for Jdbc {
         if again {
             self.removed()?;
         }
-        // A refused directory is not ours: its database is not opened, not even to be closed.
+        // A refused directory is unmanaged: its database is not opened, not even to be closed.
         self.claim()?;
         self.state().made = true;
         let made = self.make(plan);

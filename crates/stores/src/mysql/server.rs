@@ -196,8 +196,8 @@ async fn collation(connection: &mut Connection) -> TargetResult<&'static str> {
 }
 
 /// Describes the sessions of others, except those of our own runs and the server's threads: their
-/// number, and one of them. A session that is ending, such as a former one of ours, is gone at a later
-/// check.
+/// number, and one of them. A session that is just ending, such as one of an earlier run, no longer
+/// exists at a later check.
 async fn others(connection: &mut Connection) -> TargetResult<Option<String>> {
     let mut stay = other_sessions(connection).await?;
     for _ in 1..CHECKS {

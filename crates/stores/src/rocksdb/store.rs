@@ -16,7 +16,7 @@ use syncline_contract::{Order, Setting};
 /// RocksDB as a target.
 pub type RocksdbTarget = KeyValueTarget<Rocksdb>;
 
-/// RocksDB's own directory within ours.
+/// RocksDB's own directory within the store's.
 const FOLDER: &str = "database";
 
 /// The key for the trial and for filling logs, deleted by the batch that writes it; no row has it.

@@ -1,10 +1,10 @@
-//! The files of a store: claimed before anything is written, refused if they are not ours, removed.
+//! The files of a store: claimed before anything is written, refused if they are unmanaged, removed.
 //!
-//! A database is ours if its header has [`APPLICATION_ID`], or if it is in a private directory that did
-//! not exist before. Invariants:
+//! A database is managed if its header has [`APPLICATION_ID`], or if it is in a private directory that
+//! did not exist before. Invariants:
 //! 1. Only the holder of the lock file's lock creates or removes the other files.
-//! 2. An existing file that is not ours is neither opened by SQLite (which could roll back a journal in
-//!    it) nor changed.
+//! 2. An existing unmanaged file is neither opened by SQLite (which could roll back a journal in it) nor
+//!    changed.
 //! 3. Unclaimed files are not removed.
 //! 4. Claiming a private directory removes those next to it that ended processes have left.
 
@@ -16,7 +16,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
-/// Marks a database as ours, at byte 68 of its header: the letters `SyLn`.
+/// Marks a database as managed, at byte 68 of its header: the letters `SyLn`.
 pub(super) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"SyLn");
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -78,7 +78,7 @@ impl DatabaseFiles {
         }
         let emptied = self.refuse_unmanaged().and_then(|()| self.delete_store());
         if emptied.is_err() {
-            // Only the lock file and, if private, its directory are ours here.
+            // Only the lock file and, if private, its directory were made by this store.
             let unlocked = delete(&self.lock_path());
             self.undo_directory();
             *claimed = None;
@@ -87,7 +87,7 @@ impl DatabaseFiles {
         Ok(())
     }
 
-    /// Claims an existing database of ours unchanged; false, and nothing claimed, if there is none.
+    /// Claims an existing managed database unchanged; false, and nothing claimed, if there is none.
     /// Refuses any other.
     pub(super) fn adopt(&self) -> TargetResult<bool> {
         let mut claimed = self.claimed();
@@ -184,7 +184,7 @@ impl DatabaseFiles {
     }
 
     fn delete_store(&self) -> TargetResult<()> {
-        // The database is deleted last: while it exists, its other files are known to be ours.
+        // The database is deleted last: while it exists, it shows that its other files are managed.
         for suffix in SUFFIXES {
             delete(&with_suffix(&self.database, suffix))?;
         }

@@ -4,7 +4,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `settings.rs` | the options of the URL, and the SQLite settings for them |
-//! | `database_files.rs` | the files: claimed, refused if not ours, removed |
+//! | `database_files.rs` | the files: claimed, refused if unmanaged, removed |
 //! | `connection.rs` | opens a connection, applies the settings and verifies them |
 //! | `dry_run.rs` | the statements that a run executes, for `--dry-run` |
 //! | `sql.rs` | the plan as SQL text, from the common generator |

@@ -1,5 +1,5 @@
-//! On a server with tables and sessions of others: nothing of theirs is touched, and nothing of ours is
-//! left.
+//! A server with tables and sessions of others: the target changes nothing of theirs and leaves nothing
+//! of its own.
 
 use crate::account_fixture::{AccountFixture, now, plan};
 use crate::server::Server;

@@ -1,5 +1,5 @@
 //! Other roles of the server: their functions are not called, their schemas are neither reused nor
-//! dropped, and their objects that depend on ours stay.
+//! dropped, and their objects that depend on managed ones remain.
 
 use crate::server::{Numbers, Server};
 use syncline_contract::conformance::block_on;
