@@ -93,8 +93,8 @@ impl AttachedInstance {
         commands.try_for_each(|command| prepared.run(command)).map_err(NotStarted::Cannot)
     }
 
-    /// Starts a product's server on the data directory, with additional settings under the product's own names;
-    /// returns when the server accepts connections.
+    /// Starts a product's server on the data directory, with additional settings under the product's own
+    /// names; returns when the server accepts connections.
     pub fn start(
         product: Product,
         directory: &Path,
@@ -237,7 +237,7 @@ fn children(process: u32) -> Vec<u32> {
 fn signal(process: u32, signal: Signal) {
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     if pid.is_some_and(|pid| kill_process(pid, signal).is_err()) {
-        // If the process has already ended, nothing is left to do. If it cannot be signalled, the wait for its
-        // end fails.
+        // If the process has already ended, nothing is left to do. If it cannot be signalled, the wait for
+        // its end fails.
     }
 }

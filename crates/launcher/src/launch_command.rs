@@ -49,7 +49,8 @@ pub(crate) struct LaunchCommand {
     pub(crate) urls: Vec<String>,
     /// Where the server accepts connections.
     pub(crate) listens_at: ListenAddress,
-    /// The directory of its sockets if that is outside the server's directory; it is removed together with it.
+    /// The directory of its sockets if that is outside the server's directory; it is removed together with
+    /// it.
     pub(crate) sockets: Option<PathBuf>,
     /// A file that contains this text once the server is ready; the server must also accept connections.
     pub(crate) ready: Option<(PathBuf, &'static str)>,

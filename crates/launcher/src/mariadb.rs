@@ -44,7 +44,7 @@ fn accounts(secret: &Secret) -> String {
     )
 }
 
-/// The option that puts temporary_directory tables into the data directory. A starting server removes all temporary_directory
+/// The option that puts temporary tables into the data directory. A starting server removes all temporary
 /// tables in their directory; in the default one these could belong to other servers of this machine.
 fn temporary_directory(data: &str) -> String {
     format!("--tmpdir={data}")

@@ -12,12 +12,12 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// The directory for a private server whose user may not enter the requested directory. It is on a disk, unlike
-/// /tmp, and every user may enter it.
+/// The directory for a private server whose user may not enter the requested directory. It is on a disk,
+/// unlike /tmp, and every user may enter it.
 pub const FALLBACK: &str = "/var/tmp";
 
-/// The directory in which directories for Unix sockets are made. Its path is short, because the path of a socket
-/// has at most 107 bytes.
+/// The directory in which directories for Unix sockets are made. Its path is short, because the path of a
+/// socket has at most 107 bytes.
 const SOCKETS: &str = "/tmp";
 
 /// The file in the server's directory to which its output goes.
@@ -136,8 +136,8 @@ impl ServerDirectory {
         Ok(path)
     }
 
-    /// Makes a directory for Unix sockets, which only the server's user can enter. Its path is short, wherever
-    /// the server's own directory is.
+    /// Makes a directory for Unix sockets, which only the server's user can enter. Its path is short,
+    /// wherever the server's own directory is.
     pub(crate) fn sockets(&self) -> Result<PathBuf, String> {
         let failed = |path: &Path, error: std::io::Error| {
             format!("{} cannot be made: {error}", path.display())

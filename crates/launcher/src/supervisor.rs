@@ -62,8 +62,8 @@ pub(crate) struct Supervisor {
 }
 
 impl Supervisor {
-    /// Starts a supervisor for a private server's directory and that server's command. If the server's sockets
-    /// have another directory, the supervisor removes that one too.
+    /// Starts a supervisor for a private server's directory and that server's command. If the server's
+    /// sockets have another directory, the supervisor removes that one too.
     pub(crate) fn of(
         directory: &Path,
         sockets: Option<&Path>,
@@ -74,8 +74,8 @@ impl Supervisor {
         Supervisor::shell(PRIVATE, directory, stop, sockets, server)
     }
 
-    /// Starts a supervisor and its server, on a directory that remains. The server's output goes to the log file;
-    /// the directory of its sockets is removed when it ends.
+    /// Starts a supervisor and its server, on a directory that remains. The server's output goes to the log
+    /// file; the directory of its sockets is removed when it ends.
     pub(crate) fn of_attached(
         sockets: &Path,
         log: &Path,

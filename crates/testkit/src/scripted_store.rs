@@ -102,7 +102,8 @@ pub struct Store {
     pub book: Arc<CallLog>,
     /// How each commit ends.
     pub script: Arc<Script>,
-    /// The step that fails: "meet", "counters", "create", "evidence", "worker", "connect", "load" or "remove".
+    /// The step that fails: "meet", "counters", "create", "evidence", "worker", "connect", "load" or
+    /// "remove".
     pub broken: Option<&'static str>,
     /// The step that never ends: "load".
     pub hangs: Option<&'static str>,

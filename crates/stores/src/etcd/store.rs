@@ -290,7 +290,7 @@ impl KeyValue for Etcd {
     fn settings(&self) -> Vec<Setting> {
         let mut settings = self.met().as_ref().map_or(Vec::new(), |met| met.settings.clone());
         for (name, value) in [
-            ("rows", "a key a row"),
+            ("rows", "one key for each row"),
             ("transactions", "compared revisions, then puts and deletions, at most 128 of each"),
             ("protocol", "its HTTP/JSON gateway, a connection a client"),
         ] {
